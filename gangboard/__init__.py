@@ -1,3 +1,3 @@
-"""gangboard: which gangs are whole, which wait and why, over all clusters."""
+"""gangboard shows which gangs run completely and which wait, and why, for all clusters."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""The Celery application and the whole beat schedule."""
+"""The Celery application and the beat schedule."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from django.core.management.base import CommandError
 from django.db import Error, connections
 
 from gangboard import env
-from gangboard.env import SettingError, keep_private
-from gangboard.failures import database_sentence, is_too_old, told_in_one_sentence
+from gangboard.env import SettingError, restrict_to_owner
+from gangboard.failures import database_sentence, exit_on_known_errors, is_too_old
 from gangboard.logs import get_logger
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangboard.settings")
 log = get_logger(__name__)
 
 SEED_INTERVAL = 2.0
-"""Seconds between two looks for clusters that nobody holds."""
+"""Seconds between two searches for clusters that no worker holds."""
 SWEEP_INTERVAL = 2.0
-"""Seconds between two looks for actions that nobody works on."""
+"""Seconds between two searches for actions that no worker holds."""
 NOTIFY_INTERVAL = 2.0
-"""Seconds between two looks for events that rules have not seen, and for messages to send."""
+"""Seconds between two searches for unmatched events and for messages to send."""
 WAIT_INTERVAL = 10.0
-"""Seconds between two looks for gangs that have waited long, Holds that end and clusters that are silent."""
+"""Seconds between two searches for long waits, ending Holds and silent clusters."""
 FILE_TRANSPORT = "gangboard.polling.file_broker:Transport"
-"""Kombu's, mended: see there."""
+"""Kombu's transport with fixes; see `file_broker`."""
 
 
 def _broker() -> dict[str, object]:
-    """Return the settings of the broker: Redis, or without one a folder."""
+    """Return the broker settings: Redis, or a folder without Redis."""
     if settings.REDIS_URL:
         return {"broker_url": settings.CELERY_BROKER_URL, "broker_transport_options": {}}
     return {
         "broker_url": settings.CELERY_BROKER_URL,
         "broker_transport": FILE_TRANSPORT,
-        "broker_transport_options": _folder(settings.CELERY_BROKER_FOLDER),
+        "broker_transport_options": _folder_options(settings.CELERY_BROKER_FOLDER),
     }
 
 
-def _folder(folder: Path) -> dict[str, object]:
+def _folder_options(folder: Path) -> dict[str, object]:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in ("queue", "processed", "control"):
@@ -52,9 +52,10 @@ def _folder(folder: Path) -> dict[str, object]:
         raise SettingError(
             f"without REDIS_URL tasks are kept in {folder}, which cannot be made: {error.strerror}"
         ) from error
-    keep_private(folder)
+    restrict_to_owner(folder)
     return {
-        # One folder for both directions: every process reads what any process wrote.
+        # One folder for both directions, because every process reads the messages of all
+        # processes.
         "data_folder_in": str(folder / "queue"),
         "data_folder_out": str(folder / "queue"),
         "processed_folder": str(folder / "processed"),
@@ -65,7 +66,7 @@ def _folder(folder: Path) -> dict[str, object]:
 
 
 app = Celery("gangboard")
-with told_in_one_sentence():
+with exit_on_known_errors():
     _broker_settings = _broker()
 app.conf.update(
     **_broker_settings,
@@ -76,7 +77,7 @@ app.conf.update(
     task_default_queue="poll",
     task_create_missing_queues=True,
     worker_prefetch_multiplier=1,
-    # A poll waits for the network most of its time. Three threads beyond the slots, so that seeding,
+    # A poll mostly waits for the network. Three threads beyond the slots let seeding,
     # housekeeping and a trial of a cluster run while every slot is taken.
     worker_pool="threads",
     worker_concurrency=settings.POLL_SLOTS + 3,
@@ -115,7 +116,7 @@ app.conf.update(
 
 @celeryd_init.connect
 def find_tasks(**_: object) -> None:
-    """Give a worker the tasks that it may be told to run. Beat knows them by name, as the schedule does."""
+    """Load the tasks of a worker. Beat knows them by name from the schedule."""
     app.autodiscover_tasks(
         ["gangboard.polling", "gangboard.actions", "gangboard.notify"], force=True
     )
@@ -125,8 +126,8 @@ def find_tasks(**_: object) -> None:
 def limit_connections(instance: Any, **_: object) -> None:
     """Give each thread of this worker a connection from a pool.
 
-    Raises SystemExit for a database of a wrong encoding or version: the worker would fail for ever. One
-    that does not answer now may do so later.
+    Raises SystemExit for a database of a wrong encoding or version, because the worker would fail forever. A
+    database that does not answer now may do so later.
     """
     # They import Django's database, which needs the settings.
     from gangboard.database_limits import limit_worker
@@ -148,19 +149,19 @@ def limit_connections(instance: Any, **_: object) -> None:
 @worker_init.connect
 @beat_init.connect
 def warn_of_unknown_settings(**_: object) -> None:
-    """Log each variable that looks like a setting and is none. `manage.py up` has said so for its workers."""
+    """Log each variable that looks like a setting and is none. `manage.py up` has logged them for its workers."""
     if not os.environ.get("CELERY_SKIP_CHECKS"):
-        for sentence in env.unknown_names():
+        for sentence in env.unknown_variable_warnings():
             get_logger(__name__).warning(sentence)
 
 
 @beat_init.connect
-def start_pulse_of_beat(**_: object) -> None:
-    """Begin to say that beat is alive: nobody else can tell it from a worker that takes no orders.
+def start_beat_heartbeat(**_: object) -> None:
+    """Start beat's heartbeat, because it is the only evidence that beat runs.
 
-    The last sign stays when it ends: there is one beat, and it should always run.
+    The last heartbeat stays when beat ends: there is one beat, and it should always run.
     """
-    # Django's models: not before Celery has set them up.
-    from gangboard.store.heartbeats import Pulse
+    # Celery must have set up Django before the models are imported.
+    from gangboard.store.heartbeats import HeartbeatThread
 
-    Pulse("beat", "beat", 0).start()
+    HeartbeatThread("beat", "beat", 0).start()

@@ -1,4 +1,4 @@
-"""Where gangboard connects to if a person gave the address of a cluster on a page: by a setting."""
+"""The networks of clusters that people add on a page."""
 
 from __future__ import annotations
 

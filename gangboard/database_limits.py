@@ -1,7 +1,7 @@
-"""How many connections a process opens, and how long its threads wait for the database.
+"""Limits on the connections of a process, and on the time its threads wait for the database.
 
 A web process has hundreds of threads, so its connections come from a pool of fixed size. A worker has a
-connection for each of its threads: a poll keeps its connection for the whole window.
+connection for each of its threads, because a poll keeps its connection for the whole window.
 
 | Process | Connections at most, as shipped |
 |---|---|
@@ -27,16 +27,16 @@ from gangboard.database_url import SESSION_OPTIONS
 from gangboard.logs import get_logger
 
 WAIT_SECONDS = 3
-"""For which a web request waits for a connection, for a lock, or for SQLite's writer. Then it is 503."""
+"""Seconds that a web request waits for a connection, a lock, or SQLite's writer before it fails with 503."""
 STATEMENT_SECONDS = 20
-"""After which PostgreSQL ends a statement of a web request."""
+"""Seconds after which PostgreSQL ends a statement of a web request."""
 HEARTBEATS = 1
-"""Connections of a worker besides those of its threads."""
+"""Connections of a worker in addition to those of its threads."""
 
 Database = dict[str, Any]
 """Django's settings of one database."""
 log = get_logger(__name__)
-_kept_open: list[sqlite3.Connection] = []
+_open_connections: list[sqlite3.Connection] = []
 
 
 def limit_web(database: Database, *, most: int) -> None:
@@ -44,26 +44,26 @@ def limit_web(database: Database, *, most: int) -> None:
     options = database["OPTIONS"]
     if not _is_postgresql(database):
         options["timeout"] = WAIT_SECONDS
-        _keep_open(database)
+        _hold_connection_open(database)
         return
     if options["options"] == SESSION_OPTIONS:
         options["options"] += (
             f" -c lock_timeout={WAIT_SECONDS}s -c statement_timeout={STATEMENT_SECONDS}s"
         )
-    _pool(database, most)
+    _configure_pool(database, most)
 
 
 def limit_worker(database: Database, *, threads: int) -> None:
-    """Let each thread of this worker have a connection, and its heartbeat another."""
+    """Give each thread of this worker a connection, and one to its heartbeat."""
     if _is_postgresql(database):
-        _pool(database, threads + HEARTBEATS)
+        _configure_pool(database, threads + HEARTBEATS)
 
 
-def _keep_open(database: Database) -> None:
-    """Keep one connection to a SQLite file open for as long as this process lives.
+def _hold_connection_open(database: Database) -> None:
+    """Keep one connection to a SQLite file open for the lifetime of this process.
 
-    The last connection that closes removes the files beside the database, and the next one must make
-    them anew. On a full disk it cannot, and then not even reading works.
+    The last connection that closes removes the files beside the database, and the next one must create them
+    again. On a full disk it cannot, and then even reads fail.
     """
     try:
         file = sqlite3.connect(
@@ -74,23 +74,24 @@ def _keep_open(database: Database) -> None:
     except sqlite3.Error as error:
         log.warning("the database cannot be read at start", error=str(error))
         return
-    _kept_open.append(file)
+    _open_connections.append(file)
 
 
 def _is_postgresql(database: Database) -> bool:
     return str(database["ENGINE"]).endswith("postgresql")
 
 
-def _pool(database: Database, most: int) -> None:
-    # A connection from before has no pool to return to.
+def _configure_pool(database: Database, most: int) -> None:
+    # An older connection has no pool to return to.
     connections.close_all()
-    # The pool replaces a connection that a restart of PostgreSQL has ended before it gives it out.
+    # The pool replaces connections that a restart of PostgreSQL has ended before it hands them
+    # out.
     database["CONN_HEALTH_CHECKS"] = True
     database["OPTIONS"]["pool"] = {
         "min_size": 0,
         "max_size": most,
         "timeout": WAIT_SECONDS,
-        # Short, because the pause between two attempts doubles: else the pool would find a database
-        # that was away for a minute another minute later.
+        # Short, because the pause between two attempts doubles. Otherwise the pool would find a
+        # database that was down for a minute another minute later.
         "reconnect_timeout": WAIT_SECONDS,
     }

@@ -1,7 +1,7 @@
-"""Typed readers of environment variables that fail loudly and remember what they read.
+"""Typed readers of environment variables. They reject invalid values and remember each variable.
 
-Every variable of gangboard goes through here, so `manage.py print_settings` can list them all. An empty
-variable counts as not set, because compose files pass on empty values for names that `.env` leaves out.
+Every variable of gangboard is read here, so that `manage.py print_settings` can list them all. An empty
+variable counts as not set, because compose files pass empty values for names that `.env` leaves out.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 
 class SettingError(ValueError):
-    """A variable has a value that cannot be used. The text names it and what is wanted."""
+    """A variable has an unusable value. The text names it and the expected value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One variable as it was read. `shown` hides secrets."""
+    """One variable that was read. `shown` hides secrets."""
 
     name: str
     meaning: str
@@ -38,7 +38,7 @@ class Variable:
 
 _read: dict[str, Variable] = {}
 _files: dict[str, Path | None] = {}
-"""Files that were read, by NAME, for each variable that NAME_FILE may replace."""
+"""Secret files that were read, by variable NAME, for each variable that NAME_FILE can replace."""
 
 
 def variables() -> tuple[Variable, ...]:
@@ -47,22 +47,22 @@ def variables() -> tuple[Variable, ...]:
 
 
 def secret_files() -> tuple[Path, ...]:
-    """Return the files from which secrets were read, because NAME_FILE names them."""
+    """Return the secret files that NAME_FILE variables name."""
     return tuple(file for file in _files.values() if file is not None)
 
 
 _PREFIX = "GANGBOARD_"
-_OF_A_SERVICE = re.compile(r"_SERVICE_(HOST|PORT)|_PORT_\d+_(TCP|UDP|SCTP)|_PORT\Z")
-"""Variables that Kubernetes gives each pod for a Service whose name begins with `gangboard`."""
+_SERVICE_VARIABLE = re.compile(r"_SERVICE_(HOST|PORT)|_PORT_\d+_(TCP|UDP|SCTP)|_PORT\Z")
+"""Variables that Kubernetes sets in each pod for a Service whose name begins with `gangboard`."""
 
 
-def unknown_names() -> tuple[str, ...]:
+def unknown_variable_warnings() -> tuple[str, ...]:
     """Return a sentence for each variable that begins with GANGBOARD_ and is not a setting."""
     known = {name.removeprefix(_PREFIX) for name in (*_read, *(f"{name}_FILE" for name in _files))}
     sentences = []
     for name in sorted(name for name in os.environ if name.startswith(_PREFIX)):
         rest = name.removeprefix(_PREFIX)
-        if rest in known or _OF_A_SERVICE.search(name):
+        if rest in known or _SERVICE_VARIABLE.search(name):
             continue
         nearest = difflib.get_close_matches(rest, sorted(known), n=1)
         hint = f"did you mean {_PREFIX}{nearest[0]}?" if nearest else "see manage.py print_settings"
@@ -71,7 +71,7 @@ def unknown_names() -> tuple[str, ...]:
 
 
 def record(name: str, meaning: str, shown: str, raw: str | None) -> None:
-    """Remember a variable for `variables`; `raw` is None where it is not set."""
+    """Remember a variable for `variables`. `raw` is None if it is not set."""
     _read[name] = Variable(name, meaning, shown, raw is not None)
 
 
@@ -87,7 +87,7 @@ def _convert(name: str, raw: str, convert: Callable[[str], T], wanted: str) -> T
 
 
 def read_folder(name: str, default: Path, meaning: str) -> Path:
-    """Return a folder of ours, which need not exist yet. Other users' rights to it are taken away."""
+    """Return a folder of gangboard, which need not exist yet. Permissions of other users are removed."""
     raw = _raw(name)
     path = default if raw is None else Path(raw)
     try:
@@ -104,13 +104,13 @@ def read_folder(name: str, default: Path, meaning: str) -> Path:
         raise SettingError(
             f"{name} is {str(path)!r}, which others use; it must be a folder of its own"
         )
-    keep_private(path)
+    restrict_to_owner(path)
     record(name, meaning, str(path), raw)
     return path
 
 
 def read_url(name: str, meaning: str) -> str:
-    """Return an address of pages without a slash at its end; empty where none is set."""
+    """Return the URL of the pages without a trailing slash; empty if not set."""
     raw = _raw(name)
     if raw is not None and not _URL.fullmatch(raw):
         raise SettingError(
@@ -124,13 +124,13 @@ def read_url(name: str, meaning: str) -> str:
 _HOST = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?)"
 _URL = re.compile(rf"https?://{_HOST}(:\d{{1,5}})?(/[^\s?#]*)?")
 HOSTS = re.compile(rf"\*|\.?{_HOST}")
-"""A host name as Django's ALLOWED_HOSTS takes it: no scheme and no port."""
+"""A host name as in Django's ALLOWED_HOSTS, without scheme and port."""
 ORIGINS = re.compile(rf"https?://(\*\.)?{_HOST}(:\d{{1,5}})?")
-"""An origin as browsers send it: no path, and no slash at the end."""
+"""An origin as browsers send it, without a path or a trailing slash."""
 
 
 def read_choice(name: str, default: str, meaning: str, choices: tuple[str, ...]) -> str:
-    """Return one of `choices`, which are upper case; a variable may have it in lower case."""
+    """Return one of `choices`, which are upper case. The variable may be lower case."""
     raw = _raw(name)
     value = default if raw is None else raw.upper()
     if value not in choices:
@@ -142,7 +142,7 @@ def read_choice(name: str, default: str, meaning: str, choices: tuple[str, ...])
 
 
 def read_address(name: str, default: str, meaning: str, *, schemes: tuple[str, ...]) -> str:
-    """Return an address that may hold a password: from NAME, or the file that NAME_FILE names.
+    """Return an address that may contain a password, from NAME or from the file that NAME_FILE names.
 
     It is the default, or begins with one of `schemes`. Raises SettingError, which repeats no part of it.
     """
@@ -159,29 +159,29 @@ def read_address(name: str, default: str, meaning: str, *, schemes: tuple[str, .
 def text_of_file(name: str) -> str | None:
     """Return the text of the file that NAME_FILE names; None if it is not set.
 
-    The SettingError does not repeat the file's name: it may be the secret itself.
+    The SettingError does not repeat the file's name, which may be the secret itself.
     """
-    named = _raw(f"{name}_FILE")
-    _files[name] = None if named is None else Path(named)
-    if named is None:
+    file_name = _raw(f"{name}_FILE")
+    _files[name] = None if file_name is None else Path(file_name)
+    if file_name is None:
         return None
     try:
-        return Path(named).read_text(encoding="utf-8").strip()
+        return Path(file_name).read_text(encoding="utf-8").strip()
     except OSError as error:
-        why = str(error.strerror)
+        reason = str(error.strerror)
     except UnicodeDecodeError:
-        why = "it is not UTF-8"
-    raise SettingError(f"the file that {name}_FILE names cannot be read: {why}")
+        reason = "it is not UTF-8"
+    raise SettingError(f"the file that {name}_FILE names cannot be read: {reason}")
 
 
 def read_bool(name: str, *, default: bool, meaning: str) -> bool:
-    """Return on/off, yes/no, true/false, 1/0 as a bool."""
+    """Return on/off, yes/no, true/false or 1/0 as a bool."""
 
     def convert(raw: str) -> bool:
-        word = raw.lower()
-        if word in {"1", "true", "yes", "on"}:
+        text = raw.lower()
+        if text in {"1", "true", "yes", "on"}:
             return True
-        if word in {"0", "false", "no", "off"}:
+        if text in {"0", "false", "no", "off"}:
             return False
         raise ValueError(raw)
 
@@ -194,7 +194,7 @@ def read_bool(name: str, *, default: bool, meaning: str) -> bool:
 def read_number(
     name: str, default: float, meaning: str, *, least: float = 0, most: float = 1e9
 ) -> float:
-    """Return a number between `least` and `most`; the unit stands in the meaning."""
+    """Return a number between `least` and `most`. The meaning names its unit."""
     raw = _raw(name)
     value = default if raw is None else _convert(name, raw, float, "a number")
     _check_range(name, value, least, most)
@@ -223,19 +223,19 @@ def read_list(
     raw = _raw(name)
     value = default
     if raw is not None:
-        value = tuple(part.strip().lower() for part in raw.split(",") if part.strip())
-    for part in value:
-        if not form.fullmatch(part):
-            raise SettingError(f"{name} has {part!r}; it must be {wanted}, separated by commas")
+        value = tuple(item.strip().lower() for item in raw.split(",") if item.strip())
+    for item in value:
+        if not form.fullmatch(item):
+            raise SettingError(f"{name} has {item!r}; it must be {wanted}, separated by commas")
     record(name, meaning, ", ".join(value), raw)
     return value
 
 
 def read_networks(name: str, meaning: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    """Return a comma-separated list of networks or single addresses; none where it is not set."""
+    """Return a comma-separated list of networks or single addresses; empty if not set."""
 
     def convert(raw: str) -> tuple[IPv4Network | IPv6Network, ...]:
-        return tuple(ip_network(part.strip()) for part in raw.split(",") if part.strip())
+        return tuple(ip_network(item.strip()) for item in raw.split(",") if item.strip())
 
     raw = _raw(name)
     value = _convert(name, raw or "", convert, "networks such as 10.0.0.0/8, separated by commas")
@@ -244,17 +244,17 @@ def read_networks(name: str, meaning: str) -> tuple[IPv4Network | IPv6Network, .
 
 
 def read_token(name: str, meaning: str) -> str:
-    """Return a token or secret that is sent over the network, from NAME or the file that NAME_FILE names; empty where none is set.
+    """Return a secret for the network, from NAME or from the file that NAME_FILE names; empty if not set.
 
-    Raises SettingError, which does not repeat it, for characters that no header can carry.
+    Raises SettingError, which does not repeat it, for characters that are invalid in a header.
     """
     value = os.environ.get(name, "") or text_of_file(name) or ""
     if not _TOKEN.fullmatch(value):
         raise SettingError(
             f"{name} must be of ASCII letters, digits and signs without blanks (it is not shown)"
         )
-    shown = "(hidden)" if value else ""
-    record(name, f"{meaning} ({name}_FILE names a file instead)", shown, value or None)
+    shown_value = "(hidden)" if value else ""
+    record(name, f"{meaning} ({name}_FILE names a file instead)", shown_value, value or None)
     return value
 
 
@@ -278,11 +278,11 @@ CLAIM = re.compile(r"[!-~]{1,200}")
 SCOPES = re.compile(r"[!-~]+([ ,]+[!-~]+)*")
 """Names separated by blanks or commas."""
 HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
-"""Name of an HTTP header. One with an underscore would be read as another header."""
+"""Name of an HTTP header. An underscore would make it ambiguous."""
 
 
 def read_issuer(name: str, meaning: str) -> str:
-    """Return the address of an identity provider, https unless it is on this machine; empty where none is set."""
+    """Return the address of an identity provider: https, or on this machine; empty if not set."""
     raw = _raw(name)
     value = raw or ""
     host = urlsplit(value).hostname or ""
@@ -298,28 +298,28 @@ def read_issuer(name: str, meaning: str) -> str:
 def read_words(
     name: str, default: tuple[str, ...], meaning: str, words: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return some of `words`, separated by commas; `none` is none of them."""
+    """Return some of `words`, separated by commas; `none` selects none of them."""
     raw = _raw(name)
     value = default
     if raw is not None:
-        parts = {part.strip().lower() for part in raw.split(",") if part.strip()}
-        wanted = set() if parts == {"none"} else parts
-        if unknown := wanted - set(words):
+        items = {item.strip().lower() for item in raw.split(",") if item.strip()}
+        selected = set() if items == {"none"} else items
+        if unknown := selected - set(words):
             raise SettingError(
                 f"{name} has {min(unknown)!r}; it must be {', '.join(words)}, several separated by "
                 "commas, or none"
             )
-        value = tuple(word for word in words if word in wanted)
+        value = tuple(choice for choice in words if choice in selected)
     record(name, meaning, ", ".join(value) or "none", raw)
     return value
 
 
-def keep_private(path: Path) -> None:
-    """Take everybody else's rights to a file or folder of ours away, where it is there."""
+def restrict_to_owner(path: Path) -> None:
+    """Remove the permissions of other users to a file or folder, if it exists."""
     try:
-        found = path.stat()
-        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
-            path.chmod(found.st_mode & 0o700)
+        status = path.stat()
+        if status.st_uid == os.geteuid() and status.st_mode & 0o077:
+            path.chmod(status.st_mode & 0o700)
     except FileNotFoundError:
         return
     except OSError as error:

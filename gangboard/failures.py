@@ -1,6 +1,6 @@
-"""Failures that the operator mends: one sentence on standard error instead of a traceback.
+"""Startup errors that the operator can fix: one sentence on standard error instead of a traceback.
 
-Each process that a person or a container starts begins here: `manage.py`, the Celery workers, the web server.
+Each process that a person or a container starts uses this: `manage.py`, the Celery workers, the web server.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from gangboard.env import SettingError
 from gangboard.logs import one_line
 
 EXIT_CODE = 1
-_OF_THE_DATABASE = (OperationalError, InterfaceError, DatabaseError)
-"""It does not answer, or is none. Their subclasses are defects of gangboard."""
+_DATABASE_ERRORS = (OperationalError, InterfaceError, DatabaseError)
+"""The database does not answer, or is not a database. Their subclasses are defects of gangboard."""
 
 
 @contextmanager
-def told_in_one_sentence() -> Iterator[None]:
-    """End the process with a sentence where a setting cannot be used or the database does not answer.
+def exit_on_known_errors() -> Iterator[None]:
+    """End the process with a sentence if a setting is invalid or the database does not answer.
 
-    `--traceback` on the command line shows the traceback, as for Django's own errors of commands.
+    `--traceback` on the command line shows the traceback, as for Django's own command errors.
     """
     try:
         yield
     except SettingError as error:
         if "--traceback" in sys.argv:
             raise
-        _end(f"{error}.")
+        _exit_with(f"{error}.")
     except Error as error:
-        is_told = type(error) in _OF_THE_DATABASE or is_too_old(error)
+        is_told = type(error) in _DATABASE_ERRORS or is_too_old(error)
         if "--traceback" in sys.argv or not is_told:
             raise
-        _end(database_sentence(error))
+        _exit_with(database_sentence(error))
 
 
-def _end(sentence: str) -> NoReturn:
+def _exit_with(sentence: str) -> NoReturn:
     sys.stderr.write(hide_passwords(one_line(f"gangboard cannot go on: {sentence}")) + "\n")
     raise SystemExit(EXIT_CODE)
 
 
 def is_too_old(error: Error) -> bool:
-    """Return True if Django refuses the database server because of its version."""
+    """Return True if Django rejects the version of the database server."""
     return isinstance(error, NotSupportedError) and "or later is required" in str(error)
 
 
@@ -57,12 +57,12 @@ def database_sentence(error: Error) -> str:
     if is_too_old(error):
         return f"{reason}. Name a newer server in DATABASE_URL."
     return (
-        f"The database {_database()} does not answer: {reason}. "
+        f"The database {_database_name()} does not answer: {reason}. "
         "Start or mend it, or name another one in DATABASE_URL."
     )
 
 
-def _database() -> str:
+def _database_name() -> str:
     configured = settings.DATABASES["default"]
     if "sqlite" in configured["ENGINE"]:
         return str(configured["NAME"])

@@ -1,4 +1,4 @@
-"""Keys of this installation: read from a variable or a file, or made once in the state folder."""
+"""Keys of this installation. They come from a variable or a file, or are created once in the state folder."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet
 
-from gangboard.env import SettingError, keep_private, record, text_of_file
+from gangboard.env import SettingError, record, restrict_to_owner, text_of_file
 
 SHORTEST_SECRET = 32
 """Characters; `openssl rand -hex 32` prints 64."""
 FEWEST_CHARACTERS = 5
-"""Different ones, as Django's own check wants."""
+"""Number of different characters that Django's own check requires."""
 
 
 def fernet_problem(key: str) -> str:
-    """Return why a text is no Fernet key, as the end of a sentence; empty if it is one."""
+    """Return why a text is not a Fernet key, as the end of a sentence; empty if it is one."""
     try:
         Fernet(key)
     except ValueError:
@@ -45,35 +45,35 @@ def read_keys(
     make: Callable[[], str],
     problem: Callable[[str], str],
 ) -> tuple[str, ...]:
-    """Return the keys of NAME or of the file that NAME_FILE names, the newest first.
+    """Return the keys of NAME or of the file that NAME_FILE names, newest first.
 
-    Blanks, lines or commas separate them. Without either, one is made once in `folder`, mode 0600. Raises
-    SettingError, which repeats no key. A file that cannot be read is an error, never a reason for a new key.
+    Blanks, lines or commas separate them. Without either, one is created once in `folder`, mode 0600. Raises
+    SettingError, which repeats no key. An unreadable file is an error, never a reason for a new key.
     """
     raw = os.environ.get(name) or text_of_file(name)
     place = "" if raw is None or os.environ.get(name) else f", from the file of {name}_FILE,"
     if raw is None:
         path = folder / name.lower().removeprefix("gangboard_")
-        text, place = _made_once(name, path, make), f", from {path},"
+        text, place = _read_or_create(name, path, make), f", from {path},"
     else:
         text = raw
     keys = tuple(key for key in re.split(r"[\s,]+", text) if key)
     problems = [problem(key) for key in keys] or ["holds no key"]
-    for number, why in enumerate(problems, 1):
-        if why:
-            which = f"key {number} of {name}" if len(keys) > 1 else name
-            raise SettingError(f"{which}{place} {why} (it is not shown)")
-    shown = "(hidden)" if len(keys) == 1 else f"({len(keys)} keys, hidden)"
-    record(name, f"{meaning} ({name}_FILE names a file instead)", shown, raw)
+    for number, fault in enumerate(problems, 1):
+        if fault:
+            key_name = f"key {number} of {name}" if len(keys) > 1 else name
+            raise SettingError(f"{key_name}{place} {fault} (it is not shown)")
+    shown_keys = "(hidden)" if len(keys) == 1 else f"({len(keys)} keys, hidden)"
+    record(name, f"{meaning} ({name}_FILE names a file instead)", shown_keys, raw)
     return keys
 
 
-def _made_once(name: str, path: Path, make: Callable[[], str]) -> str:
-    """Read the file; when it is not there, write it so that of two processes one wins."""
+def _read_or_create(name: str, path: Path, make: Callable[[], str]) -> str:
+    """Return the text of the file. Create a missing file so that one of two simultaneous processes wins."""
     try:
         if not path.exists():
             _write_once(path, make())
-        keep_private(path)
+        restrict_to_owner(path)
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise SettingError(
@@ -91,6 +91,6 @@ def _write_once(path: Path, text: str) -> None:
     try:
         os.link(draft, path)
     except FileExistsError:
-        pass  # another process was first; its secret counts
+        pass  # Another process was first, and its secret counts.
     finally:
         draft.unlink()

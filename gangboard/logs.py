@@ -1,4 +1,4 @@
-"""Log lines: structlog's key=value lines for people, JSON when GANGBOARD_LOG_JSON is on."""
+"""Log lines: structlog's key=value lines for people, JSON if GANGBOARD_LOG_JSON is on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ structlog.configure(
 
 
 class LineFormatter(structlog.stdlib.ProcessorFormatter):
-    """Formats our own and everybody else's records the same way."""
+    """Formats records of gangboard and of libraries in the same way."""
 
     def __init__(self, *, as_json: bool) -> None:
         renderer: structlog.typing.Processor = (
@@ -40,35 +40,35 @@ class LineFormatter(structlog.stdlib.ProcessorFormatter):
         )
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line for one event, tracebacks included, that a terminal shows as it is.
+        """Return one safe line for one event, including its traceback.
 
-        No password of an address is in it, whoever has written it.
+        It contains no password of an address, whoever wrote the record.
         """
         return hide_passwords(one_line(super().format(record)))
 
 
-class Brief(logging.Filter):
-    """Makes a short line of an event that strangers cause: no traceback, at most 200 characters."""
+class ShortMessageFilter(logging.Filter):
+    """Shortens events that clients cause: no traceback, at most 200 characters."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Shorten the record, and let it pass."""
+        """Shorten the record, and accept it."""
         record.msg, record.args, record.exc_info = record.getMessage()[:200], (), None
         return True
 
 
-# Control characters, those that turn the direction of text, separators of lines, and half characters.
+# Control characters, direction marks, line separators, and lone surrogates.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 
 
 def one_line(text: str) -> str:
-    """Return a text with every character that would forge a line or move the cursor escaped."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """Return a text in which characters that forge a line or move the cursor are escaped."""
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    """Return the logger of a module; values are given as keywords."""
+    """Return the logger of a module. Values are given as keywords."""
     return structlog.stdlib.get_logger(name)
 
 
@@ -86,11 +86,11 @@ def logging_settings(*, level: str, as_json: bool) -> dict[str, Any]:
             "records": {"class": "logging.StreamHandler", "formatter": "json"},
         },
         "root": {"handlers": ["stderr"], "level": level},
-        "filters": {"brief": {"()": "gangboard.logs.Brief"}},
-        # Anybody can send a wrong Host, as often as they like.
+        "filters": {"brief": {"()": "gangboard.logs.ShortMessageFilter"}},
+        # Clients can send a wrong Host at will.
         "loggers": {
             "django.security.DisallowedHost": {"filters": ["brief"]},
-            # For a SIEM: JSON whatever the other lines are, and whatever their level is.
+            # For a SIEM: always JSON, and at every log level.
             "gangboard.access": {"handlers": ["records"], "level": "INFO", "propagate": False},
             "gangboard.audit": {"handlers": ["records"], "level": "INFO", "propagate": False},
             # At INFO it writes three lines for each request.

@@ -1,4 +1,4 @@
-"""IP addresses, and the networks that gangboard may connect to."""
+"""IP addresses, and the networks to which gangboard may connect."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ CLUSTER_NETWORKS = "GANGBOARD_CLUSTER_NETWORKS"
 
 
 class ForbiddenAddressError(OSError):
-    """No connection was made because of the address."""
+    """A connection was refused because of its address."""
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an IP address, also one with a zone (`fe80::1%eth0`); None for any other text."""
+    """Return an IP address, also with a zone (`fe80::1%eth0`); None for any other text."""
     try:
         return ip_address(text.partition("%")[0])
     except ValueError:
@@ -24,7 +24,7 @@ def read_address(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return the IPv4 address that an IPv6 address stands for, else the address itself."""
+    """Return the IPv4 address that an IPv6 address embeds, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -37,7 +37,7 @@ def embedded(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 
 
 def is_within(address: IPv4Address | IPv6Address, networks: Sequence[Network]) -> bool:
-    """Return whether an address, or the IPv4 address that it stands for, is in one of the networks."""
+    """Return whether an address, or its embedded IPv4 address, is in one of the networks."""
     return any(
         known.version == network.version and known in network
         for known in {address, embedded(address)}
@@ -47,23 +47,26 @@ def is_within(address: IPv4Address | IPv6Address, networks: Sequence[Network]) -
 
 @dataclass(frozen=True, slots=True)
 class Destinations:
-    """Addresses that gangboard connects to where a person gave the address of a cluster on a page.
+    """Allowed destinations for clusters whose address a person entered on a page.
 
-    A name is looked up for each connection, so the address is checked then: since the trial of the cluster the name may
-    have got another address.
+    A name is resolved for each connection, so the address is checked then. It may have changed since the
+    trial of the cluster.
     """
 
     networks: Sequence[Network] = ()
-    """Empty: all addresses but those of this machine and of its link."""
+    """If empty, all addresses are allowed except loopback, link-local, multicast and unspecified ones."""
 
     def allows(self, text: str) -> bool:
-        """Return whether an IP address may be connected to."""
+        """Return whether gangboard may connect to an IP address."""
         address = read_address(text)
         if address is None:
             return False
         if self.networks:
             return is_within(address, self.networks)
-        found = embedded(address)
+        target = embedded(address)
         return not (
-            found.is_loopback or found.is_link_local or found.is_multicast or found.is_unspecified
+            target.is_loopback
+            or target.is_link_local
+            or target.is_multicast
+            or target.is_unspecified
         )

@@ -1,4 +1,4 @@
-"""Codes of problem documents (RFC 9457): a stable word for each kind of error of the REST API."""
+"""Codes of problem documents (RFC 9457): a stable word for each kind of API error."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 
 class ProblemCode(StrEnum):
-    """What went wrong, for programs. More may be added, none is renamed."""
+    """The kind of an error, for programs. Codes may be added, and none is renamed."""
 
     INVALID_REQUEST = "invalid-request"
     """400: `errors` names the parameters or fields."""
     INVALID_CURSOR = "invalid-cursor"
-    """400: begin again without a cursor."""
+    """400: start again without a cursor."""
     NOT_SIGNED_IN = "not-signed-in"
     """401: no token and no session."""
     INVALID_TOKEN = "invalid-token"  # noqa: S105  # a code
@@ -21,7 +21,7 @@ class ProblemCode(StrEnum):
     FORBIDDEN = "forbidden"
     """403: the role or the token does not allow it."""
     SESSION_REQUIRED = "session-required"
-    """403: no token may do it, only a person who has signed in."""
+    """403: tokens may not do it, only a person who has signed in."""
     SIGN_IN_AGAIN = "sign-in-again"
     """403: the last sign-in is too old."""
     NOT_FOUND = "not-found"
@@ -30,13 +30,13 @@ class ProblemCode(StrEnum):
     NOT_ACCEPTABLE = "not-acceptable"
     REQUEST_TIMEOUT = "request-timeout"
     CONFLICT = "conflict"
-    """409: the state of things does not allow it; `detail` says why."""
+    """409: the current state does not allow it; `detail` says why."""
     MOVED_ON = "moved-on"
-    """409: the object is not the one that the caller saw."""
+    """409: the object differs from the one that the caller saw."""
     BUSY = "busy"
     """409: another action on the object is open."""
     CURSOR_EXPIRED = "cursor-expired"
-    """410: events after the cursor are not kept any more."""
+    """410: events after the cursor were deleted."""
     TOO_LARGE = "too-large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported-media-type"
     KEY_REUSED = "key-reused"
@@ -70,7 +70,7 @@ _OF_STATUS = MappingProxyType(
 def problem_document(
     status: int, detail: str, code: ProblemCode | None = None
 ) -> dict[str, str | int]:
-    """Return the members that every problem document has; without `code` that of the status."""
+    """Return the common members of a problem document. The default `code` is that of the status."""
     usual = ProblemCode.INVALID_REQUEST if status < 500 else ProblemCode.INTERNAL_ERROR
     return {
         "type": "about:blank",

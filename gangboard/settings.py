@@ -1,4 +1,4 @@
-"""The one settings file. Everything that may differ between installations is an environment variable."""
+"""Django's settings. Values that differ between installations are environment variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATE_DIR = env.read_folder(
 )
 
 DEBUG = env.read_bool("GANGBOARD_DEBUG", default=False, meaning="Django's debug pages")
-DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.web.error_pages.AddressesToo"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "gangboard.pages.core.error_pages.UrlHidingFilter"
 SECRET_KEY, *SECRET_KEY_FALLBACKS = keys.read_keys(
     "GANGBOARD_SECRET_KEY",
     "key that signs sessions; several, the newest first, to replace it",
@@ -222,13 +222,13 @@ WAITERS = env.read_count(
 )
 
 INSTALLED_APPS = [
-    # Before Django's own: of two commands of one name the first app's counts.
+    # Before Django's own apps, because the first app provides a command of a given name.
     "gangboard.ops",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
-    # Its views are not served: `gangboard.web.single_sign_on` uses its OpenID client.
+    # Its views are not served. `gangboard.pages.sign_in.single_sign_on` uses its OpenID client.
     "allauth",
     "allauth.account",
     "allauth.socialaccount",
@@ -237,34 +237,33 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "gangboard.store",
-    "gangboard.web",
     "gangboard.pages",
 ]
 if (BASE_DIR / "tools").is_dir():
-    # Commands for developers: benchmarks, and the tables of the docs. The image has none of them.
+    # Developer commands: benchmarks and docs tables. The image does not contain them.
     INSTALLED_APPS.append("tools")
 MIDDLEWARE = [
-    # Before all others: what they take is time that somebody waits, too.
+    # First, because its measurement includes the other middleware.
     "gangboard.pages.metrics.requests.RequestDurationMiddleware",
-    # Before all that may refuse a request.
-    "gangboard.web.access_log.AccessLogMiddleware",
-    # Before all that asks whether a request came over https. It refuses nothing.
-    "gangboard.web.headers.ForwardedProtoMiddleware",
-    # Before the others, so that their refusals carry the headers too.
-    "gangboard.web.headers.SecurityHeadersMiddleware",
-    # Before sessions: who asks is looked up in the slot too.
-    "gangboard.web.live.throttle.LiveThrottleMiddleware",
+    # Before all middleware that may refuse a request.
+    "gangboard.pages.core.middleware.access_log.AccessLogMiddleware",
+    # Before all middleware that asks whether a request came over https. It refuses none.
+    "gangboard.pages.core.middleware.headers.ForwardedProtoMiddleware",
+    # Before the others, so that their refusals carry the headers as well.
+    "gangboard.pages.core.middleware.headers.SecurityHeadersMiddleware",
+    # Before sessions, because the slot also covers the lookup of the user.
+    "gangboard.pages.core.live.throttle.LiveThrottleMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "gangboard.web.static_files.StaticFilesMiddleware",
+    "gangboard.pages.core.middleware.static_files.StaticFilesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "gangboard.web.sessions.SessionUseMiddleware",
-    "gangboard.web.proxy_sign_in.ProxySignInMiddleware",
+    "gangboard.pages.core.browser_sessions.SessionUseMiddleware",
+    "gangboard.pages.sign_in.proxy.ProxySignInMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "gangboard.web.auth.SignInRequiredMiddleware",
-    "gangboard.web.time_zone.TimeZoneMiddleware",
+    "gangboard.pages.core.auth.SignInRequiredMiddleware",
+    "gangboard.pages.core.middleware.time_zone.TimeZoneMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -296,15 +295,14 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-# Nobody uploads files: the parts of a form that are files are read past, and written nowhere.
+# No form uploads files, so file parts are skipped and never written.
 FILE_UPLOAD_HANDLERS: list[str] = []
 DATA_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY
-
-ACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.AccountAdapter"
-SOCIALACCOUNT_ADAPTER = "gangboard.web.single_sign_on.adapters.SocialAdapter"
+ACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.AccountAdapter"
+SOCIALACCOUNT_ADAPTER = "gangboard.pages.sign_in.single_sign_on.adapters.SocialAdapter"
 LOGIN_URL = "/sign-in/"
 LOGIN_REDIRECT_URL = "/"
-# The prefix makes browsers refuse such a cookie from another host of the domain, or without TLS.
+# With the prefix, browsers reject such a cookie from another host of the domain, or without TLS.
 _PREFIX = "__Host-" if HTTPS else ""
 SESSION_ENGINE = "gangboard.store.sessions"
 SESSION_COOKIE_NAME = f"{_PREFIX}sessionid"
@@ -317,13 +315,12 @@ SESSION_COOKIE_AGE = 12 * 3600
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-# What the other hosts of the domain do is for whoever owns the domain to say: neither their names
-# nor the lists of browsers are spoken for.
+# HSTS subdomains and browser preload lists are decisions of the domain's owner.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_SSL_REDIRECT = HTTPS
-# Whoever probes or scrapes is on this side of the proxy that ends TLS.
+# Probes and scrapers are on this side of the proxy that ends TLS.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
-# Of proxies of ours only: see ForwardedProtoMiddleware.
+# From trusted proxies only; see ForwardedProtoMiddleware.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 X_FRAME_OPTIONS = "DENY"
 
@@ -331,19 +328,17 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-
 STATIC_URL = "/static/"
-# Files are served straight from where they are: no collect step to forget. Of what other packages
-# bring along only htmx is ours to serve; an admin that is not used has no scripts here either.
+# Files are served from their source folders. Of other packages only htmx is served.
 STATICFILES_DIRS = [
     BASE_DIR / "static",
     ("django_htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx"),
 ]
 STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
-if not DEBUG:  # a file that is edited keeps its address
+if not DEBUG:  # An edited file keeps its URL.
     STORAGES = {
         "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "gangboard.web.static_files.DigestStorage"},
+        "staticfiles": {"BACKEND": "gangboard.pages.core.middleware.static_files.DigestStorage"},
     }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
@@ -352,13 +347,13 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "gangboard.api.authentication.TokenAuthentication",
+        "gangboard.pages.core.api.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["gangboard.api.read_limit.ReadThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["gangboard.pages.core.api.read_limit.ReadThrottle"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "gangboard.api.errors.problem_details",
+    "EXCEPTION_HANDLER": "gangboard.pages.core.api.errors.problem_details",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -368,9 +363,9 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
-        "Health": "gangboard.api.parameters.HEALTHS",
-        "ProblemCode": "gangboard.api.fields.PROBLEM_CODES",
-        "Stage": "gangboard.api.parameters.STAGES",
+        "Health": "gangboard.pages.core.api.parameters.HEALTHS",
+        "ProblemCode": "gangboard.pages.core.api.fields.PROBLEM_CODES",
+        "Stage": "gangboard.pages.core.api.parameters.STAGES",
         "QueueState": "gangboard.readmodels.visible_queues.QUEUE_STATES",
         "ChannelState": "gangboard.pages.notifications.rows.CHANNEL_STATES",
         "RuleState": "gangboard.pages.notifications.rows.RULE_STATES",
@@ -381,7 +376,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "gangboard.api.entity_tags.add_entity_tags",
+        "gangboard.pages.core.api.entity_tags.add_entity_tags",
     ],
 }
 

@@ -1,12 +1,11 @@
-"""Where requests go: to `web`, to the pages that are a folder each, and to `api`."""
+"""The root URLconf: the pages with their API, then the API root and the probes."""
 
 from django.urls import include, path
 
 urlpatterns = [
-    path("", include("gangboard.web.urls")),
-    # Before the API, whose last address answers for everything below /api/v1/.
+    # Before the API root, whose last address answers for everything below /api/v1/.
     path("", include("gangboard.pages.urls")),
-    path("", include("gangboard.api.urls")),
+    path("", include("gangboard.pages.core.urls")),
 ]
-handler404 = "gangboard.web.error_pages.answer_missing"
-handler500 = "gangboard.web.error_pages.answer_error"
+handler404 = "gangboard.pages.core.error_pages.handle_not_found"
+handler500 = "gangboard.pages.core.error_pages.handle_server_error"

@@ -1,18 +1,17 @@
-"""A small Kubernetes API server with a scripted fleet: the demo, the faults and the load of tests.
+"""A small Kubernetes API server with a scripted fleet, for the demo and for faults and load in tests.
 
-May enter: the standard library and `cryptography`. Nobody in the product imports this room but
-`ops`. It speaks HTTPS on 127.0.0.1 as the real API server does (discovery, lists in pages, watches
-with bookmarks and 410, patches, dry-run, preconditions), runs small and true controllers for Jobs
-and JobSets, and has a fleet in every state that gangboard has a word for.
+It may import the standard library and `cryptography`. In the product, only `ops` imports it. It speaks HTTPS
+on 127.0.0.1 like the real API server (discovery, lists in pages, watches with bookmarks and 410, patches,
+dry-run, preconditions). It runs small but faithful controllers for Jobs and JobSets, and has gangs in every
+state that gangboard can report.
 
-`Simulator` is the way in. Gangs are data in `fleets/`; `scripts` says how to add one. Whatever it
-claims about Kubernetes was captured from a real control plane or is checked against one by
-`tests/contract`.
+`Simulator` is the entry point. Gangs are data in `fleets/`; `fleet_spec` says how to add one. Every claim
+about Kubernetes was captured from a real control plane or is checked against one by `tests/contract`.
 """
 
-from simulator.fleet import EXPECTED
-from simulator.scripts import Fleet, Gang, NodePool, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.fleets import EXPECTED
+from simulator.manifests import PodTemplate
 from simulator.simulator import Simulator
 
 __all__ = [

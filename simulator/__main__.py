@@ -10,14 +10,14 @@ import threading
 from pathlib import Path
 
 from simulator import Simulator
-from simulator.fleet import FLEETS
+from simulator.fleets import FLEETS
 from simulator.resources import MINORS
 
-_LOOKS_EVERY = 0.5
+_PARENT_CHECK_SECONDS = 0.5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Parse, serve, and end with the signal, or when the parent process is gone."""
+    """Parse the options and serve until a signal, or until the parent process has ended."""
     options = _parser().parse_args(arguments)
     parent = os.getppid()
     stop = threading.Event()
@@ -40,15 +40,15 @@ def main(arguments: list[str] | None = None) -> int:
             _write_private(options.reader_kubeconfig, text)
         sys.stdout.write(f"{options.name} serves {simulator.url}\n")
         sys.stdout.flush()
-        while not stop.wait(_LOOKS_EVERY):
-            # Whoever started the demo may be killed without a chance to tell us.
+        while not stop.wait(_PARENT_CHECK_SECONDS):
+            # The parent of the demo may be killed without a chance to stop us.
             if os.getppid() != parent:
                 break
     return 0
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file for its owner only, whole or not at all."""
+    """Write a file for its owner only, atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

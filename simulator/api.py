@@ -1,4 +1,4 @@
-"""The API: one request in, one answer out. Knows nothing about sockets."""
+"""The API without its transport: one request in, one response out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import discovery, refusals
-from simulator.answers import (
+from simulator.events import stored_form
+from simulator.faults import Fault, Faults
+from simulator.lists import Alter, list_page, render
+from simulator.patches import PatchError, json_patch, merge_patch
+from simulator.requests import Request, resolve
+from simulator.resources import CORE_EVENTS, NAMESPACES, PODS, Resource
+from simulator.responses import (
     Answer,
     alteration,
     dump,
@@ -17,12 +23,6 @@ from simulator.answers import (
     refuse,
     spoil,
 )
-from simulator.events import stored_form
-from simulator.faults import Fault, Faults
-from simulator.lists import Alter, list_page, render
-from simulator.patches import PatchError, json_patch, merge_patch
-from simulator.requests import Request, resolve
-from simulator.resources import CORE_EVENTS, NAMESPACES, PODS, Resource
 from simulator.store import Json, Key, Store, Written, encode, with_type
 from simulator.watches import Watch
 from simulator.writes import Writer
@@ -53,14 +53,14 @@ class API:
         self.faults = faults
         self.stopping = threading.Event()
         self.on_write: Callable[[Resource, Key], None] = lambda _resource, _key: None
-        """Told of every write by a client before it happens, so that scripts let go of it."""
+        """Called before every write by a client, so that scripts release the object."""
         self.releases: dict[str, str] = {}
-        """Release of a group of custom resources, where a test installs another one: its schema is
-        another one then."""
+        """API group of custom resources → its release, for tests that install another one. The release
+        changes the schema's hash."""
         self._bookmark_seconds = bookmark_seconds
 
     def answer(self, request: Request) -> Answer:
-        """Answer a request; refusals are answers too."""
+        """Answer a request. Refusals are responses as well."""
         met: list[Fault] = []
         try:
             resolve(request, self.resources)
@@ -70,16 +70,16 @@ class API:
             if request.read_only and request.verb not in ("list", "get", "watch", "discovery"):
                 raise forbidden(request)
             applied = all(fault.applied for fault in met)
-            found = self._dispatch(request, alteration(met)) if applied else Answer(200, b"{}")
-            found.faults = met
+            response = self._dispatch(request, alteration(met)) if applied else Answer(200, b"{}")
+            response.faults = met
             for fault in met:
-                spoil(fault, found)
+                spoil(fault, response)
         except refusals.PageNotFound:
             return Answer(404, b"404 page not found\n", content_type=_TEXT)
         except refusals.Refusal as refusal:
             body = json.dumps(refusal.body, separators=(",", ":")).encode()
             return Answer(refusal.code, body, headers=refusal.headers, faults=met)
-        return found
+        return response
 
     def _dispatch(self, request: Request, alter: Alter | None) -> Answer:
         resource = request.resource
@@ -89,7 +89,7 @@ class API:
             return Answer(200, list_page(self.store, request, alter))
         if request.verb == "watch":
             watch = Watch(self.store, request, self.stopping, self._bookmark_seconds, alter)
-            return Answer(200, pieces=watch.lines())
+            return Answer(200, chunks=watch.lines())
         if request.verb == "get":
             return self._get(request, resource, alter)
         if request.verb == "create" and not request.name:
@@ -103,38 +103,38 @@ class API:
     # Reading
 
     def _without_object(self, request: Request) -> Answer:
-        parts = request.segments
-        if parts in (["healthz"], ["livez"], ["readyz"]):
+        segments = request.segments
+        if segments in (["healthz"], ["livez"], ["readyz"]):
             return Answer(200, b"ok", content_type=_TEXT)
-        if request.method == "POST" and parts[:2] == ["apis", "authorization.k8s.io"]:
+        if request.method == "POST" and segments[:2] == ["apis", "authorization.k8s.io"]:
             return self._review(request)
-        if parts == ["version"]:
+        if segments == ["version"]:
             return json_answer(discovery.version_document(self.minor))
-        if parts == ["openapi", "v3"]:
+        if segments == ["openapi", "v3"]:
             return json_answer(discovery.schema_index(self.resources, self.minor, self.releases))
-        if parts in (["api"], ["apis"]):
-            core = parts == ["api"]
+        if segments in (["api"], ["apis"]):
+            core = segments == ["api"]
             if "apidiscovery.k8s.io" in request.wants and "v=v2;" in request.wants:
-                found = discovery.aggregated(self.resources, core=core)
-                return Answer(200, dump(found), content_type=discovery.AGGREGATED)
+                document = discovery.aggregated(self.resources, core=core)
+                return Answer(200, dump(document), content_type=discovery.AGGREGATED)
             if core:
                 return json_answer(discovery.api_versions(request.headers.get("Host") or ""))
             return json_answer(discovery.group_list(self.resources))
-        found_or_none: Json | None = None
-        if parts[:1] == ["api"] and len(parts) == 2:
-            found_or_none = discovery.resource_list(self.resources, "", parts[1])
-        elif parts[:1] == ["apis"] and len(parts) == 2:
-            found_or_none = discovery.group_document(self.resources, parts[1])
-        elif parts[:1] == ["apis"] and len(parts) == 3:
-            found_or_none = discovery.resource_list(self.resources, parts[1], parts[2])
-        if found_or_none is None:
+        result: Json | None = None
+        if segments[:1] == ["api"] and len(segments) == 2:
+            result = discovery.resource_list(self.resources, "", segments[1])
+        elif segments[:1] == ["apis"] and len(segments) == 2:
+            result = discovery.group_document(self.resources, segments[1])
+        elif segments[:1] == ["apis"] and len(segments) == 3:
+            result = discovery.resource_list(self.resources, segments[1], segments[2])
+        if result is None:
             raise refusals.PageNotFound
-        return json_answer(found_or_none)
+        return json_answer(result)
 
     def _review(self, request: Request) -> Answer:
         review = request.json()
-        asked = review.get("spec", {}).get("resourceAttributes", {})
-        verb, plural = asked.get("verb", ""), asked.get("resource", "")
+        attributes = review.get("spec", {}).get("resourceAttributes", {})
+        verb, plural = attributes.get("verb", ""), attributes.get("resource", "")
         writes = verb not in ("get", "list", "watch")
         denied = (request.read_only and writes) or self.faults.forbids(verb, plural)
         return json_answer({**review, "status": {"allowed": not denied}}, code=201)
@@ -164,14 +164,14 @@ class API:
             if ("", request.namespace) not in self.store.table(NAMESPACES).objects:
                 raise refusals.not_found(NAMESPACES, request.namespace)
         if not meta.get("name") and not meta.get("generateName"):
-            why = "name or generateName is required"
-            raise refusals.invalid(resource, "", "metadata.name", why, "FieldValueRequired")
+            reason = "name or generateName is required"
+            raise refusals.invalid(resource, "", "metadata.name", reason, "FieldValueRequired")
         if resource.has_status and resource.plural not in ("nodes", "pods"):
             obj.pop("status", None)
-        made = self.writer.create(
+        created = self.writer.create(
             resource, obj, manager=request.manager, dry_run=request.is_dry_run
         )
-        return self._object(request, resource, made, code=201)
+        return self._object(request, resource, created, code=201)
 
     def _change(self, request: Request, resource: Resource) -> Answer:
         body = request.json()
@@ -180,7 +180,7 @@ class API:
         )
         if not request.is_dry_run:
             self.on_write(resource, _key(request))
-        made = self.writer.change(
+        changed = self.writer.change(
             resource,
             _key(request),
             lambda obj: _plain(change(_typed(obj, request, resource))),
@@ -188,7 +188,7 @@ class API:
             subresource=request.subresource,
             dry_run=request.is_dry_run,
         )
-        return self._object(request, resource, made)
+        return self._object(request, resource, changed)
 
     def _update(self, body: Any) -> Callable[[Json], Any]:
         if not isinstance(body, dict) or "metadata" not in body:
@@ -212,26 +212,26 @@ class API:
 
     def _delete(self, request: Request, resource: Resource) -> Answer:
         options = request.json()
-        wanted = options.get("preconditions") or {}
+        preconditions = options.get("preconditions") or {}
         dry_run = request.is_dry_run or options.get("dryRun") == ["All"]
         grace = options.get("gracePeriodSeconds", request.number("gracePeriodSeconds"))
         with self.store.lock:
-            found = self.store.find(resource, _key(request))
-            if found is None:
+            obj = self.store.find(resource, _key(request))
+            if obj is None:
                 raise refusals.not_found(resource, request.name)
-            meta = found["metadata"]
-            if wanted.get("uid", meta["uid"]) != meta["uid"]:
+            meta = obj["metadata"]
+            if preconditions.get("uid", meta["uid"]) != meta["uid"]:
                 raise refusals.precondition_failed(
-                    resource, request.name, "UID", wanted["uid"], meta["uid"]
+                    resource, request.name, "UID", preconditions["uid"], meta["uid"]
                 )
-            version = wanted.get("resourceVersion", meta["resourceVersion"])
+            version = preconditions.get("resourceVersion", meta["resourceVersion"])
             if version != meta["resourceVersion"]:
                 raise refusals.precondition_failed(
                     resource, request.name, "ResourceVersion", version, meta["resourceVersion"]
                 )
             if not dry_run:
                 self.on_write(resource, _key(request))
-                lingering = self._let_go(resource, _key(request), found, grace)
+                lingering = self._delete_or_mark(resource, _key(request), obj, grace)
                 if lingering is not None:
                     return self._object(request, resource, lingering)
         details = {"name": request.name, "kind": resource.plural, "uid": meta["uid"]}
@@ -240,15 +240,17 @@ class API:
         success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return json_answer({**success, "details": details})
 
-    def _let_go(self, resource: Resource, key: Key, obj: Json, grace: int | None) -> Json | None:
-        """Delete, or return the object when something still has to let it go."""
+    def _delete_or_mark(
+        self, resource: Resource, key: Key, obj: Json, grace: int | None
+    ) -> Json | None:
+        """Delete an object, or mark and return it if a kubelet or finalizer still has to release it."""
         if resource == PODS:
             spec = obj.get("spec", {})
             seconds = spec.get("terminationGracePeriodSeconds", _GRACE) if grace is None else grace
             running = obj.get("status", {}).get("phase") in ("Pending", "Running")
             if seconds and spec.get("nodeName") and running:
                 return self.writer.mark_deleted(resource, key, grace=seconds)
-            # One that no kubelet has to end is marked and goes in the same breath.
+            # A pod without a kubelet is marked and removed at once.
             marked = self.writer.mark_deleted(resource, key)
             self.writer.remove(resource, key)
             return marked

@@ -1,7 +1,8 @@
-"""What StatefulSets and Deployments of apps/v1 have in common: replicas of one template, and the group of their pods.
+"""Common parts of StatefulSets and Deployments of apps/v1: replicas of one template, and the group of their
+pods.
 
-A gang of these kinds has one role without a name, whose template names the PodGroup that a person made for it: no
-controller of 1.36 or 1.37 makes one.
+A gang of these kinds has one role without a name. Its template names a PodGroup that a person created,
+because no controller of 1.36 or 1.37 creates one.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import Resource
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -22,12 +23,13 @@ MANAGER = "kube-controller-manager"
 
 
 def labels_of(gang: Gang) -> dict[str, str]:
-    """Return the labels by which its pods are selected."""
+    """Return the labels of the pod selector."""
     return {"app": gang.name}
 
 
 def make_owner(builder: Builder, gang: Gang, resource: Resource, spec: Json) -> Json:
-    """Make the group of a gang and its StatefulSet or Deployment; `spec` is what not both have. Return the latter."""
+    """Create the group of a gang and its StatefulSet or Deployment, and return the latter. `spec` has the
+    fields of one kind."""
     (role,) = gang.roles
     builder.groups.by_hand(gang, role.template.group)
     meta = {"name": gang.name, "namespace": gang.namespace, "labels": labels_of(gang)}
@@ -46,29 +48,30 @@ def replicated(gang: Gang, labels: dict[str, str]) -> Json:
 
 
 def make_pods(
-    builder: Builder, gang: Gang, maker: Json, meta: Sequence[Json], hosts: Sequence[Json]
+    builder: Builder, gang: Gang, controller: Json, meta: Sequence[Json], hosts: Sequence[Json]
 ) -> list[Json]:
-    """Make pods in the states that the script says, and let their group know.
+    """Create pods in the states of the script, and update their group.
 
-    `meta` has name and labels of each, `hosts` what is in its spec besides that of the template; `maker` controls them.
+    `meta` has name and labels of each pod, and `hosts` its spec fields in addition to the template. `maker`
+    controls them.
     """
     (role,) = gang.roles
-    found = []
+    pods = []
     for index, (own, host) in enumerate(zip(meta, hosts, strict=True)):
         state = role.state(index)
         if state == "absent":
             continue
-        pod = shapes.bare_pod(own["name"], gang.namespace, role.template)
-        pod["metadata"] |= {**own, "ownerReferences": [shapes.owner_reference(maker)]}
+        pod = manifests.bare_pod(own["name"], gang.namespace, role.template)
+        pod["metadata"] |= {**own, "ownerReferences": [manifests.owner_reference(controller)]}
         pod["spec"] |= host
-        found.append(builder.make_pod(gang, pod, state, ""))
-    builder.groups.settle(gang, gang.namespace, role.template.group, found)
-    return found
+        pods.append(builder.make_pod(gang, pod, state, ""))
+    builder.groups.settle(gang, gang.namespace, role.template.group, pods)
+    return pods
 
 
 def counts(pods: Sequence[Json]) -> Json:
-    """Return what the status of both says of these pods, which are all of the newest template."""
-    ready = sum(map(jobstates.is_ready, pods))
+    """Return the status counts of both kinds for these pods, which are all of the newest template."""
+    ready = sum(map(job_status.is_ready, pods))
     return {
         "availableReplicas": ready,
         "readyReplicas": ready,

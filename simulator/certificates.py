@@ -1,4 +1,4 @@
-"""A certificate authority and a server certificate for 127.0.0.1, made anew for each simulator."""
+"""A certificate authority and a server certificate for 127.0.0.1, created anew for each simulator."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 AUTHORITY = "gangboard simulator CA"
-"""The name of every authority that is made here."""
+"""Name of every authority of this module."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a TLS server needs, and the authority that its clients must trust. All PEM."""
+    """Key and certificate of a TLS server, and the authority that its clients must trust. All are PEM."""
 
     authority: bytes
     certificate: bytes
@@ -30,7 +30,7 @@ class Identity:
         """Return a context that presents this certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        # The ssl module reads certificates from files only; they are gone when this returns.
+        # The ssl module reads certificates from files only. They are deleted on return.
         with tempfile.TemporaryDirectory(prefix="gangboard-simulator-") as folder:
             certificate, key = Path(folder, "tls.crt"), Path(folder, "tls.key")
             certificate.write_bytes(self.certificate)
@@ -39,12 +39,12 @@ class Identity:
         return context
 
     def client_context(self) -> ssl.SSLContext:
-        """Return a context that trusts this authority alone."""
+        """Return a context that trusts only this authority."""
         return ssl.create_default_context(cadata=self.authority.decode())
 
 
 def make_identity() -> Identity:
-    """Return a fresh authority with one server certificate, good for ten years."""
+    """Return a new authority with one server certificate, valid for ten years."""
     authority_key = ec.generate_private_key(ec.SECP256R1())
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = _name(AUTHORITY)
@@ -81,8 +81,8 @@ def make_identity() -> Identity:
     )
 
 
-def is_of_a_simulator(authority: str) -> bool:
-    """Whether this authority (PEM) was made by `make_identity`, in whatever process."""
+def is_simulator_authority(authority: str) -> bool:
+    """Return whether `make_identity` created this authority (PEM), in any process."""
     return x509.load_pem_x509_certificate(authority.encode()).subject == _name(AUTHORITY)
 
 
@@ -100,7 +100,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        # A clock that is a little behind must not refuse a certificate made just now.
+        # A clock that is slightly behind must not reject a new certificate.
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(days=3650))
     )

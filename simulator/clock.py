@@ -1,4 +1,4 @@
-"""When things happen: a thread that runs what is due, in order; or a test that moves the time."""
+"""Clocks of the simulator: a thread that runs due tasks in order, or a clock that a test advances."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Task = Callable[[], None]
 
 
 class Clock:
-    """Runs tasks one after the other, so controllers and story never meet each other halfway."""
+    """Runs tasks one after the other, so that controllers and story never overlap."""
 
     def __init__(self, speed: float = 1.0) -> None:
         """`speed` divides the delays of `later`, not those of `soon`."""
         self.speed = speed
         self.errors: list[BaseException] = []
-        """What tasks have raised; a test looks here when nothing happens any more."""
+        """Exceptions of tasks. A test looks here if the simulator stops working."""
         self._due: list[tuple[float, int, Task]] = []
         self._count = itertools.count()
         self._changed = threading.Condition()
@@ -29,15 +29,15 @@ class Clock:
         self._thread = threading.Thread(target=self._run, name="simulator-clock", daemon=True)
 
     def now(self) -> datetime:
-        """Return the time that is written into objects."""
+        """Return the time for object fields."""
         return datetime.now(UTC)
 
     def start(self) -> None:
-        """Begin to run tasks."""
+        """Start to run tasks."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Forget what is still to come and wait for what is running."""
+        """Drop pending tasks and wait for the running one."""
         with self._changed:
             self._stopped = True
             self._due.clear()
@@ -67,29 +67,29 @@ class Clock:
                 _, _, task = heapq.heappop(self._due)
             try:
                 task()
-            except Exception as error:  # noqa: BLE001 - one bad task must not stop the demo's time
+            except Exception as error:  # noqa: BLE001  # One failing task must not stop the demo's clock.
                 self.errors.append(error)
                 traceback.print_exc(file=sys.stderr)
 
 
 class SteppedClock(Clock):
-    """Time that stands still until a test moves it. Tasks run in the caller of `advance`.
+    """A clock that only a test advances. Tasks run in the caller of `advance`.
 
-    No thread, and the same calls give the same order: what a task raises comes out of `advance`.
+    It has no thread, and the same calls give the same order. Exceptions of tasks propagate from `advance`.
     """
 
-    def __init__(self, began: datetime) -> None:
+    def __init__(self, start: datetime) -> None:
         super().__init__()
-        self._began = began
+        self._started_at = start
         self.seconds = 0.0
-        """How far the time has come since it began."""
+        """Seconds since the start of the clock."""
 
     def now(self) -> datetime:
-        """Return the time that is written into objects."""
-        return self._began + timedelta(seconds=self.seconds)
+        """Return the time for object fields."""
+        return self._started_at + timedelta(seconds=self.seconds)
 
     def start(self) -> None:
-        """Do nothing: time moves by `advance` alone."""
+        """Do nothing, because only `advance` moves the time."""
 
     def soon(self, task: Task, seconds: float = 0.0) -> None:
         """Run a task after seconds of this clock."""
@@ -97,14 +97,14 @@ class SteppedClock(Clock):
 
     @property
     def next_at(self) -> float | None:
-        """When the next task is due, in seconds since the clock began; None when there is none."""
+        """Return when the next task is due, in seconds since the start of the clock; None without a task."""
         return self._due[0][0] if self._due else None
 
     def advance(self, seconds: float) -> None:
-        """Move the time, and run each task at its moment."""
+        """Advance the time, and run each task at its time."""
         until = self.seconds + seconds
         while self._due and self._due[0][0] <= until:
-            at, _, task = heapq.heappop(self._due)
-            self.seconds = max(self.seconds, at)
+            due_at, _, task = heapq.heappop(self._due)
+            self.seconds = max(self.seconds, due_at)
             task()
         self.seconds = until

@@ -1,4 +1,4 @@
-"""What the simulated controllers have in common: which objects they look at, and when."""
+"""Base class of the simulated controllers: which objects they reconcile, and when."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class Controller(ABC):
-    """Looks at an object of its kind a moment after it, or something that it owns, has changed."""
+    """Reconciles an object of its kind shortly after the object, or one that it owns, has changed."""
 
     def __init__(
         self, world: World, resource: Resource, owned: Resource, kind: str, delay: float
@@ -24,29 +24,29 @@ class Controller(ABC):
         self._owned = owned
         self._kind = kind
         self._delay = delay
-        self._asked: set[Key] = set()
+        self._queued: set[Key] = set()
 
     def reconcile(self, resource: Resource, _record: Record, obj: Json) -> None:
-        """Note an object to look at: itself or one of those that it owns has changed."""
+        """Queue an object that has changed, or whose owned object has changed."""
         if resource == self._resource:
-            self._ask(key_of(obj))
+            self._enqueue(key_of(obj))
         elif resource == self._owned:
             for reference in obj["metadata"].get("ownerReferences", []):
                 if reference["kind"] == self._kind:
-                    self._ask((obj["metadata"]["namespace"], reference["name"]))
+                    self._enqueue((obj["metadata"]["namespace"], reference["name"]))
 
-    def _ask(self, key: Key) -> None:
-        if key not in self._asked:
-            self._asked.add(key)
-            self._world.clock.soon(lambda: self._look_at(key), self._delay)
+    def _enqueue(self, key: Key) -> None:
+        if key not in self._queued:
+            self._queued.add(key)
+            self._world.clock.soon(lambda: self._reconcile_key(key), self._delay)
 
-    def _look_at(self, key: Key) -> None:
-        self._asked.discard(key)
+    def _reconcile_key(self, key: Key) -> None:
+        self._queued.discard(key)
         with self._world.store.lock:
-            found = self._world.find(self._resource, key)
-            if found is not None and found["metadata"]["uid"] not in self._world.scripted:
-                self._sync(found)
+            obj = self._world.find(self._resource, key)
+            if obj is not None and obj["metadata"]["uid"] not in self._world.scripted:
+                self._sync(obj)
 
     @abstractmethod
     def _sync(self, obj: Json) -> None:
-        """Bring what the object owns, and its status, to what its spec says."""
+        """Reconcile the owned objects and the status with the spec."""

@@ -1,14 +1,14 @@
-"""What the API server and admission add to objects that are created."""
+"""Defaults that the API server and admission add to new objects."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from simulator.children import PRIORITIES
-from simulator.podstates import pod_status
+from simulator.child_objects import PRIORITIES
+from simulator.manifests import finish_pod_spec
+from simulator.pod_status import pod_status
 from simulator.resources import Resource
-from simulator.shapes import finish_pod_spec
 
 Json = dict[str, Any]
 
@@ -21,7 +21,7 @@ def fill_in(resource: Resource, obj: Json) -> None:
 
 
 def _job(job: Json) -> None:
-    """Selector and labels of a Job follow from its uid."""
+    """Derive selector and labels of a Job from its uid."""
     meta, spec = job["metadata"], job.setdefault("spec", {})
     marks = {
         "batch.kubernetes.io/controller-uid": meta["uid"],
@@ -43,7 +43,7 @@ def _job(job: Json) -> None:
     template_meta = template.setdefault("metadata", {})
     template_meta["labels"] = {**(template_meta.get("labels") or {}), **marks}
     _pod_spec(template.setdefault("spec", {}))
-    # A Job without labels of its own takes those of its template.
+    # A Job without labels gets those of its template.
     if not meta.get("labels"):
         meta["labels"] = dict(template_meta["labels"])
     job.setdefault("status", {})

@@ -1,4 +1,4 @@
-"""What is served, in the forms in which clients ask for it."""
+"""Discovery documents, in all formats that clients request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 
 def version_document(minor: str) -> Json:
-    """Return what `/version` says."""
+    """Return the document of `/version`."""
     git = git_version(minor)
     _, number, _ = git.split(".")
     return {
@@ -34,7 +34,7 @@ def version_document(minor: str) -> Json:
 
 
 def api_versions(host: str) -> Json:
-    """Return the plain `/api`."""
+    """Return the plain document of `/api`."""
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -43,7 +43,7 @@ def api_versions(host: str) -> Json:
 
 
 def group_list(resources: tuple[Resource, ...]) -> Json:
-    """Return the plain `/apis`."""
+    """Return the plain document of `/apis`."""
     groups = [group_document(resources, group) for group in _groups(resources)]
     bare = [{key: value for key, value in g.items() if key != "apiVersion"} for g in groups if g]
     for group in bare:
@@ -52,26 +52,28 @@ def group_list(resources: tuple[Resource, ...]) -> Json:
 
 
 def group_document(resources: tuple[Resource, ...], group: str) -> Json | None:
-    """Return the plain `/apis/<group>`, None when it is not served."""
+    """Return the plain document of `/apis/<group>`; None if it is not served."""
     versions = _versions(resources, group)
     if not versions:
         return None
-    found = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
+    version_list = [
+        {"groupVersion": f"{group}/{version}", "version": version} for version in versions
+    ]
     return {
         "kind": "APIGroup",
         "apiVersion": "v1",
         "name": group,
-        "versions": found,
-        "preferredVersion": found[0],
+        "versions": version_list,
+        "preferredVersion": version_list[0],
     }
 
 
 def resource_list(resources: tuple[Resource, ...], group: str, version: str) -> Json | None:
-    """Return the plain `/api/v1` or `/apis/<group>/<version>`, None when it is not served."""
+    """Return the plain document of `/api/v1` or `/apis/<group>/<version>`; None if it is not served."""
     if version not in _versions(resources, group):
         return None
     rows: list[Json] = []
-    for resource in _of(resources, group, version):
+    for resource in _served_in(resources, group, version):
         row: Json = {
             "name": resource.plural,
             "singularName": resource.singular,
@@ -99,14 +101,16 @@ def resource_list(resources: tuple[Resource, ...], group: str, version: str) -> 
 
 
 def aggregated(resources: tuple[Resource, ...], *, core: bool) -> Json:
-    """Return `/api` or `/apis` in the form that says everything at once."""
+    """Return the aggregated discovery document of `/api` or `/apis`."""
     groups = [""] if core else _groups(resources)
     items = []
     for group in groups:
         versions = [
             {
                 "version": version,
-                "resources": [_discovered(r, version) for r in _of(resources, group, version)],
+                "resources": [
+                    _discovered(r, version) for r in _served_in(resources, group, version)
+                ],
                 "freshness": "Current",
             }
             for version in _versions(resources, group)
@@ -124,10 +128,10 @@ def aggregated(resources: tuple[Resource, ...], *, core: bool) -> Json:
 
 
 def schema_index(resources: tuple[Resource, ...], minor: str, releases: Mapping[str, str]) -> Json:
-    """Return `/openapi/v3`: for each group version the path of its schema with the schema's hash.
+    """Return `/openapi/v3`: the path and hash of the schema of each group version.
 
-    The schemas themselves are not served. A hash (SHA-512, as the real server gives it) changes with
-    the minor for what Kubernetes serves itself and with `releases` for a group of custom resources.
+    The schemas themselves are not served. A hash (SHA-512, as on the real server) changes with the minor for
+    built-in groups, and with `releases` for a group of custom resources.
     """
     paths = {}
     for group in ("", *_groups(resources)):
@@ -153,7 +157,7 @@ def _discovered(resource: Resource, version: str) -> Json:
     kind = {"group": "", "version": "", "kind": resource.kind}
     if resource.custom:
         kind |= {"group": resource.group, "version": version}
-    found: Json = {
+    document: Json = {
         "resource": resource.plural,
         "responseKind": kind,
         "scope": "Namespaced" if resource.namespaced else "Cluster",
@@ -161,11 +165,11 @@ def _discovered(resource: Resource, version: str) -> Json:
         "verbs": list(resource.verbs),
     }
     if resource.short:
-        found["shortNames"] = list(resource.short)
+        document["shortNames"] = list(resource.short)
     if resource.has_status:
         verbs = ["get", "patch", "update"]
-        found["subresources"] = [{"subresource": "status", "responseKind": kind, "verbs": verbs}]
-    return found
+        document["subresources"] = [{"subresource": "status", "responseKind": kind, "verbs": verbs}]
+    return document
 
 
 def _groups(resources: tuple[Resource, ...]) -> list[str]:
@@ -173,13 +177,13 @@ def _groups(resources: tuple[Resource, ...]) -> list[str]:
     return [*named, AUTHORIZATION]
 
 
-def _of(resources: tuple[Resource, ...], group: str, version: str) -> list[Resource]:
+def _served_in(resources: tuple[Resource, ...], group: str, version: str) -> list[Resource]:
     return [r for r in resources if r.group == group and version in r.versions]
 
 
 def _versions(resources: tuple[Resource, ...], group: str) -> list[str]:
     if group == AUTHORIZATION:
         return ["v1"]
-    # Stable versions stand first, as the real server orders them by maturity.
-    found = dict.fromkeys(v for r in resources if r.group == group for v in r.versions)
-    return sorted(found, key=lambda version: ("alpha" in version, "beta" in version))
+    # Stable versions come first, as the real server orders them by maturity.
+    unordered = dict.fromkeys(v for r in resources if r.group == group for v in r.versions)
+    return sorted(unordered, key=lambda version: ("alpha" in version, "beta" in version))

@@ -1,4 +1,4 @@
-"""The Hold: a resource of gangboard and the policy that turns every resume of a held Job back."""
+"""The Hold: a custom resource of gangboard, and the policy that reverts every resume of a held Job."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ INSTALLATION: tuple[Json, ...] = (
         },
     },
 )
-"""What `kubectl apply` would install; a real server takes the same objects."""
+"""The objects that `kubectl apply` would install. A real server accepts the same objects."""
 
 
 class HoldPolicy:
-    """The admission of Jobs while the Hold's policy and its binding are there."""
+    """Admission of Jobs while the Hold's policy and its binding exist."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -125,7 +125,7 @@ class HoldPolicy:
         ]
 
     def __call__(self, resource: Resource, _old: Json | None, new: Json) -> Json:
-        """Return `new`, suspended again when it resumes a held Job. Raises for a bad Hold."""
+        """Return `new`, suspended again if it resumes a held Job. Raises for an invalid Hold."""
         if resource == HOLDS:
             _check(new)
         if resource != JOBS or new.get("spec", {}).get("suspend") or not self._is_installed():
@@ -152,7 +152,7 @@ class HoldPolicy:
 
 
 def _check(hold: Json) -> None:
-    """Refuse a Hold that its CRD's schema refuses."""
+    """Refuse a Hold that violates the schema of its CRD."""
     name, spec = hold["metadata"]["name"], hold.get("spec")
     if spec is None:
         raise refusals.invalid(HOLDS, name, "spec", "Required value", "FieldValueRequired")
@@ -161,5 +161,5 @@ def _check(hold: Json) -> None:
             path = f"spec.{field}"
             raise refusals.invalid(HOLDS, name, path, "Required value", "FieldValueRequired")
     if not spec["jobName"]:
-        why = 'Invalid value: "": spec.jobName in body should be at least 1 chars long'
-        raise refusals.invalid(HOLDS, name, "spec.jobName", why, "FieldValueInvalid")
+        reason = 'Invalid value: "": spec.jobName in body should be at least 1 chars long'
+        raise refusals.invalid(HOLDS, name, "spec.jobName", reason, "FieldValueInvalid")

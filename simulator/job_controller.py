@@ -1,10 +1,10 @@
-"""The Job controller: pods of Jobs, their suspension, their end, and (1.36, 1.37) their groups."""
+"""The Job controller: pods of Jobs, suspension, completion, and (1.36, 1.37) groups."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from simulator import children, jobstates
+from simulator import child_objects, job_status
 from simulator.controller import Controller
 from simulator.kubelet import Kubelet
 from simulator.resources import JOBS, PODS
@@ -14,19 +14,19 @@ Json = dict[str, Any]
 
 MANAGER = "kube-controller-manager"
 _SOURCE = "job-controller"
-_DELAY = 0.01  # a suspended Job loses its pods long before a JobSet can take the suspension back
+_DELAY = 0.01  # A suspended Job loses its pods long before a JobSet can revert the suspension.
 _FINISHED = ("Succeeded", "Failed")
 
 
 class JobController(Controller):
-    """Brings the pods of each Job to what its spec says."""
+    """Reconciles the pods of each Job with its spec."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, JOBS, PODS, "Job", _DELAY)
         self._kubelet = kubelet
 
     def _sync(self, obj: Json) -> None:
-        if jobstates.is_finished(obj) or "deletionTimestamp" in obj["metadata"]:
+        if job_status.is_finished(obj) or "deletionTimestamp" in obj["metadata"]:
             return
         own = "kubernetes.io/job-controller"
         if obj["spec"].get("managedBy", own) != own:
@@ -40,30 +40,30 @@ class JobController(Controller):
         self._world.set_status(JOBS, obj, status, MANAGER)
 
     def _new_status(self, job: Json, pods: list[Json], conditions: list[Json]) -> Json:
-        """Act on the pods and return the counts; `conditions` are changed in place."""
+        """Reconcile the pods and return the counts. `conditions` are changed in place."""
         now, old = self._world.timestamp(), job.get("status", {})
         uid = job["metadata"]["uid"]
         if job["spec"].get("suspend"):
             self._remove_pods(job, pods)
-            if jobstates.set_condition(conditions, jobstates.job_suspended(now)):
+            if job_status.set_condition(conditions, job_status.job_suspended(now)):
                 self._world.recorder.record(job, "Suspended", "Job suspended", source=_SOURCE)
             return self._counts(job, self._world.owned(uid, PODS))
         start = old.get("startTime")
-        was = jobstates.has_condition(job, "Suspended")
+        was = job_status.has_condition(job, "Suspended")
         if was:
-            jobstates.set_condition(conditions, jobstates.job_resumed(now))
+            job_status.set_condition(conditions, job_status.job_resumed(now))
             self._world.recorder.record(job, "Resumed", "Job resumed", source=_SOURCE)
         if was or start is None:
             start = now
         done = self._counts(job, pods)
-        wanted = job["spec"].get("completions")
-        if wanted is not None and done.get("succeeded", 0) >= wanted:
-            conditions.extend(jobstates.completed(now))
+        completions = job["spec"].get("completions")
+        if completions is not None and done.get("succeeded", 0) >= completions:
+            conditions.extend(job_status.completed(now))
             self._world.recorder.record(job, "Completed", "Job completed", source=_SOURCE)
             return {**done, "startTime": start, "completionTime": now}
         if done.get("failed", 0) > job["spec"]["backoffLimit"]:
             self._remove_pods(job, pods)
-            conditions.extend(jobstates.job_failed(now))
+            conditions.extend(job_status.job_failed(now))
             text = "Job has reached the specified backoff limit"
             self._world.recorder.record(
                 job, "BackoffLimitExceeded", text, source=_SOURCE, warning=True
@@ -73,23 +73,23 @@ class JobController(Controller):
         return {**self._counts(job, self._world.owned(uid, PODS)), "startTime": start}
 
     def _counts(self, job: Json, pods: list[Json]) -> Json:
-        counts = jobstates.count_pods(pods)
-        # Failures stay counted when the failed pods are gone.
+        counts = job_status.count_pods(pods)
+        # Failures stay counted after the failed pods are deleted.
         failed = max(counts.get("failed", 0), job.get("status", {}).get("failed", 0))
         return {**counts, "failed": failed} if failed else counts
 
     def _remove_pods(self, job: Json, pods: list[Json]) -> None:
         for pod in pods:
-            going = "deletionTimestamp" in pod["metadata"]
-            if going or pod["status"].get("phase") in _FINISHED:
+            is_terminating = "deletionTimestamp" in pod["metadata"]
+            if is_terminating or pod["status"].get("phase") in _FINISHED:
                 continue
-            self._world.pardoned.add(pod["metadata"]["uid"])
-            self._kubelet.end(pod)
+            self._world.expected_removals.add(pod["metadata"]["uid"])
+            self._kubelet.delete_pod(pod)
             note = f"Deleted pod: {pod['metadata']['name']}"
             self._world.recorder.record(job, "SuccessfulDelete", note, source=_SOURCE)
 
     def _fill(self, job: Json, pods: list[Json]) -> None:
-        """Make the pods that are missing, and take away those beyond parallelism."""
+        """Create missing pods, and remove those beyond parallelism."""
         spec = job["spec"]
         live = [
             pod
@@ -101,18 +101,18 @@ class JobController(Controller):
             self._remove_pods(job, live[spec["parallelism"] :])
             return
         done = {
-            int(jobstates.completion_index(pod))
+            int(job_status.completion_index(pod))
             for pod in pods
             if pod["status"].get("phase") == "Succeeded"
         }
-        busy = {int(jobstates.completion_index(pod)) for pod in live}
+        busy = {int(job_status.completion_index(pod)) for pod in live}
         total = spec.get("completions") or spec["parallelism"]
         missing = [index for index in range(total) if index not in done and index not in busy]
         for index in missing[: spec["parallelism"] - len(live)]:
             self._make_pod(job, index)
 
     def _make_pod(self, job: Json, index: int) -> None:
-        pod = children.pod_of(job, index, self._world.writer.suffix())
+        pod = child_objects.pod_of(job, index, self._world.writer.suffix())
         group = self._group_name(job)
         if group:
             pod["spec"]["schedulingGroup"] = {"podGroupName": group}
@@ -129,20 +129,20 @@ class JobController(Controller):
         return ""
 
     def _make_group(self, job: Json) -> None:
-        """Make Workload and PodGroup for a new Job, suspended or not."""
+        """Create Workload and PodGroup of a new Job, suspended or not."""
         world, version = self._world, self._world.version
         workloads, groups = world.resource("workloads"), world.resource("podgroups")
         if version is None or workloads is None or groups is None:
             return
-        if job.get("status") or not children.wants_group(job, version):
+        if job.get("status") or not child_objects.wants_group(job, version):
             return
-        workload, group = children.group_of(job, version, world.writer.new_uid())
-        for resource, made, reason in (
+        workload, group = child_objects.group_of(job, version, world.writer.new_uid())
+        for resource, obj, reason in (
             (workloads, workload, "WorkloadCreated"),
             (groups, group, "PodGroupCreated"),
         ):
-            world.writer.create(resource, made, manager=MANAGER)
+            world.writer.create(resource, obj, manager=MANAGER)
             if version != "v1alpha2" or resource == workloads:
-                kind, name = made["kind"], made["metadata"]["name"]
+                kind, name = obj["kind"], obj["metadata"]["name"]
                 note = f"Created {kind} {name} for Job {job['metadata']['name']}"
                 world.recorder.record(job, reason, note, source=_SOURCE)

@@ -1,10 +1,10 @@
-"""The kubelets of all nodes, and the garbage collector: how pods start, end and go."""
+"""The kubelets of all nodes, and the garbage collector."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from simulator.podstates import pod_status
+from simulator.pod_status import pod_status
 from simulator.resources import JOBS, NAMESPACES, PODS, Resource
 from simulator.store import Key, Record
 from simulator.world import World, key_of
@@ -14,27 +14,27 @@ Json = dict[str, Any]
 _CREATING_AFTER = 0.3
 _RUNNING_AFTER = 2.5
 _ENDS_AFTER = 1.5
-"""Seconds that a pod takes to end, if its grace period is not shorter."""
+"""Seconds until a deleted pod ends, unless its grace period is shorter."""
 
 
 class Kubelet:
-    """Starts pods that were bound and lets those go that were told to."""
+    """Starts bound pods, and removes pods that are being deleted."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def start(self, pod: Json) -> None:
-        """Take a pod that was just bound through its containers' start."""
+        """Start the containers of a newly bound pod."""
         uid, key = pod["metadata"]["uid"], key_of(pod)
         self._world.clock.later(_CREATING_AFTER, lambda: self._enter(key, uid, "creating"))
         self._world.clock.later(_RUNNING_AFTER, lambda: self._enter(key, uid, "running"))
 
     def finish(self, pod: Json, state: str) -> None:
-        """End a pod by itself: `succeeded`, `failed` or `evicted`."""
+        """Let a pod end by itself: `succeeded`, `failed` or `evicted`."""
         self._enter(key_of(pod), pod["metadata"]["uid"], state)
 
-    def end(self, pod: Json) -> None:
-        """End a pod as its owner's controller or a person asks: with grace where it has a node."""
+    def delete_pod(self, pod: Json) -> None:
+        """Delete a pod for a controller or a person, with a grace period if it has a node."""
         key, grace = key_of(pod), pod["spec"].get("terminationGracePeriodSeconds", 30)
         with self._world.store.lock:
             if self._world.store.find(PODS, key) is None:
@@ -45,14 +45,14 @@ class Kubelet:
                 self._world.writer.remove(PODS, key)
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Let a pod go that is being deleted."""
+        """Remove a pod that is being deleted, after its grace period."""
         if resource != PODS or record.type == "DELETED":
             return
         meta = obj["metadata"]
         if "deletionTimestamp" in meta and meta["uid"] not in self._world.scripted:
             wait = min(meta.get("deletionGracePeriodSeconds") or 0, _ENDS_AFTER)
             uid, key = meta["uid"], record.key
-            self._world.clock.later(wait, lambda: self._let_go(key, uid))
+            self._world.clock.later(wait, lambda: self._remove_terminated(key, uid))
 
     def _enter(self, key: Key, uid: str, state: str) -> None:
         def enter(pod: Json) -> Json:
@@ -66,9 +66,9 @@ class Kubelet:
             if "deletionTimestamp" in pod["metadata"]:
                 return
             self._world.change(PODS, pod, enter, "kubelet")
-        self._tell(pod, state)
+        self._record_event(pod, state)
 
-    def _tell(self, pod: Json, state: str) -> None:
+    def _record_event(self, pod: Json, state: str) -> None:
         image = pod["spec"]["containers"][0]["image"]
         record = self._world.recorder.record
         if state == "creating":
@@ -84,30 +84,30 @@ class Kubelet:
             note = "The node was low on resource: ephemeral-storage."
             record(pod, "Evicted", note, source="kubelet", warning=True)
 
-    def _let_go(self, key: Key, uid: str) -> None:
-        """Remove a pod at the end of its grace; its Job counts a loss it did not ask for."""
+    def _remove_terminated(self, key: Key, uid: str) -> None:
+        """Remove a pod at the end of its grace period. An unexpected removal counts as a failure of its Job."""
         world = self._world
         with world.store.lock:
             pod = world.find(PODS, key)
             if pod is None or pod["metadata"]["uid"] != uid:
                 return
             running = pod["status"].get("phase") == "Running"
-            if running and uid not in world.pardoned:
+            if running and uid not in world.expected_removals:
                 self._count_failure(pod)
-            world.pardoned.discard(uid)
+            world.expected_removals.discard(uid)
             self._end_containers(pod)
             world.writer.remove(PODS, key)
 
     def _end_containers(self, pod: Json) -> None:
-        """Say that its containers have ended; the last anybody sees of a pod."""
+        """Write that its containers have ended, the last visible state of a pod."""
 
-        def end(found: Json) -> Json:
-            if found["status"].get("phase") in ("Pending", "Running"):
-                found["status"] = pod_status("failed", found, self._world.timestamp())
-            found["metadata"]["deletionGracePeriodSeconds"] = 0
-            return found
+        def terminate(target: Json) -> Json:
+            if target["status"].get("phase") in ("Pending", "Running"):
+                target["status"] = pod_status("failed", target, self._world.timestamp())
+            target["metadata"]["deletionGracePeriodSeconds"] = 0
+            return target
 
-        self._world.change(PODS, pod, end, "kubelet")
+        self._world.change(PODS, pod, terminate, "kubelet")
 
     def _count_failure(self, pod: Json) -> None:
         for reference in pod["metadata"].get("ownerReferences", []):
@@ -120,21 +120,21 @@ class Kubelet:
 
 
 class Collector:
-    """Removes what belonged to something that is gone, and PodGroups that nobody uses."""
+    """Garbage collector of owned objects whose owner was deleted, and of unused PodGroups."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         self._world = world
         self._kubelet = kubelet
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Follow a deletion."""
+        """Collect garbage after a deletion."""
         if record.type == "DELETED":
             for owned, key in self._world.owned_by(obj["metadata"]["uid"]):
                 self._remove(owned, key)
             if resource == PODS:
                 self._release_group(obj)
             elif resource == NAMESPACES:
-                self._empty(obj["metadata"]["name"])
+                self._delete_namespace_objects(obj["metadata"]["name"])
         elif (
             resource.plural == "podgroups"
             and "deletionTimestamp" in obj["metadata"]
@@ -142,8 +142,8 @@ class Collector:
         ):
             self._release(resource, record.key)
 
-    def _empty(self, namespace: str) -> None:
-        """Remove everything that was in a namespace."""
+    def _delete_namespace_objects(self, namespace: str) -> None:
+        """Remove all objects of a namespace."""
         with self._world.store.lock:
             for resource in self._world.store.resources():
                 for key in list(self._world.store.table(resource).objects):
@@ -152,14 +152,14 @@ class Collector:
 
     def _remove(self, resource: Resource, key: Key) -> None:
         world = self._world
-        found = world.find(resource, key)
-        if found is None:
+        obj = world.find(resource, key)
+        if obj is None:
             return
-        meta = found["metadata"]
+        meta = obj["metadata"]
         if resource == PODS:
             world.scripted.discard(meta["uid"])
-            world.pardoned.add(meta["uid"])
-            self._kubelet.end(found)
+            world.expected_removals.add(meta["uid"])
+            self._kubelet.delete_pod(obj)
         elif meta.get("finalizers"):
             world.scripted.discard(meta["uid"])
             world.writer.mark_deleted(resource, key)
@@ -167,7 +167,7 @@ class Collector:
             world.writer.remove(resource, key)
 
     def _release_group(self, pod: Json) -> None:
-        """Look again at the PodGroup of a pod that has gone."""
+        """Release the PodGroup of a removed pod if it is being deleted."""
         name = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
         resource = self._world.resource("podgroups")
         if name and resource is not None:
@@ -177,7 +177,7 @@ class Collector:
                 self._release(resource, key)
 
     def _release(self, resource: Resource, key: Key) -> None:
-        """Take the finalizer off a PodGroup that is going and that no live pod uses."""
+        """Remove the finalizer of a PodGroup that is being deleted, if no live pod uses it."""
         live = [
             pod
             for pod in self._world.members(*key)

@@ -1,4 +1,4 @@
-"""Lists in pages: all pages of one list show the same moment, until the list is forgotten."""
+"""Lists in pages. All pages of one list show the same moment, until its snapshot is dropped."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from simulator.selectors import Test, matcher
 from simulator.store import Key, Snapshot, Store, Stored, with_type
 
 Alter = Callable[[bytes], bytes]
-"""Changes the bytes of an object on their way out; for faults."""
+"""Changes the serialized bytes of an object; for faults."""
 
 
 def list_page(store: Store, request: Request, alter: Alter | None = None) -> bytes:
-    """Return one page (or the whole) of a list as it goes to the wire. Raises `Refusal`."""
+    """Return one page (or all) of a list as wire bytes. Raises `Refusal`."""
     resource = request.resource
-    assert resource is not None  # noqa: S101 - the router comes here with one
+    assert resource is not None  # noqa: S101  # The router sets it.
     labels = request.query.get("labelSelector", "")
     fields = request.query.get("fieldSelector", "")
     test = matcher(resource.plural, labels, fields)
@@ -59,7 +59,7 @@ def list_page(store: Store, request: Request, alter: Alter | None = None) -> byt
 
 
 def render(resource: Resource, stored: Stored) -> bytes:
-    """Return an object's bytes, without apiVersion and kind, in the form that was asked for."""
+    """Return an object's bytes, without apiVersion and kind, in the requested form."""
     body = stored.body()
     if resource == CORE_EVENTS:
         return core_form(body)
@@ -67,8 +67,8 @@ def render(resource: Resource, stored: Stored) -> bytes:
 
 
 def encode_token(version: int, last: Key) -> str:
-    """Return a continue token in the form of the real one."""
-    start = "/".join(part for part in last if part) + "\0"
+    """Return a continue token in the real format."""
+    start = "/".join(component for component in last if component) + "\0"
     raw = json.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": start})
     return base64.urlsafe_b64encode(raw.encode()).rstrip(b"=").decode()
 
@@ -88,19 +88,19 @@ def _decode_token(token: str) -> tuple[int, Key]:
 def _resume(store: Store, resource: Resource, namespace: str, token: str) -> tuple[Snapshot, int]:
     version, last = _decode_token(token)
     if version > 0:
-        found = store.kept_snapshot(resource, namespace, version)
-        if found is None:
+        stored = store.kept_snapshot(resource, namespace, version)
+        if stored is None:
             raise refusals.too_old_token(encode_token(-1, last))
-        snapshot = found
+        snapshot = stored
     else:
         snapshot = store.snapshot(resource, namespace)
     return snapshot, bisect.bisect_right(snapshot.items, last, key=lambda item: item[0])
 
 
 def _check_version(store: Store, request: Request) -> None:
-    wanted = request.number("resourceVersion")
-    if wanted is not None and wanted > store.version:
-        raise refusals.too_large_version(wanted, store.version)
+    requested = request.number("resourceVersion")
+    if requested is not None and requested > store.version:
+        raise refusals.too_large_version(requested, store.version)
 
 
 def _passes(test: Test, body: bytes) -> bool:

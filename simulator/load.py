@@ -1,12 +1,12 @@
-"""Floods: clusters of up to 150,000 pods in little memory, and pods that change all the time.
+"""Load for tests: clusters of up to 150,000 pods in little memory, and pods that change continuously.
 
     with Simulator("empty", story=False) as simulator:
         flood = synthetic(simulator, pods=100_000, gangs=5_000)
         with flood.churn(per_second=50):
             ...
 
-Each pod is kept as a few words and becomes JSON when somebody reads it, so 100,000 of them take
-some 40 MB instead of 300. Controllers leave them alone.
+Each pod is stored as a few words and becomes JSON when a client reads it, so 100,000 of them take about 40 MB
+instead of 300. Controllers ignore them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from simulator import children, jobstates, shapes
+from simulator import child_objects, job_status, manifests
 from simulator.nodes import node
-from simulator.podstates import pod_status
+from simulator.pod_status import pod_status
 from simulator.resources import JOBS, NAMESPACES, NODES, PODS
 from simulator.simulator import Simulator
 from simulator.store import Json, Key, encode
@@ -36,28 +36,28 @@ _NODE_PODS = 60
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A pod as JSON with holes: pieces of text and what goes between them."""
+    """A pod as JSON with placeholders: text pieces, and the indexes of the values between them."""
 
-    pieces: tuple[bytes, ...]
+    fragments: tuple[bytes, ...]
     holes: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Compact:
-    """A pod kept as its template and the words that are its own."""
+class CompactPod:
+    """A pod stored as its template and its own values."""
 
     version: int
     template: _Template
-    words: tuple[bytes, ...]
-    """Name, index, uid, node; then job, its uid, group and namespace, shared by its Job's pods."""
+    values: tuple[bytes, ...]
+    """Name, index, uid and node; then Job, Job uid, group and namespace, shared by all pods of a Job."""
 
     def body(self) -> bytes:
-        """Return it as JSON without apiVersion and kind."""
-        values = (str(self.version).encode(), *self.words)
-        parts = [self.template.pieces[0]]
-        for hole, piece in zip(self.template.holes, self.template.pieces[1:], strict=True):
-            parts += (values[hole], piece)
-        return b"".join(parts)
+        """Return the object as JSON without apiVersion and kind."""
+        values = (str(self.version).encode(), *self.values)
+        output = [self.template.fragments[0]]
+        for hole, fragment in zip(self.template.holes, self.template.fragments[1:], strict=True):
+            output += (values[hole], fragment)
+        return b"".join(output)
 
 
 class Flood:
@@ -66,30 +66,30 @@ class Flood:
     def __init__(self, simulator: Simulator, *, seed: int = 1) -> None:
         self._simulator = simulator
         self._store = simulator.store
-        self._random = Random(seed)  # noqa: S311 - a load must repeat, not be secret
+        self._random = Random(seed)  # noqa: S311  # A load must be repeatable, not secret.
         self._keys: list[Key] = []
         self._templates: dict[str, _Template] = {}
         self.changes = 0
-        """How many changes `change` and `churn` have made."""
+        """Number of changes by `change` and `churn`."""
 
     def fill(self, *, pods: int, gangs: int, namespaces: int) -> None:
-        """Make everything: namespaces, nodes, Jobs with their PodGroups, and the pods."""
+        """Create namespaces, nodes, Jobs with their PodGroups, and the pods."""
         now = timestamp()
         names = [f"load-{number}" for number in range(namespaces)]
         for name in names:
             self._simulator.writer.create(NAMESPACES, {"metadata": {"name": name}})
         nodes = [f"load-{number}" for number in range(max(1, pods // _NODE_PODS))]
         for name in nodes:
-            made = node(name, now, gpus=8, cpu="192", memory="2Ti", labels={"pool": "load"})
-            self._simulator.writer.create(NODES, made)
+            manifest = node(name, now, gpus=8, cpu="192", memory="2Ti", labels={"pool": "load"})
+            self._simulator.writer.create(NODES, manifest)
         for number in range(gangs):
             first, last = pods * number // gangs, pods * (number + 1) // gangs
             self._gang(f"gang-{number}", names[number % namespaces], range(first, last), nodes)
 
     def _gang(self, name: str, namespace: str, numbers: range, nodes: list[str]) -> None:
         size = len(numbers)
-        spec = shapes.job_spec(shapes.PodTemplate(cpu="1", gpus=0), size, quorum=size)
-        job = shapes.job(name, namespace, spec)
+        spec = manifests.job_spec(manifests.PodTemplate(cpu="1", gpus=0), size, quorum=size)
+        job = manifests.job(name, namespace, spec)
         job["status"] = {"active": size, "ready": size, "startTime": timestamp()}
         world, writer = self._simulator.world, self._simulator.writer
         job["metadata"]["uid"] = writer.new_uid()
@@ -100,12 +100,12 @@ class Flood:
         if "running" not in self._templates:
             for state in ("running", "unready"):
                 self._templates[state] = _template(job, state)
-        tail = tuple(word.encode() for word in shared)
+        tail = tuple(value.encode() for value in shared)
         for index, number in enumerate(numbers):
             pod = f"{name}-{index}-{_suffix(name, index)}"
             own = (pod, str(index), _uid(namespace, pod), nodes[number % len(nodes)])
-            words = (*(word.encode() for word in own), *tail)
-            self._put((namespace, pod), "running", words)
+            values = (*(value.encode() for value in own), *tail)
+            self._put((namespace, pod), "running", values)
 
     def _group(self, job: Json) -> str:
         world, writer = self._simulator.world, self._simulator.writer
@@ -113,42 +113,42 @@ class Flood:
         workloads, groups = world.resource("workloads"), world.resource("podgroups")
         if version is None or workloads is None or groups is None:
             return "none"
-        workload, group = children.group_of(job, version, writer.new_uid())
-        condition = jobstates.plain_condition(
+        workload, group = child_objects.group_of(job, version, writer.new_uid())
+        condition = job_status.plain_condition(
             "PodGroupInitiallyScheduled", "True", "Scheduled", "", timestamp()
         )
         group["status"] = {"conditions": [condition]}
         writer.create(workloads, workload)
         return str(writer.create(groups, group)["metadata"]["name"])
 
-    def _put(self, key: Key, state: str, words: tuple[bytes, ...]) -> None:
+    def _put(self, key: Key, state: str, values: tuple[bytes, ...]) -> None:
         with self._store.lock:
             version = self._store.next_version()
             if key not in self._store.table(PODS).objects:
                 self._keys.append(key)
-            self._store.commit(PODS, key, Compact(version, self._templates[state], words))
+            self._store.commit(PODS, key, CompactPod(version, self._templates[state], values))
 
     def change(self, count: int) -> None:
-        """Let so many pods, picked by chance, become unready or ready again."""
+        """Make `count` random pods unready, or ready again."""
         pods = self._store.table(PODS).objects
         for key in self._random.choices(self._keys, k=count):
             pod = pods.get(key)
-            if isinstance(pod, Compact):
+            if isinstance(pod, CompactPod):
                 ready = pod.template is self._templates["running"]
-                self._put(key, "unready" if ready else "running", pod.words)
+                self._put(key, "unready" if ready else "running", pod.values)
                 self.changes += 1
 
     @contextmanager
     def churn(self, per_second: float) -> Iterator[None]:
-        """Change pods at that rate until the end of the block."""
+        """Change pods at this rate until the end of the block."""
         stop = threading.Event()
 
         def run() -> None:
-            began, made = time.monotonic(), 0
+            start, count = time.monotonic(), 0
             while not stop.wait(0.05):
-                due = int((time.monotonic() - began) * per_second)
-                self.change(due - made)
-                made = due
+                due = int((time.monotonic() - start) * per_second)
+                self.change(due - count)
+                count = due
 
         thread = threading.Thread(target=run, name="simulator-churn", daemon=True)
         thread.start()
@@ -162,14 +162,14 @@ class Flood:
 def synthetic(
     simulator: Simulator, *, pods: int, gangs: int, namespaces: int = 20, seed: int = 1
 ) -> Flood:
-    """Fill a simulator (of the fleet `empty`) with gangs that run; return what can be changed."""
+    """Fill a simulator (of the fleet `empty`) with running gangs. Return the load generator."""
     flood = Flood(simulator, seed=seed)
     flood.fill(pods=pods, gangs=gangs, namespaces=namespaces)
     return flood
 
 
 def _template(job: Json, state: str) -> _Template:
-    """Return the template of the pods of all synthetic Jobs, made from those of one."""
+    """Return the pod template of all synthetic Jobs, derived from the pods of one."""
     slots = {number: _SLOT.format(number) for number in range(9)}
     marked: dict[str, Any] = json.loads(json.dumps(job))
     marked["metadata"] |= {
@@ -180,7 +180,7 @@ def _template(job: Json, state: str) -> _Template:
     labels = marked["spec"]["template"]["metadata"]["labels"]
     for key in list(labels):
         labels[key] = slots[_JOB_UID] if key.endswith("controller-uid") else slots[_JOB]
-    pod = children.pod_of(marked, 0, "")
+    pod = child_objects.pod_of(marked, 0, "")
     meta = pod["metadata"]
     index = "batch.kubernetes.io/job-completion-index"
     meta["labels"][index] = meta["annotations"][index] = slots[_INDEX]
@@ -199,14 +199,14 @@ def _template(job: Json, state: str) -> _Template:
     }
     pod["status"] = pod_status(state, pod, timestamp())
     text = encode(pod).decode()
-    pieces, holes = [], []
+    fragments, holes = [], []
     rest = text
     while "\\u0000" in rest:
         front, number, rest = rest.split("\\u0000", 2)
-        pieces.append(front.encode())
+        fragments.append(front.encode())
         holes.append(int(number))
-    pieces.append(rest.encode())
-    return _Template(tuple(pieces), tuple(holes))
+    fragments.append(rest.encode())
+    return _Template(tuple(fragments), tuple(holes))
 
 
 def _uid(namespace: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simulator.shapes import GPU
+from simulator.manifests import GPU
 
 Json = dict[str, Any]
 
@@ -29,10 +29,10 @@ def node(
     cordoned: bool = False,
     lost_at: str = "",
 ) -> Json:
-    """Return a node; one that is lost has been silent since `lost_at`."""
-    room = {"cpu": cpu, "memory": memory, "pods": "110"}
+    """Return a node. A lost one has been silent since `lost_at`."""
+    capacity = {"cpu": cpu, "memory": memory, "pods": "110"}
     if gpus:
-        room[GPU] = str(gpus)
+        capacity[GPU] = str(gpus)
     spec: Json = {}
     listed: list[Json] = [dict(taint) for taint in taints]
     if cordoned:
@@ -54,8 +54,8 @@ def node(
         "spec": spec,
         "status": {
             "addresses": [{"address": name, "type": "Hostname"}],
-            "allocatable": dict(room),
-            "capacity": dict(room),
+            "allocatable": dict(capacity),
+            "capacity": dict(capacity),
             "conditions": [_node_condition(*row, since, lost_at) for row in _HEALTHY],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {"architecture": "amd64", "kubeletVersion": "v1.37.0"},

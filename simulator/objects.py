@@ -1,4 +1,4 @@
-"""Direct hands on the objects of a simulator, for tests: no admission, no checks, no controllers."""
+"""Direct access of tests to the objects of a simulator, without admission, checks or controllers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 class Objects:
-    """Reads and writes objects by apiVersion and kind, as `kubectl` would name them."""
+    """Reads and writes objects by apiVersion and kind."""
 
     def __init__(self, store: Store, writer: Writer, world: World) -> None:
         self._store = store
@@ -26,14 +26,14 @@ class Objects:
         """Return a served resource. Raises `KeyError`."""
         group = api_version.rpartition("/")[0]
         for resource in self._store.resources():
-            # Events are stored once; asking for their core form finds them as well.
+            # Events are stored once, and their core form finds them as well.
             groups = (resource.group, "") if resource.kind == "Event" else (resource.group,)
             if resource.kind == kind and group in groups:
                 return resource
         raise KeyError(f"{api_version} {kind}")
 
     def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Json | None:
-        """Return one object, None when it is not there."""
+        """Return one object, or None."""
         return self._world.find(self.resource(api_version, kind), (namespace, name))
 
     def list(self, api_version: str, kind: str, namespace: str = "") -> list[Json]:
@@ -43,12 +43,12 @@ class Objects:
             keys = [
                 key for key in self._store.table(resource).ordered() if namespace in ("", key[0])
             ]
-            return [found for key in keys if (found := self._world.find(resource, key)) is not None]
+            return [obj for key in keys if (obj := self._world.find(resource, key)) is not None]
 
     def put(self, obj: Json, *, scripted: bool = True) -> Json:
-        """Create or replace an object as it is, status included.
+        """Create or replace an object as given, status included.
 
-        A scripted one (the default) is left alone by the controllers until a client writes to it.
+        Controllers ignore a scripted object (the default) until a client writes to it.
         """
         resource = self.resource(obj["apiVersion"], obj["kind"])
         meta = obj["metadata"]
@@ -67,9 +67,9 @@ class Objects:
             if uid != old["metadata"]["uid"]:
                 self._writer.remove(resource, key)
                 return typed(resource, self._writer.create(resource, bare))
-            kept = {"uid": uid, "creationTimestamp": old["metadata"]["creationTimestamp"]}
-            kept["resourceVersion"] = old["metadata"]["resourceVersion"]
-            bare["metadata"] = {**kept, **bare["metadata"]}
+            server_fields = {"uid": uid, "creationTimestamp": old["metadata"]["creationTimestamp"]}
+            server_fields["resourceVersion"] = old["metadata"]["resourceVersion"]
+            bare["metadata"] = {**server_fields, **bare["metadata"]}
             return typed(resource, self._writer.change(resource, key, lambda _old: bare))
 
     def update(
@@ -80,7 +80,7 @@ class Objects:
         change: Callable[[Json], Any],
         namespace: str = "",
     ) -> Json:
-        """Let `change` alter one object in place."""
+        """Let `change` modify one object in place."""
         resource = self.resource(api_version, kind)
 
         def apply(obj: Json) -> Json:
@@ -90,14 +90,14 @@ class Objects:
         return typed(resource, self._writer.change(resource, (namespace, name), apply))
 
     def delete(self, api_version: str, kind: str, name: str, namespace: str = "") -> None:
-        """Take one object away at once; one that is not there is fine."""
+        """Delete one object at once, if it exists."""
         self._writer.remove(self.resource(api_version, kind), (namespace, name))
 
     def freeze(self) -> None:
-        """Put all objects back into the hands of their scripts: no controller touches them."""
+        """Mark all objects as scripted, so that controllers ignore them."""
         with self._store.lock:
             for resource in self._store.resources():
                 for key in self._store.table(resource).ordered():
-                    found = self._store.find(resource, key)
-                    if found is not None:
-                        self._world.scripted.add(found["metadata"]["uid"])
+                    obj = self._store.find(resource, key)
+                    if obj is not None:
+                        self._world.scripted.add(obj["metadata"]["uid"])

@@ -1,6 +1,7 @@
-"""What the operators of kubeflow.org make of a job, and how they stop and start it (real-owners-2.md §1 and 2).
+"""The operators of kubeflow.org: their pods, and how they suspend and resume a job (real-owners-2.md §1 and
+2).
 
-A job of theirs has a pod `<job>-<role>-<index>` for each replica; `spec.runPolicy.suspend` takes them away.
+A job has a pod `<job>-<role>-<index>` for each replica. `spec.runPolicy.suspend` removes the pods.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import PODS, Resource
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -25,11 +26,11 @@ Json = dict[str, Any]
 
 LABEL = "training.kubeflow.org"
 _DELAY = 0.06
-"""Seconds to react: Suspended was True after 62 to 92 ms."""
+"""Seconds until a reaction. Suspended was True after 62 to 92 ms on a real cluster."""
 
 
 def spec_of(gang: Gang, field: str) -> Json:
-    """Return the spec of a job; `field` is where its kind has its roles."""
+    """Return the spec of a job. `field` contains the roles of its kind."""
     specs = {
         role.name: {
             "replicas": role.pods,
@@ -42,28 +43,28 @@ def spec_of(gang: Gang, field: str) -> Json:
 
 
 def labels_of(name: str, operator: str, **more: str) -> Json:
-    """Return the labels of a pod; `more` are those that not all have, such as `replica_type`."""
-    given = {"job-name": name, "operator-name": operator, **more}
-    return {f"{LABEL}/{key.replace('_', '-')}": value for key, value in given.items()}
+    """Return the labels of a pod. `more` are labels of some kinds only, such as `replica_type`."""
+    fields = {"job-name": name, "operator-name": operator, **more}
+    return {f"{LABEL}/{key.replace('_', '-')}": value for key, value in fields.items()}
 
 
 def make_pods(builder: Builder, gang: Gang, role: Role, owner: Json, labels: Json) -> list[Json]:
-    """Make the pods of a role in the states that its script says."""
-    found = []
+    """Create the pods of a role in the states of its script."""
+    pods = []
     for index in range(role.pods):
         state = role.state(index)
         if state == "absent" or gang.suspended:
             continue
         pod = pod_of(owner, role.name, index, role.template.manifest(), labels)
         node = role.nodes[index] if index < len(role.nodes) else ""
-        found.append(builder.make_pod(gang, pod, state, node))
-    return found
+        pods.append(builder.make_pod(gang, pod, state, node))
+    return pods
 
 
 def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> Json:
-    """Return a pod of a role as it is when nobody has looked at it yet."""
+    """Return a new pod of a role, before scheduler and kubelet have changed it."""
     spec = dict(template["spec"])
-    shapes.finish_pod_spec(spec, 0)
+    manifests.finish_pod_spec(spec, 0)
     meta = {
         "name": f"{owner['metadata']['name']}-{role.lower()}-{index}",
         "namespace": owner["metadata"]["namespace"],
@@ -76,19 +77,19 @@ def pod_of(owner: Json, role: str, index: int, template: Json, labels: Json) -> 
 def begin(
     builder: Builder, gang: Gang, resource: Resource, job: Json, pods: Sequence[Json]
 ) -> None:
-    """Write the status that a job has with these pods, as its script says."""
-    at = timestamp(builder.began(gang))
-    found = [_condition(gang.kind, gang.name, "Created", at)]
+    """Write the status of a job with these pods, as its script says."""
+    when = timestamp(builder.started_at(gang))
+    conditions = [_condition(gang.kind, gang.name, "Created", when)]
     if gang.suspended:
-        found.append(_condition(gang.kind, gang.name, "Suspended", at))
-    elif any(map(jobstates.is_ready, pods)):
-        found.append(_condition(gang.kind, gang.name, "Running", at))
-    status = {"conditions": found, "startTime": at}
+        conditions.append(_condition(gang.kind, gang.name, "Suspended", when))
+    elif any(map(job_status.is_ready, pods)):
+        conditions.append(_condition(gang.kind, gang.name, "Running", when))
+    status = {"conditions": conditions, "startTime": when}
     builder.world.set_status(resource, job, status, "training-operator")
 
 
 class Operator(Controller):
-    """Makes the pods of a job, takes them away while that is suspended, and says so."""
+    """Creates the pods of a job, removes them while it is suspended, and writes its conditions."""
 
     def __init__(
         self, world: World, kubelet: Kubelet, resource: Resource, field: str, operator: str
@@ -101,7 +102,7 @@ class Operator(Controller):
         return labels_of(name, self._operator, replica_type=role.lower())
 
     def makes(self, _role: str) -> bool:
-        """Whether it makes the pods of a role itself."""
+        """Return whether the operator itself creates the pods of a role."""
         return True
 
     def _sync(self, obj: Json) -> None:
@@ -110,28 +111,28 @@ class Operator(Controller):
         if suspended:
             for pod in pods:
                 if "deletionTimestamp" not in pod["metadata"]:
-                    self._world.pardoned.add(pod["metadata"]["uid"])
-                    self._kubelet.end(pod)
+                    self._world.expected_removals.add(pod["metadata"]["uid"])
+                    self._kubelet.delete_pod(pod)
         else:
             self._fill(obj, {pod["metadata"]["name"] for pod in pods})
-        self._say(obj, suspended)
+        self._set_conditions(obj, suspended)
 
-    def _fill(self, obj: Json, there: set[str]) -> None:
+    def _fill(self, obj: Json, existing: set[str]) -> None:
         name = obj["metadata"]["name"]
         for role, spec in obj["spec"][self._field].items():
             for index in range(spec["replicas"] if self.makes(role) else 0):
                 labels = self.labels(name, role)
                 pod = pod_of(obj, role, index, spec["template"], labels)
-                if pod["metadata"]["name"] not in there:
+                if pod["metadata"]["name"] not in existing:
                     self._world.writer.create(PODS, pod, manager=self._operator)
 
-    def _say(self, obj: Json, suspended: bool) -> None:
+    def _set_conditions(self, obj: Json, suspended: bool) -> None:
         now, name = self._world.timestamp(), obj["metadata"]["name"]
         old = obj.get("status", {})
-        conditions = [dict(one) for one in old.get("conditions", [])]
-        if suspended or jobstates.condition_of(obj, "Suspended"):
+        conditions = [dict(condition) for condition in old.get("conditions", [])]
+        if suspended or job_status.condition_of(obj, "Suspended"):
             type_ = "Suspended" if suspended else "Resumed"
-            jobstates.set_condition(conditions, _condition(self._kind, name, type_, now))
+            job_status.set_condition(conditions, _condition(self._kind, name, type_, now))
         if conditions != old.get("conditions", []):
             status = {**old, "conditions": conditions}
             self._world.set_status(self._resource, obj, status, self._operator)
@@ -139,19 +140,19 @@ class Operator(Controller):
 
 @dataclass(frozen=True, slots=True)
 class TrainingKind:
-    """A kind of the training operator: it has all in common with the others but names."""
+    """A kind of the training operator. These kinds differ only in names."""
 
     jobs: Resource
     field: str
-    """Where it has its roles."""
+    """The field with its roles."""
 
     @property
     def operator(self) -> str:
-        """Return how its controller is called, which its pods tell by a label."""
+        """Return the name of its controller, which is a label of its pods."""
         return f"{self.jobs.kind.lower()}-controller"
 
     def make(self, builder: Builder, gang: Gang) -> list[Json]:
-        """Make a job and its pods."""
+        """Create a job and its pods."""
         meta = {"name": gang.name, "namespace": gang.namespace}
         spec = spec_of(gang, self.field)
         made = builder.create(self.jobs, {"metadata": meta, "spec": spec}, builder.born(gang))
@@ -163,18 +164,18 @@ class TrainingKind:
         return pods
 
     def controller(self, world: World, kubelet: Kubelet) -> Operator:
-        """Return what makes the pods of such jobs."""
+        """Return the controller of this kind."""
         return Operator(world, kubelet, self.jobs, self.field, self.operator)
 
 
 def training_kind(kind: str, field: str) -> TrainingKind:
-    """Return a kind of kubeflow.org/v1, which has its roles in this field."""
+    """Return a kind of kubeflow.org/v1 with its roles in this field."""
     plural = f"{kind.lower()}s"
     return TrainingKind(Resource("kubeflow.org", ("v1",), plural, kind, custom=True), field)
 
 
 def _condition(kind: str, name: str, state: str, now: str) -> Json:
-    """Return the condition that says a state of a job, in the words of its operator."""
+    """Return the condition for a state of a job, in the operator's words."""
     type_, status = ("Suspended", "False") if state == "Resumed" else (state, "True")
     text = f"{kind} {name} is {state.lower()}."
-    return jobstates.plain_condition(type_, status, f"{kind}{state}", text, now)
+    return job_status.plain_condition(type_, status, f"{kind}{state}", text, now)

@@ -1,4 +1,4 @@
-"""The two patch languages, as pure functions on decoded JSON."""
+"""JSON patch and merge patch, as pure functions on decoded JSON."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class PatchError(ValueError):
-    """A JSON patch that does not apply: a failing test or a path that is not there."""
+    """An inapplicable JSON patch: a failing test or a missing path."""
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Return `target` with an RFC 7396 merge patch applied; `target` is left as it was."""
+    """Return `target` with an RFC 7396 merge patch applied. `target` stays unchanged."""
     if not isinstance(patch, dict):
         return copy.deepcopy(patch)
     result = dict(target) if isinstance(target, dict) else {}
@@ -39,7 +39,7 @@ def json_patch(target: Any, operations: Any) -> Any:
 def _apply(document: Any, operation: dict[str, Any]) -> Any:
     verb, path = operation["op"], _split(operation["path"])
     if verb == "test":
-        if _tested(document, path) != operation["value"]:
+        if _tested_value(document, path) != operation["value"]:
             raise PatchError("testing value failed")
         return document
     if verb == "remove":
@@ -47,11 +47,11 @@ def _apply(document: Any, operation: dict[str, Any]) -> Any:
     if verb in ("add", "replace"):
         value = copy.deepcopy(operation["value"])
         if verb == "replace":
-            _look(document, path)
+            _lookup(document, path)
         return _set(document, path, value, insert=verb == "add")
     if verb in ("move", "copy"):
         source = _split(operation["from"])
-        value = copy.deepcopy(_look(document, source))
+        value = copy.deepcopy(_lookup(document, source))
         if verb == "move":
             document = _change(document, source, lambda parent, key: _remove(parent, key))
         return _set(document, path, value, insert=True)
@@ -61,22 +61,22 @@ def _apply(document: Any, operation: dict[str, Any]) -> Any:
 def _split(path: str) -> list[str]:
     if path and not path.startswith("/"):
         raise PatchError(f"{path!r} does not begin with a slash")
-    return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+    return [segment.replace("~1", "/").replace("~0", "~") for segment in path.split("/")[1:]]
 
 
-def _look(document: Any, path: list[str]) -> Any:
+def _lookup(document: Any, path: list[str]) -> Any:
     for key in path:
         document = document[int(key)] if isinstance(document, list) else document[key]
     return document
 
 
-def _tested(document: Any, path: list[str]) -> Any:
-    """Return the value to be tested: what an object lacks equals null for API servers.
+def _tested_value(document: Any, path: list[str]) -> Any:
+    """Return the value to test. For API servers a missing value equals null.
 
-    That is evanphx/json-patch, which they use; RFC 6902 says nothing of it.
+    That is the behaviour of evanphx/json-patch, which they use; RFC 6902 does not specify it.
     """
-    parent = _look(document, path[:-1]) if path else None
-    return parent.get(path[-1]) if isinstance(parent, dict) else _look(document, path)
+    parent = _lookup(document, path[:-1]) if path else None
+    return parent.get(path[-1]) if isinstance(parent, dict) else _lookup(document, path)
 
 
 def _remove(parent: Any, key: str) -> None:
@@ -89,14 +89,14 @@ def _remove(parent: Any, key: str) -> None:
 def _change(document: Any, path: list[str], change: Any) -> Any:
     if not path:
         raise PatchError("the whole document cannot be removed")
-    change(_look(document, path[:-1]), path[-1])
+    change(_lookup(document, path[:-1]), path[-1])
     return document
 
 
 def _set(document: Any, path: list[str], value: Any, *, insert: bool) -> Any:
     if not path:
         return value
-    parent, key = _look(document, path[:-1]), path[-1]
+    parent, key = _lookup(document, path[:-1]), path[-1]
     if not isinstance(parent, list):
         parent[key] = value
     elif key == "-":

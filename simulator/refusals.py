@@ -1,4 +1,4 @@
-"""What the API server says when it refuses: Status objects with the texts of the real one."""
+"""Refusals of the API server: Status objects with the texts of the real server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOO_OLD_PAGE = (
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error of ours
-    """An answer other than success; `body` is the Status object to send."""
+    """A response other than success. `body` is the Status object to send."""
 
     def __init__(
         self,
@@ -47,67 +47,67 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not an error o
 
 
 def _details(resource: Resource, name: str, causes: list[Json] | None = None) -> Json:
-    found: Json = {"name": name}
+    details: Json = {"name": name}
     if resource.group:
-        found["group"] = resource.group
-    found["kind"] = resource.plural
+        details["group"] = resource.group
+    details["kind"] = resource.plural
     if causes:
-        found["causes"] = causes
-    return found
+        details["causes"] = causes
+    return details
 
 
 class PageNotFound(Exception):  # noqa: N818 - an answer, not an error of ours
-    """Nothing at all is known under this path: the one 404 that is plain text."""
+    """An unknown path: the one 404 with a plain text."""
 
 
 def path_not_found() -> Refusal:
-    """Nothing is served under this path."""
+    """Return the refusal of a path that is not served."""
     message = "the server could not find the requested resource"
     return Refusal(404, "NotFound", message, details={})
 
 
 def not_found(resource: Resource, name: str) -> Refusal:
-    """The resource is served, the object is not there."""
+    """Return the refusal for a missing object of a served resource."""
     message = f'{resource.full} "{name}" not found'
     return Refusal(404, "NotFound", message, details=_details(resource, name))
 
 
 def already_exists(resource: Resource, name: str) -> Refusal:
-    """An object of this name is there."""
+    """Return the refusal of a name that is taken."""
     message = f'{resource.full} "{name}" already exists'
     return Refusal(409, "AlreadyExists", message, details=_details(resource, name))
 
 
-def conflict(resource: Resource, name: str, why: str) -> Refusal:
-    """A precondition on uid or resourceVersion does not hold."""
-    message = f'Operation cannot be fulfilled on {resource.full} "{name}": {why}'
+def conflict(resource: Resource, name: str, reason: str) -> Refusal:
+    """Return the refusal of a failed precondition on uid or resourceVersion."""
+    message = f'Operation cannot be fulfilled on {resource.full} "{name}": {reason}'
     return Refusal(409, "Conflict", message, details=_details(resource, name))
 
 
 def modified(resource: Resource, name: str) -> Refusal:
-    """The resourceVersion in the request is not the current one."""
-    why = (
+    """Return the refusal of an outdated resourceVersion."""
+    reason = (
         "the object has been modified; please apply your changes to the latest version and "
         "try again"
     )
-    return conflict(resource, name, why)
+    return conflict(resource, name, reason)
 
 
-def other_uid(resource: Resource, name: str, wanted: str) -> Refusal:
-    """The uid in a patch belongs to another object of the same name: not a conflict, invalid."""
-    why = f'Invalid value: "{wanted}": field is immutable'
-    return invalid(resource, name, "metadata.uid", why, "FieldValueInvalid")
+def other_uid(resource: Resource, name: str, requested: str) -> Refusal:
+    """Return the refusal of a patch for another object of the same name, which is invalid rather than a conflict."""
+    reason = f'Invalid value: "{requested}": field is immutable'
+    return invalid(resource, name, "metadata.uid", reason, "FieldValueInvalid")
 
 
 def precondition_failed(
-    resource: Resource, name: str, what: str, wanted: str, found: str
+    resource: Resource, name: str, field: str, requested: str, actual: str
 ) -> Refusal:
-    """A precondition of a deletion does not hold; `what` is UID or ResourceVersion."""
-    fate = "deleted and then recreated" if what == "UID" else "modified"
+    """Return the refusal of a deletion with a failed precondition. `what` is UID or ResourceVersion."""
+    fate = "deleted and then recreated" if field == "UID" else "modified"
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     message = (
-        f'Operation cannot be fulfilled on {kind} "{name}": the {what} in the precondition '
-        f"({wanted}) does not match the {what} in record ({found}). The object might have been "
+        f'Operation cannot be fulfilled on {kind} "{name}": the {field} in the precondition '
+        f"({requested}) does not match the {field} in record ({actual}). The object might have been "
         f"{fate}"
     )
     details = {**_details(resource, name), "kind": resource.kind}
@@ -115,7 +115,7 @@ def precondition_failed(
 
 
 def invalid(resource: Resource, name: str, field: str, why: str, reason: str) -> Refusal:
-    """A field has a value that it must not have."""
+    """Return the refusal of an invalid field value."""
     causes = [{"reason": reason, "message": why, "field": field}]
     details = _details(resource, name, causes)
     details["kind"] = resource.kind
@@ -125,18 +125,18 @@ def invalid(resource: Resource, name: str, field: str, why: str, reason: str) ->
 
 
 def patch_not_applicable() -> Refusal:
-    """A JSON patch whose test fails or whose path is not there."""
+    """Return the refusal of a JSON patch with a failing test or a missing path."""
     message = "the server rejected our request due to an error in our request"
     return Refusal(422, "Invalid", message, details={})
 
 
 def bad_request(message: str) -> Refusal:
-    """The request cannot be read."""
+    """Return the refusal of a malformed request."""
     return Refusal(400, "BadRequest", message)
 
 
 def unsupported_media(resource: Resource) -> Refusal:
-    """The content type of a patch is not one that is understood here."""
+    """Return the refusal of an unsupported patch type."""
     if not resource.custom:
         message = "415: Unsupported Media Type"
         return Refusal(415, "UnsupportedMediaType", message, details={})
@@ -148,23 +148,23 @@ def unsupported_media(resource: Resource) -> Refusal:
 
 
 def method_not_allowed() -> Refusal:
-    """The path exists and does not do that."""
+    """Return the refusal of a method that the path does not support."""
     message = "the server does not allow this method on the requested resource"
     return Refusal(405, "MethodNotAllowed", message, details={})
 
 
 def unauthorized() -> Refusal:
-    """No token, or one that is not ours."""
+    """Return the refusal of a missing or unknown token."""
     return Refusal(401, "Unauthorized", "Unauthorized")
 
 
 def forbidden(user: str, verb: str, resource: Resource, name: str, namespace: str) -> Refusal:
-    """The user may not do this."""
-    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    """Return the refusal of a request without permission."""
+    scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     target = f'{resource.full} "{name}"' if name else resource.full
     message = (
         f'{target} is forbidden: User "{user}" cannot {verb} resource "{resource.plural}" '
-        f'in API group "{resource.group}" {where}'
+        f'in API group "{resource.group}" {scope}'
     )
     details = _details(resource, name)
     if not name:
@@ -172,26 +172,26 @@ def forbidden(user: str, verb: str, resource: Resource, name: str, namespace: st
     return Refusal(403, "Forbidden", message, details=details)
 
 
-def too_old_version(wanted: int, oldest: int) -> Refusal:
-    """A watch from a resourceVersion whose history is gone."""
-    return Refusal(410, "Expired", f"too old resource version: {wanted} ({oldest})")
+def too_old_version(requested: int, oldest: int) -> Refusal:
+    """Return the refusal of a watch from a resourceVersion whose history is gone."""
+    return Refusal(410, "Expired", f"too old resource version: {requested} ({oldest})")
 
 
 def too_old_token(resume: str) -> Refusal:
-    """A page whose snapshot is gone; `resume` goes on without consistency."""
+    """Return the refusal of a page whose snapshot is gone. `resume` continues without consistency."""
     return Refusal(410, "Expired", _TOO_OLD_PAGE, meta={"continue": resume})
 
 
-def too_large_version(wanted: int, current: int) -> Refusal:
-    """A list that must not be older than a version that does not exist yet."""
-    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
+def too_large_version(requested: int, current: int) -> Refusal:
+    """Return the refusal of a list that requires a future resourceVersion."""
+    message = f"Timeout: Too large resource version: {requested}, current: {current}"
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     details: Json = {"causes": [cause], "retryAfterSeconds": 1}
     return Refusal(504, "Timeout", message, details=details)
 
 
 def throttled(retry_after: int) -> Refusal:
-    """Priority and fairness has no room."""
+    """Return the refusal of a throttled request."""
     return Refusal(
         429,
         "TooManyRequests",
@@ -206,22 +206,22 @@ def throttled(retry_after: int) -> Refusal:
 
 
 def webhook_down(webhook: str) -> Refusal:
-    """An admission webhook with `failurePolicy: Fail` does not answer."""
-    why = (
+    """Return the refusal by an admission webhook with `failurePolicy: Fail` that does not answer."""
+    reason = (
         f'failed calling webhook "{webhook}": failed to call webhook: Post '
         f'"https://{webhook}/admit?timeout=10s": dial tcp 127.0.0.1:9: connect: connection refused'
     )
     return Refusal(
         500,
         "InternalError",
-        f"Internal error occurred: {why}",
-        details={"causes": [{"message": why}]},
+        f"Internal error occurred: {reason}",
+        details={"causes": [{"message": reason}]},
     )
 
 
 def generic(code: int, reason: str = "", message: str = "") -> Refusal:
-    """Any other code, in the words the server has for it unless others are given."""
-    words = {
+    """Return any other refusal, by default with the server's usual text."""
+    texts = {
         409: (
             "Conflict",
             "Operation cannot be fulfilled: the object has been modified; please apply your "
@@ -233,5 +233,5 @@ def generic(code: int, reason: str = "", message: str = "") -> Refusal:
         503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
         504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
     }
-    usual = words.get(code, ("Unknown", f"an error with the code {code}"))
+    usual = texts.get(code, ("Unknown", f"an error with the code {code}"))
     return Refusal(code, reason or usual[0], message or usual[1])

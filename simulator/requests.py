@@ -1,4 +1,4 @@
-"""A request as the API server understands it: which resource, which object, which verb."""
+"""A request as the API server understands it: resource, object and verb."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ class Request:
 
     @property
     def is_dry_run(self) -> bool:
-        """Whether nothing must be stored."""
+        """Return whether the request must not be stored."""
         return self.query.get("dryRun") == "All"
 
     @property
     def manager(self) -> str:
-        """Who stands in managedFields: as asked, or the front of the user agent."""
+        """Return the field manager: the requested one, or the beginning of the user agent."""
         agent = self.headers.get("User-Agent") or "unknown"
         return self.query.get("fieldManager") or agent.split("/", 1)[0][:128]
 
     @property
     def wants(self) -> str:
-        """The media types that the client takes."""
+        """Return the media types that the client accepts."""
         return self.headers.get("Accept") or "*/*"
 
     def number(self, name: str) -> int | None:
-        """Return a query parameter as a number, None when it is not given. Raises a 400."""
+        """Return a query parameter as a number, or None. Raises a 400."""
         text = self.query.get(name, "")
         if not text:
             return None
         try:
             return int(text)
         except ValueError:
-            why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
-            raise refusals.bad_request(why) from None
+            reason = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+            raise refusals.bad_request(reason) from None
 
     def json(self) -> Any:
-        """Return the decoded body. Raises a 400 `Refusal` when it is not JSON."""
+        """Return the decoded body. Raises a 400 `Refusal` for invalid JSON."""
         try:
             return json.loads(self.body) if self.body else {}
         except ValueError as error:
@@ -70,24 +70,24 @@ class Request:
 
 
 def parse(method: str, target: str, headers: Mapping[str, str], body: bytes) -> Request:
-    """Return the request, its resource still unknown."""
-    parts = urlsplit(target)
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    segments = [unquote(part) for part in parts.path.strip("/").split("/") if part]
-    return Request(method, parts.path, query, headers, body, segments=segments)
+    """Return the request without its resource."""
+    url = urlsplit(target)
+    query = dict(parse_qsl(url.query, keep_blank_values=True))
+    segments = [unquote(segment) for segment in url.path.strip("/").split("/") if segment]
+    return Request(method, url.path, query, headers, body, segments=segments)
 
 
 def resolve(request: Request, resources: tuple[Resource, ...]) -> None:
-    """Fill in what the path names. Paths of discovery stay without a resource.
+    """Set the resource and object that the path names. Discovery paths stay without a resource.
 
     Raises a 404 `Refusal` for a resource that is not served.
     """
-    parts = request.segments
-    if parts[:1] == ["api"] and len(parts) > 2:
-        group, version, rest = "", parts[1], parts[2:]
-    elif parts[:1] == ["apis"] and len(parts) > 3:
-        group, version, rest = parts[1], parts[2], parts[3:]
-        if group == AUTHORIZATION:  # it has reviews, which are asked and never stored
+    segments = request.segments
+    if segments[:1] == ["api"] and len(segments) > 2:
+        group, version, rest = "", segments[1], segments[2:]
+    elif segments[:1] == ["apis"] and len(segments) > 3:
+        group, version, rest = segments[1], segments[2], segments[3:]
+        if group == AUTHORIZATION:  # Its reviews are created and never stored.
             return
     else:
         return

@@ -1,11 +1,11 @@
-"""What the simulated API server serves, per Kubernetes minor: data only."""
+"""Resources of the simulated API server per Kubernetes minor, as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MINORS = ("1.37", "1.36", "plain")
-"""`plain` is 1.37 without any gang API, as most clusters are today."""
+"""`plain` is 1.37 without any gang API, like most clusters today."""
 
 _VERSIONS = {"1.37": "v1.37.0", "1.36": "v1.36.3", "plain": "v1.37.0"}
 _GANG_VERSIONS: dict[str, tuple[str, ...]] = {
@@ -18,7 +18,7 @@ _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "updat
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One kind of object. `versions` are those that serve it, the preferred one first."""
+    """One kind of object. `versions` lists the served versions, the preferred one first."""
 
     group: str
     versions: tuple[str, ...]
@@ -28,21 +28,21 @@ class Resource:
     has_status: bool = True
     short: tuple[str, ...] = ()
     custom: bool = False
-    """Made by a CustomResourceDefinition: list items then carry apiVersion and kind."""
+    """True for a CustomResourceDefinition. Its list items carry apiVersion and kind."""
     verbs: tuple[str, ...] = _VERBS
 
     @property
     def full(self) -> str:
-        """The name that error texts use, such as `jobs.batch`; core resources have no suffix."""
+        """Return the name in error texts, such as `jobs.batch`. Core resources have no suffix."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def singular(self) -> str:
-        """The lower-case kind, as discovery says it."""
+        """Return the lower-case kind, as discovery has it."""
         return self.kind.lower()
 
     def api_version(self, version: str | None = None) -> str:
-        """Return what stands under `apiVersion` of its objects."""
+        """Return the `apiVersion` of its objects."""
         chosen = version or self.versions[0]
         return f"{self.group}/{chosen}" if self.group else chosen
 
@@ -52,7 +52,7 @@ NODES = Resource("", ("v1",), "nodes", "Node", namespaced=False, short=("no",))
 NAMESPACES = Resource("", ("v1",), "namespaces", "Namespace", namespaced=False, short=("ns",))
 EVENTS = Resource("events.k8s.io", ("v1",), "events", "Event", has_status=False, short=("ev",))
 CORE_EVENTS = Resource("", ("v1",), "events", "Event", has_status=False, short=("ev",))
-"""The same objects as `EVENTS` in the older form; nothing is stored under it."""
+"""The same objects as `EVENTS` in the older form. The store has only `EVENTS`."""
 JOBS = Resource("batch", ("v1",), "jobs", "Job")
 JOBSETS = Resource("jobset.x-k8s.io", ("v1alpha2",), "jobsets", "JobSet", custom=True)
 CRONJOBS = Resource("batch", ("v1",), "cronjobs", "CronJob", short=("cj",))
@@ -78,23 +78,23 @@ KUEUE = "kueue.x-k8s.io"
 _KUEUE_VERSIONS = ("v1beta2", "v1beta1")
 
 
-def _of_kueue(plural: str, kind: str, *, namespaced: bool = False) -> Resource:
+def _kueue_resource(plural: str, kind: str, *, namespaced: bool = False) -> Resource:
     return Resource(KUEUE, _KUEUE_VERSIONS, plural, kind, namespaced=namespaced, custom=True)
 
 
-KUEUE_WORKLOADS = _of_kueue("workloads", "Workload", namespaced=True)
-LOCAL_QUEUES = _of_kueue("localqueues", "LocalQueue", namespaced=True)
-CLUSTER_QUEUES = _of_kueue("clusterqueues", "ClusterQueue")
-RESOURCE_FLAVORS = _of_kueue("resourceflavors", "ResourceFlavor")
-OF_KUEUE = (
+KUEUE_WORKLOADS = _kueue_resource("workloads", "Workload", namespaced=True)
+LOCAL_QUEUES = _kueue_resource("localqueues", "LocalQueue", namespaced=True)
+CLUSTER_QUEUES = _kueue_resource("clusterqueues", "ClusterQueue")
+RESOURCE_FLAVORS = _kueue_resource("resourceflavors", "ResourceFlavor")
+KUEUE_RESOURCES = (
     KUEUE_WORKLOADS,
     LOCAL_QUEUES,
     CLUSTER_QUEUES,
     RESOURCE_FLAVORS,
-    _of_kueue("cohorts", "Cohort"),
-    _of_kueue("admissionchecks", "AdmissionCheck"),
+    _kueue_resource("cohorts", "Cohort"),
+    _kueue_resource("admissionchecks", "AdmissionCheck"),
 )
-"""What a cluster serves besides where its fleet has queues."""
+"""Additional resources of a cluster whose fleet has queues."""
 
 _ALWAYS = (
     PODS,
@@ -143,18 +143,18 @@ _ALWAYS = (
 
 
 def gang_version(minor: str) -> str | None:
-    """Return the version of core PodGroups that a minor speaks, None without gangs."""
+    """Return the preferred version of core PodGroups of a minor; None without gangs."""
     versions = _GANG_VERSIONS[minor]
     return versions[0] if versions else None
 
 
 def git_version(minor: str) -> str:
-    """Return what `/version` says."""
+    """Return the git version of `/version`."""
     return _VERSIONS[minor]
 
 
 def served(minor: str, *, hold: bool, extra: tuple[Resource, ...] = ()) -> tuple[Resource, ...]:
-    """Return everything a server of this minor serves. Raises `ValueError` for another minor."""
+    """Return all resources that a server of this minor serves. Raises `ValueError` for another minor."""
     if minor not in MINORS:
         raise ValueError(f"no minor {minor!r}; there are {', '.join(MINORS)}")
     gangs = tuple(_gang_resources(minor))
@@ -166,10 +166,10 @@ def _gang_resources(minor: str) -> list[Resource]:
     if not versions:
         return []
     group = "scheduling.k8s.io"
-    found = [
+    resources = [
         Resource(group, versions, "workloads", "Workload", has_status=False),
         Resource(group, versions, "podgroups", "PodGroup"),
     ]
     if "v1alpha3" in versions:
-        found.append(Resource(group, ("v1alpha3",), "compositepodgroups", "CompositePodGroup"))
-    return found
+        resources.append(Resource(group, ("v1alpha3",), "compositepodgroups", "CompositePodGroup"))
+    return resources

@@ -1,13 +1,13 @@
-"""The scheduler at work: pods without a node, group by group, whenever something has changed."""
+"""The scheduler's loop: pods without a node, group by group, after every change."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from simulator.jobstates import plain_condition, set_condition
+from simulator.job_status import plain_condition, set_condition
 from simulator.kubelet import Kubelet
-from simulator.placing import Attempt, Room
-from simulator.podstates import bound_status, pod_status
+from simulator.placement import Attempt, FreeResources
+from simulator.pod_status import bound_status, pod_status
 from simulator.resources import NODES, PODS, Resource
 from simulator.store import Key, Record
 from simulator.world import World, key_of
@@ -15,69 +15,69 @@ from simulator.world import World, key_of
 Json = dict[str, Any]
 
 NAME = "default-scheduler"
-_THINKS = 0.2  # seconds before it looks, so that the pods of a gang are all there
+_ROUND_DELAY = 0.2  # Seconds before a round, so that all pods of a gang exist by then.
 
 
 class Scheduler:
-    """Places what can be placed and says of the rest why it cannot."""
+    """Places pods, and writes why the others do not fit."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         self._world = world
         self._kubelet = kubelet
         self._waiting: dict[Key, str] = {}
-        self._asked = False
+        self._is_round_scheduled = False
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Note a pod that waits, or that room may have come free."""
+        """Queue a waiting pod, or a round after resources may have become free."""
         if resource == PODS:
             if record.type == "DELETED" or obj["spec"].get("nodeName"):
                 self._waiting.pop(record.key, None)
                 freed = record.type == "DELETED" or obj["status"].get("phase") in _FINISHED
                 if freed and self._waiting:
-                    self._ask()
+                    self._schedule_round()
             elif record.key not in self._waiting:
                 self._waiting[record.key] = obj["metadata"]["uid"]
-                self._ask()
+                self._schedule_round()
         elif resource == NODES or (resource.plural == "podgroups" and record.type == "ADDED"):
-            self._ask()
+            self._schedule_round()
 
-    def adopt(self) -> None:
-        """Take on the pods that wait already, before anything changes."""
+    def adopt_waiting_pods(self) -> None:
+        """Queue the pods that wait before the first change."""
         with self._world.store.lock:
             for key in self._world.store.table(PODS).ordered():
                 pod = self._world.find(PODS, key)
                 if pod is not None and not pod["spec"].get("nodeName"):
                     self._waiting[key] = pod["metadata"]["uid"]
 
-    def look_again(self) -> None:
-        """Look at all that waits: a script has let go of something."""
-        self._ask()
+    def retry_waiting_pods(self) -> None:
+        """Try all waiting pods again, because a script has released objects."""
+        self._schedule_round()
 
-    def _ask(self) -> None:
-        if not self._asked:
-            self._asked = True
-            self._world.clock.later(_THINKS, self._round)
+    def _schedule_round(self) -> None:
+        if not self._is_round_scheduled:
+            self._is_round_scheduled = True
+            self._world.clock.later(_ROUND_DELAY, self._run_round)
 
-    def _round(self) -> None:
-        """Try everything that waits, oldest group first."""
-        self._asked = False
+    def _run_round(self) -> None:
+        """Try all waiting pods, the oldest group first."""
+        self._is_round_scheduled = False
         groups: dict[tuple[str, str], list[Json]] = {}
         for key in list(self._waiting):
             pod = self._world.find(PODS, key)
-            if pod is None or not self._is_ours(pod):
+            if pod is None or not self._is_schedulable(pod):
                 continue
             name = pod["spec"].get("schedulingGroup", {}).get("podGroupName", "")
             groups.setdefault((key[0], name or f"\0{key[1]}"), []).append(pod)
         if not groups:
             return
-        room = self._world.room()
+        free_resources = self._world.free_resources()
         for (namespace, name), pods in groups.items():
             if name.startswith("\0"):
-                self._settle(pods, room.place_alone(pods))
+                self._settle(pods, free_resources.place_alone(pods))
             else:
-                self._try_group(namespace, name, pods, room)
+                self._try_group(namespace, name, pods, free_resources)
 
-    def _is_ours(self, pod: Json) -> bool:
+    def _is_schedulable(self, pod: Json) -> bool:
         spec, meta = pod["spec"], pod["metadata"]
         return (
             spec.get("schedulerName") == NAME
@@ -87,7 +87,9 @@ class Scheduler:
             and meta["uid"] not in self._world.scripted
         )
 
-    def _try_group(self, namespace: str, name: str, pods: list[Json], room: Room) -> None:
+    def _try_group(
+        self, namespace: str, name: str, pods: list[Json], free_resources: FreeResources
+    ) -> None:
         resource = self._world.resource("podgroups")
         group = self._world.find(resource, (namespace, name)) if resource else None
         if resource is None or group is None or "deletionTimestamp" in group["metadata"]:
@@ -101,10 +103,10 @@ class Scheduler:
         gated = any(pod["spec"].get("schedulingGates") for pod in members)
         mixed = len({pod["spec"].get("schedulerName") for pod in members}) > 1
         if len(members) < quorum or gated or mixed:
-            return  # it says nothing about such a group, and neither do we
+            return  # The real scheduler is silent about such a group.
         placed = sum(bool(pod["spec"].get("nodeName")) for pod in members)
         topology = group["spec"].get("schedulingConstraints", {}).get("topology", [])
-        attempt = room.place_group(
+        attempt = free_resources.place_group(
             pods,
             quorum,
             version=self._world.version or "",
@@ -112,7 +114,7 @@ class Scheduler:
             placed=placed,
         )
         self._settle(pods, attempt)
-        self._say(resource, group, attempt)
+        self._write_condition(resource, group, attempt)
 
     def _settle(self, pods: list[Json], attempt: Attempt) -> None:
         for pod in pods:
@@ -123,10 +125,10 @@ class Scheduler:
                 self._refuse(pod, attempt.texts[name])
 
     def _bind(self, pod: Json, node: str) -> None:
-        def bind(found: Json) -> Json:
-            found["spec"]["nodeName"] = node
-            found["status"] = bound_status(self._world.timestamp())
-            return found
+        def bind(target: Json) -> Json:
+            target["spec"]["nodeName"] = node
+            target["status"] = bound_status(self._world.timestamp())
+            return target
 
         self._waiting.pop(key_of(pod), None)
         self._world.change(PODS, pod, bind, NAME)
@@ -140,15 +142,15 @@ class Scheduler:
             if condition["type"] == "PodScheduled" and condition.get("message") == text:
                 return
 
-        def refuse(found: Json) -> Json:
-            found["status"] = pod_status("unschedulable", found, self._world.timestamp(), text)
-            return found
+        def refuse(target: Json) -> Json:
+            target["status"] = pod_status("unschedulable", target, self._world.timestamp(), text)
+            return target
 
         self._world.change(PODS, pod, refuse, NAME)
         self._world.recorder.record(pod, "FailedScheduling", text, source=NAME, warning=True)
 
-    def _say(self, resource: Resource, group: Json, attempt: Attempt) -> None:
-        """Write the group's condition; True is the last word of it."""
+    def _write_condition(self, resource: Resource, group: Json, attempt: Attempt) -> None:
+        """Write the group's condition. True is final."""
         kind = initial_condition(self._world.version)
         status = group.get("status") or {}
         conditions = list(status.get("conditions", []))
@@ -164,7 +166,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 def initial_condition(version: str | None) -> str:
-    """Return the type of the PodGroup condition in that version."""
+    """Return the type of the PodGroup condition in this version."""
     return "PodGroupScheduled" if version == "v1alpha2" else "PodGroupInitiallyScheduled"
 
 

@@ -1,4 +1,4 @@
-"""Label and field selectors, as far as clients of a gang board use them."""
+"""Label and field selectors, as far as clients of gangboard use them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _FIELDS = {
     "workloads": _ALWAYS,
     "jobsets": _ALWAYS,
 }
-"""Fields that can be selected by; resources that are not named here take any."""
+"""Selectable fields. Resources that are not listed accept any field."""
 
 
 def matcher(plural: str, labels: str, fields: str) -> Test | None:
-    """Return a test for objects, None when there is nothing to select by. Raises a 400."""
+    """Return a test for objects; None without selectors. Raises a 400."""
     for term in filter(None, fields.split(",")):
         path = re.split("!=|==?", term, maxsplit=1)[0].strip()
         if path not in _FIELDS.get(plural, (path,)):
@@ -56,10 +56,10 @@ def _label_test(term: str) -> Test:
         return found
 
     if match := _SET.match(term):
-        key, wanted = match["key"], {part.strip() for part in match["values"].split(",")}
+        key, values = match["key"], {item.strip() for item in match["values"].split(",")}
         if match["word"] == "in":
-            return lambda obj: value(obj, key) in wanted
-        return lambda obj: value(obj, key) not in wanted
+            return lambda obj: value(obj, key) in values
+        return lambda obj: value(obj, key) not in values
     if "!=" in term:
         key, other = term.split("!=", 1)
         return lambda obj: value(obj, key.strip()) != other.strip()
@@ -75,7 +75,7 @@ def _field_test(term: str) -> Test:
     if "=" not in term:
         raise refusals.bad_request(f"invalid field selector: {term}")
     negative = "!=" in term
-    path, wanted = re.split("!=|==?", term, maxsplit=1)
+    path, expected = re.split("!=|==?", term, maxsplit=1)
 
     def value(obj: Json) -> str:
         found: Any = obj
@@ -83,4 +83,4 @@ def _field_test(term: str) -> Test:
             found = found.get(step) if isinstance(found, dict) else None
         return "" if found is None else str(found)
 
-    return lambda obj: (value(obj) == wanted) is not negative
+    return lambda obj: (value(obj) == expected) is not negative

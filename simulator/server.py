@@ -1,4 +1,4 @@
-"""The transport: HTTPS on 127.0.0.1, one thread a connection, and the faults of the wire."""
+"""The transport: HTTPS on 127.0.0.1, one thread per connection, and the transport faults."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from simulator import refusals
-from simulator.answers import Answer
 from simulator.api import API
 from simulator.certificates import Identity
 from simulator.faults import Fault
 from simulator.requests import Request, parse
+from simulator.responses import Answer
 
-_GZIP_FROM = 128 * 1024  # the real server compresses answers above this size
+_GZIP_FROM = 128 * 1024  # The real server compresses responses above this size.
 _IDLE_SECONDS = 120.0
-_GONE = (ConnectionError, ssl.SSLError, TimeoutError, BrokenPipeError, ValueError)
+_DISCONNECTS = (ConnectionError, ssl.SSLError, TimeoutError, BrokenPipeError, ValueError)
 
 
 class Server(ThreadingHTTPServer):
-    """Listens and hands requests to the API."""
+    """Listens, and passes requests to the API."""
 
     daemon_threads = True
     block_on_close = False
@@ -38,7 +38,7 @@ class Server(ThreadingHTTPServer):
     def __init__(
         self, api: API, identity: Identity, tokens: dict[str, tuple[str, bool]], port: int
     ) -> None:
-        """`tokens` are bearer tokens with their user and whether it may only read."""
+        """`tokens` are bearer tokens with their user and whether they are read-only."""
         super().__init__(("127.0.0.1", port), _Handler)
         self.api = api
         self.tokens = tokens
@@ -48,11 +48,11 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Return the URL of the server."""
         return f"https://127.0.0.1:{self.server_address[1]}"
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Accept a connection; the handshake is left to its thread, so nobody can block others."""
+        """Accept a connection. Its own thread does the handshake, so that no client blocks others."""
         plain, address = super().get_request()
         plain.settimeout(_IDLE_SECONDS)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -62,8 +62,8 @@ class Server(ThreadingHTTPServer):
         return wrapped, address
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Shake hands and serve the connection until it ends."""
-        with contextlib.suppress(*_GONE, OSError):
+        """Do the handshake and serve the connection until it ends."""
+        with contextlib.suppress(*_DISCONNECTS, OSError):
             request.do_handshake()
             super().finish_request(request, client_address)
 
@@ -75,7 +75,7 @@ class Server(ThreadingHTTPServer):
             super().shutdown_request(request)
 
     def drop_connections(self) -> None:
-        """End every connection at once, as a server that goes away does."""
+        """Close every connection at once, like a server that crashes."""
         with self._guard:
             doomed = list(self._open)
         for connection in doomed:
@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Server
     connection: ssl.SSLSocket
-    wbufsize = -1  # headers and body leave together; watches flush each piece themselves
+    wbufsize = -1  # Headers and body leave together. Watches flush each piece themselves.
 
     def do_GET(self) -> None:
         self._serve()
@@ -100,11 +100,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_DELETE = do_GET  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
-        """Say nothing: the demo's terminal belongs to the product."""
+        """Log no requests, because the demo's terminal belongs to the product."""
 
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        request = parse(self.command, self.path, self.headers, body)  # type: ignore[arg-type]  # read like a Mapping
+        request = parse(self.command, self.path, self.headers, body)  # type: ignore[arg-type]  # Read like a Mapping.
         scheme, _, token = (self.headers.get("Authorization") or "").partition(" ")
         if scheme.lower() != "bearer" or token not in self.server.tokens:
             refusal = refusals.unauthorized()
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "hang" in by_kind:
             self._wait(by_kind["hang"])
             self.close_connection = True
-        elif answer.pieces is not None:
+        elif answer.chunks is not None:
             self._stream(answer, by_kind)
         else:
             self._send(request, answer, by_kind)
@@ -149,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _stream(self, answer: Answer, faults: dict[str, Fault]) -> None:
-        assert answer.pieces is not None  # noqa: S101 - the caller has looked
+        assert answer.chunks is not None  # noqa: S101  # The caller has checked it.
         self.send_response(answer.code)
         self.send_header("Audit-Id", str(uuid.uuid4()))
         self.send_header("Content-Type", answer.content_type)
@@ -160,50 +160,52 @@ class _Handler(BaseHTTPRequestHandler):
             self._wait(faults["dead_watch"])
             self.close_connection = True
             return
-        for piece in answer.pieces:
+        for chunk in answer.chunks:
             if "half_line" in faults:
-                self._chunk(piece[: len(piece) // 2])
+                self._chunk(chunk[: len(chunk) // 2])
                 self.close_connection = True
                 return
             if "drip" in faults:
-                single = (piece[i : i + 1] for i in range(len(piece)))
+                single = (chunk[i : i + 1] for i in range(len(chunk)))
                 self._drip(faults["drip"], map(_chunked, single))
             else:
-                self._chunk(piece)
+                self._chunk(chunk)
         self.wfile.write(b"0\r\n\r\n")
 
-    def _chunk(self, piece: bytes) -> None:
-        self.wfile.write(_chunked(piece))
+    def _chunk(self, chunk: bytes) -> None:
+        self.wfile.write(_chunked(chunk))
         self.wfile.flush()
 
-    def _drip(self, fault: Fault, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            self.wfile.write(piece)
+    def _drip(self, fault: Fault, chunks: Iterable[bytes]) -> None:
+        for chunk in chunks:
+            self.wfile.write(chunk)
             self.wfile.flush()
             if not fault.released.is_set():
                 self._pause(fault, fault.options["every"])
 
     def _wait(self, fault: Fault) -> None:
-        """Hold the connection until the fault is taken away or the server stops."""
+        """Hold the connection until the fault is removed or the server stops."""
         while not fault.released.is_set() and not self.server.api.stopping.is_set():
             self._pause(fault, 0.2)
 
     def _pause(self, fault: Fault, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self.server.api.stopping.is_set():
-            if fault.released.wait(min(left, 0.2)):
+        deadline = time.monotonic() + seconds
+        while (
+            remaining := deadline - time.monotonic()
+        ) > 0 and not self.server.api.stopping.is_set():
+            if fault.released.wait(min(remaining, 0.2)):
                 return
 
     def _reset(self) -> None:
-        # Closing with a linger of zero seconds makes the kernel send a reset instead of an end.
+        # A linger of zero seconds makes the kernel send a reset when the socket is closed.
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.close_connection = True
         socket.close(self.connection.detach())
 
 
-def _chunked(piece: bytes) -> bytes:
-    return f"{len(piece):x}\r\n".encode() + piece + b"\r\n"
+def _chunked(chunk: bytes) -> bytes:
+    return f"{len(chunk):x}\r\n".encode() + chunk + b"\r\n"
 
 
 def _body(refusal: refusals.Refusal) -> bytes:

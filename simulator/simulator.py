@@ -1,4 +1,4 @@
-"""`Simulator`: a whole simulated cluster as one object.
+"""A whole simulated cluster as one object.
 
 with Simulator(fleet="demo", story=False) as simulator:
     print(simulator.url, simulator.token)
@@ -18,12 +18,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.certificates import make_identity
 from simulator.clock import Clock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
+from simulator.fleet_spec import Fleet
 from simulator.resources import Resource
-from simulator.scripts import Fleet
 from simulator.server import Server
 from simulator.store import Backup
 from simulator.story import Story
@@ -35,10 +35,10 @@ _READER = "system:serviceaccount:gangboard:reader"
 class Simulator:
     """One simulated cluster: an HTTPS API server, its controllers, its fleet and its story.
 
-    `fleet` is the name of a fleet or one of your own; `minor` is 1.37, 1.36 or plain (no gang API)
-    and follows from the fleet when not given; `hold` installs the Hold; `speed` divides every
-    simulated delay; `history` is how many changes each resource remembers for watches;
-    `independent` has the JobSet controller honour reconciliation-mode `Independent`.
+    `fleet` is the name of a fleet, or a Fleet. `minor` is 1.37, 1.36 or plain (no gang API), by default that
+    of the fleet. `hold` installs the Hold. `speed` divides every simulated delay. `history` is the number of
+    changes per resource that watches can resume from. `independent` makes the JobSet controller honour
+    reconciliation-mode `Independent`.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Simulator:
         extra: tuple[Resource, ...] = (),
         independent: bool = False,
     ) -> None:
-        chosen = fleets.fleet_named(fleet) if isinstance(fleet, str) else fleet
+        chosen = fleets.find_fleet(fleet) if isinstance(fleet, str) else fleet
         self.name = name
         self.fleet = chosen
         self.minor = minor or fleets.MINORS.get(chosen.name, "1.37")
         self.token = secrets.token_urlsafe(24)
         self.reader_token = secrets.token_urlsafe(24)
-        """A token of somebody who may only read."""
-        plane = Plane(
+        """A read-only token."""
+        plane = SimulatedControlPlane(
             chosen,
             self.minor,
             Clock(speed),
@@ -74,7 +74,7 @@ class Simulator:
             history=history,
             bookmark_seconds=bookmark_seconds,
             extra=extra,
-            # Two simulators of one seed are two clusters.
+            # Two simulators with the same seed are different clusters.
             identity=str(uuid.uuid4()),
         )
         self.clock, self.faults, self.api = plane.clock, plane.faults, plane.api
@@ -86,10 +86,10 @@ class Simulator:
         self._server = Server(self.api, self._identity, tokens, port)
         self._thread: threading.Thread | None = None
 
-    # Life
+    # Lifecycle
 
     def start(self) -> Self:
-        """Begin to serve, and to tell the story."""
+        """Start to serve, and to run the story."""
         self._thread = threading.Thread(
             target=self._server.serve_forever,
             kwargs={"poll_interval": 0.05},
@@ -125,24 +125,24 @@ class Simulator:
     ) -> None:
         self.stop()
 
-    # What clients need
+    # Connection data of clients
 
     @property
     def url(self) -> str:
-        """Where the API server listens."""
+        """Return the URL of the API server."""
         return self._server.url
 
     @property
     def authority(self) -> str:
-        """The CA certificate, PEM."""
+        """Return the CA certificate, PEM."""
         return self._identity.authority.decode()
 
     def client_context(self) -> ssl.SSLContext:
-        """Return a TLS context that trusts this server and no other."""
+        """Return a TLS context that trusts only this server."""
         return self._identity.client_context()
 
     def kubeconfig_text(self, *, read_only: bool = False) -> str:
-        """Return a kubeconfig with everything inlined. JSON, which is YAML too."""
+        """Return a kubeconfig with all data inline. It is JSON, which is valid YAML."""
         authority = base64.b64encode(self._identity.authority).decode()
         token = self.reader_token if read_only else self.token
         cluster = {"server": self.url, "certificate-authority-data": authority}
@@ -158,28 +158,28 @@ class Simulator:
         return json.dumps(document, indent=2) + "\n"
 
     def expected(self) -> dict[tuple[str, str, str], str]:
-        """Return the verdict code of each static gang that this simulator has."""
+        """Return the expected verdict code of each static gang of this simulator."""
         return self.fleet.expected(self.minor)
 
     # For tests
 
     def compact(self) -> None:
-        """Forget all history: watches and pages that go on from before get 410."""
+        """Drop all history. Older watches and pages get 410."""
         self.store.forget()
 
     def drop_connections(self) -> None:
-        """End every connection at once; clients may come again."""
+        """Close every connection at once. Clients may reconnect."""
         self._server.drop_connections()
 
     def restore(self, backup: Backup) -> None:
-        """Go back to what `store.back_up` returned, and end every connection, as a restored server does.
+        """Restore a backup of `store.back_up`, and close every connection, like a restored server.
 
-        For fleets without a story: controllers do not hear of it.
+        It is for fleets without a story, because controllers are not notified.
         """
         self.store.restore(backup)
         self.drop_connections()
 
     def at_once(self, action: Callable[[], None]) -> None:
-        """Run something while no request and no controller changes anything."""
+        """Run an action while requests and controllers are blocked."""
         with self.store.lock:
             action()

@@ -1,7 +1,7 @@
-"""Where objects are: tables of bytes, one growing resourceVersion, and a bounded history to watch.
+"""Storage of objects: tables of bytes, one increasing resourceVersion, and a bounded history for watches.
 
-Objects are kept as the bytes that go to the wire, so a list of 100,000 pods is a join and a page
-shows one moment however long its reader takes: bytes never change, they are only replaced.
+Objects are stored as wire bytes, so a list of 100,000 pods is a join. A page shows one moment, however slow
+its reader is, because bytes are replaced and never changed.
 """
 
 from __future__ import annotations
@@ -23,60 +23,60 @@ Key = tuple[str, str]
 """Namespace (empty for cluster-scoped objects) and name."""
 
 _FIRST_VERSION = 1000
-_SNAPSHOTS = 16  # lists being paged through at the same time; older ones answer 410
+_SNAPSHOTS = 16  # Lists that clients page through at the same time. Older ones answer 410.
 
 
 class Stored(Protocol):
-    """One object as it is kept."""
+    """A stored object."""
 
     @property
     def version(self) -> int:
-        """Its resourceVersion."""
+        """Return its resourceVersion."""
 
     def body(self) -> bytes:
-        """Return it as JSON without apiVersion and kind."""
+        """Return the object as JSON without apiVersion and kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An object as ready-made bytes."""
+    """An object as complete bytes."""
 
     version: int
     raw: bytes
 
     def body(self) -> bytes:
-        """Return it as JSON without apiVersion and kind."""
+        """Return the object as JSON without apiVersion and kind."""
         return self.raw
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One change. `previous` is what was there before, None for something new."""
+    """One change. `previous` is the object before it, None for a new one."""
 
     version: int
     type: str
-    """ADDED, MODIFIED or DELETED."""
+    """`ADDED`, `MODIFIED` or `DELETED`."""
     key: Key
     stored: Stored
     previous: Stored | None
 
 
 class History:
-    """The last changes of one table. Positions count from the first change ever made."""
+    """The last changes of one table. Positions count from the first change."""
 
     def __init__(self, start: int, limit: int) -> None:
         self._records: deque[Record] = deque(maxlen=limit)
         self._first = 0
         self.forgotten = start
-        """The newest version of which nothing is known any more."""
+        """The newest version whose change is forgotten."""
 
     @property
-    def end(self) -> int:
-        """The position after the last change."""
+    def end_position(self) -> int:
+        """Return the position after the last change."""
         return self._first + len(self._records)
 
     def add(self, record: Record) -> None:
-        """Append a change; the oldest goes when there is no room."""
+        """Append a change, and drop the oldest one if the history is full."""
         if len(self._records) == self._records.maxlen:
             self.forgotten = self._records[0].version
             self._first += 1
@@ -86,11 +86,11 @@ class History:
         """Return the position of the first change after `version`. Raises a 410 `Refusal`."""
         if version < self.forgotten:
             raise refusals.too_old_version(version, self.forgotten)
-        found = bisect.bisect_right(self._records, version, key=lambda record: record.version)
-        return self._first + found
+        index = bisect.bisect_right(self._records, version, key=lambda record: record.version)
+        return self._first + index
 
     def read(self, position: int, limit: int = 500) -> list[Record]:
-        """Return changes from a position on. Raises a 410 `Refusal` when the reader is too slow."""
+        """Return changes from a position on. Raises a 410 `Refusal` if the reader is too slow."""
         if position < self._first:
             raise refusals.too_old_version(self.forgotten, self._records[0].version)
         start = position - self._first
@@ -98,7 +98,7 @@ class History:
 
     def forget(self, version: int) -> None:
         """Drop all changes, as if compacted at `version`."""
-        self._first = self.end
+        self._first = self.end_position
         self._records.clear()
         self.forgotten = version
 
@@ -114,24 +114,24 @@ class Table:
         self._sorted: list[Key] | None = None
 
     def ordered(self) -> list[Key]:
-        """Return all keys in the order of lists."""
+        """Return all keys in list order."""
         if self._sorted is None:
             self._sorted = sorted(self.objects)
         return self._sorted
 
     def put(self, key: Key, stored: Stored) -> None:
-        """Replace or add without a record."""
+        """Replace or add an object without a record."""
         if key not in self.objects:
             self._sorted = None
         self.objects[key] = stored
 
     def drop(self, key: Key) -> None:
-        """Remove without a record."""
+        """Remove an object without a record."""
         del self.objects[key]
         self._sorted = None
 
     def replace(self, objects: dict[Key, Stored]) -> None:
-        """Have these objects and no others, without a record."""
+        """Replace all objects without a record."""
         self.objects = dict(objects)
         self._sorted = None
 
@@ -155,14 +155,14 @@ class Backup:
 
 @dataclass
 class _Snapshots:
-    """The lists that are being paged through, oldest first."""
+    """The lists that clients page through, oldest first."""
 
-    kept: OrderedDict[tuple[str, int, str], Snapshot] = field(default_factory=OrderedDict)
+    snapshots: OrderedDict[tuple[str, int, str], Snapshot] = field(default_factory=OrderedDict)
 
     def keep(self, name: tuple[str, int, str], snapshot: Snapshot) -> None:
-        self.kept[name] = snapshot
-        while len(self.kept) > _SNAPSHOTS:
-            self.kept.popitem(last=False)
+        self.snapshots[name] = snapshot
+        while len(self.snapshots) > _SNAPSHOTS:
+            self.snapshots.popitem(last=False)
 
 
 Listener = Callable[[Resource, Record], None]
@@ -184,16 +184,16 @@ class Store:
 
     @property
     def version(self) -> int:
-        """The newest resourceVersion."""
+        """Return the newest resourceVersion."""
         return self._version
 
     def table(self, resource: Resource) -> Table:
-        """Return the table of a resource; both forms of events share one."""
+        """Return the table of a resource. Both forms of events share one."""
         chosen = EVENTS if resource == CORE_EVENTS else resource
         return self._tables[(chosen.group, chosen.plural)]
 
     def has(self, resource: Resource) -> bool:
-        """Whether there is a table for it."""
+        """Return whether a resource has a table."""
         return (resource.group, resource.plural) in self._tables
 
     def resources(self) -> Iterator[Resource]:
@@ -201,11 +201,11 @@ class Store:
         return (table.resource for table in self._tables.values())
 
     def subscribe(self, listener: Listener) -> None:
-        """Call `listener` after each change, with the lock held: it must only take note."""
+        """Call `listener` after each change. The lock is held, so it must return quickly."""
         self._listeners.append(listener)
 
     def next_version(self) -> int:
-        """Take the next resourceVersion. The caller holds the lock."""
+        """Return the next resourceVersion. The caller holds the lock."""
         self._version += 1
         return self._version
 
@@ -215,9 +215,9 @@ class Store:
         return None if stored is None else json.loads(stored.body())
 
     def commit(self, resource: Resource, key: Key, stored: Stored | None) -> Record:
-        """Put (or with None remove) an object that carries a version taken under this lock.
+        """Store an object with a version taken under this lock, or remove one with `stored` None.
 
-        A removal keeps what was there as the object of its record, under a new version.
+        The record of a removal contains the removed object under a new version.
         """
         table = self.table(resource)
         previous = table.objects.get(key)
@@ -225,7 +225,7 @@ class Store:
             if previous is None:
                 raise KeyError(key)
             table.drop(key)
-            last = self._farewell(previous)
+            last = self._final_form(previous)
             record = Record(last.version, "DELETED", key, last, previous)
         else:
             table.put(key, stored)
@@ -237,49 +237,49 @@ class Store:
             listener(table.resource, record)
         return record
 
-    def _farewell(self, previous: Stored) -> Written:
+    def _final_form(self, previous: Stored) -> Written:
         obj = json.loads(previous.body())
         version = self.next_version()
         obj["metadata"]["resourceVersion"] = str(version)
         return Written(version, encode(obj))
 
     def snapshot(self, resource: Resource, namespace: str) -> Snapshot:
-        """Return all objects (of a namespace, or with an empty one of all) at this moment."""
+        """Return the current objects of a namespace; of all namespaces if it is empty."""
         with self.lock:
             table = self.table(resource)
             objects = table.objects
             keys = table.ordered()
             if namespace:
                 start = bisect.bisect_left(keys, (namespace, ""))
-                end = bisect.bisect_left(keys, (namespace + "\0", ""))
-                keys = keys[start:end]
+                stop = bisect.bisect_left(keys, (namespace + "\0", ""))
+                keys = keys[start:stop]
             return Snapshot(self._version, [(key, objects[key]) for key in keys])
 
     def keep_snapshot(self, resource: Resource, namespace: str, snapshot: Snapshot) -> None:
-        """Remember a list for its later pages."""
+        """Keep a list for its later pages."""
         with self.lock:
             self._snapshots.keep((resource.full, snapshot.version, namespace), snapshot)
 
     def kept_snapshot(self, resource: Resource, namespace: str, version: int) -> Snapshot | None:
-        """Return a list that is being paged through, None when it was forgotten."""
-        return self._snapshots.kept.get((resource.full, version, namespace))
+        """Return a list for its next page; None if it was dropped."""
+        return self._snapshots.snapshots.get((resource.full, version, namespace))
 
     def forget(self) -> None:
-        """Forget all history and all lists being paged through, as an etcd compaction does."""
+        """Drop all history and all kept lists, like an etcd compaction."""
         with self.lock:
-            self._snapshots.kept.clear()
+            self._snapshots.snapshots.clear()
             for table in self._tables.values():
                 table.history.forget(self._version)
                 table.changed.notify_all()
 
     def back_up(self) -> Backup:
-        """Return all objects as they are now."""
+        """Return all current objects."""
         with self.lock:
             objects = {name: dict(table.objects) for name, table in self._tables.items()}
             return Backup(self._version, objects)
 
     def restore(self, backup: Backup) -> None:
-        """Bring back the objects and the version of a backup, with no history, as etcd does.
+        """Restore the objects and the version of a backup, without history, like etcd.
 
         It does not call subscribers.
         """
@@ -290,7 +290,7 @@ class Store:
             self.forget()
 
     def wake(self) -> None:
-        """Wake everybody who waits for changes, so that they can look whether to stop."""
+        """Wake all readers that wait for changes, so that they can stop."""
         with self.lock:
             for table in self._tables.values():
                 table.changed.notify_all()

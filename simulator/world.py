@@ -1,4 +1,4 @@
-"""What controllers share: the objects by who owns them, what is on which node, and time."""
+"""State shared by controllers: owned objects, node usage, and the clock."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from simulator.clock import Clock
-from simulator.placing import Room, requests_of
-from simulator.recorder import Recorder
+from simulator.events import Recorder
+from simulator.placement import FreeResources, requests_of
 from simulator.resources import CRONJOBS, NODES, PODS, Resource
 from simulator.store import Key, Record, Store, Written
 from simulator.writes import Writer, timestamp
@@ -18,7 +18,7 @@ Change = Callable[[Json], Json]
 _Name = TypeVar("_Name")
 _Item = TypeVar("_Item")
 _MAKERS_OF_GANGS = (CRONJOBS,)
-"""What they make are gangs of their own: somebody who acts on one of them acts on no other."""
+"""Kinds whose children are gangs of their own, so that an action on one child does not affect the others."""
 Reconcile = Callable[[Resource, Record, Json], None]
 
 
@@ -26,53 +26,53 @@ class World:
     """The cluster as controllers see it."""
 
     def __init__(self, store: Store, writer: Writer, clock: Clock, *, version: str | None) -> None:
-        """`version` is that of core PodGroups, None where there are none."""
+        """`version` is that of core PodGroups; None without them."""
         self.store = store
         self.writer = writer
         self.clock = clock
         self.version = version
         self.recorder = Recorder(writer)
         self.scripted: set[str] = set()
-        """Uids of objects that a fleet script put into a state: controllers leave them alone."""
-        self.pardoned: set[str] = set()
-        """Uids of pods that a controller took away: their end is no failure of their Job."""
+        """Uids of objects that a fleet script put into a state. Controllers ignore them."""
+        self.expected_removals: set[str] = set()
+        """Uids of pods that a controller removed. Their end is no failure of their Job."""
         self._owned: dict[str, set[tuple[Resource, Key]]] = {}
         self._members: dict[Key, set[Key]] = {}
         self._placements: dict[Key, tuple[str, dict[str, int]]] = {}
-        self._room: Room | None = None
+        self._free_resources: FreeResources | None = None
         self._watchers: list[Reconcile] = []
-        store.subscribe(self._note)
+        store.subscribe(self._update_indexes)
 
     def timestamp(self) -> str:
         """Return the time as controllers write it into objects."""
         return timestamp(self.clock.now())
 
     def watch(self, reconcile: Reconcile) -> None:
-        """Call `reconcile` (on the clock's thread, soon) with each change of an object."""
+        """Call `reconcile` with each change of an object, soon, on the clock's thread."""
         self._watchers.append(reconcile)
 
     def resource(self, plural: str) -> Resource | None:
-        """Return a served resource of `scheduling.k8s.io` by its plural, None when not served."""
+        """Return a resource of `scheduling.k8s.io` by its plural; None if it is not served."""
         for resource in self.store.resources():
             if resource.group == "scheduling.k8s.io" and resource.plural == plural:
                 return resource
         return None
 
-    # Finding
+    # Lookups
 
     def find(self, resource: Resource, key: Key) -> Json | None:
-        """Return an object with its apiVersion and kind, None when it is not there."""
-        found = self.store.find(resource, key)
-        return None if found is None else typed(resource, found)
+        """Return an object with its apiVersion and kind, or None."""
+        obj = self.store.find(resource, key)
+        return None if obj is None else typed(resource, obj)
 
     def owned(self, uid: str, resource: Resource) -> list[Json]:
         """Return objects of a resource that name the uid as an owner, by name."""
         with self.store.lock:
             keys = sorted(key for kind, key in self._owned.get(uid, ()) if kind == resource)
-            return [found for key in keys if (found := self.find(resource, key)) is not None]
+            return [obj for key in keys if (obj := self.find(resource, key)) is not None]
 
     def owned_by(self, uid: str) -> list[tuple[Resource, Key]]:
-        """Return everything that names the uid as an owner."""
+        """Return all objects that name the uid as an owner."""
         with self.store.lock:
             return sorted(self._owned.get(uid, ()), key=lambda item: (item[0].plural, item[1]))
 
@@ -80,22 +80,22 @@ class World:
         """Return the pods that name a PodGroup."""
         with self.store.lock:
             keys = sorted(self._members.get((namespace, group), ()))
-            return [found for key in keys if (found := self.find(PODS, key)) is not None]
+            return [obj for key in keys if (obj := self.find(PODS, key)) is not None]
 
-    def room(self) -> Room:
-        """Return what is free on all nodes: a copy, for whoever tries to place pods."""
+    def free_resources(self) -> FreeResources:
+        """Return a copy of the free resources of all nodes, for placement attempts."""
         with self.store.lock:
-            if self._room is None:
+            if self._free_resources is None:
                 nodes = self.store.table(NODES).objects.values()
-                self._room = Room(json.loads(stored.body()) for stored in nodes)
+                self._free_resources = FreeResources(json.loads(stored.body()) for stored in nodes)
                 for node, needs in self._placements.values():
-                    self._room.take(node, needs)
-            return self._room.copy()
+                    self._free_resources.take(node, needs)
+            return self._free_resources.copy()
 
-    # Changing
+    # Changes
 
     def change(self, resource: Resource, obj: Json, change: Change, manager: str) -> Json:
-        """Change an object as a controller; it may have gone meanwhile."""
+        """Change an object as a controller, if it still exists."""
         key = key_of(obj)
         with self.store.lock:
             if key not in self.store.table(resource).objects:
@@ -105,33 +105,38 @@ class World:
     def set_status(self, resource: Resource, obj: Json, status: Json, manager: str) -> Json:
         """Replace an object's status."""
 
-        def write(found: Json) -> Json:
-            found["status"] = status
-            return found
+        def write(target: Json) -> Json:
+            target["status"] = status
+            return target
 
         key = key_of(obj)
         with self.store.lock:
             if key not in self.store.table(resource).objects:
                 return obj
-            made = self.writer.change(resource, key, write, manager=manager, subresource="status")
-        return typed(resource, made)
+            changed = self.writer.change(
+                resource, key, write, manager=manager, subresource="status"
+            )
+        return typed(resource, changed)
 
     # Scripts
 
-    def thaw(self, resource: Resource, key: Key) -> None:
-        """Hand the gang of an object over to the controllers: somebody is acting on it."""
+    def release_from_script(self, resource: Resource, key: Key) -> None:
+        """Hand the gang of an object to the controllers, because a client acts on it."""
         with self.store.lock:
-            found = self.store.find(resource, key)
-            if found is None:
+            obj = self.store.find(resource, key)
+            if obj is None:
                 return
-            top = self._top(found)
-            for uid in (found["metadata"]["uid"], *self._tree(top)):
+            top = self._topmost_owner(obj)
+            for uid in (obj["metadata"]["uid"], *self._walk_owned(top)):
                 self.scripted.discard(uid)
 
-    def _top(self, obj: Json) -> str:
-        """Return the uid of the topmost owner that is there."""
+    def _topmost_owner(self, obj: Json) -> str:
+        """Return the uid of the topmost existing owner."""
         meta = obj["metadata"]
-        served = {(one.group, one.kind): one for one in self.store.resources()}
+        served = {
+            (resource_type.group, resource_type.kind): resource_type
+            for resource_type in self.store.resources()
+        }
         for reference in meta.get("ownerReferences", []):
             group = reference["apiVersion"].rpartition("/")[0]
             resource = served.get((group, reference["kind"]))
@@ -139,55 +144,57 @@ class World:
                 continue
             owner = self.store.find(resource, (meta["namespace"], reference["name"]))
             if owner is not None and owner["metadata"]["uid"] == reference["uid"]:
-                return self._top(owner)
+                return self._topmost_owner(owner)
         return str(meta["uid"])
 
-    def _tree(self, uid: str) -> Iterator[str]:
+    def _walk_owned(self, uid: str) -> Iterator[str]:
         yield uid
         for resource, key in list(self._owned.get(uid, ())):
-            found = self.store.find(resource, key)
-            if found is not None:
-                yield from self._tree(found["metadata"]["uid"])
+            obj = self.store.find(resource, key)
+            if obj is not None:
+                yield from self._walk_owned(obj["metadata"]["uid"])
 
-    # Taking note
+    # Indexes
 
-    def _note(self, resource: Resource, record: Record) -> None:
-        """Keep the indexes; the store's lock is held."""
+    def _update_indexes(self, resource: Resource, record: Record) -> None:
+        """Update the indexes. The store's lock is held."""
         if resource == NODES:
-            self._room = None
+            self._free_resources = None
         if not isinstance(record.stored, Written):
-            return  # made by a load generator: nobody controls it
+            return  # A load generator created it, and no controller owns it.
         obj = json.loads(record.stored.raw)
         for reference in obj["metadata"].get("ownerReferences", []):
-            _keep(self._owned, reference["uid"], (resource, record.key), record.type != "DELETED")
+            _update_index(
+                self._owned, reference["uid"], (resource, record.key), record.type != "DELETED"
+            )
         if resource == PODS:
-            self._note_pod(record, obj)
+            self._index_pod(record, obj)
         if self._watchers:
             typed_obj = typed(resource, obj)
-            self.clock.soon(lambda: self._tell(resource, record, typed_obj))
+            self.clock.soon(lambda: self._notify(resource, record, typed_obj))
 
-    def _note_pod(self, record: Record, pod: Json) -> None:
+    def _index_pod(self, record: Record, pod: Json) -> None:
         group = pod["spec"].get("schedulingGroup", {}).get("podGroupName")
         node = pod["spec"].get("nodeName")
-        gone = record.type == "DELETED"
+        is_deleted = record.type == "DELETED"
         if group:
-            _keep(self._members, (record.key[0], group), record.key, not gone)
+            _update_index(self._members, (record.key[0], group), record.key, not is_deleted)
         finished = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
         before = self._placements.pop(record.key, None)
-        if before is not None and self._room is not None:
-            self._room.take(*before, +1)
-        if node and not gone and not finished:
+        if before is not None and self._free_resources is not None:
+            self._free_resources.take(*before, +1)
+        if node and not is_deleted and not finished:
             now = self._placements[record.key] = (node, requests_of(pod))
-            if self._room is not None:
-                self._room.take(*now)
+            if self._free_resources is not None:
+                self._free_resources.take(*now)
 
-    def _tell(self, resource: Resource, record: Record, obj: Json) -> None:
+    def _notify(self, resource: Resource, record: Record, obj: Json) -> None:
         for watcher in self._watchers:
             watcher(resource, record, obj)
 
 
-def _keep(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
-    """Add an item to an index or take it out; names without items go, for stories are long."""
+def _update_index(index: dict[_Name, set[_Item]], name: _Name, item: _Item, present: bool) -> None:
+    """Add an item to an index or remove it. Names without items are removed, because stories run for long."""
     if present:
         index.setdefault(name, set()).add(item)
     elif name in index:

@@ -1,4 +1,4 @@
-"""What happens to an object on its way into the store: names, uids, generations, preconditions."""
+"""The write path of objects: names, uids, generations, preconditions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from simulator import managers, refusals
+from simulator import managed_fields, refusals
 from simulator.defaults import fill_in
 from simulator.resources import KUEUE_WORKLOADS, Resource
 from simulator.store import Json, Key, Store, Written, encode
 
 Admission = Callable[[Resource, Json | None, Json], Json]
-"""Given old (None on create) and new object, returns what is written instead of the new one."""
+"""A function of the old (None on create) and the new object that returns the object to store."""
 
 _TRACKED = frozenset({"jobs", "jobsets", "holds", f"workloads.{KUEUE_WORKLOADS.group}"})
 _GENERATIONS = (
@@ -29,7 +29,7 @@ _GENERATIONS = (
     "mutatingadmissionpolicybindings",
     "customresourcedefinitions",
 )
-"""Built-in kinds whose objects have a generation; PodGroups and nodes were seen without one."""
+"""Built-in kinds whose objects have a generation. PodGroups and nodes had none on a real cluster."""
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _SERVER_FIELDS = (
     "uid",
@@ -41,34 +41,34 @@ _SERVER_FIELDS = (
 
 
 def timestamp(moment: datetime | None = None) -> str:
-    """Return a moment (now by default) as Kubernetes writes it in metadata and conditions."""
+    """Return a time (now by default) as Kubernetes writes it in metadata and conditions."""
     return (moment or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def microtime(moment: datetime | None = None) -> str:
-    """Return a moment (now by default) as Kubernetes writes it in `eventTime`."""
+    """Return a time (now by default) as Kubernetes writes it in `eventTime`."""
     return (moment or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Writer:
-    """The write side of the API, used by requests, controllers and tests alike."""
+    """The write side of the API, used by requests, controllers and tests."""
 
     def __init__(
         self, store: Store, *, seed: int = 1, now: Callable[[], datetime] | None = None
     ) -> None:
-        """`now` gives the time of what is written; the real one by default."""
+        """`now` returns the time to write; by default the real time."""
         self.store = store
         self.now = now or (lambda: datetime.now(UTC))
         self.admission: Admission = lambda _resource, _old, new: new
-        self._random = Random(seed)  # noqa: S311 - names and uids must repeat, not be secret
+        self._random = Random(seed)  # noqa: S311  # Names and uids must be repeatable, not secret.
 
     def new_uid(self) -> str:
-        """Return a fresh uid; the same seed gives the same ones."""
+        """Return a new uid. The same seed gives the same uids."""
         with self.store.lock:
             return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
 
     def suffix(self, length: int = 5) -> str:
-        """Return a random end of a name, as generated names have it."""
+        """Return a random name suffix, as in generated names."""
         with self.store.lock:
             return "".join(self._random.choice(_SUFFIX) for _ in range(length))
 
@@ -80,7 +80,7 @@ class Writer:
         manager: str = "simulator",
         dry_run: bool = False,
     ) -> Json:
-        """Add an object. Server-made metadata that it brings along (uid, time) is kept."""
+        """Add an object. Server metadata that it already has (uid, time) is kept."""
         obj = copy.deepcopy(obj)
         meta = obj.setdefault("metadata", {})
         if "name" not in meta and "generateName" in meta:
@@ -97,7 +97,7 @@ class Writer:
             if resource.custom or resource.plural in _GENERATIONS:
                 meta.setdefault("generation", 1)
             fill_in(resource, obj)
-            self._own(resource, None, obj, manager, "")
+            self._track_fields(resource, None, obj, manager, "")
             return self._commit(resource, key, obj, dry_run)
 
     def change(
@@ -110,10 +110,10 @@ class Writer:
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> Json:
-        """Replace an object by what `change` makes of it; nothing is written when it is the same.
+        """Replace an object with the result of `change`. An equal object is not written.
 
-        `change` may alter its argument and return it. `subresource` confines it as the API does:
-        `status` to the status, an empty one to the rest, None not at all. Raises a 404 `Refusal`.
+        `change` may modify its argument and return it. `subresource` limits it as the API does: `status` to
+        the status, an empty one to the rest, None not at all. Raises a 404 `Refusal`.
         """
         with self.store.lock:
             old = self.store.find(resource, key)
@@ -122,30 +122,30 @@ class Writer:
             new = change(copy.deepcopy(old))
             self._check(resource, old, new)
             if subresource is not None:
-                new = _confined(resource, old, new, subresource)
-            if not subresource:  # the policy names `jobs`, which `jobs/status` is not
+                new = _confine_to_subresource(resource, old, new, subresource)
+            if not subresource:  # The policy names `jobs`, which does not include `jobs/status`.
                 new = self.admission(resource, old, new)
-            if _significant(new) == _significant(old):
+            if _comparable(new) == _comparable(old):
                 return old
             meta = new["metadata"]
             if "generation" in meta and _specification(new) != _specification(old):
                 meta["generation"] = old["metadata"].get("generation", 0) + 1
-            self._own(resource, old, new, manager, subresource or "")
-            going = meta.get("deletionTimestamp") and not meta.get("finalizers")
-            # A pod waits for its kubelet, everything else for its finalizers.
-            if going and resource.plural != "pods" and not dry_run:
+            self._track_fields(resource, old, new, manager, subresource or "")
+            is_removable = meta.get("deletionTimestamp") and not meta.get("finalizers")
+            # A pod waits for its kubelet, and other objects for their finalizers.
+            if is_removable and resource.plural != "pods" and not dry_run:
                 self.store.commit(resource, key, None)
                 return new
             return self._commit(resource, key, new, dry_run)
 
     def remove(self, resource: Resource, key: Key) -> None:
-        """Take an object away at once, whatever finalizers or grace it has."""
+        """Remove an object at once, regardless of finalizers and grace period."""
         with self.store.lock:
             if key in self.store.table(resource).objects:
                 self.store.commit(resource, key, None)
 
     def mark_deleted(self, resource: Resource, key: Key, *, grace: int = 0) -> Json:
-        """Set the deletion time of an object that something still has to let go."""
+        """Set the deletion time of an object that a kubelet or finalizer still has to release."""
 
         def mark(obj: Json) -> Json:
             meta = obj["metadata"]
@@ -160,20 +160,20 @@ class Writer:
             return self.change(resource, key, mark)
 
     def _check(self, resource: Resource, old: Json, new: Json) -> None:
-        meta, wanted = old["metadata"], new["metadata"]
+        meta, new_meta = old["metadata"], new["metadata"]
         name = meta["name"]
-        if wanted.get("uid", meta["uid"]) != meta["uid"]:
-            raise refusals.other_uid(resource, name, wanted["uid"])
-        version = wanted.get("resourceVersion", meta["resourceVersion"])
+        if new_meta.get("uid", meta["uid"]) != meta["uid"]:
+            raise refusals.other_uid(resource, name, new_meta["uid"])
+        version = new_meta.get("resourceVersion", meta["resourceVersion"])
         if version != meta["resourceVersion"]:
             raise refusals.modified(resource, name)
 
-    def _own(
+    def _track_fields(
         self, resource: Resource, old: Json | None, new: Json, manager: str, subresource: str
     ) -> None:
         if not _TRACKED & {resource.plural, f"{resource.plural}.{resource.group}"}:
             return
-        new["metadata"]["managedFields"] = managers.track(
+        new["metadata"]["managedFields"] = managed_fields.track(
             old,
             new,
             manager=manager,
@@ -197,12 +197,12 @@ def _ordered(obj: Json) -> Json:
     return {**first, **obj}
 
 
-def _confined(resource: Resource, old: Json, new: Json, subresource: str) -> Json:
-    """Undo what a write may not touch: status outside /status, the rest inside it."""
+def _confine_to_subresource(resource: Resource, old: Json, new: Json, subresource: str) -> Json:
+    """Undo changes outside the subresource: of the status, or of everything else."""
     if subresource == "status":
-        kept = copy.deepcopy(old)
-        kept["status"] = new.get("status", {})
-        return kept
+        result = copy.deepcopy(old)
+        result["status"] = new.get("status", {})
+        return result
     if resource.has_status:
         new.pop("status", None)
         if "status" in old:
@@ -216,7 +216,7 @@ def _confined(resource: Resource, old: Json, new: Json, subresource: str) -> Jso
     return new
 
 
-def _significant(obj: Json) -> Json:
+def _comparable(obj: Json) -> Json:
     meta = {
         key: value
         for key, value in obj["metadata"].items()

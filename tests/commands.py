@@ -19,7 +19,7 @@ from pathlib import Path
 
 from django.core.management import execute_from_command_line
 
-from gangboard.failures import told_in_one_sentence
+from gangboard.failures import exit_on_known_errors
 
 _ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,7 +86,7 @@ def _run(arguments: list[str]) -> tuple[int, str, str]:
     code = 0
     with redirect_stdout(printed), redirect_stderr(errors):
         try:
-            with told_in_one_sentence():
+            with exit_on_known_errors():
                 execute_from_command_line(["manage.py", *arguments])
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(bool(ended.code))

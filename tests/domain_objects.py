@@ -25,7 +25,7 @@ from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang
 from gangboard.facts.unit import Unit
-from gangboard.owners.jobset.policies import POLICIES, written
+from gangboard.owners.jobset.policies import POLICIES, encode_policies
 from gangboard.plugins import registry
 from gangboard.queues.kueue.activation import given_up
 
@@ -132,7 +132,7 @@ def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
     )
     policies = fields.pop("policies", None)
     if policies is not None:
-        fields["detail"] = {POLICIES: written(policies)}
+        fields["detail"] = {POLICIES: encode_policies(policies)}
     given = {
         "desired": sum(role.replicas * role.pods for role in named),
         "counted_restarts": fields.get("restarts", 0),

@@ -32,7 +32,7 @@ from gangboard.store.models import (
     WatchedObject,
 )
 from gangboard.store.objects import owner_uid, pack
-from gangboard.store.verdict_spans import shape_of
+from gangboard.store.verdict_spans import request_digest
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
 """The time of every test that does not need the real one."""
@@ -353,7 +353,7 @@ def make_history(
     values.update(
         cluster_id=gang.cluster_id,
         gang_id=gang.pk,
-        shape=shape_of(gang.requests, gang.desired),
+        shape=request_digest(gang.requests, gang.desired),
     )
     spans = []
     for index, (word, minutes) in enumerate(said):

@@ -21,18 +21,19 @@ from urllib3.response import HTTPResponse
 
 from gangboard.decode.events import EVENT
 from gangboard.kube.connection import JSON, Connection, Query
-from gangboard.kube.error_translation import SentRequest, status_fault
+from gangboard.kube.error_translation import SentRequest, status_error
 from gangboard.kube.transport import TLSConnection
 from gangboard.polling import poll_window, reflector, store_writer
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.poll_window import Window
+from gangboard.polling.poll_window import PollWindow
 from gangboard.polling.reachability import ContactMeter
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.resource_watch import News, Watched
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.watch_batches import WatchUpdate
 from gangboard.store.cluster_leases import acquire_lease
 from gangboard.store.models import Cluster
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 
 HOST = "simulated:6443"
@@ -63,14 +64,16 @@ class Moments:
 class PolledPlane:
     """A simulated control plane and the cluster that gangboard has of it."""
 
-    def __init__(self, plane: Plane, clock: SteppedClock, name: str, **columns: Any) -> None:
+    def __init__(
+        self, plane: SimulatedControlPlane, clock: SteppedClock, name: str, **columns: Any
+    ) -> None:
         """`columns` are those of the cluster's row."""
         self.plane = plane
         self.clock = clock
         values = {"server": f"https://{HOST}", "credentials": b"", "actor_credentials": b"actor"}
         self.cluster = Cluster.objects.create(name=name, **{**values, **columns})
         self._cache = self._new_cache()
-        self._window = Window(
+        self._window = PollWindow(
             self._cache, seconds=_FOREVER, repair_interval=_FOREVER, list_only=True
         )
         self._seen: dict[str, int] = {}
@@ -79,11 +82,11 @@ class PolledPlane:
         held = acquire_lease(self.cluster.pk, "poll")
         assert held is not None
         return ClusterCache(
-            claim=held,
+            lease=held,
             cluster_name=self.cluster.name,
             credentials_stamp=b"",
             connection=DirectConnection(self.plane),
-            watched={resource.key: Watched(resource) for resource in resources()},
+            watched={resource.key: WatchedResource(resource) for resource in resources()},
         )
 
     def poll(self) -> None:
@@ -96,18 +99,18 @@ class PolledPlane:
                     self._list(watched)
             self._window.writer.commit()
 
-    def _is_new(self, watched: Watched) -> bool:
+    def _is_new(self, watched: WatchedResource) -> bool:
         resource = watched.resource
         for table in self.plane.store.resources():
             if (table.group, table.plural) == (resource.group, resource.plural):
-                end = self.plane.store.table(table).history.end
+                end = self.plane.store.table(table).history.end_position
                 is_new = self._seen.get(resource.key) != end
                 self._seen[resource.key] = end
                 return is_new
         return True
 
-    def _list(self, watched: Watched) -> None:
-        news: queue.Queue[News] = queue.Queue()
+    def _list(self, watched: WatchedResource) -> None:
+        news: queue.Queue[WatchUpdate] = queue.Queue()
         one = Reflector(
             connection=self._cache.connection,
             watched=watched,
@@ -124,7 +127,7 @@ class PolledPlane:
             raise one.crash
         state = watched.state
         while not news.empty():
-            self._window.writer.take(news.get())
+            self._window.writer.apply(news.get())
         # That only its resourceVersion has moved on is of no use to a poll that lists.
         watched.changed = watched.state != state
 
@@ -132,7 +135,7 @@ class PolledPlane:
 class DirectConnection(Connection):
     """The way to the API server: it always gets its answer. Reader and writer of the product run on top of it."""
 
-    def __init__(self, plane: Plane) -> None:
+    def __init__(self, plane: SimulatedControlPlane) -> None:
         self.host = HOST
         self.total_deadline = 30.0
         self._plane = plane
@@ -175,7 +178,7 @@ class DirectConnection(Connection):
         answer = self._plane.api.answer(request)
         if answer.code >= 400:
             sent = SentRequest(HOST, method, path, 3.0, 30.0, time.monotonic() + 30.0)
-            raise status_fault(answer.code, answer.headers, answer.body, sent)
+            raise status_error(answer.code, answer.headers, answer.body, sent)
         return answer.body
 
 

@@ -1,1 +1,1 @@
-"""For developers, and no part of the product: benchmarks, and what makes the tables of the docs and of the client."""
+"""Developer tools outside the product: benchmarks, and generators of docs tables and of the client's schema."""

@@ -1,7 +1,7 @@
 """Write the part of the OpenAPI document that the client uses as Python types.
 
 `make clientschema` writes the file, and a test compares it. A field, parameter or operation that the server
-does not have any more raises DriftError with its name.
+lacks raises DriftError with its name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OPERATIONS: dict[str, tuple[str, ...]] = {
     "request_action": ("dry_run", "Idempotency-Key"),
     "get_action": (),
 }
-"""Operation → the parameters that the client sends besides those in the path."""
+"""Operation → the parameters that the client sends, without those in the path."""
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "Members": ("desired", "created", "scheduled", "ready", "held"),
@@ -96,7 +96,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "Action": ("id", "verb", "target", "state", "final", "label", "lever", "message", "warnings"),
     "Problem": ("detail", "errors", "action_id"),
 }
-"""Schema → the fields that the client reads or sends. A schema stands after those that its fields have."""
+"""Schema → the fields that the client reads or sends. A schema follows those that its fields use."""
 
 ANSWERS: dict[str, str] = {
     "list_gangs": "GangList",
@@ -109,28 +109,28 @@ ANSWERS: dict[str, str] = {
     "get_me": "Account",
     "get_action": "Action",
 }
-"""Operation → the schema of its answer 200."""
+"""Operation → the schema of its response with status 200."""
 
 
 @dataclass(frozen=True)
 class Later:
-    """An operation of the contract that not every server has."""
+    """An operation of the contract that some servers lack."""
 
     method: str
     path: str
     parameters: tuple[str, ...]
     fields: tuple[str, ...]
-    """Fields of the answer that the client reads."""
+    """Fields of the response that the client reads."""
 
 
 LATER: dict[str, Later] = {
     "check_manifests": Later("POST", "checks/", (), ("results",)),
 }
 LATER_PARAMETERS: dict[str, tuple[str, ...]] = {"list_gangs": ("label",)}
-"""Parameters that a server of today may refuse: its sentence says so."""
+"""Parameters that a current server may refuse with a sentence that says so."""
 
 READ_AS = {"MembersWithPods": "Members"}
-"""Schema → the smaller one that the client reads it as."""
+"""Schema → the smaller schema as which the client reads it."""
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
@@ -138,7 +138,7 @@ Json = Mapping[str, Any]
 
 
 class DriftError(Exception):
-    """The server does not have something that the client uses. The text names it."""
+    """The server lacks an element that the client uses. The text names it."""
 
 
 def server_schema() -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _operations(document: Json) -> Iterator[str]:
     yield "OPERATIONS = {"
     for name, parameters in OPERATIONS.items():
         method, path, operation = _find(document, name)
-        known = {one["name"] for one in operation.get("parameters", [])}
+        known = {parameter["name"] for parameter in operation.get("parameters", [])}
         if missing := set(parameters) - known:
             raise DriftError(f"{name} has no parameter {', '.join(sorted(missing))}")
         _check_answer(name, operation)
@@ -195,11 +195,11 @@ def _operation(name: str, method: str, path: str, parameters: tuple[str, ...]) -
     yield f'        "{method}",'
     yield f'        "{path}",'
     if len(parameters) < 2:
-        only = "".join(f'"{one}",' for one in parameters)
+        only = "".join(f'"{parameter}",' for parameter in parameters)
         yield f"        ({only}),"
     else:
         yield "        ("
-        yield from (f'            "{one}",' for one in parameters)
+        yield from (f'            "{parameter}",' for parameter in parameters)
         yield "        ),"
     yield "    ),"
 
@@ -218,7 +218,7 @@ def _check_answer(name: str, operation: Json) -> None:
 
 
 def _answer(operation: Json) -> str:
-    """Return the schema of the first good answer."""
+    """Return the schema of the first successful response."""
     for status, answer in operation["responses"].items():
         content = answer.get("content", {}).get("application/json")
         if status.startswith("2") and content:
@@ -227,11 +227,11 @@ def _answer(operation: Json) -> str:
 
 
 def _check_later(document: Json, later: Later) -> None:
-    """Compare an operation of the contract with the one that is served, if it is."""
+    """Compare an operation of the contract with the served one, if there is one."""
     operation = document["paths"].get(PREFIX + later.path, {}).get(later.method.lower())
     if operation is None:
         return
-    known = {one["name"] for one in operation.get("parameters", [])}
+    known = {parameter["name"] for parameter in operation.get("parameters", [])}
     fields = document["components"]["schemas"].get(_answer(operation), {}).get("properties", {})
     missing = (set(later.parameters) - known) | (set(later.fields) - set(fields))
     if missing:
@@ -252,7 +252,7 @@ def _types(document: Json) -> Iterator[str]:
         yield f"class {name}(TypedDict{'' if required.issuperset(fields) else ', total=False'}):"
         yield f'    """{_first_line(schemas[name])}"""'
         yield ""
-        yield from (f"    {one}: {_type(properties[one], schemas)}" for one in fields)
+        yield from (f"    {field}: {_type(properties[field], schemas)}" for field in fields)
 
 
 def _first_line(schema: Json) -> str:
@@ -260,7 +260,7 @@ def _first_line(schema: Json) -> str:
 
 
 def _type(property_: Json, schemas: Json) -> str:
-    """Return the Python type of a property. Enumerations are str: later servers may have more words."""
+    """Return the Python type of a property. Enumerations are str, because later servers may add values."""
     if "$ref" in property_:
         name = property_["$ref"].rpartition("/")[2]
         if name in FIELDS:
@@ -272,20 +272,20 @@ def _type(property_: Json, schemas: Json) -> str:
         if name in READ_AS and set(FIELDS[READ_AS[name]]) <= set(schemas[name]["properties"]):
             return READ_AS[name]
         raise DriftError(f"the client does not know the schema {name}")
-    if "allOf" in property_:  # one schema beside a description
+    if "allOf" in property_:  # One schema beside a description.
         (only,) = property_["allOf"]
         return _type(only, schemas)
     if "oneOf" in property_:
-        return " | ".join(_type(one, schemas) for one in property_["oneOf"])
+        return " | ".join(_type(member, schemas) for member in property_["oneOf"])
     kinds = property_.get("type")
-    return " | ".join(_plain(kind, property_, schemas) for kind in _several(kinds))
+    return " | ".join(_simple_type(kind, property_, schemas) for kind in _as_list(kinds))
 
 
-def _several(kinds: Any) -> list[str]:
+def _as_list(kinds: Any) -> list[str]:
     return list(kinds) if isinstance(kinds, list) else [kinds]
 
 
-def _plain(kind: str, property_: Json, schemas: Json) -> str:
+def _simple_type(kind: str, property_: Json, schemas: Json) -> str:
     if kind == "array":
         return f"list[{_type(property_['items'], schemas)}]"
     if kind == "object":

@@ -1,4 +1,4 @@
-"""Database queries of the confirmation of 50 Jobs of one JobSet, the most that one click takes."""
+"""Database queries of the confirmation of 50 Jobs of one JobSet, the maximum of one click."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from django.test.utils import CaptureQueriesContext
 
 from gangboard.domain.action import ActionTarget
 from gangboard.kube.credentials import read_kubeconfig
+from gangboard.pages.core.forms import write_target
 from gangboard.polling.poll import poll_once
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Grant
 from gangboard.store.secrets import seal
-from gangboard.web.forms import write_target
 from simulator import Simulator
-from tools.jobset_fleet import FLEET, NAMESPACE
 from tools.pages_benchmark import throwaway_database
+from tools.watch_event_walk import FLEET, NAMESPACE
 
 PATH = "/actions/confirm/"
 
 
-def queries_shown() -> int:
-    """Return the number of queries that the page takes."""
+def page_queries() -> int:
+    """Return the number of queries of the page."""
     return _queries()[0]
 
 
-def queries_sent() -> int:
-    """Return the number of queries that pressing its button takes."""
+def submit_queries() -> int:
+    """Return the number of queries of its button."""
     return _queries()[1]
 
 
@@ -43,7 +43,7 @@ def _queries() -> tuple[int, int]:
 
 
 def count_queries(simulator: Simulator) -> tuple[int, int]:
-    """Return the queries of the page and of its button, in the connected database, for all Jobs of the JobSet."""
+    """Return the queries of the page and of its button for all Jobs of the JobSet, in the connected database."""
     credentials = read_kubeconfig(simulator.kubeconfig_text())
     cluster = add_cluster(
         name="confirmation", document=credentials.to_document(), server=credentials.server
@@ -58,12 +58,12 @@ def count_queries(simulator: Simulator) -> tuple[int, int]:
     session["signed_in_at"] = time.time()  # several targets need a fresh sign-in
     session.save()
     query: dict[str, Any] = {"verb": "suspend", "target": _targets(simulator, cluster)}
-    client.get(PATH, query)  # fills the caches of the process
-    with CaptureQueriesContext(connection) as shown:
+    client.get(PATH, query)  # Fills the caches of the process.
+    with CaptureQueriesContext(connection) as page_capture:
         _expect(client.get(PATH, query), 200)
-    with CaptureQueriesContext(connection) as sent:
+    with CaptureQueriesContext(connection) as submit_capture:
         _expect(client.post(PATH, {**query, "reason": "A measure.", "key": "k" * 20}), 303)
-    return len(shown), len(sent)
+    return len(page_capture), len(submit_capture)
 
 
 def _targets(simulator: Simulator, cluster: Cluster) -> list[str]:

@@ -1,4 +1,4 @@
-"""A large simulated cluster in a process of its own, which has no Django."""
+"""A large simulated cluster in a separate process without Django."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ GANG_SIZE = 10
 def serve(pipe: Connection, pods: int, changes: int) -> None:
     """Serve until the other end of the pipe is closed.
 
-    Sends the kubeconfig first. Then each number that comes is how many pods to change; None comes
-    back when that is done. `changes`: how many of them a watch can take in afterwards.
+    It sends the kubeconfig first. For each received number it changes that many pods and then sends None.
+    `changes` is how many of them a watch can read afterwards.
     """
     with Simulator("empty", story=False, history=changes + pods) as simulator:
         flood = synthetic(simulator, pods=pods, gangs=max(1, pods // GANG_SIZE))

@@ -1,4 +1,4 @@
-"""What Board and Reasons cost as the number of gangs grows: a made-up fleet in a database of its own."""
+"""Cost of Board and Reasons by number of gangs, with a generated fleet in a separate database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gangboard.store.trends import QUARTER, quarter_of
 
 PAGES = {"Board": "/", "Reasons": "/reasons/"}
 GROWTH = 1.5
-"""So many times as long may a page take with the most gangs as with the fewest."""
+"""Maximum ratio of the times with the most and the fewest gangs."""
 CLUSTERS = 4
 GANGS_PER_NAMESPACE = 50
 PODS = 16
@@ -45,12 +45,12 @@ _STATES: tuple[tuple[Health, Stage, str, int], ...] = (
     (Health.WAITING, Stage.PLACEMENT, "fragmented", 4),
     (Health.WAITING, Stage.ADMISSION, "waiting-for-quota", 6),
 )
-"""Health, stage, code and how many of a hundred gangs are so."""
+"""Health, stage, code and percentage of gangs."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageCost:
-    """One page at one size of the fleet; seconds of CPU of this process on SQLite, else of the clock."""
+    """One page at one fleet size. Seconds are CPU time of this process on SQLite, else elapsed time."""
 
     page: str
     gangs: int
@@ -61,7 +61,7 @@ class PageCost:
 
 @contextmanager
 def throwaway_database() -> Iterator[None]:
-    """Make an empty database beside the configured one, and drop it after the block."""
+    """Create an empty database beside the configured one, and drop it after the block."""
     setup_test_environment(debug=False)
     configured = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
@@ -73,7 +73,7 @@ def throwaway_database() -> Iterator[None]:
 
 
 class Bench:
-    """Shows pages of a fleet that grows to somebody who sees all of it."""
+    """Requests pages of a growing fleet as a viewer of all clusters."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311  # no secret
@@ -125,34 +125,34 @@ class Bench:
         )
 
     def grow(self, gangs: int) -> None:
-        """Add gangs until there are so many."""
+        """Add gangs up to a total number."""
         while self._gangs < gangs:
             many = min(BATCH, gangs - self._gangs)
-            Gang.objects.bulk_create(self._gang(self._gangs + at) for at in range(many))
+            Gang.objects.bulk_create(self._gang(self._gangs + offset) for offset in range(many))
             self._gangs += many
         with connection.cursor() as cursor:
             # PostgreSQL does both by itself, a minute later.
             cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
 
     def measure(self, times: int) -> list[PageCost]:
-        """Ask for each page so often, after once that does not count."""
+        """Request each page `times` times, after a warm-up request."""
         return [self._measure(page, path, times) for page, path in PAGES.items()]
 
     def _measure(self, page: str, path: str, times: int) -> PageCost:
         clock = time.process_time if connection.vendor == "sqlite" else time.perf_counter
-        # Whoever reads pages for hours keeps being heard of: a benchmark must be, too.
+        # A benchmark must keep the clusters fresh, as running pollers do.
         Cluster.objects.update(contact_at=timezone.now())
         Heartbeat.objects.update(beat_at=timezone.now())
-        found = []
+        durations = []
         size = 0
         for _ in range(times + 1):
-            began = clock()
+            start = clock()
             answer = self._client.get(path)
-            found.append(clock() - began)
+            durations.append(clock() - start)
             if answer.status_code != 200:
                 raise RuntimeError(f"{path} answered {answer.status_code}")
             size = len(answer.content)
-        return PageCost(page, self._gangs, statistics.median(found[1:]), size / 1000)
+        return PageCost(page, self._gangs, statistics.median(durations[1:]), size / 1000)
 
     def _gang(self, number: int) -> Gang:
         cluster = self._clusters[number % CLUSTERS]
@@ -213,21 +213,21 @@ def _detail(
     advice: tuple[AdvisedStep, ...],
     gpus: int,
 ) -> bytes:
-    def ref(at: int) -> ObjectRef:
-        return ObjectRef("", "Pod", namespace, f"run-{number}-{at}", f"pod-{number}-{at}")
+    def ref(index: int) -> ObjectRef:
+        return ObjectRef("", "Pod", namespace, f"run-{number}-{index}", f"pod-{number}-{index}")
 
     waits = stage is Stage.PLACEMENT
     members = tuple(
         MemberState(
-            ref(at),
+            ref(index),
             f"run-{number}",
-            "" if waits else f"node-{(number + at) % 5000}",
+            "" if waits else f"node-{(number + index) % 5000}",
             health,
             "ready",
         )
-        for at in range(PODS)
+        for index in range(PODS)
     )
-    evidence = tuple(Evidence(f"Pod {at}", "Pending", ref(at)) for at in range(4))
+    evidence = tuple(Evidence(f"Pod {index}", "Pending", ref(index)) for index in range(4))
     finding = Finding(
         code, health, stage, code.capitalize(), message, evidence=evidence, advice=advice
     )

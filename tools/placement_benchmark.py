@@ -1,4 +1,4 @@
-"""How long the product's own services take to judge gangs that wait, on a cluster made up in memory."""
+"""Time that the product's own services take to assess waiting gangs, on a generated cluster in memory."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from gangboard.polling.node_usage import NodeUsageTracker
 from tools.placement_fleet import NOW, Fleet, Gang
 
 ALL_SECONDS = 5.0
-"""CPU that all gangs of the full size may take, cold."""
+"""Maximum CPU seconds for all gangs of the full size, without caches."""
 ONE_SECONDS = 0.05
-"""CPU of the whole explanation of any one gang."""
+"""Maximum CPU seconds for the whole explanation of one gang."""
 GROWTH = 12.0
-"""How many times as much ten times as many gangs may take: linear is 10."""
+"""Maximum factor for ten times as many gangs; linear growth is 10."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Gangs that were judged one after the other on a room about which nothing was known."""
+    """Gangs that were assessed one after the other, starting without caches."""
 
     seconds: float
     each: tuple[float, ...]
@@ -40,53 +40,53 @@ class Run:
 
     @property
     def slowest(self) -> float:
-        """Seconds of the gang that took longest."""
+        """Return the seconds of the slowest gang."""
         return max(self.each)
 
 
 class Bench:
-    """A fleet that was taken in as a poll takes in what it reads."""
+    """A fleet that was loaded as a poll loads objects."""
 
     def __init__(self, fleet: Fleet) -> None:
-        reasons.rules()  # files are read once in the life of a worker
+        reasons.rules()  # Files are read once in the life of a worker.
         self._refs: dict[str, ObjectRef] = {}
         graph = OwnershipGraph()
-        self._room = NodeUsageTracker(graph, self._refs.get)
+        self._usage = NodeUsageTracker(graph, self._refs.get)
         started = time.process_time()
         for node in fleet.nodes:
-            self._room.put(node)
-        for thing in _everything(fleet):
-            if isinstance(thing, Pod):
-                self._room.put(thing)
+            self._usage.put(node)
+        for model in _everything(fleet):
+            if isinstance(model, Pod):
+                self._usage.put(model)
             else:
-                self._refs[thing.meta.ref.uid] = thing.meta.ref
-                if isinstance(thing, Owner):
-                    self._room.put(thing)
-            graph.put(thing)
+                self._refs[model.meta.ref.uid] = model.meta.ref
+                if isinstance(model, Owner):
+                    self._usage.put(model)
+            graph.put(model)
         self.taking_in = time.process_time() - started
-        """Seconds of CPU for all nodes, pods and owners."""
+        """CPU seconds for all nodes, pods and owners."""
         started = time.process_time()
-        self._nodes = self._room.at("")
+        self._nodes = self._usage.capacity("")
         self._nodes.running_gangs()
         self.making_room = time.process_time() - started
-        """Seconds for the nodes with what is on them, and for the gangs that hold it."""
+        """CPU seconds for the node usage, and for the gangs that run there."""
 
     def judge(self, gangs: Sequence[Gang]) -> Run:
-        """Judge gangs as a poll does, with nothing worked out before."""
-        room = self.cold()
-        # The fleet of this process is not looked through for garbage in the middle of a gang.
+        """Assess gangs as a poll does, without cached results."""
+        capacity = self.cold()
+        # The garbage collector must not scan the fleet of this process while a gang is assessed.
         gc.collect()
         gc.freeze()
         each: list[float] = []
         verdicts: list[Verdict] = []
         for gang in gangs:
             started = time.process_time()
-            verdicts.append(assess(facts_of(gang, room)))
+            verdicts.append(assess(facts_of(gang, capacity)))
             each.append(time.process_time() - started)
         return Run(sum(each), tuple(each), tuple(verdicts))
 
     def cold(self) -> ClusterCapacity:
-        """Return the room as a poll finds it, with nothing worked out."""
+        """Return the cluster capacity without cached results."""
         return replace(self._nodes, cache={})
 
 
@@ -98,7 +98,7 @@ def _everything(fleet: Fleet) -> Iterable[Owner | Group | Pod]:
         yield from gang.objects
 
 
-def facts_of(gang: Gang, room: ClusterCapacity) -> GangModel:
-    """Return what a poll knows of a gang in this room."""
-    cluster = ClusterView(room=room, kubernetes=(1, 37), gang_api_version="v1beta1")
+def facts_of(gang: Gang, capacity: ClusterCapacity) -> GangModel:
+    """Return the facts that a poll has about a gang on this capacity."""
+    cluster = ClusterView(room=capacity, kubernetes=(1, 37), gang_api_version="v1beta1")
     return build_gang(gang.root, GangObjects(gang.objects, memory_since=NOW), cluster, NOW)

@@ -1,4 +1,4 @@
-"""A large cluster made up in memory, the same for the same seed: what `benchmark_placement` judges."""
+"""A large cluster generated in memory, which `benchmark_placement` assesses. The same seed gives the same cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition, Controller, Meta, ObjectRef
 from gangboard.domain.owner import Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint, Toleration
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, Taint, Toleration
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ZONE, RACK, POOL = "topology.kubernetes.io/zone", "example.com/rack", "example.com/pool"
@@ -50,20 +50,20 @@ class Gang:
 
 @dataclass(slots=True)
 class Fleet:
-    """All of it."""
+    """The whole generated cluster."""
 
     nodes: list[Node] = field(default_factory=list)
     owners: list[Owner] = field(default_factory=list)
-    """Of the pods that run."""
+    """Owners of the running pods."""
     pods: list[Pod] = field(default_factory=list)
-    """On nodes."""
+    """Running pods."""
     pending: list[Gang] = field(default_factory=list)
 
 
 def make_fleet(*, nodes: int, pods: int, gangs: int, shapes: int, seed: int) -> Fleet:
-    """Return so many nodes in 24 kinds, pods on them, and gangs that wait, of so many shapes.
+    """Return nodes of 24 kinds, running pods, and waiting gangs of so many shapes.
 
-    A third of the gangs has a quorum, a third two kinds of members, a third is placed pod by pod.
+    A third of the gangs has a quorum, a third has two roles, and a third is placed pod by pod.
     """
     random = Random(seed)  # noqa: S311 - nothing secret
     pools = _pools()
@@ -81,16 +81,16 @@ def _pools() -> list[Pool]:
     sizes = ((2, 32, 128), (4, 64, 512), (8, 192, 2048))
     return [
         Pool(
-            f"{(device or 'cores').split('.')[0]}-{cores}{'-kept' if kept else ''}",
+            f"{(device or 'cores').split('.')[0]}-{cores}{'-kept' if is_tainted else ''}",
             device,
             count if device else 0,
             cores,
             memory,
-            Taint("example.com/kept", "NoSchedule", "yes") if kept else None,
+            Taint("example.com/kept", "NoSchedule", "yes") if is_tainted else None,
         )
         for device in devices
         for count, cores, memory in sizes
-        for kept in (False, True)
+        for is_tainted in (False, True)
     ]
 
 
@@ -118,7 +118,9 @@ def _controller(owner: Owner) -> Controller:
     return Controller(ref.group, ref.kind, ref.name, ref.uid)
 
 
-def _pod(name: str, by: Controller, requests: dict[str, Decimal], node: str, needs: Needs) -> Pod:
+def _pod(
+    name: str, by: Controller, requests: dict[str, Decimal], node: str, needs: PodConstraints
+) -> Pod:
     return Pod(
         _meta("", "Pod", name, by),
         "Running" if node else "Pending",
@@ -134,7 +136,7 @@ def _pod(name: str, by: Controller, requests: dict[str, Decimal], node: str, nee
     )
 
 
-# What runs
+# Running pods
 
 
 def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
@@ -142,17 +144,17 @@ def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
     agents = Controller("apps", "DaemonSet", "agent", "uid-DaemonSet-agent")
     agent = {"cpu": Decimal("0.25"), "memory": Decimal(_GI)}
     fleet.pods = [
-        _pod(f"agent-{number}", agents, agent, node.meta.ref.name, Needs())
+        _pod(f"agent-{number}", agents, agent, node.meta.ref.name, PodConstraints())
         for number, node in enumerate(fleet.nodes)
     ]
-    left = max(0, pods - len(fleet.pods))
+    remaining = max(0, pods - len(fleet.pods))
     jobs: dict[str, tuple[Owner, Iterator[int]]] = {}
     for number, (node, pool) in enumerate(zip(fleet.nodes, kinds, strict=True)):
-        mean = left // (len(kinds) - number)
+        mean = remaining // (len(kinds) - number)
         count = mean if number == len(kinds) - 1 else random.randint(0, 2 * mean)
-        count = min(count, left)
-        left -= count
-        # However many they are, together they leave between nothing and half of the node.
+        count = min(count, remaining)
+        remaining -= count
+        # Whatever their number, together they leave between none and half of the node free.
         share = Decimal(random.randint(50, 99)) / 100 / max(1, count)
         requests = {
             "cpu": (share * pool.cores).quantize(Decimal("0.001")),
@@ -161,21 +163,23 @@ def _fill(fleet: Fleet, kinds: list[Pool], pods: int, random: Random) -> None:
         devices = random.randint(0, pool.devices)
         for place in range(count):
             job, places = jobs.get(pool.name, (None, iter(())))
-            at = next(places, None)
-            if job is None or at is None:
+            index = next(places, None)
+            if job is None or index is None:
                 size = random.choice((8, 16, 32))
                 job = _job(f"runs-{len(fleet.owners)}", size, requests)
                 fleet.owners.append(job)
                 places = iter(range(size))
-                jobs[pool.name], at = (job, places), next(places)
-            asked = {**requests, **({pool.device: Decimal(1)} if place < devices else {})}
-            name = f"{job.meta.ref.name}-{at}"
-            fleet.pods.append(_pod(name, _controller(job), asked, node.meta.ref.name, Needs()))
+                jobs[pool.name], index = (job, places), next(places)
+            pod_requests = {**requests, **({pool.device: Decimal(1)} if place < devices else {})}
+            name = f"{job.meta.ref.name}-{index}"
+            fleet.pods.append(
+                _pod(name, _controller(job), pod_requests, node.meta.ref.name, PodConstraints())
+            )
 
 
-def _job(name: str, size: int, requests: dict[str, Decimal], of: Owner | None = None) -> Owner:
+def _job(name: str, size: int, requests: dict[str, Decimal], owner: Owner | None = None) -> Owner:
     return Owner(
-        _meta("batch", "Job", name, _controller(of) if of is not None else None),
+        _meta("batch", "Job", name, _controller(owner) if owner is not None else None),
         desired=size,
         pod_requests=(PodRequests(size, requests),),
         completions=size,
@@ -183,18 +187,18 @@ def _job(name: str, size: int, requests: dict[str, Decimal], of: Owner | None = 
         indexed=True,
         active_pods=size,
         max_retries=6,
-        role_name=name.rpartition("-")[2] if of is not None else "",
-        attempt="0" if of is not None else "",
+        role_name=name.rpartition("-")[2] if owner is not None else "",
+        attempt="0" if owner is not None else "",
     )
 
 
-# What waits
+# Waiting pods
 
 
 @dataclass(frozen=True, slots=True)
 class _Template:
     requests: dict[str, Decimal]
-    needs: Needs
+    needs: PodConstraints
 
 
 def _template(number: int, pool: Pool, random: Random) -> _Template:
@@ -206,7 +210,7 @@ def _template(number: int, pool: Pool, random: Random) -> _Template:
         requests[pool.device] = Decimal(random.randint(1, pool.devices))
     tolerations = (Toleration("example.com/kept", "Exists"),) if random.random() < 0.7 else ()
     selector = ((POOL, pool.name),) if random.random() < 0.4 else ()
-    return _Template(requests, Needs(node_selector=selector, tolerations=tolerations))
+    return _Template(requests, PodConstraints(node_selector=selector, tolerations=tolerations))
 
 
 def _gang(number: int, templates: list[_Template], random: Random) -> Gang:

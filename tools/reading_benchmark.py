@@ -1,4 +1,4 @@
-"""CPU cost of reading a large simulated cluster, which runs in a process of its own."""
+"""CPU cost of reading a large simulated cluster, which runs in a separate process."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ PATH = path_for("", "v1", "pods")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one pass costs; times are seconds of CPU of this process."""
+    """The cost of one pass, in CPU seconds of this process."""
 
     objects: int
     wire: float
-    """Bytes only: what the client costs."""
+    """Reading the bytes only, which is the cost of the client."""
     decoded: float
-    """With decoding, as a poll reads them."""
+    """With decoding, as in a poll."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class PollCost:
 
 
 class Bench:
-    """Reads one cluster over and over."""
+    """Reads one cluster repeatedly."""
 
     def __init__(self, kubeconfig: str, connection: Connection, pipe: Pipe) -> None:
         self._kubeconfig = kubeconfig
@@ -60,9 +60,9 @@ class Bench:
         self._pipe = pipe
 
     def poll_twice(self) -> tuple[PollCost, PollCost]:
-        """Poll the cluster into the connected database, and again without any change in between.
+        """Poll the cluster into the connected database twice, without a change in between.
 
-        Each poll starts with empty caches, as a worker that takes the cluster over.
+        Each poll starts with empty caches, like a worker that takes over the cluster.
         """
         credentials = read_kubeconfig(self._kubeconfig)
         add_cluster(name=CLUSTER, document=credentials.to_document(), server=credentials.server)
@@ -75,7 +75,7 @@ class Bench:
         return Cost(objects, wire, decoded)
 
     def watch(self, changes: int) -> Cost:
-        """Take in so many changes that wait for a watch, twice."""
+        """Read `changes` waiting changes of a watch, twice."""
         version = ""
         for page in self._pages():
             version = page.resource_version
@@ -89,13 +89,13 @@ class Bench:
         return pages(self._connection, PATH, lambda body: read_page(body, PODS))
 
     def _drain(self, version: str, changes: int, take: Callable[[bytes], object]) -> None:
-        left = changes
+        remaining = changes
         with Watch(self._connection, PATH, version, timeout_seconds=WATCH_SECONDS) as watch:
             for lines in watch:
                 for line in lines:
                     take(line)
-                left -= len(lines)
-                if left <= 0:
+                remaining -= len(lines)
+                if remaining <= 0:
                     return
 
 
@@ -104,7 +104,7 @@ def _decode(line: bytes) -> object:
 
 
 class _Envelope:
-    """As little of a page as the next one needs: its metadata stand before its items."""
+    """The metadata of a page, which the next request needs. It precedes the items."""
 
     def __init__(self, body: bytes) -> None:
         page = read_page(body[: body.index(b'"items"')] + b'"items":[]}', PODS)
@@ -114,7 +114,7 @@ class _Envelope:
 
 @contextmanager
 def bench(pods: int, changes: int) -> Iterator[Bench]:
-    """Start a cluster of so many pods that remembers so many changes, and end it with the block."""
+    """Start a cluster of `pods` pods that remembers `changes` changes, and end it with the block."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(theirs, pods, changes), daemon=True)
@@ -130,9 +130,9 @@ def bench(pods: int, changes: int) -> Iterator[Bench]:
 
 
 def _timed(run: Callable[[], int | None]) -> tuple[float, int]:
-    began = time.process_time()
+    start = time.process_time()
     objects = run()
-    return time.process_time() - began, objects or 0
+    return time.process_time() - start, objects or 0
 
 
 def _poll() -> PollCost:
@@ -141,16 +141,16 @@ def _poll() -> PollCost:
 
     def timed_assess(*args: Any, **options: Any) -> bool:
         nonlocal judging
-        began = time.thread_time()
+        start = time.thread_time()
         try:
             return assess(*args, **options)
         finally:
-            judging += time.thread_time() - began
+            judging += time.thread_time() - start
 
     with patch.object(Assessor, "assess", timed_assess):
-        began = time.process_time()
+        start = time.process_time()
         (report,) = poll_once(CLUSTER)
-        total = time.process_time() - began
+        total = time.process_time() - start
     if not report.ok:
         raise RuntimeError(report.sentence)
     return PollCost(report.gangs, total, judging)

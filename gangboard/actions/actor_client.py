@@ -1,4 +1,4 @@
-"""The client with which one action reads one cluster live and writes to it, as the actor."""
+"""The client through which an action reads and writes one cluster, with the actor's credentials."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 CONNECT_DEADLINE = 3.0
 READ_DEADLINE = 10.0
 WRITE_DEADLINE = 10.0
-"""Seconds. Shorter than the lease of an action, so whoever takes over knows that it has ended."""
+"""Seconds. Shorter than the lease of an action: when a worker takes over, earlier requests have ended."""
 
 
 class NoActorError(RuntimeError):
@@ -29,7 +29,10 @@ class NoActorError(RuntimeError):
 
 
 class ActorClient(Protocol):
-    """What an action needs of a cluster. All methods raise KubeError; the errors of writes have `reach`."""
+    """Requests that an action sends to a cluster.
+
+    All methods raise KubeError; errors of writes have `reach`.
+    """
 
     @property
     def host(self) -> str:
@@ -45,21 +48,21 @@ class ActorClient(Protocol):
         """Send a JSON patch, once."""
 
     def merge_patch(self, path: str, body: bytes) -> Answer:
-        """Try a merge patch: always a dry run."""
+        """Send a merge patch as a dry run."""
 
     def delete(self, path: str, *, uid: str) -> Answer:
         """Delete the object if it still has this uid."""
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Return the connections to the pool."""
 
 
 ClientFactory = Callable[[Cluster, str], ActorClient]
-"""(cluster, id of the action) → a client of it. Raises NoActorError."""
+"""(cluster, id of the action) → a client of the cluster. Raises NoActorError."""
 
 
 class KubeActorClient:
-    """Talks to a real API server."""
+    """Sends requests to a real API server."""
 
     def __init__(self, connection: Connection, action: str) -> None:
         self.host = connection.host
@@ -79,7 +82,7 @@ class KubeActorClient:
         return self._writer.json_patch(path, body, dry_run=dry_run, deadline=WRITE_DEADLINE)
 
     def merge_patch(self, path: str, body: bytes) -> Answer:
-        """Try a merge patch: always a dry run."""
+        """Send a merge patch as a dry run."""
         return self._writer.merge_patch(path, body, dry_run=True, deadline=WRITE_DEADLINE)
 
     def delete(self, path: str, *, uid: str) -> Answer:
@@ -87,14 +90,14 @@ class KubeActorClient:
         return self._writer.delete(path, uid=uid, deadline=WRITE_DEADLINE)
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Return the connections to the pool."""
         self._connection.close()
 
 
 def open_client(cluster: Cluster, action: str) -> ActorClient:
     """Return a client of a cluster with its actor's credentials. Raises NoActorError.
 
-    Nothing is connected yet. `action` is the id that the server's audit log gets to see.
+    It connects at the first request. `action` is the id that appears in the server's audit log.
     """
     if cluster.actor_credentials is None:
         raise NoActorError(f"Cluster {cluster.name} has no actor: gangboard may only read it.")
@@ -115,7 +118,7 @@ def open_client(cluster: Cluster, action: str) -> ActorClient:
 
 
 def send(client: ActorClient, step: Step | Any, *, dry_run: bool = False) -> Answer:
-    """Send one step as it is written down. `step` has method, path and patch. Raises KubeError."""
+    """Send one step as it is stored. `step` has method, path and patch. Raises KubeError."""
     body = step.patch.encode()
     if step.method == "POST":
         return client.create(step.path, body, dry_run=dry_run)
@@ -127,7 +130,7 @@ def send(client: ActorClient, step: Step | Any, *, dry_run: bool = False) -> Ans
 
 
 def get_body(client: ActorClient, path: str) -> bytes | None:
-    """Return an object as it is served, None when it is not there. Raises KubeError."""
+    """Return the body of an object, or None if it does not exist. Raises KubeError."""
     try:
         return client.get(path)
     except KubeError as error:
@@ -137,14 +140,14 @@ def get_body(client: ActorClient, path: str) -> bytes | None:
 
 
 def get_object(client: ActorClient, path: str) -> Json | None:
-    """Return an object as JSON, None when it is not there. Raises KubeError."""
+    """Return an object as decoded JSON, or None if it does not exist. Raises KubeError."""
     body = get_body(client, path)
-    found: Json | None = None if body is None else json.loads(body)
-    return found
+    raw: Json | None = None if body is None else json.loads(body)
+    return raw
 
 
 def object_path(group: str, version: str, plural: str, namespace: str, name: str) -> str:
     """Return the URL path of one object in a namespace."""
     root = ["apis", group, version] if group else ["api", version]
-    parts = [*root, "namespaces", namespace, plural, name]
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    segments = [*root, "namespaces", namespace, plural, name]
+    return "/" + "/".join(quote(segment, safe="") for segment in segments)

@@ -1,4 +1,4 @@
-"""requested → checked: authorised again, looked at live, planned again, and what to compare with."""
+"""requested → checked: check the rights again, read the live objects, plan, and store a baseline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.actions import hold_expiry, patches, preconditions, refusals
 from gangboard.actions.actor_client import object_path
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
-from gangboard.actions.live_objects import Live, LiveOwner
+from gangboard.actions.live_objects import LiveOwner, LiveReader
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import (
     ActionState,
@@ -34,11 +34,11 @@ from gangboard.store.models import ActionStep, Cluster, Gang
 
 
 def check(execution: ActionExecution) -> float:
-    """Look at everything again and write down the steps, or refuse. Raises KubeError."""
-    unmet = preconditions.unmet(execution)
+    """Check the action against the live cluster and store its steps, or refuse it. Raises KubeError."""
+    exit_ = preconditions.check_preconditions(execution)
     cluster = execution.action.cluster
-    if unmet is not None:
-        return exit_early(execution, unmet)
+    if exit_ is not None:
+        return exit_early(execution, exit_)
     if cluster is None:
         name = execution.action.cluster_name
         return exit_early(
@@ -49,26 +49,26 @@ def check(execution: ActionExecution) -> float:
     if not levers.has_actor:
         if stored is None:
             return exit_early(execution, _refused(f"Cluster {cluster.name} has no actor.", ""))
-        why = _plan(execution, stored, levers)
-        return exit_early(execution, _refused(why.why_not, why.needs))
+        refused = _plan(execution, stored, levers)
+        return exit_early(execution, _refused(refused.why_not, refused.needs))
     view = stored.cluster if stored else gang_objects.read_cluster_view(cluster.pk)
-    live = Live(execution.client, dict(view.api_versions))
-    found = _target(execution, live)
-    if isinstance(found, ActionExit):
-        return exit_early(execution, found)
-    gang = live.read_gang(found, stored, view)
+    live = LiveReader(execution.client, dict(view.api_versions))
+    target = _read_target(execution, live)
+    if isinstance(target, ActionExit):
+        return exit_early(execution, target)
+    gang = live.read_gang(target, stored, view)
     if execution.action.via == preconditions.VIA_GANGBOARD:
         ended_hold = execution.context.get("ended_hold", "")
-        not_due = hold_expiry.why_not_due(gang, execution.action.name, ended_hold, execution.now)
+        not_due = hold_expiry.reason_not_due(gang, execution.action.name, ended_hold, execution.now)
         if not_due:
             return exit_early(execution, _refused(not_due, ""))
     planned = _plan(execution, gang, levers)
     if not planned.allowed:
         return exit_early(execution, _refused(planned.why_not, planned.needs))
-    if (done := preconditions.exit_if_done_before(execution, gang, planned)) is not None:
-        return exit_early(execution, done)
-    execution.context.update(_to_compare_with(live, gang, planned))
-    _write(execution, planned)
+    if (exit_ := preconditions.exit_if_already_applied(execution, gang, planned)) is not None:
+        return exit_early(execution, exit_)
+    execution.context.update(_baseline(live, gang, planned))
+    _write_steps(execution, planned)
     return 0.0
 
 
@@ -77,21 +77,21 @@ def _stored_gang(execution: ActionExecution, cluster: Cluster) -> GangModel | No
     return gang_objects.read_gang(cluster.pk, gang) if gang is not None else None
 
 
-def _target(execution: ActionExecution, live: Live) -> LiveOwner | ActionExit:
+def _read_target(execution: ActionExecution, live: LiveReader) -> LiveOwner | ActionExit:
     action = execution.action
     kind = registry.owner_kind(action.api_group, action.kind)
-    assert kind is not None  # noqa: S101  # checked when it was asked
-    seen = live.seen(kind, action.namespace, action.name)
-    if seen is None:
+    assert kind is not None  # noqa: S101  # checked when the request was made
+    target = live.read_owner(kind, action.namespace, action.name)
+    if target is None:
         return ActionExit(ActionState.GONE, f"{execution.object_name} is gone. Nothing was sent.")
-    meta = seen.owner.meta
+    meta = target.owner.meta
     if meta.ref.uid != action.uid:
         sentence = refusals.another_object(execution.object_name, action.uid, meta.ref.uid)
         return ActionExit(ActionState.GONE, f"{sentence} Nothing was sent.")
     if action.generation is not None and meta.generation != action.generation:
         sentence = refusals.changed(execution.object_name, action.generation, meta.generation)
         return ActionExit(ActionState.CONFLICT, f"{sentence} Nothing was sent.")
-    return seen
+    return target
 
 
 def _plan(execution: ActionExecution, gang: GangModel, levers: ClusterLevers) -> Plan:
@@ -99,19 +99,19 @@ def _plan(execution: ActionExecution, gang: GangModel, levers: ClusterLevers) ->
     return plan(
         gang,
         levers,
-        actions.request_of(action),
+        actions.read_request(action),
         by=action.actor_name,
         action=action.pk,
         now=execution.now,
     )
 
 
-def _refused(why: str, needs: str) -> ActionExit:
-    more = f" What is needed: {needs}" if needs else ""
-    return ActionExit(ActionState.REFUSED, f"{why}{more}")
+def _refused(why_not: str, needs: str) -> ActionExit:
+    remedy = f" What is needed: {needs}" if needs else ""
+    return ActionExit(ActionState.REFUSED, f"{why_not}{remedy}")
 
 
-def _write(execution: ActionExecution, planned: Plan) -> None:
+def _write_steps(execution: ActionExecution, planned: Plan) -> None:
     def add_steps() -> None:
         ActionStep.objects.bulk_create(
             ActionStep(
@@ -135,7 +135,7 @@ def _write(execution: ActionExecution, planned: Plan) -> None:
         ActionState.CHECKED,
         f"Checked: {label(planned.subject)} has not changed since it was seen, and may be acted on.",
         context=True,
-        also=add_steps,
+        in_transaction=add_steps,
         lever=planned.lever,
         warnings=list(planned.warnings),
         reactions=list(planned.reactions),
@@ -146,16 +146,16 @@ def _write(execution: ActionExecution, planned: Plan) -> None:
     execution.reload_steps()
 
 
-def _to_compare_with(live: Live, gang: GangModel, planned: Plan) -> dict[str, Any]:
-    """Return what verification needs to know of the time before."""
+def _baseline(live: LiveReader, gang: GangModel, planned: Plan) -> dict[str, Any]:
+    """Return the state before the change, with which verification compares."""
     uid = planned.subject.uid
     own = {job.meta.ref.uid: job for job in gang.jobs if job.meta.ref.uid == uid}
     if not own:  # the owner as a whole
         own = {job.meta.ref.uid: job for job in gang.jobs if job.finish is None}
-    others = {job.meta.ref.uid: job for job in gang.jobs if job.meta.ref.uid not in own}
+    sibling_jobs = {job.meta.ref.uid: job for job in gang.jobs if job.meta.ref.uid not in own}
     namespace = planned.subject.namespace
-    siblings = live.pods(namespace, _names(others))
-    found_hold = _found_hold(gang, planned, live)
+    sibling_pods = live.pods(namespace, _names(sibling_jobs))
+    found_hold = _existing_hold(gang, planned, live)
     nodes = {pod.node for pod in live.pods(namespace, _names(own)) if pod.is_live and pod.node}
     return {
         **({"found_hold": found_hold} if found_hold else {}),
@@ -163,39 +163,40 @@ def _to_compare_with(live: Live, gang: GangModel, planned: Plan) -> dict[str, An
         "nodes": sorted(nodes),
         "versions": live.versions,
         "watch": planned.watch_seconds,
-        "grace": _grace(gang, planned, own.values()),
+        "grace": _grace_seconds(gang, planned, own.values()),
         "subjects": _subjects(live, planned),
-        "selector": _selector(gang, planned.subject),
+        "selector": _pod_selector(gang, planned.subject),
         "jobs": _names(own),
         "siblings": {
-            "jobs": _names(others),
+            "jobs": _names(sibling_jobs),
             "pods": {
-                pod.meta.ref.uid: [pod.meta.ref.name, _restarts(pod), _maker(pod)]
-                for pod in siblings
+                pod.meta.ref.uid: [pod.meta.ref.name, _pod_restarts(pod), _controller_uid(pod)]
+                for pod in sibling_pods
             },
         },
-        "above": _above(live, maker) if (maker := _maker_of(gang, uid)) is not None else None,
+        "above": _owner_baseline(live, owner)
+        if (owner := _owner_of(gang, uid)) is not None
+        else None,
         "claim": gang.owner.independent_claim,
     }
 
 
-def _grace(gang: GangModel, planned: Plan, jobs: Iterable[Owner]) -> int:
-    """Return the longest time that the pods have to end: an owner as a whole can make some without a Job."""
+def _grace_seconds(gang: GangModel, planned: Plan, jobs: Iterable[Owner]) -> int:
+    """Return the longest grace period of the pods. An owner can also have pods without a Job."""
     owner = gang.owner if planned.subject.uid == gang.owner.meta.ref.uid else None
-    return max(one.grace_seconds for one in (*jobs, *filter(None, (owner,))))
+    return max(workload.grace_seconds for workload in (*jobs, *filter(None, (owner,))))
 
 
-def _maker_of(gang: GangModel, uid: str) -> Owner | None:
-    """Return what made a Job of the gang; None for the gang's owner itself."""
+def _owner_of(gang: GangModel, uid: str) -> Owner | None:
+    """Return the controlling owner of a Job of the gang; None for the gang's owner itself."""
     job = next((job for job in gang.jobs if job.meta.ref.uid == uid), None)
     controller = job.meta.controller if job is not None else None
-    makers = gang.makers
-    made_by = controller.uid if controller is not None else ""
-    return next((one for one in makers if one.meta.ref.uid == made_by), None)
+    controller_uid = controller.uid if controller is not None else ""
+    return next((owner for owner in gang.makers if owner.meta.ref.uid == controller_uid), None)
 
 
-def _found_hold(gang: GangModel, planned: Plan, live: Live) -> dict[str, Any] | None:
-    """Return the Hold that is there already and is relied on; it is not ours to remove."""
+def _existing_hold(gang: GangModel, planned: Plan, live: LiveReader) -> dict[str, Any] | None:
+    """Return the existing Hold that the action relies on and must not remove, or None."""
     kinds = {step.kind for step in planned.steps}
     if planned.lever != HOLD_LEVER or planned.verb is not Verb.SUSPEND:
         return None
@@ -216,9 +217,12 @@ def _found_hold(gang: GangModel, planned: Plan, live: Live) -> dict[str, Any] | 
     }
 
 
-def _subjects(live: Live, planned: Plan) -> list[dict[str, Any]]:
-    """Return what is watched: what is patched; where something is asked of a controller, what that is about."""
-    found = [
+def _subjects(live: LiveReader, planned: Plan) -> list[dict[str, Any]]:
+    """Return the objects to watch: those that are patched.
+
+    If a step creates an object for a controller, also the object that the controller will change.
+    """
+    subjects = [
         _subject(step.path, step.patch, label(step.subject), step.subject.uid)
         for step in planned.steps
         if step.kind is StepKind.PATCH
@@ -226,37 +230,38 @@ def _subjects(live: Live, planned: Plan) -> list[dict[str, Any]]:
     ref = planned.subject
     kind = registry.owner_kind(ref.group, ref.kind)
     if kind is None or not any(step.kind is StepKind.CREATE for step in planned.steps):
-        return found
+        return subjects
     version, plural = live.version(kind.resource), kind.resource.plural
-    about = {
+    indirect = {
         "name": label(ref),
         "path": object_path(ref.group, version, plural, ref.namespace, ref.name),
         "uid": ref.uid,
         "wanted": {},
         "generation": planned.generation,
     }
-    return [*found, about]
+    return [*subjects, indirect]
 
 
-def _selector(gang: GangModel, subject: ObjectRef) -> str:
-    """Return by which labels the pods are found that an owner, or what it made, makes without Jobs.
+def _pod_selector(gang: GangModel, subject: ObjectRef) -> str:
+    """Return the label selector of the pods that an owner and its children have without Jobs.
 
-    Empty for others. The first that has such a label tells which: all of one gang have the same.
+    It is empty if the subject is not the gang's owner, or has no such pods. The first pod label counts,
+    because all owners of one gang use the same.
     """
-    found: dict[str, list[str]] = {}
+    names_by_label: dict[str, list[str]] = {}
     marks: dict[str, Sequence[str]] = {}
-    whole = gang.makers if subject.uid == gang.owner.meta.ref.uid else ()
-    for one in whole:
-        ref = one.meta.ref
+    owners = gang.makers if subject.uid == gang.owner.meta.ref.uid else ()
+    for owner in owners:
+        ref = owner.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
         if kind is not None and kind.pod_label:
-            found.setdefault(kind.pod_label, []).append(ref.name)
+            names_by_label.setdefault(kind.pod_label, []).append(ref.name)
             marks |= kind.pod_marks
-    label_of_pods = next(iter(found), "")
-    if not label_of_pods:
+    pod_label = next(iter(names_by_label), "")
+    if not pod_label:
         return ""
-    wanted = {label_of_pods: found[label_of_pods], **marks}
-    return ",".join(f"{key} in ({','.join(values)})" for key, values in wanted.items())
+    requirements = {pod_label: names_by_label[pod_label], **marks}
+    return ",".join(f"{key} in ({','.join(values)})" for key, values in requirements.items())
 
 
 def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:
@@ -264,8 +269,8 @@ def _subject(path: str, patch: str, name: str, uid: str) -> dict[str, Any]:
         "name": name,
         "path": path,
         "uid": uid,
-        "wanted": patches.wanted_fields(patch),
-        "generation": patches.tested(patch, "/metadata/generation"),
+        "wanted": patches.patched_fields(patch),
+        "generation": patches.tested_value(patch, "/metadata/generation"),
     }
 
 
@@ -273,16 +278,16 @@ def _names(jobs: dict[str, Owner]) -> dict[str, str]:
     return {uid: job.meta.ref.name for uid, job in jobs.items()}
 
 
-def _maker(pod: Pod) -> str:
+def _controller_uid(pod: Pod) -> str:
     return pod.meta.controller.uid if pod.meta.controller is not None else ""
 
 
-def _restarts(pod: Pod) -> int:
+def _pod_restarts(pod: Pod) -> int:
     return sum(container.restarts for container in pod.containers)
 
 
-def _above(live: Live, owner: Owner) -> dict[str, Any] | None:
-    """Return where the owner is and how often it has restarted."""
+def _owner_baseline(live: LiveReader, owner: Owner) -> dict[str, Any] | None:
+    """Return the path, uid and number of restarts of an owner."""
     ref = owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     if kind is None:
@@ -299,5 +304,5 @@ def _above(live: Live, owner: Owner) -> dict[str, Any] | None:
 
 
 def restarts_of(owner: Owner) -> int:
-    """Return how often an owner has restarted, its single Jobs included."""
+    """Return how often an owner has restarted, including restarts of single Jobs."""
     return owner.restarts + sum(owner.job_restarts.values())

@@ -1,4 +1,4 @@
-"""The time by which actions are carried out. Tests bring their own."""
+"""The clock of the act worker. Tests replace it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from gangboard.store.row_leases import DatabaseClock, RealDatabaseClock
 
 
 class Clock(DatabaseClock, Protocol):
-    """Now, waiting, and now by the clock of the database."""
+    """The current time, a monotonic clock, sleep, and the time of the database."""
 
     def now(self) -> datetime:
-        """Return the time, in UTC."""
+        """Return the current time in UTC."""
 
     def monotonic(self) -> float:
-        """Return seconds that only go up."""
+        """Return the seconds of a clock that never goes back."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep for some seconds."""
 
 
 class RealClock(RealDatabaseClock):
-    """This machine's clock."""
+    """The clock of this machine."""
 
     def now(self) -> datetime:
-        """Return the time, in UTC."""
+        """Return the current time in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Return seconds that only go up."""
+        """Return the seconds of a clock that never goes back."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Sleep for some seconds."""
         time.sleep(seconds)

@@ -1,8 +1,7 @@
-"""Dispatch of due actions to act workers: a hint, given beside the request that made the action due.
+"""Dispatch of due actions to act workers, as hints through the broker.
 
-The row in the database is the order; whoever loses this hint loses at most the seconds until the
-next sweep. So nobody waits for the broker: one thread hands the hints over, and while it is stuck
-the surplus is dropped.
+The row in the database is the order. A lost hint costs at most the seconds until the next sweep, so no
+request waits for the broker: one thread sends the hints, and drops the surplus while it is blocked.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ log = get_logger(__name__)
 QUEUE = "act"
 ADVANCE = "gangboard.actions.tasks.advance"
 EXPIRES = 60.0
-"""Seconds after which a hint is stale: the sweeper has long given another one."""
-MOST_WAITING = 100
+"""Seconds after which a hint is stale. By then the sweeper has sent another one."""
+MAX_QUEUED = 100
 
-_hints: queue.Queue[str] = queue.Queue(MOST_WAITING)
+_hints: queue.Queue[str] = queue.Queue(MAX_QUEUED)
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
 
 
 def wake(action_id: str) -> None:
-    """Let a worker look at the action soon. Never waits, never fails."""
+    """Hint to a worker that the action is due. Never blocks, never fails."""
     _ensure_thread()
     try:
         _hints.put_nowait(action_id)
@@ -38,7 +37,7 @@ def wake(action_id: str) -> None:
 
 
 def send(action_id: str, *, delay: float = 0.0) -> None:
-    """Order the next look at an action from the broker; a broker that is away is only logged."""
+    """Enqueue the next run of an action. If the broker is unreachable, only log that."""
     try:
         app.send_task(
             ADVANCE,
@@ -53,7 +52,7 @@ def send(action_id: str, *, delay: float = 0.0) -> None:
 
 
 def _ensure_thread() -> None:
-    global _thread  # one for the process, made when it is needed first
+    global _thread  # one per process, started on first use
     with _lock:
         if _thread is None or not _thread.is_alive():
             _thread = threading.Thread(target=_run, name="wake-workers", daemon=True)

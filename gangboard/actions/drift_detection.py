@@ -1,4 +1,4 @@
-"""Drift after `verified`: guarded actions are compared with what the poll stores, and whoever undid one is named."""
+"""Drift after `verified`: comparison of guarded actions with the polled objects, and detection of reverts."""
 
 from __future__ import annotations
 
@@ -16,60 +16,64 @@ from gangboard.actions.clock import Clock
 from gangboard.actions.retries import TRANSIENT_CODES
 from gangboard.actions.verify import change_detection
 from gangboard.domain.action import ActionState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.watch_state import WatchState
 from gangboard.kube.errors import KubeError
 from gangboard.logs import get_logger
 from gangboard.plugins import registry
 from gangboard.store import actions, row_leases
 from gangboard.store.audit import audit
-from gangboard.store.feed import feed_action
+from gangboard.store.feed import add_action_event
 from gangboard.store.gang_objects import action_models
 from gangboard.store.models import Action, Cluster, ResourceState
 from gangboard.store.objects import read_objects
-from gangboard.store.suspend_records import relied_on
+from gangboard.store.suspend_records import recorded_hold
 
 log = get_logger(__name__)
 
 TURN_SECONDS = 30.0
-"""The most that one turn works on one cluster; the rest has its turn in the next."""
+"""Longest time that one turn works on one cluster. The next turn continues with the remaining actions."""
 REST_SECONDS = 15.0
-"""How long a cluster that did not answer is left alone."""
+"""Backoff for a cluster that did not answer."""
 CHORE = "inspect"
 
 
-def suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
+def find_suspicious(cluster_id: int | None = None) -> dict[int, list[str]]:
     """Return ids of guarded actions that the stored objects seem to contradict, by cluster.
 
-    Reads the database only: one query per cluster with guarded actions, and a few for all. What is
-    stored may be older than the action, so a live look decides (`inspect_all`). None asks for all clusters.
+    Without a `cluster_id` it returns those of all clusters. It reads only the database: one query per
+    cluster with guarded actions, and a few for all. Stored objects may be older than the action, so
+    `inspect_all` decides by a live read.
     """
-    found: dict[int, list[str]] = {}
+    suspicious: dict[int, list[str]] = {}
     all_guarded = _guarded(cluster_id)
     states = ResourceState.objects.filter(
         cluster__in=all_guarded, resource=HOLDS, state=WatchState.OK
     ).values_list("cluster_id", flat=True)
-    sees_holds = set(states)
+    with_holds = set(states)
     for cluster, guarded in all_guarded.items():
         uids = {uid for action in guarded for uid in _uids(action)}
         stored = read_objects(cluster.pk, uids, action_models())
-        holds_known = cluster.pk in sees_holds
+        holds_known = cluster.pk in with_holds
         differing = [
             action.pk for action in guarded if _differs(action, stored, holds_known=holds_known)
         ]
         if differing:
-            found[cluster.pk] = differing
-    return found
+            suspicious[cluster.pk] = differing
+    return suspicious
 
 
 def _guarded(cluster_id: int | None) -> dict[Cluster, list[Action]]:
-    """Return the guarded actions that nobody acts on, of clusters that answer, or of one of them."""
+    """Return the guarded actions of reachable clusters whose objects have no open action.
+
+    With a `cluster_id` it returns those of that cluster only.
+    """
     busy = set(
         Action.objects.filter(finished_at=None).values_list("cluster_id", "namespace", "name")
     )
-    found: dict[Cluster, list[Action]] = defaultdict(list)
+    guarded: dict[Cluster, list[Action]] = defaultdict(list)
     rows = Action.objects.filter(
         guarded=True, cluster__problem="", cluster__actor_credentials__isnull=False
     )
@@ -78,14 +82,14 @@ def _guarded(cluster_id: int | None) -> dict[Cluster, list[Action]]:
     for action in rows.select_related("cluster"):
         place = (action.cluster_id, action.namespace, action.name)
         if action.cluster is not None and place not in busy:
-            found[action.cluster].append(action)
-    return found
+            guarded[action.cluster].append(action)
+    return guarded
 
 
 def _uids(action: Action) -> Iterator[str]:
     for subject in action.context.get("subjects", ()):
         yield subject["uid"]
-    hold = relied_on(action)
+    hold = recorded_hold(action)
     if hold is not None and hold.get("uid"):
         yield hold["uid"]
 
@@ -95,28 +99,28 @@ def _differs(action: Action, stored: dict[str, Any], *, holds_known: bool) -> bo
         model = stored.get(subject["uid"])
         if model is None:
             return True
-        newer = model.meta.generation >= (subject["generation"] or 0)
-        if newer and not _has(model, subject["wanted"]):
+        is_current = model.meta.generation >= (subject["generation"] or 0)
+        if is_current and not _has_values(model, subject["wanted"]):
             return True
         if not subject["wanted"] and isinstance(model, Owner) and not model.suspended:
             return True
-    hold = relied_on(action)
+    hold = recorded_hold(action)
     if hold is None or not holds_known:
         return False
     return not _is_same_hold(stored.get(hold.get("uid", "")), hold)
 
 
-def _has(model: Any, wanted: dict[str, Any]) -> bool:
-    """Whether a stored object has the values; a field that is not stored is taken for kept."""
-    now: dict[str, Any] = {}
+def _has_values(model: Any, expected: dict[str, Any]) -> bool:
+    """Return whether a stored object has these values. Fields that are not stored count as unchanged."""
+    current: dict[str, Any] = {}
     if isinstance(model, Owner):
         kind = registry.owner_kind(model.meta.ref.group, model.meta.ref.kind)
         if kind is not None:
-            now[patches.pointer_to(kind.suspend_field)] = model.suspended
-        now["/spec/parallelism"] = model.parallelism
+            current[patches.pointer_to(kind.suspend_field)] = model.suspended
+        current["/spec/parallelism"] = model.parallelism
     elif isinstance(model, QueueEntry):
-        now = {"/spec/active": model.active}
-    return all(now.get(pointer, value) == value for pointer, value in wanted.items())
+        current = {"/spec/active": model.active}
+    return all(current.get(pointer, value) == value for pointer, value in expected.items())
 
 
 def _is_same_hold(model: Any, hold: dict[str, Any]) -> bool:
@@ -132,18 +136,18 @@ def inspect_all(
     clock: Clock,
     open_client: actor_client.ClientFactory = actor_client.open_client,
 ) -> dict[str, ActionState]:
-    """Look live whether the suspicious actions of a cluster still hold; return id → state of those changed.
+    """Inspect the suspicious actions of a cluster live. Return id → state of the changed ones.
 
-    One worker at a time does it, and stops where the cluster does not answer: it is tried again after a
-    while. Empty where somebody else is at it.
+    One worker at a time inspects a cluster; for any other the result is empty. It stops if the cluster
+    does not answer, and the cluster is tried again after REST_SECONDS.
     """
-    found: dict[str, ActionState] = {}
-    with row_leases.lock_chore(cluster_id, CHORE, clock) as held:
-        if held is None:
+    changed: dict[str, ActionState] = {}
+    with row_leases.lock_chore(cluster_id, CHORE, clock) as lock:
+        if lock is None:
             return {}
-        until = clock.monotonic() + TURN_SECONDS
-        for action_id in suspicious(cluster_id).get(cluster_id, ()):
-            if clock.monotonic() > until or not held.renew():
+        deadline = clock.monotonic() + TURN_SECONDS
+        for action_id in find_suspicious(cluster_id).get(cluster_id, ()):
+            if clock.monotonic() > deadline or not lock.renew():
                 break
             try:
                 state = inspect(action_id, clock, open_client)
@@ -154,17 +158,17 @@ def inspect_all(
                 log.warning("guarded action not inspected", action=action_id, why=error.sentence)
                 if error.code not in TRANSIENT_CODES:
                     continue
-                held.rest(REST_SECONDS)
+                lock.rest(REST_SECONDS)
                 break
             if state is not None:
-                found[action_id] = state
-    return found
+                changed[action_id] = state
+    return changed
 
 
 def inspect(
     action_id: str, clock: Clock, open_client: actor_client.ClientFactory = actor_client.open_client
 ) -> ActionState | None:
-    """Look live whether a guarded action still holds; return its state when that has changed.
+    """Check live whether a guarded action still holds. Return its state if it has changed.
 
     Raises KubeError and NoActorError.
     """
@@ -181,49 +185,50 @@ def inspect(
 def _inspect(action: Action, client: ActorClient, now: datetime) -> ActionState | None:
     since = action.applied_at or action.requested_at
     context = copy.deepcopy(action.context)
-    hold = relied_on(action)
-    seen = change_detection.look(
+    hold = recorded_hold(action)
+    changed = change_detection.read_changed_objects(
         client, context["subjects"], survives=hold is not None, since=since, now=now
     )
-    above = context.get("above")
-    renewed_above = above is not None and _is_renewed(client, above)
-    lost = change_detection.hold_loss(client, hold) if hold is not None else ""
+    owner = context.get("above")
+    is_owner_recreated = owner is not None and _is_recreated(client, owner)
+    loss = change_detection.find_hold_loss(client, hold) if hold is not None else ""
     seconds = (now - since).total_seconds()
-    if renewed_above and hold is not None and above is not None:
+    if is_owner_recreated and hold is not None and owner is not None:
         sentence = (
-            f"Hold lost: {above['name']} was re-created, and the Hold belongs to the deleted one."
+            f"Hold lost: {owner['name']} was re-created, and the Hold belongs to the deleted one."
         )
-        return _undo(action, sentence, "", seconds, now)
-    if seen.undone is not None:
-        text = f"{seen.undone.sentence} {lost}".strip()
+        return _mark_reverted(action, sentence, "", seconds, now)
+    if changed.undone is not None:
+        undone = changed.undone
+        text = f"{undone.sentence} {loss}".strip()
         sentence = f"Hold lost: {text}" if hold is not None else f"It was undone: {text}"
-        return _undo(action, sentence, seen.undone.manager, seen.undone.held_seconds, now)
-    if not _is_in_effect(action, seen.raws):
+        return _mark_reverted(action, sentence, undone.manager, undone.held_seconds, now)
+    if not _is_in_effect(action, changed.raws):
         name = f"{action.kind} {action.name}"
         sentence = f"It was undone: {name} no longer reports that it is suspended."
-        return _undo(action, sentence, "", seconds, now)
-    if seen.missing:
-        _gone(action, client, above)
+        return _mark_reverted(action, sentence, "", seconds, now)
+    if changed.missing:
+        _handle_missing(action, client, owner)
         return None
-    if lost:
-        sentence = f"Hold lost: {lost} {action.kind} {action.name} is still suspended, but nothing "
-        return _undo(action, f"{sentence}keeps it so.", "", seconds, now)
-    if any(_has_ended(raw) for raw in seen.raws):
-        _let_go(action)
+    if loss:
+        sentence = f"Hold lost: {loss} {action.kind} {action.name} is still suspended, but nothing "
+        return _mark_reverted(action, f"{sentence}keeps it so.", "", seconds, now)
+    if any(_has_ended(raw) for raw in changed.raws):
+        _unguard(action)
     elif context != action.context:
         Action.objects.filter(pk=action.pk, guarded=True).update(context=context)
     return None
 
 
 def _is_in_effect(action: Action, raws: list[Json]) -> bool:
-    """Whether the status of what was stopped says so still, where its lever reads that."""
+    """Return whether the status of the objects still shows the suspension, if the lever reads it."""
     lever = registry.lever(action.lever)
-    return lever is None or all(lever.in_effect(raw, True) is not False for raw in raws)
+    return lever is None or all(lever.confirms_action(raw, True) is not False for raw in raws)
 
 
-def _is_renewed(client: ActorClient, above: dict[str, Any]) -> bool:
-    raw = get_object(client, above["path"])
-    return raw is not None and raw["metadata"]["uid"] != above["uid"]
+def _is_recreated(client: ActorClient, owner: dict[str, Any]) -> bool:
+    raw = get_object(client, owner["path"])
+    return raw is not None and raw["metadata"]["uid"] != owner["uid"]
 
 
 def _has_ended(raw: Json) -> bool:
@@ -234,18 +239,18 @@ def _has_ended(raw: Json) -> bool:
     )
 
 
-def _gone(action: Action, client: ActorClient, above: dict[str, Any] | None) -> None:
-    """The object is not there: for good with its owner, for a moment while that restarts."""
-    raw = get_object(client, above["path"]) if above is not None else None
+def _handle_missing(action: Action, client: ActorClient, owner: dict[str, Any] | None) -> None:
+    """Stop guarding a missing object, unless its owner exists and may be restarting."""
+    raw = get_object(client, owner["path"]) if owner is not None else None
     if raw is None or _has_ended(raw):
-        _let_go(action)
+        _unguard(action)
 
 
-def _let_go(action: Action) -> None:
+def _unguard(action: Action) -> None:
     Action.objects.filter(pk=action.pk).update(guarded=False)
 
 
-def _undo(
+def _mark_reverted(
     action: Action, sentence: str, manager: str, seconds: float, now: datetime
 ) -> ActionState | None:
     with transaction.atomic():
@@ -258,8 +263,8 @@ def _undo(
         )
         if not changed:
             return None
-        actions.tell(action.cluster_id)
-        feed_action(action, at=now)
+        actions.bump_data_version(action.cluster_id)
+        add_action_event(action, at=now)
         audit(
             "state",
             sentence,
@@ -272,8 +277,11 @@ def _undo(
     return ActionState.REVERTED
 
 
-def unguard_others(action: Action) -> None:
-    """Stop comparing older actions on the same objects: only the newest counts. In a transaction."""
+def unguard_older_actions(action: Action) -> None:
+    """Stop guarding older actions on the same objects, because only the newest counts.
+
+    The caller opens the transaction.
+    """
     own = paths(action)
     older = Action.objects.filter(
         cluster=action.cluster, namespace=action.namespace, guarded=True

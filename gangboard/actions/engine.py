@@ -1,6 +1,6 @@
-"""Carries actions out, one look after the other. Everything it needs from outside is injected.
+"""The engine of the act worker, which advances actions through their states.
 
-`Engine(clock=…, open_client=…, checkpoint=…)`: a test brings a clock of its own, a client that fails, and
+Its clock, client and checkpoint are injected. Tests pass a clock of their own, a client that fails, and
 a checkpoint that kills the worker between any database write and any request.
 """
 
@@ -14,7 +14,7 @@ from django.db import DatabaseError, InterfaceError
 from gangboard.actions import actor_client, checking, finishing, retries, sending
 from gangboard.actions.actor_client import ClientFactory, NoActorError
 from gangboard.actions.clock import Clock, RealClock
-from gangboard.actions.execution import ActionExecution, Checkpoint, forget_future
+from gangboard.actions.execution import ActionExecution, Checkpoint, repair_future_times
 from gangboard.actions.finishing import ActionExit
 from gangboard.actions.live_objects import UnreadableError
 from gangboard.actions.verify import watching
@@ -29,14 +29,14 @@ from gangboard.store.models import Action
 log = get_logger(__name__)
 
 SLICE_SECONDS = 10.0
-"""The most that one call works on one action."""
-NAP_SECONDS = 2.0
-"""Longer pauses are slept by the broker, not by a thread."""
-MOST_INTERNAL_ERRORS = 3
+"""Longest time that one call works on one action."""
+LONGEST_SLEEP = 2.0
+"""Seconds. For longer pauses the thread ends its work, and the broker delivers the action again later."""
+MAX_INTERNAL_ERRORS = 3
 INTERNAL_ERROR_PAUSE = 5.0
 INTERNAL_ERROR = "gangboard failed with an internal error and gave up. The log of the act worker has the details."
 STARVED_SECONDS = 1.0
-"""An action this overdue found no free thread. Actions that only watch then give theirs up."""
+"""An action this overdue found no free thread. Actions that only watch then release theirs."""
 
 
 def _no_checkpoint(name: str) -> None:
@@ -45,7 +45,7 @@ def _no_checkpoint(name: str) -> None:
 
 @dataclass(slots=True)
 class Engine:
-    """Carries actions out for one worker."""
+    """Carries out the actions of one worker."""
 
     holder: str = field(default_factory=lambda: f"engine-{uuid.uuid4().hex[:8]}")
     """Name of the worker in leases."""
@@ -55,35 +55,34 @@ class Engine:
     slots: WorkerSlots = field(default_factory=WorkerSlots)
 
     def advance(self, action_id: str) -> float | None:
-        """Work on an action for some seconds.
+        """Work on an action for some seconds. Return the seconds until the next call.
 
-        Returns the seconds after which it should be looked at again; None when nothing is left to
-        do, when it is not due or somebody else has it, or when its cluster has as many threads as it
-        may have: then `next_in_line` says later that there is room.
+        Returns None if the action is over, is not due, or belongs to another worker. It also returns
+        None if the cluster has no free thread; `next_in_line` returns the action later.
         """
-        cluster_id = actions.cluster_of(action_id)
+        cluster_id = actions.cluster_id_of(action_id)
         if not self.slots.acquire(cluster_id):
             return None
         answered = True
         try:
-            execution = self._take(action_id)
+            execution = self._claim(action_id)
             if execution is None:
                 return None
-            delay = self._carry_on(execution)
+            delay = self._run(execution)
             answered = "trouble" not in execution.context
         finally:
             self.slots.release(cluster_id, answered=answered)
         return delay
 
     def next_in_line(self) -> list[str]:
-        """Return ids of actions that are due and were turned away while their cluster had no thread left."""
-        found = []
+        """Return ids of due actions that were rejected while their cluster had no free thread."""
+        action_ids = []
         for cluster_id in self.slots.admit_waiting():
-            found += actions.due_actions(self.clock, cluster_id=cluster_id, most=WORKER_SLOTS)
-        return found
+            action_ids += actions.due_actions(self.clock, cluster_id=cluster_id, most=WORKER_SLOTS)
+        return action_ids
 
-    def _take(self, action_id: str) -> ActionExecution | None:
-        # A name of its own for each call: two threads of one worker are two holders.
+    def _claim(self, action_id: str) -> ActionExecution | None:
+        # Each call has its own holder name, because two threads of one worker are two holders.
         lease = actions.acquire_lease(
             action_id, f"{self.holder}/{uuid.uuid4().hex[:8]}", self.clock
         )
@@ -94,7 +93,7 @@ class Engine:
         execution.reload_steps()
         return execution
 
-    def _carry_on(self, execution: ActionExecution) -> float | None:
+    def _run(self, execution: ActionExecution) -> float | None:
         action_id = execution.action.pk
         try:
             return self._work(execution)
@@ -103,8 +102,8 @@ class Engine:
             return None
         except (DatabaseError, InterfaceError) as error:
             log.warning("database away; the action waits", action=action_id, why=str(error))
-            return None  # the lease ends by itself, and the sweeper finds it
-        except Exception:  # the edge of the process: recorded, and ended after a few times
+            return None  # the lease expires, and the sweeper finds the action
+        except Exception:  # the edge of the process: recorded, and fatal after a few times
             log.exception("action met an error of gangboard", action=action_id)
             return self._after_internal_error(execution)
         finally:
@@ -113,31 +112,31 @@ class Engine:
     def _work(self, execution: ActionExecution) -> float | None:
         started = self.clock.monotonic()
         self.checkpoint("claimed")
-        forget_future(execution)
+        repair_future_times(execution)
         while True:
             execution.renew()
             delay = _next(execution)
             if execution.action.due_at is None:
                 actions.release_lease(execution.lease)
                 return None
-            worked = self.clock.monotonic() - started
-            others_wait = delay > 0 and bool(
+            elapsed = self.clock.monotonic() - started
+            is_thread_needed = delay > 0 and bool(
                 actions.due_actions(self.clock, waited=STARVED_SECONDS, most=1)
             )
-            if worked + delay > SLICE_SECONDS or delay > NAP_SECONDS or others_wait:
-                actions.put_off(execution.lease, self.clock, delay)
+            if elapsed + delay > SLICE_SECONDS or delay > LONGEST_SLEEP or is_thread_needed:
+                actions.reschedule(execution.lease, self.clock, delay)
                 return delay
             self.clock.sleep(delay)
 
     def _after_internal_error(self, execution: ActionExecution) -> float | None:
-        """Try again a little later. After a few times end the action, so that nothing waits for ever."""
+        """Retry an action after an internal error, and end it after MAX_INTERNAL_ERRORS."""
         execution.action.refresh_from_db()
         execution.reload_steps()
         errors: int = execution.context.get("falls", 0) + 1
-        execution.context["falls"] = errors  # the name in rows of older releases, too
+        execution.context["falls"] = errors  # the key that older releases have stored
         execution.write(context=True)
         if (
-            errors > MOST_INTERNAL_ERRORS
+            errors > MAX_INTERNAL_ERRORS
             and execution.action.finished_at is None
             and "exit" not in execution.context
         ):
@@ -145,19 +144,19 @@ class Engine:
         if execution.action.due_at is None:
             actions.release_lease(execution.lease)
             return None
-        actions.put_off(execution.lease, self.clock, INTERNAL_ERROR_PAUSE * errors)
+        actions.reschedule(execution.lease, self.clock, INTERNAL_ERROR_PAUSE * errors)
         return INTERNAL_ERROR_PAUSE * errors
 
     def finish(self, action_id: str, *, seconds: float = 600.0) -> Action:
-        """Work on an action until nothing is left to do, sleeping in between; for tests and commands."""
-        until = self.clock.monotonic() + seconds
-        while (delay := self.advance(action_id)) is not None and self.clock.monotonic() < until:
+        """Advance an action until it is over, sleeping in between. For tests and commands."""
+        deadline = self.clock.monotonic() + seconds
+        while (delay := self.advance(action_id)) is not None and self.clock.monotonic() < deadline:
             self.clock.sleep(delay)
         return Action.objects.get(pk=action_id)
 
 
 def _next(execution: ActionExecution) -> float:
-    """Do the next thing; return the seconds to wait after it."""
+    """Advance the action by one step. Return the seconds to wait after it."""
     try:
         delay = _dispatch(execution)
     except (KubeError, NoActorError, UnreadableError) as error:

@@ -1,7 +1,7 @@
 """The execution of one action by one worker: its row, its steps, and the only way to change them.
 
 Every change goes through `write`: one transaction that confirms the lease, changes the row, adds the
-audit line and raises the cluster's data version. Nothing is sent while one is open.
+audit line and raises the cluster's data version. No request is sent while a transaction is open.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from gangboard.plugins import registry
 from gangboard.store import actions
 from gangboard.store.actions import LEASE_SECONDS, ActionLease, ActionLostError
 from gangboard.store.audit import audit
-from gangboard.store.feed import feed_action
+from gangboard.store.feed import add_action_event
 from gangboard.store.models import Action, ActionStep
 
 log = get_logger(__name__)
 
 Checkpoint = Callable[[str], None]
-"""Called with the name of each boundary between database and network; a test may raise there."""
+"""Called with the name of each boundary between database and network. Tests raise there."""
 SLOWEST_REQUEST = 15.0
-"""Seconds that a request can take at most, connecting included."""
+"""Longest time of a request in seconds, including the connect."""
 TOLERANCE = timedelta(minutes=1)
-"""Clocks of two workers may differ by less."""
-_MOMENTS = frozenset({"since", "sent_at", "quiet_since", "missing_since"})
-"""Names of the moments in the context of an action."""
+"""Allowed difference between the clocks of two workers."""
+_TIME_KEYS = frozenset({"since", "sent_at", "quiet_since", "missing_since"})
+"""Keys with times in the context of an action."""
 
 
 @dataclass(slots=True)
 class ActionExecution:
-    """What a worker knows while it carries an action out."""
+    """The state of an action while one worker carries it out."""
 
     lease: ActionLease
     clock: Clock
@@ -49,13 +49,13 @@ class ActionExecution:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What is remembered between two looks; written with `write(context=True)`."""
+        """Values kept between two calls of the engine. `write(context=True)` stores them."""
         context: dict[str, Any] = self.action.context
         return context
 
     @property
     def now(self) -> datetime:
-        """The time."""
+        """The current time."""
         return self.clock.now()
 
     @property
@@ -65,12 +65,12 @@ class ActionExecution:
 
     @property
     def object_name(self) -> str:
-        """The object in a sentence: `Job train-workers-0`."""
+        """Kind and name of the object, for sentences: `Job train-workers-0`."""
         return f"{self.action.kind} {self.action.name}"
 
     @property
     def done_word(self) -> str:
-        """The state of the object while the action is watched: `Suspended`, `Paused`, `Resumed`, `Released`."""
+        """The past participle for sentences: `Suspended`, `Paused`, `Resumed`, `Released`."""
         if self.action.verb == Verb.RESUME:
             return f"{self.action.button}d"
         lever = registry.lever(self.action.lever)
@@ -91,17 +91,17 @@ class ActionExecution:
             self._client = None
 
     def renew(self) -> None:
-        """Keep the action for another lease time. Raises ActionLostError."""
+        """Renew the lease of the action. Raises ActionLostError."""
         started = self.clock.monotonic()
         with actions.writing(self.lease, self.clock):
             pass
         self._confirmed = started
 
-    def must_be_ours(self) -> None:
-        """Raise ActionLostError when a request that begins now could outlive the lease.
+    def check_lease(self) -> None:
+        """Raise ActionLostError if a request that begins now could outlive the lease.
 
-        It is asked right before sending: a process that was stopped after it had written down that
-        it sends must not send when it wakes up.
+        Call it right before sending. A process may be paused after it has recorded the request as
+        `sending`, and must not send it when it continues.
         """
         if self.clock.monotonic() - self._confirmed > LEASE_SECONDS - SLOWEST_REQUEST:
             raise ActionLostError(f"action {self.action.pk} was held for too long")
@@ -114,14 +114,14 @@ class ActionExecution:
         step: ActionStep | None = None,
         step_columns: dict[str, Any] | None = None,
         context: bool = False,
-        also: Callable[[], None] | None = None,
+        in_transaction: Callable[[], None] | None = None,
         **columns: Any,
     ) -> None:
-        """Change the action (and one step) in one transaction with the audit of a new state.
+        """Change the action and one step in one transaction, and audit a new state.
 
-        `also` runs inside the transaction. Raises ActionLostError.
+        `in_transaction` runs inside the transaction. Raises ActionLostError.
         """
-        moved = state is not None and state.value != self.action.state
+        is_new_state = state is not None and state.value != self.action.state
         if state is not None:
             columns["state"] = state.value
         if message:
@@ -131,19 +131,19 @@ class ActionExecution:
         started = self.clock.monotonic()
         with actions.writing(self.lease, self.clock):
             if columns:
-                actions.change(self.action, columns)
+                actions.update_row(self.action, columns)
             if step is not None and step_columns:
-                actions.change(step, step_columns)
-            if also is not None:
-                also()
-            if moved or message or step_columns:
-                actions.tell(self.action.cluster_id)
-            if moved:
+                actions.update_row(step, step_columns)
+            if in_transaction is not None:
+                in_transaction()
+            if is_new_state or message or step_columns:
+                actions.bump_data_version(self.action.cluster_id)
+            if is_new_state:
                 if self.state.is_final:
-                    feed_action(self.action, at=self.now)
+                    add_action_event(self.action, at=self.now)
                 self._audit(message)
         self._confirmed = started
-        if moved:
+        if is_new_state:
             log.info(
                 "action moved on",
                 action=self.action.pk,
@@ -166,37 +166,37 @@ class ActionExecution:
         self.steps = list(self.action.steps.all())
 
 
-def forget_future(execution: ActionExecution) -> None:
-    """Replace each moment of an action that lies in the future by now. Writes nothing if there is none.
+def repair_future_times(execution: ActionExecution) -> None:
+    """Replace the times of an action that lie in the future with now. Write only if there are any.
 
-    The action wrote it down before the clock was set back. It would wait until the clock has caught up, for hours, and its
-    object would take no other action.
+    Such times were stored before the clock was set back. Without this the action would wait for hours,
+    until the clock has caught up, and block other actions on its object.
     """
     action, now = execution.action, execution.now
     columns: dict[str, Any] = {
         name: now
         for name in ("sent_at", "applied_at")
-        if (moment := getattr(action, name)) is not None and moment > now + TOLERANCE
+        if (time := getattr(action, name)) is not None and time > now + TOLERANCE
     }
     steps = [step for step in execution.steps if step.at is not None and step.at > now + TOLERANCE]
-    context = without_future(action.context, now)
+    context = reset_future_times(action.context, now)
     if not columns and not steps and context == action.context:
         return
     action.context = context
 
     def correct_steps() -> None:
         for step in steps:
-            actions.change(step, {"at": now})
+            actions.update_row(step, {"at": now})
 
-    execution.write(context=True, also=correct_steps, **columns)
+    execution.write(context=True, in_transaction=correct_steps, **columns)
 
 
-def without_future(context: dict[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the context of an action with now in place of each moment that lies in the future."""
-    found = dict(context)
+def reset_future_times(context: dict[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the context of an action with its future times replaced by now."""
+    corrected = dict(context)
     for name, value in context.items():
         if isinstance(value, dict):
-            found[name] = without_future(value, now)
-        elif name in _MOMENTS and datetime.fromisoformat(value) > now + TOLERANCE:
-            found[name] = now.isoformat()
-    return found
+            corrected[name] = reset_future_times(value, now)
+        elif name in _TIME_KEYS and datetime.fromisoformat(value) > now + TOLERANCE:
+            corrected[name] = now.isoformat()
+    return corrected

@@ -1,8 +1,8 @@
-"""Finishing of actions: no Hold of an action is left when it ends otherwise than asked.
+"""The end of actions. An action that fails removes its own Hold before it is over.
 
-A Hold that was made for an action which then fails is removed before the action is over: with its
-uid as precondition, again and again until it is seen gone, by whichever worker has the action. Only
-when that takes longer than a person should wait is the end said before, and the removal goes on.
+The worker that holds the action deletes the Hold with its uid as precondition, and repeats that until
+the Hold is gone. If this takes longer than PATIENCE_SECONDS, the action gets its final state and the
+removal continues.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from gangboard.store import actions
 from gangboard.store.models import ActionStep
 
 SETTLE_SECONDS = 3.0
-"""A request whose connection was lost is over for the API server soon after; what is not there this
-long after it was sent does not come any more."""
+"""The API server soon drops a request whose connection was lost. If a read shows no effect this long
+after the request was sent, there will be none."""
 PATIENCE_SECONDS = 60.0
 """How long the end of an action waits for the removal of its Hold."""
-_SHORTEST, _LONGEST = 0.5, 300.0
-_LONGEST_LOOK = 2.0
+_SHORTEST_RETRY, _LONGEST_RETRY = 0.5, 300.0
+_ROLLBACK_RETRY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class ActionExit:
-    """An end of an action other than the one that was asked for."""
+    """An end of an action other than the requested one."""
 
     state: ActionState
     sentence: str
@@ -45,11 +45,11 @@ def exit_early(
     step: ActionStep | None = None,
     step_columns: dict[str, Any] | None = None,
 ) -> float:
-    """End the action, after its own Hold is gone where it has made one.
+    """End the action. If it created a Hold, remove the Hold first.
 
-    What came of its last step is written in the same transaction, so that no crash parts the two.
+    The result of the last step is written in the same transaction, so a crash cannot separate them.
     """
-    exit_ = replace(exit_, sentence=f"{exit_.sentence} {_done_before(execution)}".strip())
+    exit_ = replace(exit_, sentence=f"{exit_.sentence} {_completed_steps(execution)}".strip())
     hold = execution.context.get("hold")
     if hold is None or execution.action.verb != Verb.SUSPEND:
         finish(execution, exit_, step=step, step_columns=step_columns)
@@ -66,15 +66,15 @@ def exit_early(
         step=step,
         step_columns=step_columns,
         context=True,
-        also=lambda: _add_removal(execution, hold),
+        in_transaction=lambda: _add_removal(execution, hold),
         **exit_.columns,
     )
     execution.reload_steps()
     return 0.0
 
 
-def _done_before(execution: ActionExecution) -> str:
-    """Return which changes of an action that ends half-way stay done; empty for none."""
+def _completed_steps(execution: ActionExecution) -> str:
+    """Return a sentence with the changes that remain when an action ends half-way, or an empty string."""
     if execution.action.applied_at is not None:
         return ""
     kinds = (StepKind.PATCH.value, StepKind.CREATE.value, StepKind.DELETE_HOLD.value)
@@ -89,19 +89,19 @@ def _done_before(execution: ActionExecution) -> str:
 def finish(
     execution: ActionExecution,
     exit_: ActionExit,
-    also: Callable[[], None] | None = None,
+    in_transaction: Callable[[], None] | None = None,
     *,
     step: ActionStep | None = None,
     step_columns: dict[str, Any] | None = None,
 ) -> None:
-    """Write the final state. Steps that were not begun are skipped."""
+    """Write the final state. Pending steps are skipped."""
 
     def close() -> None:
         ActionStep.objects.filter(action=execution.action, state=StepState.PENDING.value).update(
             state=StepState.SKIPPED.value
         )
-        if also is not None:
-            also()
+        if in_transaction is not None:
+            in_transaction()
 
     execution.checkpoint("end:before")
     execution.write(
@@ -112,7 +112,7 @@ def finish(
         finished_at=execution.now,
         due_at=None,
         context=True,
-        also=close,
+        in_transaction=close,
         **exit_.columns,
     )
     execution.checkpoint("end:after")
@@ -144,38 +144,37 @@ def _add_removal(execution: ActionExecution, hold: dict[str, Any]) -> None:
 
 
 def remove_hold(execution: ActionExecution) -> float:
-    """Try once to remove the action's own Hold; return seconds until the next try, 0 when done."""
+    """Try once to remove the action's own Hold. Return the seconds until the next try, 0 if done."""
     exit_ = execution.context["exit"]
     step = _removal_step(execution)
     try:
-        gone = _try(execution, step)
+        is_removed = _try_removal(execution, step)
     except NoActorError as error:
-        return _still_there(execution, step, str(error), permanent=True)
+        return _retry_removal(execution, step, str(error), permanent=True)
     except KubeError as error:
-        return _still_there(execution, step, error.sentence, permanent=error.permanent)
-    if not gone:
-        return _still_there(execution, step, "", permanent=False)
-    more = _rolled_back(execution)
-    if more is None:
-        return _LONGEST_LOOK
-    sentence = (
-        f"{_and_removed(exit_['sentence'], execution.context['hold']['name'])} {more}".strip()
-    )
+        return _retry_removal(execution, step, error.sentence, permanent=error.permanent)
+    if not is_removed:
+        return _retry_removal(execution, step, "", permanent=False)
+    rollback_sentence = _roll_back(execution)
+    if rollback_sentence is None:
+        return _ROLLBACK_RETRY
+    removed = _with_removal(exit_["sentence"], execution.context["hold"]["name"])
+    sentence = f"{removed} {rollback_sentence}".strip()
     execution.context["removed_hold"] = execution.context["hold"].get("uid", "")
     columns = {"state": StepState.DONE.value, "result": "It is gone.", "at": execution.now}
 
     def close() -> None:
-        actions.change(step, columns)
+        actions.update_row(step, columns)
 
     if execution.action.finished_at is None:
         finish(execution, ActionExit(ActionState(exit_["state"]), sentence), close)
     else:
-        execution.write(message=sentence, due_at=None, context=True, also=close)
+        execution.write(message=sentence, due_at=None, context=True, in_transaction=close)
     return 0.0
 
 
-def _rolled_back(execution: ActionExecution) -> str | None:
-    """Resume what the armed Hold has suspended; return None when it cannot be read now: try again."""
+def _roll_back(execution: ActionExecution) -> str | None:
+    """Resume the Job that the armed Hold suspended. Return None if a read failed, to try again."""
     try:
         return rollback.roll_back(execution)
     except KubeError as error:
@@ -191,34 +190,34 @@ def _waited(execution: ActionExecution) -> float:
     return (execution.now - since).total_seconds()
 
 
-def _and_removed(sentence: str, name: str) -> str:
-    more = f"Hold {name} was removed again."
-    return sentence if more in sentence else f"{sentence} {more}"
+def _with_removal(sentence: str, name: str) -> str:
+    removal = f"Hold {name} was removed again."
+    return sentence if removal in sentence else f"{sentence} {removal}"
 
 
 def _removal_step(execution: ActionExecution) -> ActionStep:
-    """Return the step of the removal; an action that was given back may not have one yet."""
+    """Return the step that removes the Hold. An action requeued by `orphaned_holds` may lack it."""
     for step in execution.steps:
         if step.kind == StepKind.DELETE_HOLD:
             return step
-    execution.write(also=lambda: _add_removal(execution, execution.context["hold"]))
+    execution.write(in_transaction=lambda: _add_removal(execution, execution.context["hold"]))
     execution.reload_steps()
     return _removal_step(execution)
 
 
-def _try(execution: ActionExecution, step: ActionStep) -> bool:
-    """Remove it once and look; return whether it is gone. Raises KubeError."""
+def _try_removal(execution: ActionExecution, step: ActionStep) -> bool:
+    """Delete the Hold once, then read it. Return whether it is gone. Raises KubeError."""
     hold = execution.context["hold"]
     raw = get_object(execution.client, hold["path"])
     if raw is None:
         return bool(hold.get("uid")) or _has_settled(execution, hold)
     if hold.get("uid") not in (None, raw["metadata"]["uid"]):
-        return True  # another one has its name
-    if not hold.get("uid") and patches.mark_of(raw) != execution.action.pk:
+        return True  # another Hold has its name
+    if not hold.get("uid") and patches.last_action_id(raw) != execution.action.pk:
         return True
     execution.checkpoint("removal:about-to-send")
     execution.write(step=step, step_columns={"sends": step.sends + 1, "at": execution.now})
-    execution.must_be_ours()
+    execution.check_lease()
     try:
         execution.client.delete(hold["path"], uid=raw["metadata"]["uid"])
     except KubeError as error:
@@ -230,18 +229,18 @@ def _try(execution: ActionExecution, step: ActionStep) -> bool:
 
 
 def _has_settled(execution: ActionExecution, hold: dict[str, Any]) -> bool:
-    """Whether a creation whose answer is missing would be seen by now."""
+    """Return whether a creation with a lost answer would be visible by now."""
     sent_at = datetime.fromisoformat(hold["sent_at"])
     return (execution.now - sent_at).total_seconds() >= SETTLE_SECONDS
 
 
-def _still_there(
+def _retry_removal(
     execution: ActionExecution, step: ActionStep, why: str, *, permanent: bool
 ) -> float:
     exit_ = execution.context["exit"]
     exit_["tries"] += 1
     waited = _waited(execution)
-    delay: float = min(_LONGEST, _SHORTEST * 2 ** min(exit_["tries"] - 1, 20))
+    delay: float = min(_LONGEST_RETRY, _SHORTEST_RETRY * 2 ** min(exit_["tries"] - 1, 20))
     if execution.action.finished_at is not None:
         execution.write(step=step, step_columns={"result": why}, context=True)
         return max(delay, 10.0)
@@ -250,9 +249,9 @@ def _still_there(
         return delay
     hold = execution.context["hold"]
     because = f" ({why.rstrip('.')})" if why else ""
-    words = command("kubectl delete hold {} -n {}", hold["name"], hold["namespace"])
+    arguments = command("kubectl delete hold {} -n {}", hold["name"], hold["namespace"])
     cluster, name = execution.action.cluster, execution.action.cluster_name
-    by_hand = line_in_cluster(words, name, cluster.context if cluster is not None else "")
+    by_hand = line_in_cluster(arguments, name, cluster.context if cluster is not None else "")
     sentence = (
         f"{exit_['sentence']} Hold {hold['name']} could not be removed yet{because}: gangboard goes "
         f"on trying{f'; {by_hand} does it too' if by_hand else ''}."

@@ -1,4 +1,4 @@
-"""Proofs of Holds, made again and again: a dry run of a resume must come back suspended."""
+"""Periodic proofs of Holds: a dry run of a resume must come back suspended."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from gangboard.store.levers import (
 )
 from gangboard.store.models import Cluster, HoldCheck, WatchedObject
 from gangboard.store.objects import read_objects
-from gangboard.store.suspend_records import made_by_actions
+from gangboard.store.suspend_records import holds_made_by_actions
 
 log = get_logger(__name__)
 
 INTERVAL = timedelta(seconds=60)
-MOST = 200
-"""Holds of one cluster that are proved in one go; the rest has its turn in the next."""
+MAX_HOLDS = 200
+"""Holds of one cluster that one turn proves. The next turn continues with the remaining ones."""
 TURN_SECONDS = 30.0
-"""A cluster that answers slowly is left after this, too."""
+"""Longest time of one turn, for clusters that answer slowly."""
 CHORE = "prove"
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _RESUME = b'{"spec":{"suspend":false}}'
 
 
 def due_clusters(now: datetime) -> list[int]:
-    """Return the clusters with a Hold that was not proved for a while."""
+    """Return the ids of clusters with a Hold whose last proof is older than INTERVAL."""
     holds: dict[int, set[str]] = {}
     rows = WatchedObject.objects.filter(
         resource=HOLDS, cluster__actor_credentials__isnull=False, cluster__problem=""
@@ -64,14 +64,14 @@ def prove_all(
     clock: Clock,
     open_client: actor_client.ClientFactory = actor_client.open_client,
 ) -> dict[str, bool | None]:
-    """Prove the Holds of a cluster that were not proved lately; return hold uid → in force?
+    """Prove the Holds of a cluster whose proof is due. Return Hold uid → in force (None: unknown).
 
-    One worker at a time does it, and stops where the cluster does not answer: what that keeps from being
-    proved is not known, and has its turn first after a while. Empty where somebody else is at it.
+    One worker at a time proves a cluster; for any other the result is empty. It stops if the cluster
+    does not answer. The remaining Holds become unknown and are proved first after INTERVAL.
     """
-    with row_leases.lock_chore(cluster_id, CHORE, clock) as held:
+    with row_leases.lock_chore(cluster_id, CHORE, clock) as lock:
         cluster = Cluster.objects.filter(pk=cluster_id).first()
-        if held is None or cluster is None:
+        if lock is None or cluster is None:
             return {}
         delete_stale_checks(cluster.pk)
         known = {row.hold_uid: row for row in HoldCheck.objects.filter(cluster=cluster)}
@@ -82,67 +82,67 @@ def prove_all(
             log.warning("holds not proved", cluster=cluster.name, why=str(error))
             return {}
         try:
-            own = made_by_actions(cluster.pk, due)
-            return _prove_in_turn(_Turn(cluster, client, clock, held, known, own), due)
+            own = holds_made_by_actions(cluster.pk, due)
+            return _prove_in_turn(_Turn(cluster, client, clock, lock, known, own), due)
         finally:
             client.close()
 
 
 def _due(cluster: Cluster, known: Mapping[str, HoldCheck], now: datetime) -> list[Hold]:
-    """Return the Holds to prove, those that were looked at longest ago first; no others are unpacked."""
+    """Return the Holds to prove, the oldest proof first. Only these are decoded."""
     rows = WatchedObject.objects.filter(cluster=cluster, resource=HOLDS)
-    looked_at = {
+    checked_at = {
         uid: known[uid].checked_at if uid in known else _NEVER
         for uid in rows.values_list("uid", flat=True)
     }
     # A proof in the future was made before the clock was set back.
-    due = [uid for uid, at in looked_at.items() if not now - INTERVAL < at < now + INTERVAL]
-    first = sorted(due, key=lambda uid: looked_at[uid])[:MOST]
+    due = [uid for uid, time in checked_at.items() if not now - INTERVAL < time < now + INTERVAL]
+    first = sorted(due, key=lambda uid: checked_at[uid])[:MAX_HOLDS]
     stored = read_objects(cluster.pk, first, {HOLDS: Hold})
     return [stored[uid] for uid in first if uid in stored]
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One prover at work on one cluster."""
+    """One turn of a prover on one cluster."""
 
     cluster: Cluster
     client: ActorClient
     clock: Clock
-    held: row_leases.ChoreLock
+    lock: row_leases.ChoreLock
     known: Mapping[str, HoldCheck]
     """uid of a Hold → its last proof before this turn."""
     own: frozenset[str]
-    """uids of the Holds that our actions made. A tenant's Hold that never acts says nothing of the lever."""
+    """uids of the Holds that actions created. Other Holds do not prove or refute the lever."""
 
 
 def _prove_in_turn(turn: _Turn, due: list[Hold]) -> dict[str, bool | None]:
-    found: dict[str, bool | None] = {}
-    until = turn.clock.monotonic() + TURN_SECONDS
+    results: dict[str, bool | None] = {}
+    deadline = turn.clock.monotonic() + TURN_SECONDS
     for position, hold in enumerate(due):
-        if turn.clock.monotonic() > until or not turn.held.renew():
+        if turn.clock.monotonic() > deadline or not turn.lock.renew():
             break
         try:
             in_force, sentence = _dry_run_resume(turn.client, hold)
         except KubeError as error:
             _save(turn, hold, None, f"It could not be proved: {error.sentence}")
             if error.code in TRANSIENT_CODES:
-                turn.held.rest(INTERVAL.total_seconds())
+                turn.lock.rest(INTERVAL.total_seconds())
                 _mark_rest_unproved(turn, due[position + 1 :], error)
-                return {**found, hold.meta.ref.uid: None}
+                return {**results, hold.meta.ref.uid: None}
             in_force = None
         else:
             _save(turn, hold, in_force, sentence)
-        found[hold.meta.ref.uid] = in_force
-    return found
+        results[hold.meta.ref.uid] = in_force
+    return results
 
 
 def _mark_rest_unproved(turn: _Turn, holds: list[Hold], error: KubeError) -> None:
-    """Say of Holds that have not been tried that nothing is known of them now."""
+    """Store that the state of the remaining Holds is unknown."""
     sentence = f"Not tested again: the cluster did not answer a dry run. {error.sentence}"
     with transaction.atomic():
         if mark_unproved(turn.cluster.pk, [hold.meta.ref.uid for hold in holds], sentence):
-            actions.tell(turn.cluster.pk)
+            actions.bump_data_version(turn.cluster.pk)
 
 
 def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None:
@@ -153,11 +153,11 @@ def _save(turn: _Turn, hold: Hold, in_force: bool | None, sentence: str) -> None
         if in_force is not None and uid in turn.own:
             save_lever_proof(cluster.pk, HOLD_LEVER, held=in_force, at=now, sentence=sentence)
         if before is None or (before.in_force, before.sentence) != (in_force, sentence):
-            actions.tell(cluster.pk)
+            actions.bump_data_version(cluster.pk)
 
 
 def _dry_run_resume(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:
-    """Return whether a resume of the held Job would be turned back, and what is the matter.
+    """Return whether a resume of the held Job would be turned back, and a sentence about a problem.
 
     Raises KubeError.
     """
@@ -170,7 +170,7 @@ def _dry_run_resume(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:
             return None, f"There is no Job {hold.job_name} now."
         raise
     owners = raw["metadata"].get("ownerReferences") or ()
-    if not any(one.get("controller") and one["uid"] == hold.owner_uid for one in owners):
+    if not any(owner.get("controller") and owner["uid"] == hold.owner_uid for owner in owners):
         return None, f"Job {hold.job_name} belongs to another owner now: the Hold is not about it."
     if patches.value_at(raw, "/spec/suspend") is True:
         return True, ""

@@ -1,4 +1,4 @@
-"""Objects as they are in the cluster at this moment, read with the actor's credentials."""
+"""Live reads of a cluster's objects, with the actor's credentials."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ from gangboard.plugins.owner_kind import OwnerKind
 Model = TypeVar("Model")
 
 LIST_SECONDS = 60.0
-MOST_BYTES = 512 * 1024**2
-"""Most bytes of one list of one namespace: 100,000 Jobs. An action keeps them and its thread meanwhile."""
+MAX_LIST_BYTES = 512 * 1024**2
+"""Largest list of one namespace, in bytes: 100,000 Jobs. An action holds it in memory and blocks a thread."""
 _DEEPEST = 8
 _JOB_NAME = "batch.kubernetes.io/job-name"
 """Label that the Job controller gives its pods (Kubernetes 1.27)."""
 _NAMES_AT_ONCE = 40
-"""Names in one selector: the URL stays under the 8 KiB that proxies take."""
+"""Names in one selector. The URL stays under 8 KiB, which proxies accept."""
 
 
 class UnreadableError(RuntimeError):
-    """A live object cannot be understood: nothing is decided on it. The text is one sentence."""
+    """A live object cannot be decoded, so no decision is based on it. The text is one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveOwner:
-    """One owner as it is now."""
+    """One owner, as the cluster has it now."""
 
     owner: Owner
     raw: Json
-    """The whole object: annotations and managedFields are read from it, and never stored."""
+    """The whole object, for its annotations and managedFields. It is never stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveReader:
     """Reads one cluster. All methods raise KubeError and UnreadableError."""
 
     client: ActorClient
     versions: dict[str, str]
     """Resource key → served version."""
 
-    def seen(self, kind: OwnerKind, namespace: str, name: str) -> LiveOwner | None:
+    def read_owner(self, kind: OwnerKind, namespace: str, name: str) -> LiveOwner | None:
         """Return an owner by name, or None."""
         resource = kind.resource
         path = object_path(resource.group, self.version(resource), resource.plural, namespace, name)
@@ -75,14 +75,14 @@ class Live:
         return LiveOwner(_model(resource, body, self.version(resource), Owner), json.loads(body))
 
     def read_gang(self, target: LiveOwner, stored: Gang | None, cluster: ClusterView) -> Gang:
-        """Return the gang of an owner or child Job from live objects, without pods. Its groups are as stored."""
+        """Return the gang of an owner or child Job from live objects, without pods. Groups are the stored ones."""
         now = datetime.now(UTC)
         chain = self._chain(target.owner)
         top = chain[-1]
         if registry.makes_gangs(top.meta.ref.group, top.meta.ref.kind):
             return build_gang(top, NO_OBJECTS, cluster, now)
         if chain[0] is top:
-            chain = [*self._makers_below(top), top]
+            chain = [*self._child_owners(top), top]
         uids = {owner.meta.ref.uid for owner in chain}
         is_job = top.meta.ref.is_job
         jobs = [] if is_job else [job for job in self._jobs_of(chain) if _controller(job) in uids]
@@ -96,7 +96,7 @@ class Live:
     def _attached(
         self, top: Owner, jobs: list[Owner], uids: set[str], *, is_queued: bool
     ) -> Iterator[Hold | QueueEntry]:
-        """Yield the Holds and queue entries of these owners. `is_queued`: entries were stored."""
+        """Yield the Holds and queue entries of these owners. `is_queued`: the gang has stored entries."""
         namespace = top.meta.ref.namespace
         yield from (hold for hold in self.holds(namespace) if hold.owner_uid in uids)
         if is_queued or any(owner.queue for owner in (top, *jobs)):
@@ -109,57 +109,59 @@ class Live:
             kind = registry.owner_kind(above.group, above.kind)
             if kind is None or kind.makes_gangs:
                 break
-            seen = self.seen(kind, owner.meta.ref.namespace, above.name)
-            if seen is None or seen.owner.meta.ref.uid != above.uid:
+            parent = self.read_owner(kind, owner.meta.ref.namespace, above.name)
+            if parent is None or parent.owner.meta.ref.uid != above.uid:
                 break
-            chain.append(seen.owner)
+            chain.append(parent.owner)
         return chain
 
-    def _makers_below(self, top: Owner) -> list[Owner]:
-        """Return what an owner has made that makes its Jobs for it, the lowest first."""
-        found: list[Owner] = []
+    def _child_owners(self, top: Owner) -> list[Owner]:
+        """Return the owners below `top` that create its Jobs, the lowest first."""
+        owners: list[Owner] = []
         layer = [top]
         for _ in range(_DEEPEST):
-            layer = [made for owner in layer for made in self._made_by(owner)]
-            found = [*layer, *found]
-        return found
+            layer = [child for owner in layer for child in self._direct_children(owner)]
+            owners = [*layer, *owners]
+        return owners
 
-    def _made_by(self, owner: Owner) -> Iterator[Owner]:
+    def _direct_children(self, owner: Owner) -> Iterator[Owner]:
         ref = owner.meta.ref
         kind = registry.owner_kind(ref.group, ref.kind)
         for group, name_of_kind, name in kind.makers(owner) if kind is not None else ():
-            below = registry.owner_kind(group, name_of_kind)
-            seen = self.seen(below, ref.namespace, name) if below is not None else None
-            if seen is not None and _controller(seen.owner) == ref.uid:
-                yield seen.owner
+            child_kind = registry.owner_kind(group, name_of_kind)
+            child = (
+                self.read_owner(child_kind, ref.namespace, name) if child_kind is not None else None
+            )
+            if child is not None and _controller(child.owner) == ref.uid:
+                yield child.owner
 
     def _jobs_of(self, chain: list[Owner]) -> Iterator[Owner]:
-        """Yield the Jobs that may be below the chain, by the label of the lowest owner with one."""
+        """Yield the Jobs that may belong to the chain, by the child label of its lowest owner with one."""
         kind = registry.job_kind()
         if kind is None:
             return
         selector: dict[str, str] = {}
         for owner in chain:
             ref = owner.meta.ref
-            found = registry.owner_kind(ref.group, ref.kind)
-            if found is not None and found.child_label:
-                selector = {"labelSelector": f"{found.child_label}={ref.name}"}
+            owner_kind = registry.owner_kind(ref.group, ref.kind)
+            if owner_kind is not None and owner_kind.child_label:
+                selector = {"labelSelector": f"{owner_kind.child_label}={ref.name}"}
                 break
         namespace = chain[-1].meta.ref.namespace
         yield from self._list(kind.resource, namespace, selector, Owner)
 
     def holds(self, namespace: str) -> tuple[Hold, ...]:
-        """Return the Holds of a namespace; none where the resource is not installed.
+        """Return the Holds of a namespace; none if the resource is not installed.
 
-        RBAC is asked before the resource is looked up: where the poll did not see it served, a 403
-        says only that nobody gave a right to what is not there.
+        The API server checks RBAC before it looks up the resource. If the poll did not see the resource
+        served, a 403 therefore also means that it is not installed.
         """
         try:
             return tuple(self._list(HOLD, namespace, {}, Hold))
         except KubeError as error:
-            unserved = HOLD.key not in self.versions
+            is_unserved = HOLD.key not in self.versions
             if error.code == KubeErrorCode.NOT_FOUND or (
-                error.code == KubeErrorCode.FORBIDDEN and unserved
+                error.code == KubeErrorCode.FORBIDDEN and is_unserved
             ):
                 return ()
             raise
@@ -172,23 +174,23 @@ class Live:
     def pods(self, namespace: str, jobs: dict[str, str]) -> tuple[Pod, ...]:
         """Return the pods of Jobs, given as uid → name."""
         names = sorted(set(jobs.values()))
-        found: list[Pod] = []
+        pods: list[Pod] = []
         for start in range(0, len(names), _NAMES_AT_ONCE):
-            some = ",".join(names[start : start + _NAMES_AT_ONCE])
-            selector = {"labelSelector": f"{_JOB_NAME} in ({some})"}
-            found += self._list(POD, namespace, selector, Pod)
-        return tuple(pod for pod in found if _controller(pod) in jobs)
+            batch = ",".join(names[start : start + _NAMES_AT_ONCE])
+            selector = {"labelSelector": f"{_JOB_NAME} in ({batch})"}
+            pods += self._list(POD, namespace, selector, Pod)
+        return tuple(pod for pod in pods if _controller(pod) in jobs)
 
     def labelled_pods(self, namespace: str, selector: str) -> tuple[Pod, ...]:
-        """Return the pods that a label selector finds."""
+        """Return the pods that match a label selector."""
         return tuple(self._list(POD, namespace, {"labelSelector": selector}, Pod))
 
     def version(self, resource: Resource) -> str:
-        """Return the version in which a resource is asked for."""
+        """Return the API version in which to request a resource."""
         return self.versions.get(resource.key) or resource.versions[0]
 
     def _list(
-        self, resource: Resource, namespace: str, query: dict[str, str], wanted: type[Model]
+        self, resource: Resource, namespace: str, query: dict[str, str], model_type: type[Model]
     ) -> Iterator[Model]:
         path = path_for(resource.group, self.version(resource), resource.plural, namespace)
 
@@ -196,11 +198,11 @@ class Live:
             return self._read_page(body, resource)
 
         for page in pages(
-            self.client, path, decode, query=query, most_bytes=MOST_BYTES, seconds=LIST_SECONDS
+            self.client, path, decode, query=query, most_bytes=MAX_LIST_BYTES, seconds=LIST_SECONDS
         ):
             for wire in page.objects:
                 model, _ = build_model(resource, wire, self.version(resource))
-                if isinstance(model, wanted):
+                if isinstance(model, model_type):
                     yield model
 
     def _read_page(self, body: bytes, resource: Resource) -> Page:
@@ -212,13 +214,13 @@ class Live:
             raise UnreadableError(str(error)) from error
 
 
-def _model(resource: Resource, body: bytes, version: str, wanted: type[Model]) -> Model:
+def _model(resource: Resource, body: bytes, version: str, model_type: type[Model]) -> Model:
     try:
         wire = read_object(body, resource)
     except DecodeError as error:
         raise UnreadableError(str(error)) from error
     model, problem = build_model(resource, wire, version)
-    if not isinstance(model, wanted):
+    if not isinstance(model, model_type):
         raise UnreadableError(problem.sentence if problem else f"{resource.kind} cannot be read.")
     return model
 

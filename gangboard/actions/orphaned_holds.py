@@ -1,8 +1,8 @@
-"""Holds that belong to no open action: made by an action that has failed, and left behind all the same.
+"""Orphaned Holds: created by an action that has failed, and still in the cluster.
 
-An action removes its own Hold before it ends. What is found here came later: a request that was
-stopped on its way for longer than anyone waits for it. The action is given back to a worker, which
-removes the Hold as it would have done.
+An action removes its own Hold before it ends. An orphaned Hold appears later, because its request was
+delayed on the way for longer than the action waited. The action is requeued, and a worker removes the
+Hold.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from gangboard.actions.hold_cache import Mark, read_holds
-from gangboard.actions.step_results import sent_hold
+from gangboard.actions.hold_cache import CachedHold, read_holds
+from gangboard.actions.step_results import hold_from_step
 from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import Hold
 from gangboard.store.models import Action, ActionStep
@@ -30,16 +30,16 @@ _FAILED = (
 QUIET = timedelta(seconds=30)
 
 
-def requeue(now: datetime, seen: Collection[Mark]) -> list[str]:
-    """Return ids of ended actions whose Hold is there and should not be; they are due again.
+def requeue(now: datetime, holds: Collection[CachedHold]) -> list[str]:
+    """Make ended actions with an orphaned Hold due again. Return their ids.
 
-    `seen`: the Holds that are there.
+    `holds` are the existing Holds.
     """
-    marks = [mark for mark in seen if mark.action]
+    holds_made_by_actions = [hold for hold in holds if hold.action]
     # An end in the future was written before the clock was set back.
     rows = Action.objects.filter(
         Q(finished_at__lt=now - QUIET) | Q(finished_at__gt=now + QUIET),
-        pk__in={mark.action for mark in marks},
+        pk__in={hold.action for hold in holds_made_by_actions},
         verb=Verb.SUSPEND.value,
         state__in=_FAILED,
         guarded=False,
@@ -48,33 +48,35 @@ def requeue(now: datetime, seen: Collection[Mark]) -> list[str]:
     failed = {(action.cluster_id, action.pk): action for action in rows}
     if not failed:
         return []
-    sent, found = _sent_holds(failed.values()), []
-    # Several Holds can bear one id: people copy annotations.
-    for mark, hold in read_holds([mark for mark in marks if _key(mark) in failed]):
-        action, step = failed[_key(mark)], sent.get(mark.action)
-        # Where it was seen gone already, the poll is behind.
-        is_gone = action.context.get("removed_hold") == mark.uid
-        if step is None or is_gone or not _is_from(step, hold):
+    steps, requeued = _creation_steps(failed.values()), []
+    # People copy annotations, so several Holds can have the id of one action.
+    for cached, hold in read_holds(
+        [hold for hold in holds_made_by_actions if _key(hold) in failed]
+    ):
+        action, step = failed[_key(cached)], steps.get(cached.action)
+        # The action has already seen this Hold gone, so the poll is behind.
+        is_removed = action.context.get("removed_hold") == cached.uid
+        if step is None or is_removed or not _is_created_by(step, hold):
             continue
-        context = _with_exit(action, step, mark.uid, now)
-        Action.objects.filter(pk=mark.action, due_at=None).update(context=context, due_at=now)
-        found.append(mark.action)
-    return found
+        context = _with_exit(action, step, cached.uid, now)
+        Action.objects.filter(pk=cached.action, due_at=None).update(context=context, due_at=now)
+        requeued.append(cached.action)
+    return requeued
 
 
-def _key(mark: Mark) -> tuple[int | None, str]:
-    return mark.cluster_id, mark.action
+def _key(hold: CachedHold) -> tuple[int | None, str]:
+    return hold.cluster_id, hold.action
 
 
-def _sent_holds(rows: Collection[Action]) -> dict[str, ActionStep]:
-    """Return id of an action → its step that sent a Hold."""
+def _creation_steps(rows: Collection[Action]) -> dict[str, ActionStep]:
+    """Return id of an action → its step that created a Hold."""
     kind = StepKind.CREATE_HOLD.value
     steps = ActionStep.objects.filter(action__in=rows, kind=kind, sends__gt=0)
     return {step.action_id: step for step in steps}
 
 
-def _is_from(step: ActionStep, hold: Hold) -> bool:
-    """Whether a Hold is the one that the step sent. Its annotation is no proof, because anybody can copy it."""
+def _is_created_by(step: ActionStep, hold: Hold) -> bool:
+    """Return whether the step created the Hold. The annotation proves nothing, because anybody can copy it."""
     body = json.loads(step.patch)
     meta, spec = body["metadata"], body["spec"]
     ref = hold.meta.ref
@@ -84,7 +86,7 @@ def _is_from(step: ActionStep, hold: Hold) -> bool:
 
 def _with_exit(action: Action, step: ActionStep, uid: str, now: datetime) -> dict[str, Any]:
     context = dict(action.context)
-    context["hold"] = {**sent_hold(step, now), "uid": uid}
+    context["hold"] = {**hold_from_step(step, now), "uid": uid}
     context["exit"] = {
         "state": action.state,
         "sentence": action.message,

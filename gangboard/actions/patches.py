@@ -1,4 +1,4 @@
-"""What the patch of a step means: which fields it sets, and whether an object has them so."""
+"""The fields that the patch of a step sets, and their values on an object."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from collections.abc import Iterable
 from typing import Any
 
 from gangboard.actions.actor_client import Json
-from gangboard.decode.managers import last_writer
+from gangboard.decode.managed_fields import last_writer
 from gangboard.domain.hold import ACTION_ANNOTATION
 
-_ABSENT = {"suspend": False, "active": True, "parallelism": 1}
-"""What a field of a spec that is not there means, by its name (owners; Kueue's Workload)."""
+_DEFAULTS = {"suspend": False, "active": True, "parallelism": 1}
+"""Defaults of missing spec fields, by field name (owners; Kueue's Workload)."""
 
 
-def wanted_fields(patch: str) -> dict[str, Any]:
-    """Return JSON pointer → value of the fields of the spec that a JSON patch sets.
+def patched_fields(patch: str) -> dict[str, Any]:
+    """Return the spec fields that a JSON patch sets, as JSON pointer → value.
 
-    A map that it adds for a field in it is none.
+    An empty map that the patch adds as a parent of another field does not count.
     """
-    found = {
+    values = {
         operation["path"]: operation["value"]
         for operation in json.loads(patch)
         if operation["op"] in ("add", "replace") and operation["path"].startswith("/spec/")
     }
-    return {path: value for path, value in found.items() if value != {}}
+    return {path: value for path, value in values.items() if value != {}}
 
 
-def leaves_mark(patch: str) -> bool:
-    """Whether the patch leaves the id of its action in an annotation."""
+def sets_action_annotation(patch: str) -> bool:
+    """Return whether the patch sets the annotation with the id of its action."""
     return ACTION_ANNOTATION.replace("/", "~1") in patch or f'"{ACTION_ANNOTATION}"' in patch
 
 
-def mark_of(raw: Json) -> str:
-    """Return the id of the action that changed an object last, or empty."""
+def last_action_id(raw: Json) -> str:
+    """Return the id of the last action that changed an object, or an empty string."""
     annotations = raw["metadata"].get("annotations") or {}
     return str(annotations.get(ACTION_ANNOTATION, ""))
 
 
-def tested(patch: str, pointer: str) -> Any:
-    """Return the value that a JSON patch tests at a pointer, None when it tests nothing there."""
+def tested_value(patch: str, pointer: str) -> Any:
+    """Return the value that a JSON patch tests at a pointer, or None if it has no test there."""
     for operation in json.loads(patch):
         if operation["op"] == "test" and operation["path"] == pointer:
             return operation["value"]
@@ -47,33 +47,33 @@ def tested(patch: str, pointer: str) -> Any:
 
 
 def value_at(raw: Json, pointer: str) -> Any:
-    """Return the value of a field; of one that is not there what its absence means."""
-    found = _found_at(raw, pointer)
-    return _ABSENT.get(pointer.rpartition("/")[2]) if found is None else found
+    """Return the value of a field, or its default if the field is missing."""
+    value = _raw_value_at(raw, pointer)
+    return _DEFAULTS.get(pointer.rpartition("/")[2]) if value is None else value
 
 
-def has(raw: Json, pointer: str) -> bool:
-    """Whether a field is there at all."""
-    return _found_at(raw, pointer) is not None
+def has_field(raw: Json, pointer: str) -> bool:
+    """Return whether an object has a field."""
+    return _raw_value_at(raw, pointer) is not None
 
 
-def _found_at(raw: Json, pointer: str) -> Any:
-    found: Any = raw
+def _raw_value_at(raw: Json, pointer: str) -> Any:
+    value: Any = raw
     for key in pointer.strip("/").split("/"):
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
-def has_all(raw: Json, wanted: dict[str, Any]) -> bool:
-    """Whether an object has these values."""
-    return all(value_at(raw, pointer) == value for pointer, value in wanted.items())
+def has_values(raw: Json, expected: dict[str, Any]) -> bool:
+    """Return whether an object has these values."""
+    return all(value_at(raw, pointer) == value for pointer, value in expected.items())
 
 
-def in_words(wanted: dict[str, Any]) -> str:
-    """Return `spec.suspend true` for a sentence."""
+def describe_fields(values: dict[str, Any]) -> str:
+    """Return the values for a sentence: `spec.suspend true`."""
     return " and ".join(
         f"{pointer.strip('/').replace('/', '.')} {json.dumps(value)}"
-        for pointer, value in wanted.items()
+        for pointer, value in values.items()
     )
 
 
@@ -83,6 +83,6 @@ def pointer_to(path: Iterable[str]) -> str:
 
 
 def field_manager(raw: Json, pointer: str) -> tuple[str, str]:
-    """Return who owns a field by managedFields, and when it was set, as `decode.managers` says."""
+    """Return the manager that set a field and the time, read from managedFields by `last_writer`."""
     entries = raw["metadata"].get("managedFields") or []
     return last_writer(json.dumps(entries).encode(), pointer)

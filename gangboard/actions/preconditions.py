@@ -1,4 +1,4 @@
-"""Reasons why an action may not be sent, checked right before each request that changes a cluster."""
+"""Preconditions of an action, checked right before each request that changes a cluster."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
 from gangboard.store.access import viewer_of
-from gangboard.store.actions import is_read_only
+from gangboard.store.actions import read_only_reason
 from gangboard.store.authentication import is_token_valid
 from gangboard.store.models import Action
 
 VIA_GANGBOARD = "gangboard"
-"""`via` of what gangboard itself asks for: no person's rights stand behind it."""
+"""`via` of requests that gangboard makes itself. They need no person's rights."""
 
 
-def unmet(execution: ActionExecution) -> ActionExit | None:
-    """Return why nothing more may be sent, or None (about 5 queries)."""
+def check_preconditions(execution: ActionExecution) -> ActionExit | None:
+    """Return the end of an action that may send nothing more, or None (about 5 queries)."""
     sentence = (
-        _stopped(execution) or _withdrawn(execution) or is_read_only(execution.action.cluster_id)
+        _stop_sentence(execution)
+        or _lost_rights_sentence(execution)
+        or read_only_reason(execution.action.cluster_id)
     )
-    begun = execution.action.sent_at is not None
+    is_sent = execution.action.sent_at is not None
     if sentence:
-        if begun:
+        if is_sent:
             return ActionExit(ActionState.FAILED, f"Stopped half-way: {sentence}")
         return ActionExit(ActionState.REFUSED, f"{sentence} Nothing was sent.")
-    if not begun and is_expired(execution):
+    if not is_sent and is_expired(execution):
         return ActionExit(
             ActionState.EXPIRED,
             "It was not sent within five minutes of the click, so it is not sent any more.",
@@ -40,14 +42,14 @@ def unmet(execution: ActionExecution) -> ActionExit | None:
 
 
 def is_expired(execution: ActionExecution) -> bool:
-    """Return whether the action has expired by the clock of the database, which set the time."""
+    """Return whether the action has expired, by the database clock that set its expiry."""
     row = Action.objects.filter(
         pk=execution.action.pk, expires_at__lte=execution.clock.database_now()
     )
     return row.exists()
 
 
-def _stopped(execution: ActionExecution) -> str:
+def _stop_sentence(execution: ActionExecution) -> str:
     by = (
         Action.objects.filter(pk=execution.action.pk)
         .values_list("stop_asked_by", flat=True)
@@ -56,7 +58,7 @@ def _stopped(execution: ActionExecution) -> str:
     return f"{by} stopped it." if by else ""
 
 
-def _withdrawn(execution: ActionExecution) -> str:
+def _lost_rights_sentence(execution: ActionExecution) -> str:
     action = execution.action
     if action.via == VIA_GANGBOARD:
         return ""
@@ -72,21 +74,25 @@ def _withdrawn(execution: ActionExecution) -> str:
     if action.token and not is_token_valid(action.token, user_id=action.user_id):
         return f"Permission withdrawn: the token of {action.actor_name} that asked is not valid any more."
     viewer = viewer_of(user, may_act=action.may_act)
-    where = f"namespace {action.namespace} of cluster {action.cluster_name}"
+    namespace = f"namespace {action.namespace} of cluster {action.cluster_name}"
     if not viewer.may_operate(action.cluster_id, action.namespace):
-        return f"Permission withdrawn: {action.actor_name} is no operator of {where} any more."
+        return f"Permission withdrawn: {action.actor_name} is no operator of {namespace} any more."
     if action.forced and not viewer.administers(action.cluster_id, action.namespace):
-        return f"Permission withdrawn: {action.actor_name} is no admin of {where} any more."
+        return f"Permission withdrawn: {action.actor_name} is no admin of {namespace} any more."
     return ""
 
 
-def exit_if_done_before(execution: ActionExecution, gang: Gang, planned: Plan) -> ActionExit | None:
-    """Return the end of an action that has sent nothing yet and whose mark is on an object; None without one.
+def exit_if_already_applied(
+    execution: ActionExecution, gang: Gang, planned: Plan
+) -> ActionExit | None:
+    """Return the end of an action whose annotation is already on an object, or None.
 
-    The mark says that the action was carried out, and that the database is a copy from before. It stays when somebody
-    undoes the change by hand, and the action is not sent again then either. Raises KubeError.
+    This action has sent nothing yet, so the annotation proves that the database was restored from an
+    older copy. The annotation remains if somebody undoes the change by hand, and the action is not sent
+    again then either. Raises KubeError.
     """
-    ref = _marked(gang, execution.action.pk) or _marked_beside(execution, gang, planned)
+    action_id = execution.action.pk
+    ref = _annotated_member(gang, action_id) or _annotated_target(execution, gang, planned)
     if ref is None:
         return None
     return ActionExit(
@@ -96,19 +102,19 @@ def exit_if_done_before(execution: ActionExecution, gang: Gang, planned: Plan) -
     )
 
 
-def _marked(gang: Gang, action_id: str) -> ObjectRef | None:
+def _annotated_member(gang: Gang, action_id: str) -> ObjectRef | None:
     owners = (*gang.makers, *gang.jobs)
-    marked = [owner.meta.ref for owner in owners if owner.last_action == action_id]
-    marked += [hold.meta.ref for hold in gang.holds if hold.action == action_id]
-    return marked[0] if marked else None
+    annotated = [owner.meta.ref for owner in owners if owner.last_action == action_id]
+    annotated += [hold.meta.ref for hold in gang.holds if hold.action == action_id]
+    return annotated[0] if annotated else None
 
 
-def _marked_beside(execution: ActionExecution, gang: Gang, planned: Plan) -> ObjectRef | None:
-    """Return the marked object among those that are patched and are no owners, such as the entry of a queue."""
+def _annotated_target(execution: ActionExecution, gang: Gang, planned: Plan) -> ObjectRef | None:
+    """Return the annotated patch target that is no owner, such as a queue entry."""
     owners = {owner.meta.ref.uid for owner in (*gang.makers, *gang.jobs)}
     for step in planned.steps:
         if step.kind is StepKind.PATCH and step.subject.uid not in owners:
             raw = get_object(execution.client, step.path)
-            if raw is not None and patches.mark_of(raw) == execution.action.pk:
+            if raw is not None and patches.last_action_id(raw) == execution.action.pk:
                 return step.subject
     return None

@@ -17,7 +17,7 @@ from gangboard.store import gang_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Cluster
-from gangboard.store.outages import SILENT_AFTER
+from gangboard.store.observations import SILENT_AFTER
 
 NO_SELECTION: Mapping[str, frozenset[str]] = MappingProxyType({})
 
@@ -27,12 +27,12 @@ class _GangCache:
     """Gangs and levers of one preview, each read once."""
 
     gangs: dict[str, Gang | None] = field(default_factory=dict)
-    """By the id of the gang."""
+    """By gang id."""
     levers: dict[tuple[int, bool], ClusterLevers] = field(default_factory=dict)
-    """By cluster, and whether an unproved lever is to be tried."""
+    """By cluster id, and whether unproved levers may be tried."""
 
     def gang_of(self, subject: Subject) -> Gang | None:
-        """Return the gang of an object. An object that makes gangs stands alone."""
+        """Return the gang of an object. An object that creates gangs is a gang of its own here."""
         cluster, gang = subject.cluster, subject.gang
         if gang is None:
             return gang_objects.read_target_gang(cluster.pk, subject.owner, None)
@@ -53,44 +53,44 @@ def preview_many(
     action_requests: Iterable[ActionRequest],
     *,
     now: datetime,
-    together: Mapping[str, frozenset[str]] = NO_SELECTION,
+    selections: Mapping[str, frozenset[str]] = NO_SELECTION,
 ) -> tuple[Plan | RequestError, ...]:
     """Return a plan for each request, or its error, in order. See `service.preview`.
 
-    `together` maps a uid to the uids of its selection, which other code judges as a whole.
+    `selections` maps a uid to the uids of its selection, which other code evaluates as a whole.
     """
     checked = requests.check_each(action_requests, now=now, reason_needed=False)
     subjects = requests.find_subjects(
-        viewer, [one for one in checked if isinstance(one, ActionRequest)]
+        viewer, [item for item in checked if isinstance(item, ActionRequest)]
     )
     cache = _GangCache()
     return tuple(
-        one
-        if isinstance(one, RequestError)
-        else _plan(viewer, one, subjects[one], cache, together, now)
-        for one in checked
+        item
+        if isinstance(item, RequestError)
+        else _plan(viewer, item, subjects[item], cache, selections, now)
+        for item in checked
     )
 
 
-def button_words(
+def button_labels(
     viewer: Viewer,
     subjects: Mapping[ActionRequest, Subject | RequestError],
     *,
     now: datetime,
 ) -> dict[ActionRequest, str]:
-    """Return the words of buttons that differ from the verb, such as `Hold`. Only Jobs have such buttons.
+    """Return the button labels that differ from the verb, such as `Hold`.
 
-    No query without such a Job, else some 8 for each gang.
+    Only Jobs have such labels. Without a Job there is no query, else about 8 per gang.
     """
     cache = _GangCache()
-    found: dict[ActionRequest, str] = {}
+    labels: dict[ActionRequest, str] = {}
     for action_request, subject in subjects.items():
         if not isinstance(subject, Subject) or not _is_child(subject):
             continue
         planned = _plan(viewer, action_request, subject, cache, NO_SELECTION, now)
         if isinstance(planned, Plan) and planned.label:
-            found[action_request] = planned.label
-    return found
+            labels[action_request] = planned.label
+    return labels
 
 
 def _is_child(subject: Subject) -> bool:
@@ -102,18 +102,18 @@ def _plan(
     action_request: ActionRequest,
     subject: Subject | RequestError,
     cache: _GangCache,
-    together: Mapping[str, frozenset[str]],
+    selections: Mapping[str, frozenset[str]],
     now: datetime,
 ) -> Plan | RequestError:
     if isinstance(subject, RequestError):
         return subject
-    cluster, chosen = subject.cluster, together.get(action_request.target.uid, frozenset())
+    cluster, chosen = subject.cluster, selections.get(action_request.target.uid, frozenset())
     gang = cache.gang_of(subject)
     if gang is None:
         return requests.not_found(action_request.target)
     levers = cache.levers_of(cluster, forced=action_request.forced)
-    found = plan(gang, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
+    planned = plan(gang, levers, action_request, by=viewer.name, action="", now=now, chosen=chosen)
     if cluster.contact_at is not None and now - cluster.contact_at <= SILENT_AFTER:
-        return found
+        return planned
     why_not = silence_sentence(cluster.name, cluster.contact_at, cluster.problem)
-    return Plan(found.verb, found.subject, found.generation, why_not=why_not)
+    return Plan(planned.verb, planned.subject, planned.generation, why_not=why_not)

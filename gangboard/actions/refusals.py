@@ -1,4 +1,4 @@
-"""What a server's refusal of a write means for the action: one end and one sentence each."""
+"""Mapping of API server errors on writes to the end of an action and its sentence."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.store.models import ActionStep
 
 _PATCH_REJECTED = "the server rejected our request due to an error in our request"
-"""What apiserver says of a JSON patch with a failing test (422 Invalid), without saying which."""
+"""Message of the API server for a JSON patch with a failed test (422 Invalid). It does not name the test."""
 
 
 def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> ActionExit:
-    """Return how an action ends whose step the server has refused. Raises KubeError from reading."""
-    said = error.said.message or error.sentence
+    """Return the end of an action whose step the server refused. Raises KubeError if a read fails."""
+    message = error.api_status.message or error.sentence
     subject = step.subject
     name = f"{subject['kind']} {subject['name']}"
     if error.code == KubeErrorCode.FORBIDDEN:
-        return ActionExit(ActionState.FAILED, _forbidden(said))
+        return ActionExit(ActionState.FAILED, _forbidden(message))
     if error.is_object_missing:
-        return ActionExit(ActionState.GONE, f"{name} is gone: {said}.")
+        return ActionExit(ActionState.GONE, f"{name} is gone: {message}.")
     if error.code == KubeErrorCode.ALREADY_EXISTS:
         return ActionExit(
             ActionState.CONFLICT, f"{name} is there already and was not made by this action."
         )
     if error.code == KubeErrorCode.CONFLICT:
-        return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment: {said}.")
-    is_rejected = error.code == KubeErrorCode.INVALID and said.rstrip(".") == _PATCH_REJECTED
+        return ActionExit(
+            ActionState.CONFLICT, f"{name} was changed at the same moment: {message}."
+        )
+    is_rejected = error.code == KubeErrorCode.INVALID and message.rstrip(".") == _PATCH_REJECTED
     if is_rejected and step.method == "PATCH":
         return _moved_on(execution, step, name)
     if error.code == KubeErrorCode.THROTTLED:
@@ -41,53 +43,55 @@ def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> 
         )
     if error.code == KubeErrorCode.UNAUTHORIZED:
         return ActionExit(
-            ActionState.FAILED, f"The API server rejected the actor's credentials: {said}."
+            ActionState.FAILED, f"The API server rejected the actor's credentials: {message}."
         )
-    return ActionExit(ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}.")
+    return ActionExit(
+        ActionState.FAILED, f"The API server did not accept it: {message.rstrip('.')}."
+    )
 
 
-def _forbidden(said: str) -> str:
-    """Tell RBAC, which names what the role lacks, from admission, which says why in its own words."""
-    if " cannot " in said and " resource " in said:
+def _forbidden(message: str) -> str:
+    """Return the sentence for a 403, which comes from RBAC or from an admission policy."""
+    if " cannot " in message and " resource " in message:
         return (
-            f"gangboard's actor may not do this, its role lacks the right: {said.rstrip('.')}. "
+            f"gangboard's actor may not do this, its role lacks the right: {message.rstrip('.')}. "
             "manage.py print_rbac prints the role that it needs."
         )
-    return f"The API server forbids it: {said.rstrip('.')}."
+    return f"The API server forbids it: {message.rstrip('.')}."
 
 
 def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> ActionExit:
-    """Read which of the patch's tests has failed."""
+    """Read the object and return the end for the test of the patch that failed."""
     raw = get_object(execution.client, step.path)
     if raw is None:
         return ActionExit(ActionState.GONE, f"{name} is gone.")
     meta = raw["metadata"]
-    uid = patches.tested(step.patch, "/metadata/uid")
+    uid = patches.tested_value(step.patch, "/metadata/uid")
     if meta["uid"] != uid:
         return ActionExit(ActionState.GONE, another_object(name, uid, meta["uid"]))
-    generation = patches.tested(step.patch, "/metadata/generation")
+    generation = patches.tested_value(step.patch, "/metadata/generation")
     if meta.get("generation") != generation:
         return ActionExit(ActionState.CONFLICT, changed(name, generation, meta.get("generation")))
     for operation in json.loads(step.patch):
         pointer = operation["path"]
         if operation["op"] == "test" and pointer.startswith("/spec/"):
-            found = patches.value_at(raw, pointer)
-            if found != operation["value"]:
+            value = patches.value_at(raw, pointer)
+            if value != operation["value"]:
                 return ActionExit(
                     ActionState.CONFLICT,
-                    f"{name} has {patches.in_words({pointer: found})} now.",
+                    f"{name} has {patches.describe_fields({pointer: value})} now.",
                 )
     return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment; ask again.")
 
 
-def another_object(name: str, wanted: str, found: str) -> str:
-    """Say that the name belongs to another object now."""
-    return f"Another object now has this name: {name} has uid {found}, this was about {wanted}."
+def another_object(name: str, expected: str, actual: str) -> str:
+    """Return the sentence for a name that belongs to another object now."""
+    return f"Another object now has this name: {name} has uid {actual}, this was about {expected}."
 
 
-def changed(name: str, wanted: int | None, found: int | None) -> str:
-    """Say that the spec was changed since somebody looked."""
+def changed(name: str, expected: int | None, actual: int | None) -> str:
+    """Return the sentence for a spec that changed after the person saw it."""
     return (
-        f"{name} has changed since you looked: it is at generation {found}, you saw {wanted}. "
+        f"{name} has changed since you looked: it is at generation {actual}, you saw {expected}. "
         "Look again and ask again."
     )

@@ -1,4 +1,4 @@
-"""Requests to act: is one complete, may this person make it, does it fit the stored object; and what is answered."""
+"""Validation of action requests: their fields, the person's rights, and the stored object."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from gangboard.store.models import Action, Cluster, Gang
 from gangboard.store.uid_lookups import Reference
 
 MOST_AT_ONCE = 50
-"""Objects of one confirmation."""
+"""Maximum number of objects in one confirmation."""
 LONGEST_HOLD = timedelta(days=30)
 LONGEST_KEY = 200
 KEY_LIFE = timedelta(hours=24)
-"""For so long an idempotency key names the action that it has made."""
+"""How long an idempotency key names the action that it created."""
 _LONGEST = {"cluster": 63, "api_group": 253, "kind": 63, "namespace": 253, "name": 253, "uid": 64}
 _LARGEST_GENERATION = 2**63 - 1
 
 
 class RequestErrorCode(StrEnum):
-    """What is wrong with a request itself, before any lever is looked at."""
+    """Errors of a request itself, found before any lever is consulted."""
 
     INVALID = "invalid"
-    """400: a field is missing or makes no sense."""
+    """400: a field is missing or invalid."""
     FORBIDDEN = "forbidden"
-    """403: visible, but not to be acted on by this person or token."""
+    """403: the object is visible, but this person or token may not act on it."""
     NOT_FOUND = "not-found"
-    """404: not there, or not visible: the same answer."""
+    """404: the object does not exist or is not visible. Both have the same answer."""
     MOVED_ON = "moved-on"
-    """409: uid or generation is not what the caller saw; both are in the sentence."""
+    """409: uid or generation differ from the ones the caller saw; the sentence names both."""
     BUSY = "busy"
-    """409: another action on this object is open; `action_id` names it."""
+    """409: another action on this object is not over; `action_id` names it."""
     KEY_REUSED = "key-reused"
     """422: the idempotency key was used for another request; `action_id` names its action."""
     TOO_MANY = "too-many"
-    """429: this person has asked for too much within this minute; `wait` is how long it lasts."""
+    """429: this person has made too many requests within this minute; `wait` has the seconds to wait."""
 
     @property
     def status(self) -> int:
-        """What it is in HTTP."""
+        """The HTTP status."""
         return _STATUSES[self]
 
 
@@ -65,7 +65,7 @@ _STATUSES = {
 
 
 class RequestError(ValueError):
-    """The request cannot be taken. The text is one sentence for the one who asked."""
+    """The request cannot be accepted. The text is one sentence for the person who made it."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class RequestError(ValueError):
         self.field = field
         """The wrong field of the form, `reason` or `until`, or empty."""
         self.wait = wait
-        """Seconds after which it may be asked again; 0 when something else is wrong."""
+        """Seconds until the request may be repeated; 0 for other errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedRequest:
-    """A request that was written down, or the one that the same key had made before."""
+    """The action of an accepted request, either new or created earlier with the same key."""
 
     action_id: str
     created: bool
@@ -95,7 +95,7 @@ class AcceptedRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """One of several requests of one confirmation: taken, or why not."""
+    """The result of one request in a confirmation: an action id, or the reason for the refusal."""
 
     target: ActionTarget
     action_id: str = ""
@@ -104,11 +104,11 @@ class RequestResult:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a request is about, as stored."""
+    """The stored object that a request names, with its gang and cluster."""
 
     cluster: Cluster
     gang: Gang | None
-    """The one that the object belongs to."""
+    """The gang that the object belongs to."""
     owner: Owner
     """The object."""
 
@@ -117,13 +117,13 @@ def check_each(
     action_requests: Iterable[ActionRequest], *, now: datetime, reason_needed: bool = True
 ) -> list[ActionRequest | RequestError]:
     """Check each request. Return its checked form, or its error."""
-    found: list[ActionRequest | RequestError] = []
+    results: list[ActionRequest | RequestError] = []
     for action_request in action_requests:
         try:
-            found.append(check(action_request, now=now, reason_needed=reason_needed))
+            results.append(check(action_request, now=now, reason_needed=reason_needed))
         except RequestError as error:
-            found.append(error)
-    return found
+            results.append(error)
+    return results
 
 
 def check(
@@ -170,22 +170,24 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
     return until
 
 
-def of_same_keys(
+def find_by_idempotency_key(
     viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime
 ) -> dict[str, Action]:
     """Return the actions that this person's idempotency keys name, by key.
 
     A key names its action for KEY_LIFE, and longer if the action is not over then.
     """
-    keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
+    keys = _keys_of(action_requests)
     named = Q(requested_at__gt=now - KEY_LIFE) | Q(finished_at=None)
     rows = Action.objects.filter(named, user_id=viewer.user_id, idempotency_key__in=keys)
     return {row.idempotency_key: row for row in rows} if keys else {}
 
 
-def free_keys(viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime) -> None:
-    """Take the keys of requests from older actions that they name no longer (at most 1 query)."""
-    keys = {one.idempotency_key for one in action_requests if one.idempotency_key}
+def release_expired_keys(
+    viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: datetime
+) -> None:
+    """Clear the keys of these requests from actions older than KEY_LIFE (at most 1 query)."""
+    keys = _keys_of(action_requests)
     if keys:
         Action.objects.filter(
             user_id=viewer.user_id,
@@ -195,8 +197,12 @@ def free_keys(viewer: Viewer, action_requests: Iterable[ActionRequest], *, now: 
         ).update(idempotency_key="")
 
 
-def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRequest:
-    """Return the earlier answer to the same key. Raises RequestError (KEY_REUSED)."""
+def _keys_of(action_requests: Iterable[ActionRequest]) -> set[str]:
+    return {request.idempotency_key for request in action_requests if request.idempotency_key}
+
+
+def accept_repeated(action: Action, action_request: ActionRequest) -> AcceptedRequest:
+    """Return the result of the earlier request with the same key. Raises RequestError (KEY_REUSED)."""
     if action.body_hash != actions.body_hash(action_request):
         raise RequestError(
             RequestErrorCode.KEY_REUSED,
@@ -209,35 +215,35 @@ def accepted_before(action: Action, action_request: ActionRequest) -> AcceptedRe
 def find_subjects(
     viewer: Viewer, action_requests: Iterable[ActionRequest]
 ) -> dict[ActionRequest, Subject | RequestError]:
-    """Return the subject of each request, or its error.
+    """Return the subject of each request, or its error: NOT_FOUND, FORBIDDEN or MOVED_ON.
 
-    A missing object and an invisible one have the same error, NOT_FOUND. The others are FORBIDDEN and MOVED_ON.
-    The number of queries does not depend on the number of requests: one for clusters, one a kind, 2 a generation.
+    A missing object and an invisible one are both NOT_FOUND. The number of queries does not depend on
+    the number of requests: one for clusters, one per kind, and two per level of ownership.
     """
-    wanted = tuple(action_requests)
-    names = {one.target.cluster for one in wanted}
+    all_requests = tuple(action_requests)
+    names = {action_request.target.cluster for action_request in all_requests}
     clusters = {row.name: row for row in Cluster.objects.filter(name__in=names)} if names else {}
-    stored = _stored_owners(viewer, wanted, clusters)
-    found: dict[ActionRequest, Subject | RequestError] = {}
+    stored = _stored_owners(viewer, all_requests, clusters)
+    subjects: dict[ActionRequest, Subject | RequestError] = {}
     owners: dict[Reference, Owner] = {}
-    for action_request in wanted:
+    for action_request in all_requests:
         cluster, owner = clusters.get(action_request.target.cluster), stored.get(action_request)
         try:
             if cluster is None or owner is None:
                 raise not_found(action_request.target)
             check_rights(viewer, action_request, cluster)
-            _check_same(action_request, owner)
+            _check_unchanged(action_request, owner)
         except RequestError as error:
-            found[action_request] = error
+            subjects[action_request] = error
         else:
-            found[action_request] = Subject(cluster, None, owner)
+            subjects[action_request] = Subject(cluster, None, owner)
             owners[_reference(cluster, owner)] = owner
     gangs = gang_objects.find_gangs(owners, owners)
     return {
         action_request: subject
         if isinstance(subject, RequestError)
         else replace(subject, gang=gangs.get(_reference(subject.cluster, subject.owner)))
-        for action_request, subject in found.items()
+        for action_request, subject in subjects.items()
     }
 
 
@@ -249,42 +255,45 @@ def _stored_owners(
     viewer: Viewer, action_requests: Iterable[ActionRequest], clusters: Mapping[str, Cluster]
 ) -> dict[ActionRequest, Owner]:
     """Return the stored object with the name of each target, if the viewer may see its namespace."""
-    places: dict[str, dict[ActionRequest, gang_objects.Place]] = defaultdict(dict)
+    places_by_resource: dict[str, dict[ActionRequest, gang_objects.ObjectPlace]] = defaultdict(dict)
     for action_request in action_requests:
         target = action_request.target
         cluster = clusters.get(target.cluster)
         kind = registry.owner_kind(target.api_group, target.kind)
         if cluster is not None and kind is not None and viewer.sees(cluster.pk, target.namespace):
             place = cluster.pk, target.namespace, target.name
-            places[kind.resource.key][action_request] = place
-    found: dict[ActionRequest, Owner] = {}
-    for resource, wanted in places.items():
-        objects = gang_objects.find_objects(resource, wanted.values())
-        for action_request, place in wanted.items():
+            places_by_resource[kind.resource.key][action_request] = place
+    owners: dict[ActionRequest, Owner] = {}
+    for resource, places in places_by_resource.items():
+        objects = gang_objects.find_objects(resource, places.values())
+        for action_request, place in places.items():
             if isinstance(owner := objects.get(place), Owner):
-                found[action_request] = owner
-    return found
+                owners[action_request] = owner
+    return owners
 
 
 def check_rights(viewer: Viewer, action_request: ActionRequest, cluster: Cluster) -> None:
-    """Raise RequestError (FORBIDDEN) unless this person, with this credential, may ask for it."""
+    """Raise RequestError (FORBIDDEN) unless this person and credential may make the request."""
     target = action_request.target
-    where = f"namespace {target.namespace} of cluster {cluster.name}"
+    namespace = f"namespace {target.namespace} of cluster {cluster.name}"
     if not viewer.may_act:
         raise RequestError(
-            RequestErrorCode.FORBIDDEN, f"This token may only read; acting in {where} needs more."
+            RequestErrorCode.FORBIDDEN,
+            f"This token may only read; acting in {namespace} needs more.",
         )
     if not viewer.may_operate(cluster.pk, target.namespace):
-        raise RequestError(RequestErrorCode.FORBIDDEN, f"{viewer.name} is no operator of {where}.")
+        raise RequestError(
+            RequestErrorCode.FORBIDDEN, f"{viewer.name} is no operator of {namespace}."
+        )
     if action_request.forced and not viewer.administers(cluster.pk, target.namespace):
         raise RequestError(
             RequestErrorCode.FORBIDDEN,
-            f"Only an admin of {where} may try a lever that is not proved.",
+            f"Only an admin of {namespace} may try a lever that is not proved.",
         )
 
 
-def _check_same(action_request: ActionRequest, found: Owner) -> None:
-    target, meta = action_request.target, found.meta
+def _check_unchanged(action_request: ActionRequest, owner: Owner) -> None:
+    target, meta = action_request.target, owner.meta
     name = f"{target.kind} {target.name}"
     if meta.ref.uid != target.uid:
         raise RequestError(
@@ -292,7 +301,7 @@ def _check_same(action_request: ActionRequest, found: Owner) -> None:
             f"Another object has the name {target.name} now: its uid is {meta.ref.uid}, "
             f"you saw {target.uid}.",
         )
-    # One that saw a newer generation than the poll is not refused: the live look decides.
+    # The caller may have seen a newer generation than the poller stored. The live read decides then.
     if target.generation is not None and target.generation < meta.generation:
         raise RequestError(
             RequestErrorCode.MOVED_ON,
@@ -302,7 +311,7 @@ def _check_same(action_request: ActionRequest, found: Owner) -> None:
 
 
 def not_found(target: ActionTarget) -> RequestError:
-    """Return the error for what is not there, or not visible."""
+    """Return the error for an object that does not exist or is not visible."""
     return RequestError(
         RequestErrorCode.NOT_FOUND,
         f"There is no {target.kind} {target.namespace}/{target.name} in cluster {target.cluster}.",

@@ -1,4 +1,4 @@
-"""Retries after an error of a cluster: wait and try again, or end the action with a sentence of its own."""
+"""Retries after errors of a cluster, with backoff, until the action has to end."""
 
 from __future__ import annotations
 
@@ -24,49 +24,52 @@ TRANSIENT_CODES = frozenset(
 )
 """Codes of errors that may be over a moment later."""
 UNKNOWN_SECONDS = 1800.0
-"""How long an outcome is tried to be read before it is said that it is not known."""
-_FIRST, _LONGEST_BEFORE, _LONGEST_AFTER = 0.5, 15.0, 120.0
+"""How long gangboard tries to read an outcome before the action ends as unknown."""
+_FIRST_RETRY = 0.5
+_LONGEST_BEFORE_SENDING, _LONGEST_AFTER_SENDING = 15.0, 120.0
 
 
 def after_error(
     execution: ActionExecution, error: KubeError | NoActorError | UnreadableError
 ) -> float:
-    """Note that a read or a dry run failed; return the seconds until the next try."""
+    """Record that a read or a dry run failed. Return the seconds until the next try."""
     sentence = error.sentence if isinstance(error, KubeError) else str(error)
-    passing = isinstance(error, KubeError) and error.code in TRANSIENT_CODES
-    wait = error.retry_after if isinstance(error, KubeError) else None
-    trouble = execution.context.setdefault(
+    is_transient = isinstance(error, KubeError) and error.code in TRANSIENT_CODES
+    retry_after = error.retry_after if isinstance(error, KubeError) else None
+    failure = execution.context.setdefault(
         "trouble", {"since": execution.now.isoformat(), "tries": 0}
     )
-    trouble["tries"] += 1
-    growing = _FIRST * 2 ** min(trouble["tries"] - 1, 20)
+    failure["tries"] += 1
+    backoff = _FIRST_RETRY * 2 ** min(failure["tries"] - 1, 20)
     if _is_unresolved(execution):
-        return _still_unknown(execution, sentence, wait or min(_LONGEST_AFTER, growing))
+        delay = retry_after or min(_LONGEST_AFTER_SENDING, backoff)
+        return _retry_unknown(execution, sentence, delay)
     if execution.state is ActionState.APPLIED:
-        return _still_unverified(execution, sentence, wait or min(_LONGEST_AFTER, growing))
-    if not passing:
+        delay = retry_after or min(_LONGEST_AFTER_SENDING, backoff)
+        return _retry_verification(execution, sentence, delay)
+    if not is_transient:
         return exit_early(
-            execution, ActionExit(ActionState.FAILED, _nothing_sent(execution, sentence))
+            execution, ActionExit(ActionState.FAILED, _with_nothing_changed(execution, sentence))
         )
     if is_expired(execution):
-        return exit_early(execution, _too_late(execution, sentence))
+        return exit_early(execution, _expired(execution, sentence))
     until = execution.action.expires_at.strftime("%H:%M:%S UTC")
     execution.write(message=f"{sentence} gangboard tries again until {until}.", context=True)
-    return wait or min(_LONGEST_BEFORE, growing)
+    return retry_after or min(_LONGEST_BEFORE_SENDING, backoff)
 
 
 def clear(execution: ActionExecution) -> None:
-    """Forget the errors: the cluster answers again."""
+    """Reset the backoff after the cluster has answered."""
     execution.context.pop("trouble", None)
 
 
-def _too_late(execution: ActionExecution, sentence: str) -> ActionExit:
+def _expired(execution: ActionExecution, sentence: str) -> ActionExit:
     if execution.action.sent_at is not None:
         return ActionExit(ActionState.FAILED, f"Not finished within five minutes. {sentence}")
     return ActionExit(ActionState.EXPIRED, f"Not sent within five minutes of the click. {sentence}")
 
 
-def _nothing_sent(execution: ActionExecution, sentence: str) -> str:
+def _with_nothing_changed(execution: ActionExecution, sentence: str) -> str:
     if execution.action.sent_at is not None or execution.context.get("hold"):
         return sentence
     return f"{sentence} Nothing was changed."
@@ -82,7 +85,7 @@ def _waited(execution: ActionExecution) -> float:
     return (execution.now - since).total_seconds()
 
 
-def _still_unknown(execution: ActionExecution, sentence: str, delay: float) -> float:
+def _retry_unknown(execution: ActionExecution, sentence: str, delay: float) -> float:
     if _waited(execution) >= UNKNOWN_SECONDS:
         minutes = int(_waited(execution) // 60)
         return exit_early(
@@ -101,7 +104,7 @@ def _still_unknown(execution: ActionExecution, sentence: str, delay: float) -> f
     return delay
 
 
-def _still_unverified(execution: ActionExecution, sentence: str, delay: float) -> float:
+def _retry_verification(execution: ActionExecution, sentence: str, delay: float) -> float:
     if _waited(execution) >= UNKNOWN_SECONDS:
         minutes = int(_waited(execution) // 60)
         finish(

@@ -1,7 +1,7 @@
-"""Rollback of what an armed Hold has done: a Job that it suspended must not be left so.
+"""Rollback of an armed Hold: a Job that the Hold suspended must not stay suspended.
 
-While a Hold is there, every write to the Job by anybody is turned into a suspension. When the action
-then ends otherwise and its Hold is gone, nothing would resume the Job until somebody touches it.
+While a Hold exists, every write to its Job becomes a suspension, whoever writes. If the action then
+fails and removes its Hold, the Job would stay suspended until the next write.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _RESUME = b'{"spec":{"suspend":false}}'
 
 
 def roll_back(execution: ActionExecution) -> str:
-    """Resume the Job if the action's own Hold has suspended it; return a sentence, or empty.
+    """Resume the Job if the action's own Hold suspended it. Return a sentence, or an empty string.
 
-    Call it when the Hold is gone. Sends at most one patch, ever. Raises KubeError from reading.
+    Call it after the Hold is gone. An action sends at most one such patch. Raises KubeError if a read
+    fails.
     """
     subjects = execution.context.get("subjects") or ()
     if not subjects:
@@ -36,7 +37,7 @@ def roll_back(execution: ActionExecution) -> str:
     if (
         raw is None
         or raw["metadata"]["uid"] != subject["uid"]
-        or not _is_by_our_hold(execution, raw)
+        or not _is_suspended_by_own_hold(execution, raw)
     ):
         if step is None:
             return ""
@@ -45,36 +46,36 @@ def roll_back(execution: ActionExecution) -> str:
     if step is not None:
         _record(execution, step, StepState.FAILED, "It is still suspended.")
         return f"{name} is still suspended. Resume it if it should run."
-    if _is_suspended_above(execution):
+    if _is_owner_suspended(execution):
         return ""
-    if not _is_let_through(execution, subject["path"]):
+    if not _can_resume(execution, subject["path"]):
         return f"{name} is suspended and another Hold keeps it so."
     return _resume(execution, subject["path"], raw, name)
 
 
 def _record(execution: ActionExecution, step: ActionStep, state: StepState, result: str) -> None:
-    """Close the step, unless somebody has: it is sent once, and ends once."""
+    """Close the step unless it is closed already: it is sent once, and ends once."""
     if step.state == StepState.SENDING.value:
         execution.write(step=step, step_columns={"state": state.value, "result": result})
 
 
-def _is_by_our_hold(execution: ActionExecution, raw: Json) -> bool:
+def _is_suspended_by_own_hold(execution: ActionExecution, raw: Json) -> bool:
     annotations = raw["metadata"].get("annotations") or {}
     return (
         annotations.get(HELD_BY) == execution.context["hold"]["name"]
-        and patches.mark_of(raw) != execution.action.pk
+        and patches.last_action_id(raw) != execution.action.pk
         and patches.value_at(raw, "/spec/suspend") is True
     )
 
 
-def _is_suspended_above(execution: ActionExecution) -> bool:
-    above = execution.context.get("above")
-    raw = get_object(execution.client, above["path"]) if above is not None else None
+def _is_owner_suspended(execution: ActionExecution) -> bool:
+    owner = execution.context.get("above")
+    raw = get_object(execution.client, owner["path"]) if owner is not None else None
     return raw is not None and patches.value_at(raw, "/spec/suspend") is True
 
 
-def _is_let_through(execution: ActionExecution, path: str) -> bool:
-    """Wait until the policy has forgotten the Hold: 10 to 30 ms were observed."""
+def _can_resume(execution: ActionExecution, path: str) -> bool:
+    """Wait until the admission policy no longer sees the Hold: 10 to 30 ms were observed."""
     started = execution.clock.monotonic()
     while execution.clock.monotonic() - started <= _POLICY_SECONDS:
         if patches.value_at(
@@ -114,10 +115,12 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
         at=execution.now,
     )
     execution.checkpoint("undo:before-writing")
-    execution.write(message=f"{name} is being resumed: the Hold had suspended it.", also=step.save)
+    execution.write(
+        message=f"{name} is being resumed: the Hold had suspended it.", in_transaction=step.save
+    )
     execution.reload_steps()
     execution.checkpoint("undo:about-to-send")
-    execution.must_be_ours()
+    execution.check_lease()
     why, state = "", StepState.DONE
     try:
         execution.client.json_patch(path, patch.encode())
@@ -125,8 +128,8 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
         if not _is_resumed(execution, path, raw["metadata"]["uid"]):
             why, state = error.sentence, StepState.FAILED
     execution.checkpoint("undo:answered")
-    found = next(one for one in execution.steps if one.name == _NAME)
-    _record(execution, found, state, why or "It is resumed.")
+    stored = next(step for step in execution.steps if step.name == _NAME)
+    _record(execution, stored, state, why or "It is resumed.")
     stopped = f"The Hold had suspended {name} when somebody wrote to it"
     return (
         f"{stopped}, and it could not be resumed: {why}" if why else f"{stopped}; it was resumed."
@@ -134,7 +137,7 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
 
 
 def _is_resumed(execution: ActionExecution, path: str, uid: str) -> bool:
-    """Whether somebody was quicker: its own controller resumes it, too, as soon as the Hold is gone."""
+    """Return whether another client resumed the Job first, such as its own controller."""
     try:
         raw = get_object(execution.client, path)
     except KubeError:

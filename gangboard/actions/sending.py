@@ -1,8 +1,8 @@
-"""checked → armed → proved → sent → applied: one step at a time, written down before it is sent.
+"""checked → armed → proved → sent → applied: one step at a time, recorded before it is sent.
 
-A step is `sending` in the database before its request leaves, so a crash is known to be unknown and
-is resolved by reading (unknown_outcomes.py); no step but a dry run and the removal of our own Hold is ever
-sent a second time.
+A step is stored as `sending` before its request leaves. After a crash its outcome is therefore known
+to be unknown, and a read resolves it (`unknown_outcomes`). Only dry runs and the removal of the
+action's own Hold are ever sent twice.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from gangboard.actions import (
     unknown_outcomes,
 )
 from gangboard.actions.actor_client import Json
-from gangboard.actions.drift_detection import unguard_others
+from gangboard.actions.drift_detection import unguard_older_actions
 from gangboard.actions.execution import ActionExecution
 from gangboard.actions.finishing import ActionExit, exit_early
 from gangboard.domain.action import ActionState, StepKind, StepState
 from gangboard.domain.hold import HOLD_LEVER
-from gangboard.kube.errors import KubeError, KubeErrorCode, Reach
+from gangboard.kube.errors import KubeError, KubeErrorCode, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store.levers import save_lever_proof
 from gangboard.store.models import ActionStep
 
 PROOF_SECONDS = 2.0
-"""A policy's cache takes 30 to 60 ms to see a new Hold (observed); several API servers, longer."""
+"""An admission policy sees a new Hold after 30 to 60 ms (observed); with several API servers, later."""
 PROOF_PAUSE = 0.1
 _REHEARSED = "rehearsed"
 _DONE = (StepState.DONE.value, StepState.SKIPPED.value)
 
 
 def next_step(execution: ActionExecution) -> float:
-    """Do the next thing that is to be done; return the seconds to wait after it. Raises KubeError."""
+    """Carry out the next step. Return the seconds to wait after it. Raises KubeError."""
     step = next((step for step in execution.steps if step.state not in _DONE), None)
     if step is None:
-        return _applied(execution)
+        return _record_applied(execution)
     if step.state != StepState.PENDING.value:
         return unknown_outcomes.resolve(execution, step)
-    unmet = preconditions.unmet(execution)
-    if unmet is not None:
-        return exit_early(execution, unmet)
+    exit_ = preconditions.check_preconditions(execution)
+    if exit_ is not None:
+        return exit_early(execution, exit_)
     if not execution.context.get(_REHEARSED):
         return _rehearse(execution)
     if step.dry_run:
@@ -55,7 +55,7 @@ def next_step(execution: ActionExecution) -> float:
 
 
 def _rehearse(execution: ActionExecution) -> float:
-    """Try every change as a dry run, so that what would be refused is known before anything changes."""
+    """Send every change as a dry run, to detect refusals before anything changes."""
     for step in execution.steps:
         if step.kind not in (StepKind.PATCH.value, StepKind.CREATE.value):
             continue
@@ -64,31 +64,32 @@ def _rehearse(execution: ActionExecution) -> float:
         except KubeError as error:
             if error.code in retries.TRANSIENT_CODES - {KubeErrorCode.SERVER_ERROR}:
                 raise
-            found = refusals.exit_for(execution, step, error)
+            exit_ = refusals.exit_for(execution, step, error)
             return exit_early(
                 execution,
-                ActionExit(found.state, f"{found.sentence} This was a dry run: nothing was sent."),
+                ActionExit(exit_.state, f"{exit_.sentence} This was a dry run: nothing was sent."),
             )
-        dropped = _dropped(step, json.loads(answer.body))
-        if dropped:
-            return exit_early(execution, ActionExit(ActionState.REFUSED, dropped))
+        sentence = _dropped_field_sentence(step, json.loads(answer.body))
+        if sentence:
+            return exit_early(execution, ActionExit(ActionState.REFUSED, sentence))
     execution.context[_REHEARSED] = True
     execution.checkpoint("rehearsal:answered")
     execution.write(context=True)
     return 0.0
 
 
-def _dropped(step: ActionStep, raw: Json) -> str:
-    """Say that a field is not kept by the API server: the CustomResourceDefinition there is older than it.
+def _dropped_field_sentence(step: ActionStep, raw: Json) -> str:
+    """Return a sentence about a patched field that the API server dropped, or an empty string.
 
-    It drops what its schema does not know, and answers 200.
+    An API server answers 200 and drops fields that the schema of an older CustomResourceDefinition lacks.
     """
     if step.kind != StepKind.PATCH.value:
         return ""
-    gone = [one for one in patches.wanted_fields(step.patch) if not patches.has(raw, one)]
-    if not gone:
+    pointers = patches.patched_fields(step.patch)
+    dropped = [pointer for pointer in pointers if not patches.has_field(raw, pointer)]
+    if not dropped:
         return ""
-    field = gone[0].strip("/").replace("/", ".")
+    field = dropped[0].strip("/").replace("/", ".")
     kind = step.subject["kind"]
     return (
         f"This cluster's {kind} has no {field}: the API server dropped it in a dry run. Nothing was "
@@ -97,8 +98,8 @@ def _dropped(step: ActionStep, raw: Json) -> str:
 
 
 def _prove(execution: ActionExecution, step: ActionStep) -> float:
-    """Ask by dry runs until the answer is the one that is needed, for a moment at most."""
-    wanted = step.kind == StepKind.PROVE_HOLD.value
+    """Repeat a dry run until its answer is the expected one, for at most PROOF_SECONDS."""
+    expects_suspended = step.kind == StepKind.PROVE_HOLD.value
     started = execution.clock.monotonic()
     sends = step.sends
     while True:
@@ -112,21 +113,21 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
             return exit_early(
                 execution, ActionExit(ActionState.GONE, refusals.another_object(name, *uids))
             )
-        if patches.value_at(raw, "/spec/suspend") is wanted:
+        if patches.value_at(raw, "/spec/suspend") is expects_suspended:
             break
         if waited > PROOF_SECONDS:
-            return _refuted(execution, step, raw, sends)
+            return _record_refuted(execution, step, raw, sends)
         execution.clock.sleep(PROOF_PAUSE)
     execution.checkpoint(f"{step.kind}:answered")
-    result = f"It came back {'suspended' if wanted else 'not suspended'} after {waited:.2f} s."
+    result = f"It came back {'suspended' if expects_suspended else 'not suspended'} after {waited:.2f} s."
     columns = {"state": StepState.DONE.value, "result": result, "sends": sends, "at": execution.now}
-    if wanted:
+    if expects_suspended:
         execution.write(
             ActionState.PROVED,
             "The Hold is in force: a dry run of a resume came back suspended.",
             step=step,
             step_columns=columns,
-            also=lambda: _note(execution, held=True),
+            in_transaction=lambda: _save_proof(execution, held=True),
         )
     else:
         execution.write(step=step, step_columns=columns)
@@ -134,8 +135,8 @@ def _prove(execution: ActionExecution, step: ActionStep) -> float:
     return 0.0
 
 
-def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int) -> float:
-    """End: the Hold did not come into force, or something else holds the Job still."""
+def _record_refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int) -> float:
+    """End the action: the Hold did not come into force, or another Hold still holds the Job."""
     columns = {
         "state": StepState.FAILED.value,
         "sends": sends,
@@ -149,7 +150,7 @@ def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int
             "gangboard-hold is missing or changed, or this API server ignores it (before 1.36 the "
             "feature gate MutatingAdmissionPolicy is off)."
         )
-        execution.write(also=lambda: _note(execution, held=False))
+        execution.write(in_transaction=lambda: _save_proof(execution, held=False))
         return exit_early(execution, ActionExit(ActionState.REFUSED, sentence), step, columns)
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "another Hold")
@@ -165,15 +166,15 @@ def _refuted(execution: ActionExecution, step: ActionStep, raw: Json, sends: int
     )
 
 
-def _note(execution: ActionExecution, *, held: bool) -> None:
+def _save_proof(execution: ActionExecution, *, held: bool) -> None:
     if execution.action.cluster_id is not None:
         save_lever_proof(execution.action.cluster_id, HOLD_LEVER, held=held, at=execution.now)
 
 
 def _send(execution: ActionExecution, step: ActionStep) -> float:
-    """Write down that it is sent, send it, write down what came of it."""
+    """Record the step as sending, send it, and record its result."""
     execution.checkpoint(f"{step.kind}:before-writing")
-    state, columns = _on_the_way(execution, step)
+    state, columns = _sending_columns(execution, step)
     execution.write(
         state,
         f"{step.name}: being sent.",
@@ -187,45 +188,45 @@ def _send(execution: ActionExecution, step: ActionStep) -> float:
         **columns,
     )
     execution.checkpoint(f"{step.kind}:about-to-send")
-    execution.must_be_ours()
+    execution.check_lease()
     try:
         answer = actor_client.send(execution.client, step)
     except KubeError as error:
         execution.checkpoint(f"{step.kind}:answered")
-        return _failed(execution, step, error)
+        return _record_error(execution, step, error)
     execution.checkpoint(f"{step.kind}:answered")
-    return _took(execution, step, answer)
+    return _record_answer(execution, step, answer)
 
 
-def _on_the_way(
+def _sending_columns(
     execution: ActionExecution, step: ActionStep
 ) -> tuple[ActionState | None, dict[str, Any]]:
-    """Return state and columns of an action whose next step leaves now.
+    """Return the state and columns of an action before its next step is sent.
 
-    A Hold that is made can be taken away again; with anything else the action counts as sent.
+    The action can remove a Hold that it created, so only other steps make it count as sent.
     """
     if step.kind == StepKind.CREATE_HOLD.value:
-        execution.context["hold"] = step_results.sent_hold(step, execution.now)
+        execution.context["hold"] = step_results.hold_from_step(step, execution.now)
         return None, {}
     return ActionState.SENT, {"sent_at": execution.action.sent_at or execution.now}
 
 
-def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
-    if error.reach is Reach.NOT_SENT:
-        # Certainly nothing has left: the step is as if it had never been begun.
+def _record_error(execution: ActionExecution, step: ActionStep, error: KubeError) -> float:
+    if error.write_outcome is WriteOutcome.NOT_SENT:
+        # No byte was sent, so the step is pending again.
         columns = {"state": StepState.PENDING.value, "sends": step.sends - 1}
         columns["result"] = error.sentence
         if step.kind == StepKind.CREATE_HOLD.value:
             del execution.context["hold"]
         execution.write(step=step, step_columns=columns, context=True)
         return retries.after_error(execution, error)
-    if error.reach is Reach.UNKNOWN:
+    if error.write_outcome is WriteOutcome.UNKNOWN:
         execution.write(
             ActionState.UNKNOWN,
             f"The answer to “{step.name}” was lost; gangboard reads the object to learn the result. "
             f"{error.sentence}",
             step=step,
-            # From now on, not from when it left: the server may have been at it all the while.
+            # The settle time counts from now, because the server may have worked on it until now.
             step_columns={
                 "state": StepState.UNKNOWN.value,
                 "result": error.sentence,
@@ -242,53 +243,55 @@ def _failed(execution: ActionExecution, step: ActionStep, error: KubeError) -> f
         del execution.context["hold"]
     columns = {
         "state": StepState.FAILED.value,
-        "result": error.said.message or error.sentence,
+        "result": error.api_status.message or error.sentence,
         "status": error.status,
         "audit_id": error.audit_id[:64],
     }
-    met = _met(execution, step, error)
-    if met is not None:
-        return met
+    delay = _accept_same_change(execution, step, error)
+    if delay is not None:
+        return delay
     return exit_early(execution, _exit_for(execution, step, error), step, columns)
 
 
-def _met(execution: ActionExecution, step: ActionStep, error: KubeError) -> float | None:
-    """Go on when the patch's tests failed because it is so already; None otherwise."""
+def _accept_same_change(
+    execution: ActionExecution, step: ActionStep, error: KubeError
+) -> float | None:
+    """Record the step as done if its tests failed because the change was made already; else None."""
     if error.code != KubeErrorCode.INVALID or step.kind != StepKind.PATCH.value:
         return None
     try:
         raw = actor_client.get_object(execution.client, step.path)
     except KubeError:
         return None
-    return step_results.met(execution, step, raw) if raw is not None else None
+    return step_results.accept_same_change(execution, step, raw) if raw is not None else None
 
 
 def _exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> ActionExit:
-    """Return the end that a refusal means, also when what it was about cannot be read now."""
+    """Return the end for a refused request, also if its object cannot be read now."""
     try:
         return refusals.exit_for(execution, step, error)
     except KubeError:
-        said = error.said.message or error.sentence
+        message = error.api_status.message or error.sentence
         return ActionExit(
-            ActionState.FAILED, f"The API server did not accept it: {said.rstrip('.')}."
+            ActionState.FAILED, f"The API server did not accept it: {message.rstrip('.')}."
         )
 
 
-def _took(execution: ActionExecution, step: ActionStep, answer: Answer) -> float:
-    """Take in the answer to a step that was carried out."""
+def _record_answer(execution: ActionExecution, step: ActionStep, answer: Answer) -> float:
+    """Record the answer to a step that was carried out."""
     columns = {"status": answer.status, "audit_id": answer.audit_id[:64]}
     if step.kind == StepKind.DELETE_HOLD.value:
         execution.write(step=step, step_columns=columns)
         return unknown_outcomes.resolve(execution, step)
     raw = json.loads(answer.body)
     if step.kind == StepKind.CREATE_HOLD.value:
-        return step_results.armed(execution, step, raw, columns)
+        return step_results.record_armed(execution, step, raw, columns)
     if step.kind == StepKind.CREATE.value:
-        return step_results.created(execution, step, columns)
-    return step_results.patched(execution, step, raw, columns)
+        return step_results.record_created(execution, step, columns)
+    return step_results.record_patched(execution, step, raw, columns)
 
 
-def _applied(execution: ActionExecution) -> float:
+def _record_applied(execution: ActionExecution) -> float:
     execution.checkpoint("applied:before-writing")
     execution.write(
         ActionState.APPLIED,
@@ -296,7 +299,7 @@ def _applied(execution: ActionExecution) -> float:
         applied_at=execution.now,
         sent_at=execution.action.sent_at or execution.now,
         context=True,
-        also=lambda: unguard_others(execution.action),
+        in_transaction=lambda: unguard_older_actions(execution.action),
     )
     execution.checkpoint("applied:written")
     return 0.0

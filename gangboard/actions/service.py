@@ -1,4 +1,4 @@
-"""What pages and API call: preview, request, stop. Everything else happens in the act worker."""
+"""Entry points for pages and API: preview, request, stop. The act worker does everything else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from gangboard.actions import requests
 from gangboard.actions.dispatch import wake
-from gangboard.actions.previews import button_words, preview_many
+from gangboard.actions.previews import button_labels, preview_many
 from gangboard.actions.requests import (
     MOST_AT_ONCE,
     AcceptedRequest,
@@ -30,7 +30,7 @@ from gangboard.store.row_leases import DatabaseClock, RealDatabaseClock
 
 MINUTE = timedelta(minutes=1)
 MOST_A_MINUTE = 2 * MOST_AT_ONCE + 20
-"""Requests of one person: two confirmations of the largest kind and some single ones."""
+"""Requests per person: two confirmations of the largest size and some single ones."""
 LONGEST_EXPORT = timedelta(minutes=10)
 DATABASE = RealDatabaseClock()
 
@@ -42,37 +42,37 @@ def preview(
     now: datetime,
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
-    """Say what would be done: lever, steps, who will react, warnings. Sends and stores nothing.
+    """Return the plan of a request: lever, steps, reactions, warnings. Sends and stores nothing.
 
-    `chosen` are the uids of the selection that it is part of and that is judged as a whole elsewhere.
-    Raises RequestError. A refusal by the levers is a Plan with `why_not`, and so is one where the cluster
-    is silent: what would be done is not known then, as on its pages. What is asked for nevertheless
-    is taken: the act worker looks for itself.
+    `chosen` are the uids of the selection that the target belongs to; other code evaluates the
+    selection as a whole. Raises RequestError. A Plan with `why_not` means that the levers refuse, or
+    that the cluster is silent and the outcome unknown. A request is still accepted then, because the
+    act worker reads the cluster itself.
     """
-    together = {action_request.target.uid: chosen}
-    (found,) = preview_many(viewer, [action_request], now=now, together=together)
-    if isinstance(found, RequestError):
-        raise found
-    return found
+    selections = {action_request.target.uid: chosen}
+    (planned,) = preview_many(viewer, [action_request], now=now, selections=selections)
+    if isinstance(planned, RequestError):
+        raise planned
+    return planned
 
 
 def request(
     viewer: Viewer, action_request: ActionRequest, *, now: datetime, clock: DatabaseClock = DATABASE
 ) -> AcceptedRequest:
-    """Write the action, its audit entry and its place in the outbox in one transaction; wake a worker.
+    """Write an action and its audit entry in one transaction, then wake a worker.
 
-    Raises RequestError; a denial (FORBIDDEN) is audited. A lever's refusal is the action's own end.
-    `clock` is that of the outbox: the database's own, so that a web server whose clock is wrong
-    makes no action late.
+    Raises RequestError; a denial (FORBIDDEN) is audited. If the levers refuse, the action is accepted
+    and ends as refused. `clock` is the database's, so that a web server with a wrong clock makes no
+    action late.
     """
-    _count(viewer, 1)
-    (found,) = _take(viewer, [action_request], batch="", now=now, clock=clock)
-    if isinstance(found, RequestError):
-        raise found
-    return found
+    _count_requests(viewer, 1)
+    (result,) = _accept_each(viewer, [action_request], batch="", now=now, clock=clock)
+    if isinstance(result, RequestError):
+        raise result
+    return result
 
 
-def _take(
+def _accept_each(
     viewer: Viewer,
     action_requests: Sequence[ActionRequest],
     *,
@@ -80,27 +80,27 @@ def _take(
     now: datetime,
     clock: DatabaseClock,
 ) -> Iterator[AcceptedRequest | RequestError]:
-    """Yield the answer to each request in order. The stored objects are read once for all of them."""
+    """Yield the result of each request in order. The stored objects are read once for all requests."""
     checked = requests.check_each(action_requests, now=now)
-    complete = [one for one in checked if isinstance(one, ActionRequest)]
-    earlier = requests.of_same_keys(viewer, complete, now=now)
-    new = [one for one in complete if one.idempotency_key not in earlier]
-    requests.free_keys(viewer, new, now=now)
+    valid = [item for item in checked if isinstance(item, ActionRequest)]
+    earlier = requests.find_by_idempotency_key(viewer, valid, now=now)
+    new = [item for item in valid if item.idempotency_key not in earlier]
+    requests.release_expired_keys(viewer, new, now=now)
     subjects = requests.find_subjects(viewer, new)
-    words = button_words(viewer, subjects, now=now)
-    for one in checked:
+    labels = button_labels(viewer, subjects, now=now)
+    for item in checked:
         try:
-            if isinstance(one, RequestError):
-                raise one
-            action = earlier.get(one.idempotency_key)
+            if isinstance(item, RequestError):
+                raise item
+            action = earlier.get(item.idempotency_key)
             if action is not None:
-                yield requests.accepted_before(action, one)
+                yield requests.accept_repeated(action, item)
             else:
                 yield _create(
                     viewer,
-                    one,
-                    subjects[one],
-                    words.get(one, ""),
+                    item,
+                    subjects[item],
+                    labels.get(item, ""),
                     batch=batch,
                     now=now,
                     clock=clock,
@@ -113,7 +113,7 @@ def _create(
     viewer: Viewer,
     action_request: ActionRequest,
     subject: Subject | RequestError,
-    word: str,
+    label: str,
     *,
     batch: str,
     now: datetime,
@@ -130,44 +130,47 @@ def _create(
                 subject.cluster,
                 subject.gang,
                 viewer,
-                word=word,
+                word=label,
                 batch=batch,
                 now=now,
                 clock=clock,
             )
             transaction.on_commit(partial(wake, action.pk))
     except IntegrityError:
-        return _met(viewer, action_request, subject.cluster, now)
+        return _resolve_collision(viewer, action_request, subject.cluster, now)
     return AcceptedRequest(action.pk, created=True)
 
 
-def _met(
+def _resolve_collision(
     viewer: Viewer, action_request: ActionRequest, cluster: Cluster, now: datetime
 ) -> AcceptedRequest:
-    """Return the same action where somebody was quicker. Raises RequestError (KEY_REUSED, BUSY)."""
-    for earlier in requests.of_same_keys(viewer, [action_request], now=now).values():
-        return requests.accepted_before(earlier, action_request)
+    """Return the action that a concurrent request with the same key made.
+
+    Raises RequestError (KEY_REUSED, BUSY).
+    """
+    for earlier in requests.find_by_idempotency_key(viewer, [action_request], now=now).values():
+        return requests.accept_repeated(earlier, action_request)
     target = action_request.target
-    found = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
-    if found is None:
+    unfinished = Action.objects.filter(cluster=cluster, uid=target.uid, finished_at=None).first()
+    if unfinished is None:
         raise RequestError(
             RequestErrorCode.BUSY,
             f"Another action on {target.kind} {target.name} has just ended: look again.",
         )
     raise RequestError(
         RequestErrorCode.BUSY,
-        f"{found.actor_name} asked to {found.button.lower()} {target.kind} {target.name} already; "
+        f"{unfinished.actor_name} asked to {unfinished.button.lower()} {target.kind} {target.name} already; "
         "that action is not over.",
-        found.pk,
+        unfinished.pk,
     )
 
 
-def _audit(viewer: Viewer, event: str, sentence: str, now: datetime, **about: Any) -> None:
+def _audit(viewer: Viewer, event: str, sentence: str, now: datetime, **arguments: Any) -> None:
     """Append an audit row with the viewer's name and address.
 
-    `about` has further arguments of `store.audit.audit`.
+    `arguments` are further arguments of `store.audit.audit`.
     """
-    audit(event, sentence, at=now, actor=viewer.name, source=viewer.address, **about)
+    audit(event, sentence, at=now, actor=viewer.name, source=viewer.address, **arguments)
 
 
 def _audit_denial(
@@ -194,50 +197,51 @@ def request_many(
     now: datetime,
     clock: DatabaseClock = DATABASE,
 ) -> tuple[str, tuple[RequestResult, ...]]:
-    """Take up to MOST_AT_ONCE requests under one batch id; each succeeds or fails by itself.
+    """Accept up to MOST_AT_ONCE requests under one batch id; each succeeds or fails by itself.
 
-    Returns (batch id, results in order). Raises RequestError: INVALID when there are none or too many,
-    TOO_MANY when that were too many within this minute; then none is taken.
+    Returns (batch id, results in order). Raises RequestError and accepts none if there are none or
+    too many (INVALID), or too many within this minute (TOO_MANY).
     """
     if not 0 < len(action_requests) <= MOST_AT_ONCE:
         raise RequestError(
             RequestErrorCode.INVALID,
             f"From 1 to {MOST_AT_ONCE} objects can be chosen, not {len(action_requests)}.",
         )
-    _count(viewer, len(action_requests))
+    _count_requests(viewer, len(action_requests))
     batch = uuid.uuid4().hex
-    taken = _take(viewer, action_requests, batch=batch, now=now, clock=clock)
+    results = _accept_each(viewer, action_requests, batch=batch, now=now, clock=clock)
     return batch, tuple(
-        RequestResult(one.target, found.action_id, str(found))
-        if isinstance(found, RequestError)
-        else RequestResult(one.target, found.action_id)
-        for one, found in zip(action_requests, taken, strict=True)
+        RequestResult(action_request.target, result.action_id, str(result))
+        if isinstance(result, RequestError)
+        else RequestResult(action_request.target, result.action_id)
+        for action_request, result in zip(action_requests, results, strict=True)
     )
 
 
-def _count(viewer: Viewer, number: int) -> None:
-    """Count requests of a person, refused ones too. Raises RequestError (TOO_MANY): none is taken."""
-    tried = rate_limits.take(
+def _count_requests(viewer: Viewer, number: int) -> None:
+    """Count requests of a person, including refused ones. Raises RequestError (TOO_MANY)."""
+    usage = rate_limits.take(
         "act", viewer.user_id, most=MOST_A_MINUTE, window=MINUTE, number=number
     )
-    if tried.wait:
-        left = max(MOST_A_MINUTE - tried.number, 0)
+    if usage.wait:
+        remaining = max(MOST_A_MINUTE - usage.number, 0)
         raise RequestError(
             RequestErrorCode.TOO_MANY,
-            f"One person can ask for {MOST_A_MINUTE} actions a minute; {left} are left for the next "
-            f"{tried.wait} s.",
-            wait=tried.wait,
+            f"One person can ask for {MOST_A_MINUTE} actions a minute; {remaining} are left for the next "
+            f"{usage.wait} s.",
+            wait=usage.wait,
         )
 
 
 def stop_batch(
     viewer: Viewer, batch: str, *, now: datetime, clock: DatabaseClock = DATABASE
 ) -> int:
-    """Refuse what of a batch has not been sent yet; return how many that were.
+    """Stop the actions of a batch that are not sent yet; return their number.
 
-    The one who asked for the batch may do this, and operators of the objects' namespaces. Actions
-    that a worker has begun see it before their next request: at most the one under way goes out.
-    Raises RequestError (FORBIDDEN, TOO_MANY), and audits it, for who sees some and may stop none.
+    The person who requested the batch may do this, and so may operators of the objects' namespaces. An
+    action in progress sees the stop before its next request, so at most one more request is sent. If
+    the viewer sees some of the actions and may stop none, the denial is audited.
+    Raises RequestError (FORBIDDEN, TOO_MANY).
     """
     if not batch or "\x00" in batch:
         return 0
@@ -250,13 +254,13 @@ def stop_batch(
     ]
     allowed = [action for action in waiting if _may_stop(viewer, action)]
     if waiting and not allowed:
-        raise _not_stopped(viewer, waiting[0], now)
+        raise _deny_stop(viewer, waiting[0], now)
     for action in allowed:
         with transaction.atomic():
-            asked = Action.objects.filter(
+            updated = Action.objects.filter(
                 pk=action.pk, finished_at=None, sent_at=None, stop_asked_by=""
             ).update(stop_asked_by=viewer.name or "somebody", due_at=clock.database_now())
-            if asked:
+            if updated:
                 stopped += 1
                 _audit(
                     viewer,
@@ -276,12 +280,12 @@ def _may_stop(viewer: Viewer, action: Action) -> bool:
     )
 
 
-def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> RequestError:
-    """Write down that somebody may not stop a batch, of which this is the first action.
+def _deny_stop(viewer: Viewer, action: Action, now: datetime) -> RequestError:
+    """Audit that the viewer may not stop a batch, and return the error. `action` is its first action.
 
-    It counts as a request: nobody fills the record with refusals. Raises RequestError (TOO_MANY).
+    A denial counts as a request, so that nobody can flood the audit. Raises RequestError (TOO_MANY).
     """
-    _count(viewer, 1)
+    _count_requests(viewer, 1)
     sentence = (
         f"{viewer.name} did not ask for this and is no operator of namespace {action.namespace} "
         f"of cluster {action.cluster_name}."
@@ -298,16 +302,16 @@ def _not_stopped(viewer: Viewer, action: Action, now: datetime) -> RequestError:
 
 
 def begin_export(viewer: Viewer, sentence: str, *, now: datetime) -> int:
-    """Write down that this person exports a record; return the seconds to wait while one is under way.
+    """Audit an export of this person. Return 0, or the seconds to wait while another is running.
 
-    `end_export` ends it; one whose process has died ends by itself.
+    `end_export` ends it. If its process dies, the export expires after LONGEST_EXPORT.
     """
-    tried = rate_limits.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
-    if not tried.wait:
+    usage = rate_limits.take("export", viewer.user_id, most=1, window=LONGEST_EXPORT)
+    if not usage.wait:
         _audit(viewer, "export", sentence, now)
-    return tried.wait
+    return usage.wait
 
 
 def end_export(viewer: Viewer) -> None:
-    """Let this person begin another export."""
+    """Allow this person to begin another export."""
     rate_limits.reset_rate_limit("export", viewer.user_id)

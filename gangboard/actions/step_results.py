@@ -1,4 +1,4 @@
-"""What the result of a step means for its action, as answered or as read afterwards."""
+"""Recording of step results, from the API server's answer or from a later read."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gangboard.domain.hold import HELD_BY
 from gangboard.store.models import ActionStep
 
 
-def sent_hold(step: ActionStep, now: datetime) -> dict[str, Any]:
-    """Return name, path and subject of the Hold that a step sends. Its uid is known once it exists."""
+def hold_from_step(step: ActionStep, now: datetime) -> dict[str, Any]:
+    """Return name, path and subject of the Hold that a step creates. Its uid is added once it exists."""
     body = json.loads(step.patch)
     name = body["metadata"]["name"]
     return {
@@ -29,10 +29,10 @@ def sent_hold(step: ActionStep, now: datetime) -> dict[str, Any]:
     }
 
 
-def armed(
+def record_armed(
     execution: ActionExecution, step: ActionStep, raw: Json, columns: dict[str, Any]
 ) -> float:
-    """Take in that the Hold is there."""
+    """Record that the Hold exists."""
     execution.context["hold"]["uid"] = raw["metadata"]["uid"]
     name = execution.context["hold"]["name"]
     columns = {**columns, "state": StepState.DONE.value, "result": f"Hold {name} is there."}
@@ -47,36 +47,36 @@ def armed(
     return 0.0
 
 
-def patched(
+def record_patched(
     execution: ActionExecution, step: ActionStep, raw: Json, columns: dict[str, Any]
 ) -> float:
-    """Take in that a patch was carried out, and look whether the object has what it asked for."""
-    wanted = patches.wanted_fields(step.patch)
-    _note_generation(execution, step, raw)
+    """Record that a patch was applied, or end the action if the object lacks the patched values."""
+    expected = patches.patched_fields(step.patch)
+    _update_generation(execution, step, raw)
     columns = {**columns, "state": StepState.DONE.value}
-    if patches.has_all(raw, wanted):
-        columns["result"] = f"It has {patches.in_words(wanted)} now."
-        # Before it was sent for the first time after an unknown outcome, the state was `unknown`.
+    if patches.has_values(raw, expected):
+        columns["result"] = f"It has {patches.describe_fields(expected)} now."
+        # An action whose earlier step had an unknown outcome is still in the state `unknown`.
         state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
         execution.write(state, step=step, step_columns=columns, context=True)
         execution.checkpoint(f"{step.kind}:recorded")
         return 0.0
-    found = {pointer: patches.value_at(raw, pointer) for pointer in wanted}
-    columns["result"] = f"It has {patches.in_words(found)}."
+    actual = {pointer: patches.value_at(raw, pointer) for pointer in expected}
+    columns["result"] = f"It has {patches.describe_fields(actual)}."
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "")
     by = f" Hold {holder} turned it back." if holder else ""
     sentence = (
         f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
-        f"back with {patches.in_words(found)}.{by}"
+        f"back with {patches.describe_fields(actual)}.{by}"
     )
     return exit_early(execution, ActionExit(ActionState.FAILED, sentence), step, columns)
 
 
-def created(execution: ActionExecution, step: ActionStep, columns: dict[str, Any]) -> float:
-    """Take in that an object is there by which a controller is asked to act."""
+def record_created(execution: ActionExecution, step: ActionStep, columns: dict[str, Any]) -> float:
+    """Record that the object exists that asks a controller to act."""
     result = f"{step.subject['kind']} {step.subject['name']} is there."
-    # Before it was known what had become of it, the state was `unknown`.
+    # While the outcome of the request was unknown, so was the state of the action.
     state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
     columns = {**columns, "state": StepState.DONE.value, "result": result}
     execution.write(state, step=step, step_columns=columns)
@@ -84,25 +84,25 @@ def created(execution: ActionExecution, step: ActionStep, columns: dict[str, Any
     return 0.0
 
 
-def met(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:
-    """Go on when somebody else did what the patch asks for; return None when nobody has.
+def accept_same_change(execution: ActionExecution, step: ActionStep, raw: Json) -> float | None:
+    """Record the step as done if another client made the same change; else return None.
 
-    While a Hold is there, every write to its Job is turned into a suspension. Once it is gone, the
-    JobSet controller resumes the Job by itself as soon as anything about it changes.
+    While a Hold exists, every write to its Job becomes a suspension. Once the Hold is gone, the
+    JobSet controller resumes the Job as soon as anything about it changes.
     """
     if _was_held(execution, raw):
         name = execution.object_name
         sentence = f"Somebody else wrote to {name} in that moment, and the Hold suspended it."
-        return _found(execution, step, raw, sentence)
+        return _record_applied(execution, step, raw, sentence)
     if _was_resumed(execution, step, raw):
-        who, _ = patches.field_manager(raw, "/spec/suspend")
-        sentence = f"{who or 'Somebody'} resumed it first, as soon as its Hold was gone."
-        return _found(execution, step, raw, sentence)
+        manager, _ = patches.field_manager(raw, "/spec/suspend")
+        sentence = f"{manager or 'Somebody'} resumed it first, as soon as its Hold was gone."
+        return _record_applied(execution, step, raw, sentence)
     return None
 
 
 def _was_held(execution: ActionExecution, raw: Json) -> bool:
-    """Whether our own Hold has turned a write into the suspension that we asked for."""
+    """Return whether the action's own Hold turned a write into the requested suspension."""
     hold = execution.context.get("hold")
     annotations = raw["metadata"].get("annotations") or {}
     return (
@@ -114,27 +114,33 @@ def _was_held(execution: ActionExecution, raw: Json) -> bool:
 
 
 def _was_resumed(execution: ActionExecution, step: ActionStep, raw: Json) -> bool:
-    """Whether a Job whose Hold this action has removed runs again."""
-    removed = any(
-        one.kind == StepKind.DELETE_HOLD.value and one.state == StepState.DONE.value
-        for one in execution.steps
+    """Return whether the Job runs again after this action removed its Hold."""
+    is_removed = any(
+        other.kind == StepKind.DELETE_HOLD.value and other.state == StepState.DONE.value
+        for other in execution.steps
     )
-    same = raw["metadata"]["uid"] == step.subject["uid"]
-    wanted = patches.wanted_fields(step.patch)
     return (
-        removed and same and execution.action.verb == Verb.RESUME and patches.has_all(raw, wanted)
+        is_removed
+        and raw["metadata"]["uid"] == step.subject["uid"]
+        and execution.action.verb == Verb.RESUME
+        and patches.has_values(raw, patches.patched_fields(step.patch))
     )
 
 
-def found_applied(execution: ActionExecution, step: ActionStep, raw: Json) -> float:
-    """Go on as if the answer had come. Whether it was undone meanwhile, verification tells."""
-    return _found(
+def record_found_applied(execution: ActionExecution, step: ActionStep, raw: Json) -> float:
+    """Record a step whose answer was lost and whose change a read has shown.
+
+    Verification detects whether the change was undone in the meantime.
+    """
+    return _record_applied(
         execution, step, raw, "The answer was lost. The object shows that it was applied."
     )
 
 
-def _found(execution: ActionExecution, step: ActionStep, raw: Json, sentence: str) -> float:
-    _note_generation(execution, step, raw)
+def _record_applied(
+    execution: ActionExecution, step: ActionStep, raw: Json, sentence: str
+) -> float:
+    _update_generation(execution, step, raw)
     execution.write(
         ActionState.SENT,
         sentence,
@@ -146,8 +152,8 @@ def _found(execution: ActionExecution, step: ActionStep, raw: Json, sentence: st
     return 0.0
 
 
-def _note_generation(execution: ActionExecution, step: ActionStep, raw: Json) -> None:
-    """From now on a higher generation means that somebody else changed the spec."""
+def _update_generation(execution: ActionExecution, step: ActionStep, raw: Json) -> None:
+    """Store the generation after our patch: a higher one means that another client changed the spec."""
     for subject in execution.context["subjects"]:
         if subject["path"] == step.path:
             subject["generation"] = raw["metadata"].get("generation")

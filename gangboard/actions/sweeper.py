@@ -1,4 +1,4 @@
-"""Every two seconds: what is due and nobody works on, and what has changed after it was verified."""
+"""The sweep, every two seconds: due actions that no worker has claimed, and checks after verification."""
 
 from __future__ import annotations
 
@@ -11,57 +11,57 @@ from gangboard.actions.hold_cache import HoldCache
 from gangboard.store import actions
 
 LOST_AFTER = 2.0
-"""Seconds after which whoever was woken for an action would have taken it."""
+"""Seconds after which a worker would have claimed an action if its hint had arrived."""
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """What one sweep has found."""
+class SweepResult:
+    """The work that one sweep found."""
 
     due: tuple[str, ...] = ()
-    """Actions to go on with."""
+    """Ids of actions to advance."""
     suspicious: tuple[int, ...] = ()
-    """Clusters with verified actions to inspect live."""
+    """Ids of clusters with verified actions to inspect live."""
     clusters: tuple[int, ...] = ()
-    """Clusters whose Holds are to be proved again."""
+    """Ids of clusters whose Holds are due for a proof."""
 
 
 @dataclass(slots=True)
 class Sweeper:
-    """Finds work in the database. Sends nothing itself.
+    """Finds work in the database. It sends no request to a cluster. Thread-safe.
 
-    Keep it: from the second sweep on it reads what has changed. From any number of threads.
+    Reuse the instance: from the second sweep on it reads only changed Holds.
     """
 
     clock: Clock = field(default_factory=RealClock)
     lost_after: float = LOST_AFTER
     holds: HoldCache = field(default_factory=HoldCache)
 
-    def sweep(self) -> Swept:
-        """Look once. Asks for the release of Holds whose end is over."""
-        actions.forget_future(self.clock)
-        now, seen = self.clock.now(), self.holds.look()
-        released = hold_expiry.release_expired(now, self.clock, seen)
-        fresh = [*released, *orphaned_holds.requeue(now, seen)]
-        lost = actions.due_actions(self.clock, waited=self.lost_after)
-        return Swept(
-            due=tuple(dict.fromkeys([*fresh, *lost])),
-            suspicious=tuple(drift_detection.suspicious()),
+    def sweep(self) -> SweepResult:
+        """Find work once. This also requests the release of expired Holds."""
+        actions.repair_future_times(self.clock)
+        now, holds = self.clock.now(), self.holds.refresh()
+        released = hold_expiry.release_expired(now, self.clock, holds)
+        new = [*released, *orphaned_holds.requeue(now, holds)]
+        unclaimed = actions.due_actions(self.clock, waited=self.lost_after)
+        return SweepResult(
+            due=tuple(dict.fromkeys([*new, *unclaimed])),
+            suspicious=tuple(drift_detection.find_suspicious()),
             clusters=tuple(hold_proofs.due_clusters(now)),
         )
 
-    def order(
+    def dispatch(
         self,
         advance: Callable[[str], object],
         inspect: Callable[[int], object],
         prove: Callable[[int], object],
-    ) -> Swept:
-        """Sweep, and hand what was found to those who do it."""
-        found = self.sweep()
-        for action_id in found.due:
+    ) -> SweepResult:
+        """Sweep, and pass the work to these functions."""
+        result = self.sweep()
+        for action_id in result.due:
             advance(action_id)
-        for cluster_id in found.suspicious:
+        for cluster_id in result.suspicious:
             inspect(cluster_id)
-        for cluster_id in found.clusters:
+        for cluster_id in result.clusters:
             prove(cluster_id)
-        return found
+        return result

@@ -1,4 +1,4 @@
-"""Requests with an unknown outcome: no answer tells what became of them, so the object is read."""
+"""Requests with an unknown outcome: their answer was lost, so gangboard reads the object."""
 
 from __future__ import annotations
 
@@ -15,98 +15,101 @@ from gangboard.store.models import ActionStep
 
 PAUSE = 0.5
 REMOVAL_SECONDS = 30.0
-"""How long a Hold is tried to be removed for a release."""
+"""How long a release retries the removal of its Hold."""
 
 
 def resolve(execution: ActionExecution, step: ActionStep) -> float:
-    """Find out by reading whether a step was carried out. Raises KubeError when that is impossible."""
+    """Determine from a read whether a step was carried out. Raises KubeError if the read fails."""
     if step.kind == StepKind.CREATE_HOLD.value:
-        return _hold_created(execution, step)
+        return _resolve_hold_creation(execution, step)
     if step.kind == StepKind.CREATE.value:
-        return _created(execution, step)
+        return _resolve_creation(execution, step)
     if step.kind == StepKind.DELETE_HOLD.value:
-        return _deleted(execution, step)
-    return _patched(execution, step)
+        return _resolve_hold_deletion(execution, step)
+    return _resolve_patch(execution, step)
 
 
-def _created(execution: ActionExecution, step: ActionStep) -> float:
-    """Look for the object that was to be made. Its controller may have taken it away when it had acted."""
+def _resolve_creation(execution: ActionExecution, step: ActionStep) -> float:
+    """Look for the object of the step. Its controller may have deleted it after it acted."""
     raw = get_object(execution.client, f"{step.path}/{step.subject['name']}")
     name = f"{step.subject['kind']} {step.subject['name']}"
-    if raw is not None and patches.mark_of(raw) == execution.action.pk:
-        return step_results.created(execution, step, {})
+    if raw is not None and patches.last_action_id(raw) == execution.action.pk:
+        return step_results.record_created(execution, step, {})
     if raw is not None:
         sentence = f"Another {name} is there; nothing was changed."
-        return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
+        return _fail(execution, step, ActionExit(ActionState.CONFLICT, sentence))
     if not _has_settled(execution, step):
         return PAUSE
     sentence = (
         f"Whether {name} was created is unknown: the answer was lost, and it does not exist now."
     )
-    return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
+    return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
 
 
-def _hold_created(execution: ActionExecution, step: ActionStep) -> float:
+def _resolve_hold_creation(execution: ActionExecution, step: ActionStep) -> float:
     hold = execution.context["hold"]
     raw = get_object(execution.client, hold["path"])
-    if raw is not None and patches.mark_of(raw) == execution.action.pk:
-        return step_results.armed(execution, step, raw, {})
+    if raw is not None and patches.last_action_id(raw) == execution.action.pk:
+        return step_results.record_armed(execution, step, raw, {})
     if raw is None and not _has_settled(execution, step):
         return PAUSE
     execution.context.pop("hold")
     if raw is not None:
         sentence = f"Another Hold has the name {hold['name']}; nothing was changed."
-        return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
+        return _fail(execution, step, ActionExit(ActionState.CONFLICT, sentence))
     sentence = (
         f"Hold {hold['name']} does not exist: the request was lost, or somebody removed the Hold. "
         f"{execution.object_name} was not changed."
     )
-    return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
+    return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
 
 
-def _patched(execution: ActionExecution, step: ActionStep) -> float:
+def _resolve_patch(execution: ActionExecution, step: ActionStep) -> float:
     raw = get_object(execution.client, step.path)
     name = f"{step.subject['kind']} {step.subject['name']}"
-    uid, generation = step.subject["uid"], patches.tested(step.patch, "/metadata/generation")
+    uid, generation = step.subject["uid"], patches.tested_value(step.patch, "/metadata/generation")
     if raw is None:
-        return _lost(execution, step, ActionExit(ActionState.GONE, f"{name} is gone."))
+        return _fail(execution, step, ActionExit(ActionState.GONE, f"{name} is gone."))
     meta = raw["metadata"]
     if meta["uid"] != uid:
         sentence = refusals.another_object(name, uid, meta["uid"])
-        return _lost(execution, step, ActionExit(ActionState.GONE, sentence))
+        return _fail(execution, step, ActionExit(ActionState.GONE, sentence))
     if _is_ours(execution, step, raw):
-        return step_results.found_applied(execution, step, raw)
-    met = step_results.met(execution, step, raw)
-    if met is not None:
-        return met
+        return step_results.record_found_applied(execution, step, raw)
+    delay = step_results.accept_same_change(execution, step, raw)
+    if delay is not None:
+        return delay
     if not _has_settled(execution, step):
         return PAUSE
     if meta.get("generation") == generation:
         sentence = f"It was not carried out (its answer was lost): {name} was not changed."
-        return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
+        return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
     sentence = (
         f"It was not carried out: {name} was changed by somebody else meanwhile "
         f"(generation {meta.get('generation')}, this was about {generation})."
     )
-    return _lost(execution, step, ActionExit(ActionState.CONFLICT, sentence))
+    return _fail(execution, step, ActionExit(ActionState.CONFLICT, sentence))
 
 
 def _is_ours(execution: ActionExecution, step: ActionStep, raw: actor_client.Json) -> bool:
-    """Whether the object bears our mark; without one in the patch, whether it has what we asked for."""
-    if patches.leaves_mark(step.patch):
-        return patches.mark_of(raw) == execution.action.pk
-    wanted = patches.wanted_fields(step.patch)
-    before = patches.tested(step.patch, "/metadata/generation")
-    return raw["metadata"].get("generation") != before and patches.has_all(raw, wanted)
+    """Return whether this action changed the object.
+
+    The action's annotation proves it. If the patch sets no annotation, the patched values decide.
+    """
+    if patches.sets_action_annotation(step.patch):
+        return patches.last_action_id(raw) == execution.action.pk
+    expected = patches.patched_fields(step.patch)
+    before = patches.tested_value(step.patch, "/metadata/generation")
+    return raw["metadata"].get("generation") != before and patches.has_values(raw, expected)
 
 
-def _lost(execution: ActionExecution, step: ActionStep, exit_: ActionExit) -> float:
+def _fail(execution: ActionExecution, step: ActionStep, exit_: ActionExit) -> float:
     columns = {"state": StepState.FAILED.value, "result": exit_.sentence}
     return exit_early(execution, exit_, step, columns)
 
 
-def _deleted(execution: ActionExecution, step: ActionStep) -> float:
-    """See the Hold gone, or remove it once more: of all steps this one may be repeated."""
+def _resolve_hold_deletion(execution: ActionExecution, step: ActionStep) -> float:
+    """Confirm that the Hold is gone, or delete it again. Only this kind of step may be repeated."""
     uid = json.loads(step.patch)["preconditions"]["uid"]
     raw = get_object(execution.client, step.path)
     if raw is None or raw["metadata"]["uid"] != uid:
@@ -124,21 +127,21 @@ def _deleted(execution: ActionExecution, step: ActionStep) -> float:
         sentence = (
             f"Hold {step.subject['name']} could not be removed; {execution.object_name} stays held."
         )
-        return _lost(execution, step, ActionExit(ActionState.FAILED, sentence))
+        return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
     execution.checkpoint(f"{step.kind}:about-to-repeat")
     execution.write(step=step, step_columns={"sends": step.sends + 1})
-    execution.must_be_ours()
+    execution.check_lease()
     try:
         actor_client.send(execution.client, step)
     except KubeError as error:
         if not error.is_object_missing and error.code != KubeErrorCode.CONFLICT:
             if not error.permanent:
                 raise
-            return _lost(execution, step, refusals.exit_for(execution, step, error))
+            return _fail(execution, step, refusals.exit_for(execution, step, error))
     return PAUSE if raw["metadata"].get("deletionTimestamp") else 0.0
 
 
 def _has_settled(execution: ActionExecution, step: ActionStep) -> bool:
-    """Whether a request whose connection was lost cannot be carried out any more."""
+    """Return whether a request whose connection was lost can no longer be carried out."""
     assert isinstance(step.at, datetime)  # noqa: S101  # written before it was sent
     return (execution.now - step.at).total_seconds() >= SETTLE_SECONDS

@@ -1,4 +1,5 @@
-"""Bytes to narrow structs for shared objects (pod, node, event, job, quantities).
+"""Decoders of objects that all kinds share, such as pods, nodes, events and quantities.
 
-A bad object becomes a named problem, never an exception out. May import domain and msgspec.
+They decode bytes to structs with the fields that gangboard reads, and structs to domain values. A bad object becomes a
+problem with its name instead of an exception. This package may import `domain` and msgspec.
 """

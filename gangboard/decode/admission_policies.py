@@ -1,7 +1,7 @@
-"""The policy `gangboard-hold` and its binding: whether they are there, and whether they are ours.
+"""Decoder of the policy `gangboard-hold` and its binding, with a digest to detect changes.
 
-Only the objects of that name are asked for, by a field selector: a reader may be limited to them by
-`resourceNames`, and no other policy of the cluster is looked at.
+A field selector limits the list to objects with that name. So the reader's role can use `resourceNames`, and gangboard
+reads no other policy of the cluster.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ _RULE_DEFAULTS = {"scope": "*"}
 
 
 class WirePolicy(Wire):
-    """A MutatingAdmissionPolicy or its binding; the spec is only compared, so it is kept whole."""
+    """A MutatingAdmissionPolicy or its binding. The complete spec is decoded, because it is compared."""
 
     metadata: WireMeta
     spec: dict[str, Any] | None = None
 
 
-def digest_of(spec: dict[str, Any]) -> str:
+def policy_digest(spec: dict[str, Any]) -> str:
     """Return a digest of the spec of a MutatingAdmissionPolicy or of its binding.
 
-    What an API server fills in (SetDefaults_* of pkg/apis/admissionregistration v1 and v1beta1, the
-    same in 1.35 and 1.37) is filled in here too, and null and empty lists are left out as Go leaves
-    them out: so a manifest and what a server made of it have one digest. Any other difference, be
-    it a field that this release does not know, is a change.
+    The function adds the defaults of the API server (SetDefaults_* of pkg/apis/admissionregistration v1 and v1beta1, the
+    same in 1.35 and 1.37) and omits nulls and empty lists, as Go does. So a manifest and the object that a server
+    created from it have the same digest. Any other difference, even in an unknown field, gives another digest.
     """
     canonical = json.dumps(_filled(spec), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
@@ -48,7 +47,7 @@ def digest_of(spec: dict[str, Any]) -> str:
 
 def _filled(spec: dict[str, Any]) -> dict[str, Any]:
     """Return the spec with the defaults of the API server."""
-    filled: dict[str, Any] = _without_nothing(spec)
+    filled: dict[str, Any] = _without_empty(spec)
     if "policyName" not in filled:  # a binding names its policy and has no such default
         filled = {**_SPEC_DEFAULTS, **filled}
     for field in ("matchConstraints", "matchResources"):
@@ -68,13 +67,15 @@ def _filled_match(match: dict[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _without_nothing(value: Any) -> Any:
-    """Return the value without nulls and empty lists. An empty selector stays: it matches all."""
+def _without_empty(value: Any) -> Any:
+    """Return the value without nulls and empty lists. An empty selector stays, because it matches all."""
     if isinstance(value, dict):
-        kept = {key: _without_nothing(one) for key, one in value.items()}
-        return {key: one for key, one in kept.items() if one is not None and one != []}
+        members = {key: _without_empty(member) for key, member in value.items()}
+        return {
+            key: member for key, member in members.items() if member is not None and member != []
+        }
     if isinstance(value, list):
-        return [_without_nothing(one) for one in value]
+        return [_without_empty(item) for item in value]
     return value
 
 
@@ -83,7 +84,8 @@ def _resource(plural: str, kind: str) -> Resource:
         if wire.metadata.name != POLICY_NAME:
             return None
         return AdmissionPolicy(
-            meta=read_meta(wire.metadata, _GROUP, kind, version), digest=digest_of(wire.spec or {})
+            meta=read_meta(wire.metadata, _GROUP, kind, version),
+            digest=policy_digest(wire.spec or {}),
         )
 
     return Resource(

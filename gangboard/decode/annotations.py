@@ -1,4 +1,4 @@
-"""Annotations by which gangboard leaves word on an object. People can edit them: read, not trusted."""
+"""Annotations that gangboard writes to objects. Users can edit them, so they are untrusted input."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import msgspec
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.hold import ACTION_ANNOTATION, HELD_BY, PAUSED_PARALLELISM
 
-# Ids of actions are shorter and names of objects no longer; other text is not from gangboard.
+# No action id or object name is longer, so a longer text is not from gangboard.
 _MAX_TEXT = 253
 _MAX_PARALLELISM = 2**31 - 1
 
 
-class WireActed(Wire):
-    """The annotation of whatever an action wrote to."""
+class WireActionAnnotations(Wire):
+    """Annotation of an object that an action changed."""
 
     action: str | None = msgspec.field(default=None, name=ACTION_ANNOTATION)
 
@@ -23,20 +23,20 @@ class WireActed(Wire):
         return _capped(self.action)
 
 
-class WireActedJob(WireActed):
-    """The annotations of a Job that an action or the policy of the Hold wrote to."""
+class WireJobAnnotations(WireActionAnnotations):
+    """Annotations of a Job that an action or the policy of Holds changed."""
 
     held: str | None = msgspec.field(default=None, name=HELD_BY)
     parallelism: str | None = msgspec.field(default=None, name=PAUSED_PARALLELISM)
 
     @property
     def held_by(self) -> str:
-        """Name of the Hold that turned a resume back, or empty."""
+        """Name of the Hold that reverted a resume, or empty."""
         return _capped(self.held)
 
     @property
     def paused_parallelism(self) -> int | None:
-        """The parallelism that is kept while it is 0; None for nothing and for what is no number."""
+        """Former parallelism of a paused Job, or None if the annotation is missing or malformed."""
         text = self.parallelism or ""
         if not (text.isascii() and text.isdecimal() and len(text) <= len(str(_MAX_PARALLELISM))):
             return None
@@ -45,5 +45,5 @@ class WireActedJob(WireActed):
 
 
 def _capped(text: str | None) -> str:
-    read = read_text(text)
-    return read if len(read) <= _MAX_TEXT else ""
+    value = read_text(text)
+    return value if len(value) <= _MAX_TEXT else ""

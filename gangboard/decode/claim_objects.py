@@ -1,7 +1,8 @@
-"""PersistentVolumeClaims, StorageClasses and ResourceClaims. Never needed: the scheduler speaks, too.
+"""Decoders of PersistentVolumeClaims, StorageClasses and ResourceClaims.
 
-What is asked for is not read: only whether a pod can use it. Fields: k8s.io/api core/v1, storage/v1
-and resource/v1 (1.37); of ResourceClaims the older versions are the same where they are read.
+They are optional, because the scheduler reports unusable claims as well. gangboard reads whether a pod can use a claim,
+and not the requests of the claim. Fields: k8s.io/api core/v1, storage/v1 and resource/v1 (1.37). Older versions of
+ResourceClaims have the same fields.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _STORAGE, _DEVICES = "storage.k8s.io", "resource.k8s.io"
 
 
 class _WireClass(Wire):
-    """The annotation that named the class before there was a field; it still wins (GetPersistentVolumeClaimClass)."""
+    """Former annotation for the class, which overrides the field (GetPersistentVolumeClaimClass)."""
 
     name: str | None = msgspec.field(default=None, name="volume.beta.kubernetes.io/storage-class")
 
@@ -30,7 +31,7 @@ class _WireClass(Wire):
 class WireVolumeClaimMeta(WireMeta):
     """`metadata` of a PersistentVolumeClaim."""
 
-    # Not `annotations`: that would say that something acts on them (`Meta.annotated`).
+    # The attribute must not be named `annotations`, because `Meta.annotated` checks for that name.
     storage: _WireClass | None = msgspec.field(default=None, name="annotations")
 
 
@@ -44,7 +45,7 @@ class _WireStatus(Wire):
 
 
 class WireVolumeClaim(Wire):
-    """A PersistentVolumeClaim as narrow as it is kept."""
+    """A PersistentVolumeClaim."""
 
     metadata: WireVolumeClaimMeta
     spec: _WireSpec | None = None
@@ -52,14 +53,14 @@ class WireVolumeClaim(Wire):
 
 
 class WireStorageClass(Wire):
-    """A StorageClass as narrow as it is kept."""
+    """A StorageClass."""
 
     metadata: WireMeta
     volume_binding_mode: str | None = None
 
 
 class WireResourceClaim(Wire):
-    """A ResourceClaim as narrow as it is kept."""
+    """A ResourceClaim."""
 
     metadata: WireMeta
 

@@ -1,4 +1,4 @@
-"""Events of events.k8s.io/v1: only the reasons that a rule can use."""
+"""Decoder of events.k8s.io/v1 events with reasons that rules use."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gangboard.domain.objects import ObjectRef
 
 EVENT_REASONS = frozenset(
     {
-        # Controllers that could not make pods or Workloads.
+        # Controllers that failed to create pods or Workloads.
         "FailedCreate",
         "FailedWorkloadCompilation",
         "FailedWorkloadCreate",
-        # The scheduler (Karpenter says FailedScheduling, too).
+        # The scheduler. Karpenter also sends FailedScheduling.
         "FailedScheduling",
         "Preempted",
         # cluster-autoscaler (eventing_scale_up_processor.go) and Karpenter (scheduling/events.go).
         "NotTriggerScaleUp",
         "TriggeredScaleUp",
         "Nominated",
-        # Karpenter of a NodeClaim that it gives up (nodeclaim/lifecycle/events.go).
+        # Karpenter, about a NodeClaim that it gives up (nodeclaim/lifecycle/events.go).
         "InsufficientCapacityError",
         "NodeClassNotReady",
-        # The kubelet and volumes: why a container does not start.
+        # The kubelet and volumes, about a container that does not start.
         "BackOff",
         "Failed",
         "FailedAttachVolume",
@@ -40,16 +40,16 @@ EVENT_REASONS = frozenset(
         "FailedPrepareDynamicResources",
         "InspectFailed",
         "ProvisioningFailed",
-        # Members that are lost.
+        # Lost members.
         "DeletingNode",
         "Evicted",
         "NodeNotReady",
         "TaintManagerEviction",
     }
 )
-"""Reasons that are kept; events of all others are dropped when the model is built."""
+"""Reasons that gangboard stores. `build` drops events with other reasons."""
 
-# The scheduler of 1.37 names a PodGroup that preempts in `related` and a pod only here (observed).
+# The scheduler of 1.37 names a preempting PodGroup in `related`, and a preempting pod only in the note (observed).
 _PREEMPTED_BY = re.compile(r"Preempted by (pod ?group|pod) ([\w-]{1,64}) on ")
 
 
@@ -71,7 +71,7 @@ class _WireSource(Wire):
 
 
 class WireEvent(Wire):
-    """An event; the `deprecated` fields are what a core v1 event fills."""
+    """An event. Events from core v1 have the `deprecated` fields."""
 
     metadata: WireMeta
     reason: str | None = None
@@ -89,7 +89,7 @@ class WireEvent(Wire):
 
 
 def _build(wire: WireEvent, version: str, *, reasons: Set[str] = EVENT_REASONS) -> Event | None:
-    """Return the event, or None when no rule uses its reason."""
+    """Return the event, or None if no rule uses its reason."""
     if wire.reason is None or wire.reason not in reasons:
         return None
     series = wire.series or _WireSeries()
@@ -98,7 +98,7 @@ def _build(wire: WireEvent, version: str, *, reasons: Set[str] = EVENT_REASONS) 
     return Event(
         meta=read_meta(wire.metadata, "events.k8s.io", "Event", version),
         regarding=_reference(wire.regarding or _WireReference()),
-        related=_reference(wire.related) if wire.related else _taker(wire),
+        related=_reference(wire.related) if wire.related else _preemptor(wire),
         reason=wire.reason,
         type=wire.type or "",
         note=read_text(wire.note),
@@ -109,25 +109,25 @@ def _build(wire: WireEvent, version: str, *, reasons: Set[str] = EVENT_REASONS) 
     )
 
 
-def _taker(wire: WireEvent) -> ObjectRef | None:
-    """Return who took the room of a pod, where only the note tells, by its uid."""
-    found = _PREEMPTED_BY.match(wire.note or "") if wire.reason == "Preempted" else None
-    if found is None:
+def _preemptor(wire: WireEvent) -> ObjectRef | None:
+    """Return the preemptor that the note names by its uid, or None."""
+    match = _PREEMPTED_BY.match(wire.note or "") if wire.reason == "Preempted" else None
+    if match is None:
         return None
-    if found[1] == "pod":
-        return ObjectRef("", "Pod", "", "", found[2])
-    return ObjectRef("scheduling.k8s.io", "PodGroup", "", "", found[2])
+    if match[1] == "pod":
+        return ObjectRef("", "Pod", "", "", match[2])
+    return ObjectRef("scheduling.k8s.io", "PodGroup", "", "", match[2])
 
 
 def _times(wire: WireEvent, series: _WireSeries) -> tuple[datetime | None, datetime | None]:
-    """Return first and last sight. Each recorder fills other fields; creation is the fallback."""
-    given = (
+    """Return the first and last time. Each recorder fills other fields, and the creation time is the fallback."""
+    candidates = (
         series.last_observed_time,
         wire.event_time,
         wire.deprecated_first_timestamp,
         wire.deprecated_last_timestamp,
     )
-    times = [time for time in map(read_time, given) if time is not None]
+    times = [time for time in map(read_time, candidates) if time is not None]
     created = read_time(wire.metadata.creation_timestamp)
     return min(times, default=created), max(times, default=created)
 
@@ -153,6 +153,6 @@ EVENT = Resource(
 )
 
 
-def events_of(reasons: Set[str]) -> Resource:
-    """Return the resource of which events of these reasons are kept, besides those that all rules read."""
+def event_resource(reasons: Set[str]) -> Resource:
+    """Return the resource whose decoder also accepts events with these reasons."""
     return replace(EVENT, build=partial(_build, reasons=EVENT_REASONS | reasons))

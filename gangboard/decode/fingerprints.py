@@ -1,8 +1,8 @@
-"""Fingerprints of decoders: rows that another decoder has stored are read again.
+"""Fingerprints of decoders, by which stored rows of another decoder are read again.
 
-A decoder is the source of a resource's `wire`, `model` and `build`, with all that these import from `decode`,
-`domain` and their own file or folder. So any edit there costs one list of the resource after the upgrade, even
-an edit of a comment. A missed edit would leave rows without a new field for ever.
+The fingerprint covers the source of a resource's `wire`, `model` and `build`, with their imports from `decode`,
+`domain` and their own file or folder. So any edit there, even of a comment, costs one list of the resource after the
+upgrade. Without the fingerprint, stored rows would never get a new field.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gangboard.domain.api_resource import Resource
 
 _SHARED = ("gangboard.decode", "gangboard.domain")
 _LARGEST: int = 2**31 - 1
-"""A fingerprint is stored in a signed column of 32 bits."""
+"""Largest fingerprint, because the column is a signed 32-bit integer."""
 
 
 @cache
@@ -34,17 +34,18 @@ def decoder_fingerprint(resource: Resource) -> int:
 
 
 def decoder_modules(resource: Resource) -> tuple[str, ...]:
-    """Return the names of the modules that decide how objects of a resource are read, sorted."""
+    """Return the sorted names of the modules that decide how objects of a resource are decoded."""
     start = {class_.__module__ for class_ in (resource.wire, resource.model)}
     start |= set(_modules_of_build(resource.build))
-    rooms = (*_SHARED, *(".".join(name.split(".")[:3]) for name in start))
-    seen = {name for name in start if name.startswith("gangboard.")}
-    for name in (waiting := sorted(seen)):
+    packages = (*_SHARED, *(".".join(name.split(".")[:3]) for name in start))
+    prefixes = tuple(f"{package}." for package in packages)
+    modules = {name for name in start if name.startswith("gangboard.")}
+    for name in (pending := sorted(modules)):
         for imported in _imports(name):
-            if imported not in seen and imported.startswith(tuple(f"{room}." for room in rooms)):
-                seen.add(imported)
-                waiting.append(imported)
-    return tuple(sorted(seen))
+            if imported not in modules and imported.startswith(prefixes):
+                modules.add(imported)
+                pending.append(imported)
+    return tuple(sorted(modules))
 
 
 def _modules_of_build(build: Any) -> Iterator[str]:
@@ -59,12 +60,12 @@ def _modules_of_build(build: Any) -> Iterator[str]:
 @cache
 def _imports(name: str) -> tuple[str, ...]:
     """Return the modules that a module imports from gangboard at its top."""
-    found = []
+    names = []
     for node in ast.parse(_source(name)).body:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("gangboard"):
-            found.append(node.module)
-            found += (f"{node.module}.{one.name}" for one in node.names)
-    return tuple(one for one in found if _is_module(one))
+            names.append(node.module)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(filter(_is_module, names))
 
 
 @cache

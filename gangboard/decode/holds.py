@@ -1,12 +1,12 @@
-"""Holds (holds.gangboard.dev). Never needed: without them only the Holds are not spoken of."""
+"""Decoder of Holds (holds.gangboard.dev). They are optional, and other findings do not need them."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.problems import deliver
-from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_moment, read_text
+from gangboard.decode.annotations import WireActionAnnotations
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.wire import Name, Wire, WireMeta, read_meta, read_text, read_unbounded_time
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.hold import (
     HOLD_GROUP,
@@ -18,7 +18,7 @@ from gangboard.domain.hold import (
 
 
 class _WireHoldMeta(WireMeta):
-    annotations: WireActed | None = None
+    annotations: WireActionAnnotations | None = None
 
 
 class _WireHoldSpec(Wire):
@@ -30,7 +30,7 @@ class _WireHoldSpec(Wire):
 
 
 class WireHold(Wire):
-    """A Hold as narrow as it is kept."""
+    """A Hold."""
 
     metadata: _WireHoldMeta
     spec: _WireHoldSpec | None = None
@@ -40,19 +40,19 @@ def _build(wire: WireHold, version: str) -> Hold:
     spec = wire.spec
     if spec is None:
         raise DecodeError("it has no spec, so it names no Job")
-    until = read_moment(spec.until)
+    until = read_unbounded_time(spec.until)
     hold = Hold(
         meta=read_meta(wire.metadata, HOLD_GROUP, "Hold", version),
         job_name=read_text(spec.job_name),
         owner_uid=read_text(spec.owner_uid),
-        # A CRD that somebody changed may let more through.
+        # A modified CRD may allow longer texts.
         by=read_text(spec.by)[:LONGEST_BY],
         reason=read_text(spec.reason)[:LONGEST_REASON],
         until=until,
-        action=(wire.metadata.annotations or WireActed()).last_action,
+        action=(wire.metadata.annotations or WireActionAnnotations()).last_action,
     )
     fault = f"its end {spec.until[:40]!r} is no time" if spec.until and until is None else ""
-    return deliver(hold, [fault] if fault else [])
+    return raise_for_faults(hold, [fault] if fault else [])
 
 
 HOLD = Resource(

@@ -1,4 +1,4 @@
-"""What a pod on a node takes there: other than its spec says while it is resized in place."""
+"""Requests of pods on nodes, which differ from the spec while a pod is resized in place."""
 
 from __future__ import annotations
 
@@ -6,117 +6,126 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gangboard.decode.podspec import (
-    Quantities,
-    Reading,
+    RequestReader,
     Requests,
     WireContainer,
     WirePodSpec,
     WireResources,
-    add,
-    is_of_whole_pod,
-    most,
-    of_containers,
-    of_whole_pod,
+    add_amounts,
+    container_requests,
+    is_pod_level_resource,
+    largest_amounts,
+    pod_level_requests,
 )
+from gangboard.decode.quantities import Quantities
 from gangboard.decode.wire import Wire, WireCondition
 
 
-class WireAllocated(Wire):
-    """What the kubelet says that something has been given, of a container or a whole pod."""
+class WireResourceStatus(Wire):
+    """Resources that the kubelet reports for a container or a pod."""
 
     name: str = ""
     allocated_resources: Quantities | None = None
-    """Promised to it."""
+    """Allocated by the kubelet."""
     resources: WireResources | None = None
-    """In force."""
+    """In effect."""
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
-    """The status of a pod, as far as its requests go."""
+class ResizeStatus:
+    """Resources in the status of a pod and its containers."""
 
-    containers: Mapping[str, WireAllocated] = field(default_factory=dict)
-    pod: WireAllocated = field(default_factory=WireAllocated)
+    containers: Mapping[str, WireResourceStatus] = field(default_factory=dict)
+    pod: WireResourceStatus = field(default_factory=WireResourceStatus)
     infeasible: bool = False
-    """The node can never carry out the resize that was asked for: the spec does not count."""
+    """The node can never perform the requested resize, so the spec does not count."""
 
     def changes(self, spec: WirePodSpec) -> bool:
-        """Whether it says anything that the spec does not say too."""
+        """Return whether the status differs from the spec."""
         if self.infeasible or self.pod.allocated_resources or self.pod.resources:
             return True
         for container in (*(spec.containers or ()), *(spec.init_containers or ())):
             status = self.containers.get(container.name)
-            if status is not None and _differs(status, _asked(container)):
+            if status is not None and _differs(status, _spec_requests(container)):
                 return True
         return False
 
 
 def is_infeasible(conditions: list[WireCondition] | None) -> bool:
-    """Whether the node says that it can never carry out a resize."""
-    pending = [one for one in conditions or () if one.type == "PodResizePending"]
+    """Return whether the node reports that it can never perform a resize."""
+    pending = [condition for condition in conditions or () if condition.type == "PodResizePending"]
     return bool(pending) and pending[0].reason == "Infeasible"
 
 
-def placed_requests(spec: WirePodSpec, status: Allocation) -> tuple[Requests, dict[str, str]]:
-    """Return what a scheduler counts for a pod, in base units, and per malformed resource why.
+def placed_requests(spec: WirePodSpec, status: ResizeStatus) -> tuple[Requests, dict[str, str]]:
+    """Return the requests of a pod as the scheduler counts them, in base units, and faults by resource.
 
-    The most of what is asked for, promised, and in force; see `pod_requests` for how it adds up.
-    Source: component-helpers/resource PodRequests with UseStatusResources (1.37; until 1.36 the
-    most was taken container by container, which is another sum only where one grows and another
-    shrinks).
+    The scheduler takes the largest of the requested, allocated and effective amounts, and adds them as `pod_requests`
+    does. Source: component-helpers/resource PodRequests with UseStatusResources (1.37). Until 1.36 it took the largest
+    for each container, which gives another sum only if one container grows while another shrinks.
     """
-    reading = Reading()
-    asked = of_containers(spec, reading.container)
-    whole = of_whole_pod(spec, asked, reading)
+    reader = RequestReader()
+    requests = container_requests(spec, reader.container)
+    pod_level = pod_level_requests(spec, requests, reader)
     if status.changes(spec):
-        asked = most([*([] if status.infeasible else [asked]), *_given(spec, status, reading)])
-        if whole and status.pod.resources is not None:
-            whole = _whole(whole, status, reading)
-    asked.update(whole)
-    add(asked, reading.amounts(spec.overhead))
-    return reading.without_faults(asked), reading.faults
+        candidates = [] if status.infeasible else [requests]
+        requests = largest_amounts([*candidates, *_status_requests(spec, status, reader)])
+        if pod_level and status.pod.resources is not None:
+            pod_level = _pod_level_status_requests(pod_level, status, reader)
+    requests.update(pod_level)
+    add_amounts(requests, reader.amounts(spec.overhead))
+    return reader.without_faults(requests), reader.faults
 
 
-def _given(spec: WirePodSpec, status: Allocation, reading: Reading) -> tuple[Requests, Requests]:
-    """Return what is promised to all containers together, and what is in force."""
-    in_force = _in_force(status.pod)
-    if status.pod.allocated_resources is not None and in_force is not None:
-        return reading.amounts(status.pod.allocated_resources), reading.amounts(in_force)
+def _status_requests(
+    spec: WirePodSpec, status: ResizeStatus, reader: RequestReader
+) -> tuple[Requests, Requests]:
+    """Return the allocated and the effective requests of all containers."""
+    effective = _effective(status.pod)
+    if status.pod.allocated_resources is not None and effective is not None:
+        return reader.amounts(status.pod.allocated_resources), reader.amounts(effective)
 
-    def promised(container: WireContainer) -> Requests:
-        one = status.containers.get(container.name)
-        if one is not None and one.allocated_resources is not None:
-            return reading.amounts(one.allocated_resources)
-        return {} if status.infeasible else reading.container(container)
+    def allocated_requests(container: WireContainer) -> Requests:
+        container_status = status.containers.get(container.name)
+        if container_status is not None and container_status.allocated_resources is not None:
+            return reader.amounts(container_status.allocated_resources)
+        return {} if status.infeasible else reader.container(container)
 
-    def used(container: WireContainer) -> Requests:
-        one = status.containers.get(container.name)
-        requests = _in_force(one) if one is not None else None
-        return promised(container) if requests is None else reading.amounts(requests)
+    def effective_requests(container: WireContainer) -> Requests:
+        container_status = status.containers.get(container.name)
+        requests = _effective(container_status) if container_status is not None else None
+        return allocated_requests(container) if requests is None else reader.amounts(requests)
 
-    return of_containers(spec, promised), of_containers(spec, used)
-
-
-def _whole(asked: Requests, status: Allocation, reading: Reading) -> Requests:
-    """Return what counts for a pod that makes requests as a whole."""
-    given = [
-        reading.amounts(_in_force(status.pod)),
-        reading.amounts(status.pod.allocated_resources),
-    ]
-    counted = most(given if status.infeasible else [asked, *given])
-    return {resource: amount for resource, amount in counted.items() if is_of_whole_pod(resource)}
-
-
-def _asked(container: WireContainer) -> Quantities:
-    return (container.resources and container.resources.requests) or {}
-
-
-def _differs(status: WireAllocated, asked: Quantities) -> bool:
-    promised, in_force = status.allocated_resources, _in_force(status)
-    return (promised is not None and promised != asked) or (
-        in_force is not None and in_force != asked
+    return (
+        container_requests(spec, allocated_requests),
+        container_requests(spec, effective_requests),
     )
 
 
-def _in_force(status: WireAllocated) -> Quantities | None:
+def _pod_level_status_requests(
+    requests: Requests, status: ResizeStatus, reader: RequestReader
+) -> Requests:
+    """Return the pod-level requests that count during a resize."""
+    reported = [
+        reader.amounts(_effective(status.pod)),
+        reader.amounts(status.pod.allocated_resources),
+    ]
+    counted = largest_amounts(reported if status.infeasible else [requests, *reported])
+    return {
+        resource: amount for resource, amount in counted.items() if is_pod_level_resource(resource)
+    }
+
+
+def _spec_requests(container: WireContainer) -> Quantities:
+    return (container.resources and container.resources.requests) or {}
+
+
+def _differs(status: WireResourceStatus, requests: Quantities) -> bool:
+    allocated, effective = status.allocated_resources, _effective(status)
+    return (allocated is not None and allocated != requests) or (
+        effective is not None and effective != requests
+    )
+
+
+def _effective(status: WireResourceStatus) -> Quantities | None:
     return status.resources.requests if status.resources is not None else None

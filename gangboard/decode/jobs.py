@@ -1,42 +1,42 @@
-"""`spec` of a batch/v1 Job, and pod templates of owners that make Jobs or pods."""
+"""Wire structs of Job specs and pod templates, and functions to read them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
 from gangboard.decode.podspec import WirePodSpec
-from gangboard.decode.unions import WireUnion, read_union
+from gangboard.decode.scheduling_policy import WireUnion, read_scheduling_policy
 from gangboard.decode.wire import Int32, Int64, Wire, WirePresence, or_one
 from gangboard.domain.owner import GangRequest, PodRequests, Role
 
-# What `backoffLimit` is set to when the limit is per index: no limit at all.
+# The API server sets `backoffLimit` to this value if the limit is per index. It means no limit.
 _NO_LIMIT = 2**31 - 1
-# What the API server sets `terminationGracePeriodSeconds` to where a pod template says nothing.
+# Default of the API server for `terminationGracePeriodSeconds`.
 DEFAULT_GRACE = 30
-# Of the indexes that failed so much of the text is kept: there can be 100,000 of them.
-_INDEXES_KEPT = 100
+# Length of the stored text of failed indexes, because a Job can have 100,000 of them.
+_MAX_INDEXES_TEXT = 100
 
 
 class WireTemplateSpec(WirePodSpec):
-    """`spec` of a pod template, with what only templates are asked for."""
+    """`spec` of a pod template, with fields that gangboard reads from templates only."""
 
     termination_grace_period_seconds: Int64 | None = None
 
     @property
     def grace_seconds(self) -> int:
-        """Seconds that its pods have to end once they are deleted; zero is a choice."""
+        """Termination grace period of its pods in seconds. Zero is a valid value."""
         grace = self.termination_grace_period_seconds
         return DEFAULT_GRACE if grace is None else grace
 
 
 class WirePodTemplate(Wire):
-    """A pod template: of it only the spec is read."""
+    """A pod template. Its metadata is not read."""
 
     spec: WireTemplateSpec | None = None
 
 
 def template_spec(template: WirePodTemplate | None) -> WireTemplateSpec:
-    """Return the spec of a pod template; an empty one if it has none."""
+    """Return the spec of a pod template, or an empty spec."""
     return (template and template.spec) or WireTemplateSpec()
 
 
@@ -62,17 +62,17 @@ class WireJobSpec(Wire):
 
     @property
     def pod(self) -> WireTemplateSpec:
-        """The spec of its pods; an empty one when the template has none."""
+        """Spec of its pods. Empty if the template has none."""
         return template_spec(self.template)
 
     @property
     def grace_seconds(self) -> int:
-        """Seconds that its pods have to end once they are deleted; zero is a choice."""
+        """Termination grace period of its pods in seconds. Zero is a valid value."""
         return self.pod.grace_seconds
 
     @property
     def width(self) -> int:
-        """Pods that it runs at a time when none is done: `parallelism`, at most `completions`.
+        """Number of pods that it runs in parallel at its start, which is `parallelism` limited by `completions`.
 
         JobSet counts a child Job as ready by the same number (jobset_controller.go).
         """
@@ -81,22 +81,22 @@ class WireJobSpec(Wire):
 
     @property
     def retry_limit(self) -> int | None:
-        """`backoffLimit`, or None when there is no limit for the Job as a whole."""
+        """`backoffLimit`, or None if the Job has no limit as a whole."""
         return None if self.backoff_limit == _NO_LIMIT else self.backoff_limit
 
 
-def read_manager(named: str | None, own: Collection[str]) -> str:
-    """Return who else than the kind's own controller is to reconcile an object, by `spec.managedBy`."""
+def read_managed_by(named: str | None, own: Collection[str]) -> str:
+    """Return `spec.managedBy`, or an empty text if it names the kind's own controller."""
     return "" if named is None or named in own else named
 
 
 def size_of(roles: Iterable[Role]) -> int:
-    """Return the pods of all replicas of these roles."""
+    """Return the number of pods of all replicas of these roles."""
     return sum(role.replicas * role.pods for role in roles)
 
 
 def requests_of(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
-    """Return the requests of the pods of these roles, without roles of no pods."""
+    """Return the pod requests of these roles, without roles that have no pods."""
     return tuple(
         PodRequests(role.replicas * role.pods, role.requests)
         for role in roles
@@ -105,37 +105,38 @@ def requests_of(roles: Sequence[Role]) -> tuple[PodRequests, ...]:
 
 
 def shared_text(texts: Iterable[str]) -> str:
-    """Return the text if all are the same, else an empty one."""
-    found = set(texts)
-    return found.pop() if len(found) == 1 else ""
+    """Return the text that all have in common, or an empty text."""
+    distinct = set(texts)
+    return distinct.pop() if len(distinct) == 1 else ""
 
 
-def read_indexes(text: str | None) -> tuple[str, int]:
-    """Return the text of `status.failedIndexes`, cut where it is long, and how many they are.
+def read_failed_indexes(text: str | None) -> tuple[str, int]:
+    """Return the text of `status.failedIndexes`, cut if it is long, and the number of indexes.
 
-    Like `1,3-5,7` (batch/v1 types.go); what is no index or interval counts for nothing, as for the
-    Job controller (parseIndexesFromString).
+    The format is `1,3-5,7` (batch/v1 types.go). Malformed intervals are ignored, as in the Job controller
+    (parseIndexesFromString).
     """
     number = 0
     for interval in (text or "").split(","):
         first, dash, last = interval.partition("-")
-        ends = (first, last if dash else first)
-        if all(end.isdecimal() and len(end) < 10 for end in ends):
-            number += max(0, int(ends[1]) - int(ends[0]) + 1)
-    kept = text or ""
-    return kept if len(kept) <= _INDEXES_KEPT else f"{kept[:_INDEXES_KEPT]}…", number
+        bounds = (first, last if dash else first)
+        if all(bound.isdecimal() and len(bound) < 10 for bound in bounds):
+            number += max(0, int(bounds[1]) - int(bounds[0]) + 1)
+    indexes = text or ""
+    is_short = len(indexes) <= _MAX_INDEXES_TEXT
+    return indexes if is_short else f"{indexes[:_MAX_INDEXES_TEXT]}…", number
 
 
 def read_gang_request(
     scheduling: WireScheduling | None, quorum: int | None, default: str
 ) -> GangRequest | None:
-    """Return what `spec.scheduling` asks for, None without it.
+    """Return the gang request in `spec.scheduling`, or None.
 
-    `quorum` is that of a gang without `minCount`, `default` the policy when none is named.
+    `quorum` is used for a gang without `minCount`, and `default` is the policy if the spec names none.
     """
     if scheduling is None:
         return None
-    policy = read_union(scheduling.scheduling_policy)
+    policy = read_scheduling_policy(scheduling.scheduling_policy)
     if (policy.member or default) != "gang":
         return GangRequest(policy.member or default)
     if policy.min_count is None:

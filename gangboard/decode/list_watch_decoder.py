@@ -1,7 +1,7 @@
-"""Bytes of a list page or a watch line → wire objects; wire object → model of the domain.
+"""Decoder of list pages and watch events to wire objects, and of wire objects to domain values.
 
-One bad object never takes the others with it: it becomes a DecodeProblem with its name where that can
-be read. Only a body or line that cannot be understood at all raises DecodeError.
+A bad object does not affect the others. It becomes a DecodeProblem, with its name if that can be read. DecodeError is
+raised for a body or line that is not valid as a whole.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from gangboard.decode.fitting import lacks_fields
+from gangboard.decode.key_fields import lacks_key_fields
 from gangboard.decode.owner_meta import with_labels
 from gangboard.decode.problems import DecodeProblem, PartlyDecoded
-from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
+from gangboard.decode.size_guard import MAX_OBJECT_ITEMS, MAX_PAGE_ITEMS, has_more_items
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.api_resource import DecodeError, Resource
 from gangboard.domain.owner import Owner
@@ -33,8 +33,8 @@ __all__ = [
     "read_page",
 ]
 
-# What decoding raises for bad data: msgspec's errors and UnicodeDecodeError are ValueErrors, and
-# JSON that is nested too deeply to be real ends in RecursionError.
+# Errors for bad data. The errors of msgspec and UnicodeDecodeError are ValueErrors, and JSON that is nested too deeply
+# raises RecursionError.
 BAD_DATA = (ValueError, RecursionError)
 
 
@@ -44,24 +44,25 @@ class _ListMeta(Wire):
 
 
 class ListEnvelope(Wire):
-    """The envelope of a list, without `items`: those may be null (Go's empty list), not missing."""
+    """Envelope of a list without `items`, which may be null (Go's empty list) and must not be missing."""
 
     kind: str | None = None
     metadata: _ListMeta | None = None
 
 
-MOST_OBJECTS = 1000
-"""Most objects of one page: twice as many as are asked for. A server that sends more does not know
-`limit`, and would cost memory of the worker that all clusters share."""
-_TOO_MANY = f"Expected `array` of at most length {MOST_OBJECTS}"
-"""How msgspec says so."""
+MAX_PAGE_OBJECTS = 1000
+"""Largest number of objects in a page, twice the requested `limit`.
+
+A server that sends more ignores `limit`, and would use memory of the worker that all clusters share."""
+_TOO_MANY = f"Expected `array` of at most length {MAX_PAGE_OBJECTS}"
+"""The error text of msgspec."""
 
 
 class TooLargeError(DecodeError):
-    """A page has far more in it than any that was asked for. None of it was built."""
+    """Error for a page that is far larger than requested. No object of it was built."""
 
 
-_NOTHING = msgspec.Raw()
+_EMPTY = msgspec.Raw()
 
 
 class _WireEvent(Wire):
@@ -83,24 +84,24 @@ class _Status(Wire):
 
 
 class _RawMeta(Wire):
-    namespace: msgspec.Raw = _NOTHING
-    name: msgspec.Raw = _NOTHING
-    uid: msgspec.Raw = _NOTHING
-    resource_version: msgspec.Raw = _NOTHING
+    namespace: msgspec.Raw = _EMPTY
+    name: msgspec.Raw = _EMPTY
+    uid: msgspec.Raw = _EMPTY
+    resource_version: msgspec.Raw = _EMPTY
 
 
 class _Identity(Wire):
-    """The `metadata` of an object that could not be read otherwise: each field for itself."""
+    """`metadata` of an object that could not be decoded, with each field decoded separately."""
 
     metadata: _RawMeta | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list."""
+    """Page of a list."""
 
     objects: list[Any]
-    """Wire structs of the resource; each has `.metadata`, a `wire.WireMeta`."""
+    """Wire structs of the resource. Each has `.metadata`, a `wire.WireMeta`."""
     resource_version: str
     continue_token: str
     """Empty on the last page."""
@@ -109,40 +110,40 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One line of a watch."""
+    """Event of a watch."""
 
     type: str
     """ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
     object: Any | None
-    """A wire struct; None for BOOKMARK and ERROR, and when there is a problem."""
+    """Wire struct. None for BOOKMARK and ERROR, and for a bad object."""
     resource_version: str
-    """Where to resume, also when the object is bad; empty for ERROR or where unreadable."""
+    """Version from which to resume, even for a bad object. Empty for ERROR, or if it cannot be read."""
     status_code: int | None = None
-    """Of an ERROR: 410 means list again."""
+    """Status code of an ERROR. 410 requires a new list."""
     problem: DecodeProblem | None = None
     message: str = ""
-    """Of an ERROR: what the server says."""
+    """Server's message of an ERROR."""
 
 
-# A decoder that is made while another thread makes one of the same structs can be half made, and
-# ends the process when it is used (msgspec 0.22, seen in one of ten starts under load).
-_making = threading.Lock()
+# If two threads create decoders of the same structs, a decoder can be incomplete, and its use ends the process
+# (msgspec 0.22, observed in one of ten starts under load).
+_decoder_lock = threading.Lock()
 
 
 @cache
 def _decoder(wire: Any) -> msgspec.json.Decoder[Any]:
-    with _making:
+    with _decoder_lock:
         return msgspec.json.Decoder(wire)
 
 
 @cache
 def _page_decoder() -> msgspec.json.Decoder[Any]:
-    # An array of so many optional places, not a list: decoding ends at the first item too many, where
-    # a list with a bound is built to its end before it is measured.
-    places = [(f"item_{position}", msgspec.Raw, None) for position in range(MOST_OBJECTS)]
-    with _making:
+    # An array with a fixed number of optional fields stops decoding at the first extra item. A bounded list would be
+    # built completely before msgspec checks its length.
+    fields = [(f"item_{position}", msgspec.Raw, None) for position in range(MAX_PAGE_OBJECTS)]
+    with _decoder_lock:
         items = msgspec.defstruct(
-            "Items", places, array_like=True, forbid_unknown_fields=True, gc=False
+            "Items", fields, array_like=True, forbid_unknown_fields=True, gc=False
         )
         page = msgspec.defstruct(
             "Page", [("items", items | None)], bases=(ListEnvelope,), kw_only=True, gc=False
@@ -151,16 +152,16 @@ def _page_decoder() -> msgspec.json.Decoder[Any]:
 
 
 def _items(page: Any) -> list[Any]:
-    """Return what is in a page that `_page_decoder` has decoded."""
-    places = () if page.items is None else msgspec.structs.astuple(page.items)
-    return [item for item in places if item is not None]
+    """Return the items of a page that `_page_decoder` decoded."""
+    fields = () if page.items is None else msgspec.structs.astuple(page.items)
+    return [item for item in fields if item is not None]
 
 
 def read_page(body: bytes, resource: Resource) -> Page:
-    """Cut one page of a list into its objects, and decode these one by one.
+    """Decode a page of a list, object by object.
 
-    Raises DecodeError when the body is no list: an empty one would delete everything; when there is
-    far more in it than what is asked for, TooLargeError before anything is built.
+    Raises DecodeError if the body is no list, because an empty list would delete all objects. Raises TooLargeError,
+    before any object is built, if the page is far larger than requested.
     """
     problems: list[DecodeProblem] = []
     page = _envelope(body, resource)
@@ -168,9 +169,9 @@ def read_page(body: bytes, resource: Resource) -> Page:
         wire for raw in _items(page) if (wire := _read_object(raw, resource, problems)) is not None
     ]
     metadata = page.metadata or _ListMeta()
-    why = _why_no_list(page.kind or "", metadata.resource_version or "")
-    if why:
-        raise DecodeError(f"The answer to a list of {resource.key} is no list: {why}.")
+    defect = _list_defect(page.kind or "", metadata.resource_version or "")
+    if defect:
+        raise DecodeError(f"The answer to a list of {resource.key} is no list: {defect}.")
     return Page(
         objects=objects,
         resource_version=metadata.resource_version or "",
@@ -179,10 +180,10 @@ def read_page(body: bytes, resource: Resource) -> Page:
     )
 
 
-def _why_no_list(kind: str, resource_version: str) -> str:
-    """Return what an answer lacks that every page of every list of Kubernetes has; empty for nothing.
+def _list_defect(kind: str, resource_version: str) -> str:
+    """Return a clause that says why a response is no list of Kubernetes, or an empty text.
 
-    A list's kind ends in `List`, and its `metadata.resourceVersion` is where a watch goes on
+    The kind of a list ends in `List`, and a watch starts at its `metadata.resourceVersion`
     (API conventions, "Types (Kinds)" and "Metadata").
     """
     if not kind:
@@ -193,7 +194,7 @@ def _why_no_list(kind: str, resource_version: str) -> str:
 
 
 def read_object(body: bytes, resource: Resource) -> Any:
-    """Decode one object as it is served. Raises DecodeError when it cannot be read."""
+    """Decode an object as served. Raises DecodeError if it cannot be decoded."""
     try:
         return _decoded(body, resource)
     except BAD_DATA as error:
@@ -201,23 +202,23 @@ def read_object(body: bytes, resource: Resource) -> Any:
 
 
 def _decoded(raw: bytes | msgspec.Raw, resource: Resource) -> Any:
-    if is_denser(raw, MOST_OF_OBJECT):
-        raise DecodeError(f"it has more than {MOST_OF_OBJECT} fields and items")
+    if has_more_items(raw, MAX_OBJECT_ITEMS):
+        raise DecodeError(f"it has more than {MAX_OBJECT_ITEMS} fields and items")
     wire_type: Any = resource.wire
     return _decoder(wire_type).decode(raw)
 
 
 def _envelope(body: bytes, resource: Resource) -> Any:
-    if is_denser(body, MOST_OF_PAGE):
+    if has_more_items(body, MAX_PAGE_ITEMS):
         raise TooLargeError(
-            f"A page of the list of {resource.key} has more than {MOST_OF_PAGE} fields and items."
+            f"A page of the list of {resource.key} has more than {MAX_PAGE_ITEMS} fields and items."
         )
     try:
         return _page_decoder().decode(body)
     except BAD_DATA as error:
         if str(error).startswith(_TOO_MANY):
             raise TooLargeError(
-                f"A page of the list of {resource.key} has more than {MOST_OBJECTS} objects, at least "
+                f"A page of the list of {resource.key} has more than {MAX_PAGE_OBJECTS} objects, at least "
                 "twice as many as were asked for."
             ) from error
         raise DecodeError(f"The answer to a list of {resource.key} is no list: {error}.") from error
@@ -232,7 +233,7 @@ def _read_object(raw: msgspec.Raw, resource: Resource, problems: list[DecodeProb
 
 
 def read_event(line: bytes, resource: Resource) -> WatchEvent:
-    """Decode one line of a watch. Raises DecodeError when it is no watch event."""
+    """Decode a line of a watch. Raises DecodeError if it is no watch event."""
     try:
         event = _decoder(_WireEvent).decode(line)
         if event.type == "ERROR":
@@ -258,15 +259,15 @@ def read_event(line: bytes, resource: Resource) -> WatchEvent:
 def build_model(
     resource: Resource, wire: Any, version: str
 ) -> tuple[Any | None, DecodeProblem | None]:
-    """Return (model, None), (None, DecodeProblem) for bad data, or both when only a part is left out.
+    """Build the domain value of a wire object. Returns (model, problem).
 
-    (None, None) means that the resource does not keep this object, such as an event of a reason
-    that no rule uses. `version` is the API version that the object was served in.
-    Bad data is also an object of an unknown version without the resource's `fields`.
+    The model is None for bad data, and both are set if only a part is bad. Both are None if the resource does not store
+    the object, such as an event whose reason no rule uses. `version` is the API version in which the object was served.
+    An object of an unknown version is bad if it lacks the resource's `fields`.
     """
     metadata = wire.metadata
     try:
-        if not resource.is_known(version) and lacks_fields(resource, wire):
+        if not resource.is_known(version) and lacks_key_fields(resource, wire):
             raise DecodeError(f"it has not the fields of {resource.versions[0]}")
         model = resource.build(wire, version)
         if isinstance(model, Owner):
@@ -302,18 +303,18 @@ def _sentence(resource: Resource, namespace: str, name: str, error: Exception, l
 
 
 def _identity(raw: msgspec.Raw) -> dict[str, str]:
-    """Return those of namespace, name, uid and resourceVersion that are text of a sane length."""
+    """Return namespace, name, uid and resourceVersion of an object, each if it is a text of a valid length."""
     try:
         metadata = _decoder(_Identity).decode(raw).metadata or _RawMeta()
     except BAD_DATA:
         return {}
-    found = {}
+    identity = {}
     raws = (metadata.namespace, metadata.name, metadata.uid, metadata.resource_version)
-    for key, one in zip(("namespace", "name", "uid", "resourceVersion"), raws, strict=True):
+    for key, raw_value in zip(("namespace", "name", "uid", "resourceVersion"), raws, strict=True):
         try:
-            text = read_text(_decoder(str).decode(one))
+            text = read_text(_decoder(str).decode(raw_value))
         except BAD_DATA:
             continue
         if len(text) <= 253:
-            found[key] = text
-    return found
+            identity[key] = text
+    return identity

@@ -1,7 +1,8 @@
-"""NodeClaims of Karpenter (`karpenter.sh/v1`, cluster-scoped). Never needed: its events speak, too.
+"""Decoder of Karpenter's NodeClaims (`karpenter.sh/v1`, cluster-scoped).
 
-`spec` is not read: what the machine is asked for is Karpenter's arithmetic, not the scheduler's.
-Fields and words: pkg/apis/v1/nodeclaim.go, nodeclaim_status.go, labels.go of kubernetes-sigs/karpenter.
+They are optional, because Karpenter's events show the provisioning as well. `spec` is not read, because its
+requirements follow Karpenter's rules instead of the scheduler's. Fields: pkg/apis/v1/nodeclaim.go,
+nodeclaim_status.go and labels.go of kubernetes-sigs/karpenter.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class _WireStatus(Wire):
 
 
 class WireNodeClaim(Wire):
-    """A NodeClaim as narrow as it is kept."""
+    """A NodeClaim."""
 
     metadata: WireNodeClaimMeta
     status: _WireStatus | None = None

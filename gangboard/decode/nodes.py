@@ -1,4 +1,4 @@
-"""Nodes: readiness, cordon, and what they offer. Never needed: without nodes only room is unknown."""
+"""Decoder of nodes. They are optional, and without them only the capacity is unknown."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import msgspec
 
-from gangboard.decode.managers import NO_ENTRIES, field_writer
-from gangboard.decode.podspec import Quantities
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import parse_amount
+from gangboard.decode.managed_fields import NO_ENTRIES, field_writer
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantities, parse_amount
 from gangboard.decode.wire import (
     Wire,
     WireCondition,
@@ -23,7 +22,7 @@ from gangboard.decode.wire import (
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.node import Node
 from gangboard.domain.pod_constraints import CORDON, Taint
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.suspension import FieldWriter
 
 LIFECYCLE = (
@@ -33,12 +32,13 @@ LIFECYCLE = (
     "MaintenancePlanned",
     "MaintenanceInProgress",
 )
-"""Conditions of the node lifecycle (KEP-5683; k8s.io/api v0.37.2). Admins or their tools set them, no controller of
-Kubernetes, and the scheduler does not read them."""
+"""Conditions of the node lifecycle (KEP-5683, k8s.io/api v0.37.2).
+
+Admins or their tools set them. Controllers of Kubernetes do not set them, and the scheduler does not read them."""
 
 
 class WireNodeMeta(WireMeta):
-    """`metadata` of a node: all labels, any of them can be asked for."""
+    """`metadata` of a node with all labels, because pods can select any."""
 
     labels: dict[str, str | None] | None = None
     managed_fields: msgspec.Raw = NO_ENTRIES
@@ -63,7 +63,7 @@ class _WireNodeStatus(Wire):
 
 
 class WireNode(Wire):
-    """A node as narrow as it is kept."""
+    """A node."""
 
     metadata: WireNodeMeta
     spec: _WireNodeSpec | None = None
@@ -79,7 +79,9 @@ def _build(wire: WireNode, version: str) -> Node:
         unschedulable=bool(spec.unschedulable),
         cordoned_by=_cordoned_by(wire.metadata, spec),
         labels={key: value or "" for key, value in (wire.metadata.labels or {}).items()},
-        taints=tuple(Taint(one.key, one.effect, one.value or "") for one in spec.taints or ()),
+        taints=tuple(
+            Taint(taint.key, taint.effect, taint.value or "") for taint in spec.taints or ()
+        ),
         tainted_by=field_writer(wire.metadata.managed_fields, "/spec/taints")
         if spec.taints
         else None,
@@ -87,20 +89,20 @@ def _build(wire: WireNode, version: str) -> Node:
         unreadable=frozenset(faults),
         withheld=_withheld(_amounts(status.capacity)[0], allocatable, faults),
         lifecycle=tuple(
-            read_condition(one)
-            for one in status.conditions or ()
-            if one.type in LIFECYCLE and one.status == "True"
+            read_condition(condition)
+            for condition in status.conditions or ()
+            if condition.type in LIFECYCLE and condition.status == "True"
         ),
     )
-    return deliver(node, faults.values())
+    return raise_for_faults(node, faults.values())
 
 
 def _cordoned_by(metadata: WireNodeMeta, spec: _WireNodeSpec) -> FieldWriter | None:
-    """Return who cordoned a node. The node controller adds the taint at once, so its time is exact."""
+    """Return the writer of the cordon. The node controller adds the taint at once, so its time is exact."""
     if not spec.unschedulable:
         return None
     writer = field_writer(metadata.managed_fields, "/spec/unschedulable")
-    times = (read_time(one.time_added) for one in spec.taints or () if one.key == CORDON)
+    times = (read_time(taint.time_added) for taint in spec.taints or () if taint.key == CORDON)
     added_at = next((time for time in times if time is not None), None)
     if writer is None or added_at is None or writer.at is None:
         return writer
@@ -110,10 +112,10 @@ def _cordoned_by(metadata: WireNodeMeta, spec: _WireNodeSpec) -> FieldWriter | N
 def _withheld(
     capacity: Mapping[str, int], allocatable: Mapping[str, int], faults: Collection[str]
 ) -> dict[str, int]:
-    """Return how much of each device and huge page size is not allocatable.
+    """Return the amounts of devices and huge pages that are not allocatable.
 
-    A kubelet reserves CPU, memory and disk for itself, so that difference is no fault. A device that is not
-    allocatable is broken, or its plugin is down: the kubelet counts it in `capacity` alone.
+    A kubelet reserves CPU, memory and disk for itself, so such a difference is normal. A device in `capacity` alone is
+    broken, or its plugin is down.
     """
     if not allocatable:
         return {}  # a node that has just registered
@@ -127,16 +129,16 @@ def _withheld(
 
 
 def _amounts(quantities: Quantities | None) -> tuple[dict[str, int], dict[str, str]]:
-    """Return what pods can be given, in scheduler units, and per malformed resource half a sentence.
+    """Return amounts in scheduler units, and a clause for each malformed resource.
 
-    Fractions are rounded up as those of pods are, and less than nothing stays less than nothing:
-    NodeInfo.SetNode adds `status.allocatable` with the same Resource.Add as a pod's requests.
+    Fractions are rounded up and negative amounts stay, as for the requests of pods. NodeInfo.SetNode adds
+    `status.allocatable` with the same Resource.Add.
     """
     amounts: dict[str, int] = {}
     faults: dict[str, str] = {}
     for resource, text in (quantities or {}).items():
         try:
-            amounts[resource] = units(resource, parse_amount(resource, str(text)))
+            amounts[resource] = scheduler_units(resource, parse_amount(resource, str(text)))
         except ValueError as error:
             faults[resource] = f"its allocatable {resource} is left out: {error}"
     return amounts, faults

@@ -1,6 +1,6 @@
-"""`metadata` of owners: their labels, and which field manager made them.
+"""Decoder of the `metadata` of owners, with labels and the creating field manager.
 
-Annotations are not kept: they are large, and people put secrets into them.
+Annotations are not stored, because they are large and users put secrets into them.
 """
 
 from __future__ import annotations
@@ -13,31 +13,31 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.managers import NO_ENTRIES, creator
+from gangboard.decode.annotations import WireActionAnnotations
+from gangboard.decode.managed_fields import NO_ENTRIES, creator
 from gangboard.decode.wire import WireMeta, read_text
 from gangboard.domain.owner import Owner
 
 MOST_LABELS = 64
-"""Labels of one owner that are kept, in the order of their keys."""
+"""Limit for the stored labels of an owner, in the order of their keys."""
 LONGEST_KEY = 317
-"""A DNS name of 253 characters, a slash, and a name of 63."""
+"""Length of a DNS name of 253 characters, a slash, and a name of 63."""
 LONGEST_VALUE = 63
 NO_LABELS = msgspec.Raw(b"{}")
 Labels = TypeVar("Labels")
 
 
 class WireOwnerMeta(WireMeta):
-    """Labels and managed fields stay bytes until a model is built."""
+    """`metadata` of owners. Labels and managed fields stay bytes until a model is built."""
 
     labels: msgspec.Raw = NO_LABELS
     managed_fields: msgspec.Raw = NO_ENTRIES
 
 
-class WireActedMeta(WireOwnerMeta):
+class WireActionMeta(WireOwnerMeta):
     """`metadata` of owners that actions write to."""
 
-    annotations: WireActed | None = None
+    annotations: WireActionAnnotations | None = None
 
 
 @cache
@@ -48,15 +48,15 @@ def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
 _ALL = msgspec.json.Decoder(dict[str, str | None] | None)
 
 
-def labels_as(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
-    """Return the labels that a struct names. Raises ValueError for labels that are no text."""
+def decode_labels(metadata: WireOwnerMeta, type_: type[Labels]) -> Labels:
+    """Decode the labels that a struct names. Raises ValueError for labels that are no text."""
     decoder: Any = _decoder(cast("Any", type_))
-    found: Labels | None = decoder.decode(metadata.labels)
-    return type_() if found is None else found
+    labels: Labels | None = decoder.decode(metadata.labels)
+    return type_() if labels is None else labels
 
 
 def first_label(metadata: WireOwnerMeta, keys: Iterable[str]) -> str:
-    """Return the first value that labels have under these keys, empty for none. Raises ValueError as `labels_as`."""
+    """Return the first value of these label keys, or an empty text. Raises ValueError as `decode_labels` does."""
     labels = _ALL.decode(metadata.labels) or {}
     return next((value for key in keys if (value := labels.get(key))), "")
 
@@ -71,9 +71,9 @@ def with_labels(owner: Owner, metadata: WireMeta) -> Owner:
 
 def _read_labels(raw: msgspec.Raw) -> tuple[tuple[str, str], ...]:
     labels = _ALL.decode(raw) or {}
-    kept = sorted(labels.items())[:MOST_LABELS]
-    # Thousands of objects have the same keys.
+    stored = sorted(labels.items())[:MOST_LABELS]
+    # Keys are interned, because thousands of objects have the same.
     return tuple(
         (sys.intern(read_text(key)[:LONGEST_KEY]), read_text(value)[:LONGEST_VALUE])
-        for key, value in kept
+        for key, value in stored
     )

@@ -1,4 +1,4 @@
-"""Which claims a pod names: of volumes by its spec, of devices also by its status."""
+"""Decoder of the claims that a pod names: volume claims in its spec, device claims also in its status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from gangboard.decode.pod_constraints import CLAIMS, VOLUMES, WirePlacedSpec
 from gangboard.decode.wire import Wire, read_text
 from gangboard.domain.pod_claims import OF_DEVICES, OF_VOLUMES, PodClaim
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 
 
 class _WireSource(Wire):
@@ -17,7 +17,7 @@ class _WireSource(Wire):
 
 
 class _WireEphemeral(Wire):
-    """That it is there is all that is read."""
+    """Ephemeral volume source, of which only the presence is read."""
 
 
 class _WireVolume(Wire):
@@ -32,8 +32,8 @@ class _WireClaim(Wire):
     resource_claim_template_name: str | None = None
 
 
-class _WireMade(Wire):
-    """An entry of `resourceClaimStatuses`: without a name, no claim was needed."""
+class _WireClaimStatus(Wire):
+    """Entry of `resourceClaimStatuses`. It has no name if no claim was needed."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -41,27 +41,27 @@ class _WireMade(Wire):
 
 _VOLUMES = msgspec.json.Decoder(list[_WireVolume] | None)
 _CLAIMS = msgspec.json.Decoder(list[_WireClaim] | None)
-_MADE = msgspec.json.Decoder(list[_WireMade] | None)
+_CLAIM_STATUSES = msgspec.json.Decoder(list[_WireClaimStatus] | None)
 
 
 def read_claims(
-    spec: WirePlacedSpec, made: msgspec.Raw, pod: str, needs: Needs
+    spec: WirePlacedSpec, statuses: msgspec.Raw, pod: str, constraints: PodConstraints
 ) -> tuple[PodClaim, ...]:
-    """Return the claims of the pod of that name, each once, in the order of its spec.
+    """Return the distinct claims of a pod in the order of its spec.
 
-    `made` is `status.resourceClaimStatuses`. `needs` are the pod's: most pods have no such volume,
-    and cost nothing here. Raises ValueError or RecursionError where a part is not as the API has it.
+    `statuses` is `status.resourceClaimStatuses`, and `pod` the name of the pod. The constraints of most pods show that
+    they have no such volume, so nothing is decoded. Raises ValueError or RecursionError for malformed parts.
     """
-    found: list[PodClaim] = []
-    if VOLUMES in needs.unsupported:
-        found += _of_volumes(spec, pod)
-    if CLAIMS in needs.unsupported:
-        found += _of_devices(spec, made)
-    return tuple(dict.fromkeys(found))
+    claims: list[PodClaim] = []
+    if VOLUMES in constraints.unsupported:
+        claims += _volume_claims(spec, pod)
+    if CLAIMS in constraints.unsupported:
+        claims += _device_claims(spec, statuses)
+    return tuple(dict.fromkeys(claims))
 
 
-def _of_volumes(spec: WirePlacedSpec, pod: str) -> Iterator[PodClaim]:
-    """Yield claims by name; that of an ephemeral volume is `<pod>-<volume>` (ephemeral.VolumeClaimName)."""
+def _volume_claims(spec: WirePlacedSpec, pod: str) -> Iterator[PodClaim]:
+    """Yield volume claims. An ephemeral volume has the claim `<pod>-<volume>` (ephemeral.VolumeClaimName)."""
     for volume in _VOLUMES.decode(spec.volumes) or ():
         source = volume.persistent_volume_claim
         if source is not None and source.claim_name:
@@ -70,9 +70,11 @@ def _of_volumes(spec: WirePlacedSpec, pod: str) -> Iterator[PodClaim]:
             yield PodClaim(OF_VOLUMES, f"{pod}-{read_text(volume.name)}", generated=True)
 
 
-def _of_devices(spec: WirePlacedSpec, made: msgspec.Raw) -> Iterator[PodClaim]:
-    """Yield claims as the scheduler finds them (resourceclaim.Name, 1.35 to 1.37)."""
-    names = {one.name: one.resource_claim_name for one in _MADE.decode(made) or ()}
+def _device_claims(spec: WirePlacedSpec, statuses: msgspec.Raw) -> Iterator[PodClaim]:
+    """Yield device claims as the scheduler finds them (resourceclaim.Name, 1.35 to 1.37)."""
+    names = {
+        status.name: status.resource_claim_name for status in _CLAIM_STATUSES.decode(statuses) or ()
+    }
     for claim in _CLAIMS.decode(spec.resource_claims) or ():
         if claim.resource_claim_name:
             yield PodClaim(OF_DEVICES, read_text(claim.resource_claim_name))

@@ -1,4 +1,4 @@
-"""What a pod asks of a node besides amounts: where it may go, and what it must not meet there."""
+"""Decoder of a pod's constraints on its node: selectors, affinity, tolerations, ports, spread and volumes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gangboard.decode.selectors import (
     read_requirements,
     read_term,
 )
-from gangboard.decode.spread import WireSpread, read_spreads
+from gangboard.decode.spread_constraints import WireSpread, read_spreads
 from gangboard.decode.wire import Int32, Int64, Wire
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_constraints import (
@@ -23,13 +23,13 @@ from gangboard.domain.pod_constraints import (
     ANTI_AFFINITY,
     SPREAD,
     HostPort,
-    Needs,
+    PodConstraints,
     PodTerm,
     Term,
     Toleration,
 )
 
-# Extended resources of this name are served by dynamic allocation (1.36 and later).
+# Dynamic allocation serves extended resources with this prefix (1.36 and later).
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 VOLUMES = "volumes"
@@ -38,8 +38,10 @@ NODE_FEATURES = "features that nodes declare"
 
 
 class WirePlacedSpec(WirePodSpec):
-    """`spec` of a pod, with what only pods are asked for. Most of it stays bytes: it is the same
-    in thousands of pods and read once."""
+    """`spec` of a pod, with fields that gangboard reads from pods only.
+
+    Most fields stay bytes. They are equal in thousands of pods and decoded once.
+    """
 
     node_selector: msgspec.Raw = NULL
     affinity: msgspec.Raw = NULL
@@ -91,11 +93,11 @@ class _WireToleration(Wire):
 
 
 class _WireSource(Wire):
-    """A source of a volume: that it is there is all that is read."""
+    """Volume source, of which only the presence is read."""
 
 
 class _WireVolume(Wire):
-    """A volume, by the sources of which a scheduler asks where they can be attached.
+    """Volume with the sources that restrict nodes.
 
     Source: the plugins volumebinding, volumezone, volumerestrictions and nodevolumelimits (1.37).
     """
@@ -113,7 +115,7 @@ class _WireVolume(Wire):
     vsphere_volume: _WireSource | None = None
 
 
-_HARMLESS = _WireVolume()
+_UNRESTRICTED = _WireVolume()
 _SELECTOR = msgspec.json.Decoder(dict[str, str] | None)
 _AFFINITY = msgspec.json.Decoder(_WireAffinity | None)
 _TOLERATIONS = msgspec.json.Decoder(list[_WireToleration] | None)
@@ -121,64 +123,64 @@ _SPREAD = msgspec.json.Decoder(list[WireSpread] | None)
 _VOLUMES = msgspec.json.Decoder(list[_WireVolume] | None)
 _CLAIMS = msgspec.json.Decoder(list[_WireSource] | None)
 _PORTS = msgspec.json.Decoder(list[_WirePort] | None)
-# Parts that are longer are read each time: they are not what thousands of pods have in common.
+# Longer specs are decoded each time, because thousands of pods do not share them.
 _LONGEST_SHARED = 16384
 
 
-def read_needs(spec: WirePlacedSpec, namespace: str, resources: Iterable[str]) -> Needs:
-    """Return what the filters of kube-scheduler read of a pod; of most equal ones the same object.
+def read_pod_constraints(
+    spec: WirePlacedSpec, namespace: str, resources: Iterable[str]
+) -> PodConstraints:
+    """Return the constraints of a pod that the filters of kube-scheduler read. Equal constraints share an object.
 
-    `namespace` is the pod's: its terms of anti-affinity are about it where they name no other, and
-    its spread constraints always are.
-    `resources` are the names of what the pod requests. Raises ValueError or RecursionError
-    where a part is not as the API has it.
+    `namespace` is the pod's namespace, to which its spread constraints and most anti-affinity terms apply. `resources`
+    are the names of the requested resources. Raises ValueError or RecursionError for malformed parts.
     """
-    parts = (
+    fields = (
         bytes(spec.node_selector),
         bytes(spec.affinity),
         bytes(spec.tolerations),
         bytes(spec.topology_spread_constraints),
     )
-    short = sum(map(len, parts)) <= _LONGEST_SHARED
-    common = _common(*parts) if short else _read_common(*parts)
-    needs, affinity, terms, hard = (
-        common.needs,
+    short = sum(map(len, fields)) <= _LONGEST_SHARED
+    common = _common(*fields) if short else _read_common(*fields)
+    constraints, affinity, terms, hard = (
+        common.constraints,
         common.pod_affinity,
         common.anti_affinity,
         common.spread,
     )
     ports = frozenset(_host_ports(spec))
-    words = tuple(_more(spec))
+    unsupported = tuple(_unsupported(spec))
     classes = tuple(_device_classes(resources))
-    if not (affinity or terms or hard or ports or words or classes):
-        return needs
+    if not (affinity or terms or hard or ports or unsupported or classes):
+        return constraints
     spreads = read_spreads(hard, namespace)
     if hard and not spreads:
-        words = (SPREAD, *words)
+        unsupported = (SPREAD, *unsupported)
     pod_affinity = read_pod_affinity(affinity, namespace) if affinity else None
     if affinity and pod_affinity is None:
-        words = (AFFINITY, *words)
+        unsupported = (AFFINITY, *unsupported)
     anti_affinity = _anti_affinity(terms, namespace)
     if not all(term.is_exact for term in anti_affinity):
-        words = (ANTI_AFFINITY, *words)
-    found = replace(
-        needs,
+        unsupported = (ANTI_AFFINITY, *unsupported)
+    complete = replace(
+        constraints,
         host_ports=ports,
         anti_affinity=anti_affinity,
         pod_affinity=pod_affinity,
         spreads=spreads,
-        spread_keys=tuple(sorted({one.topology_key for one in hard})),
-        unsupported=(*needs.unsupported, *words),
+        spread_keys=tuple(sorted({spread.topology_key for spread in hard})),
+        unsupported=(*constraints.unsupported, *unsupported),
         undecidable=classes,
     )
-    return _shared(found) if short else found
+    return _shared(complete) if short else complete
 
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What pods with the same parts have in common, and terms of which each reads its own."""
+    """Constraints of pods with equal specs, and terms that each pod decodes with its own namespace."""
 
-    needs: Needs
+    constraints: PodConstraints
     pod_affinity: tuple[WirePodTerm, ...]
     """Required affinity to pods."""
     anti_affinity: tuple[WirePodTerm, ...]
@@ -189,21 +191,21 @@ class _Common:
 
 @bounded_cache(4096, 32 * MEBIBYTE)
 def _common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
-    found = _read_common(selector, affinity, tolerations, spread)
-    return replace(found, needs=_shared(found.needs))
+    common = _read_common(selector, affinity, tolerations, spread)
+    return replace(common, constraints=_shared(common.constraints))
 
 
 def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: bytes) -> _Common:
-    wanted = _AFFINITY.decode(affinity) or _WireAffinity()
-    hard = tuple(one for one in _SPREAD.decode(spread) or () if one.is_hard)
-    pod_affinity, anti_affinity = wanted.pod_affinity, wanted.pod_anti_affinity
-    needs = Needs(
+    decoded = _AFFINITY.decode(affinity) or _WireAffinity()
+    hard = tuple(constraint for constraint in _SPREAD.decode(spread) or () if constraint.is_hard)
+    pod_affinity, anti_affinity = decoded.pod_affinity, decoded.pod_anti_affinity
+    constraints = PodConstraints(
         node_selector=tuple(sorted((_SELECTOR.decode(selector) or {}).items())),
-        affinity=_terms(wanted.node_affinity),
+        affinity=_terms(decoded.node_affinity),
         tolerations=tuple(map(_toleration, _TOLERATIONS.decode(tolerations) or ())),
     )
     return _Common(
-        needs,
+        constraints,
         tuple((pod_affinity.required if pod_affinity is not None else None) or ()),
         tuple((anti_affinity.required if anti_affinity is not None else None) or ()),
         hard,
@@ -211,8 +213,8 @@ def _read_common(selector: bytes, affinity: bytes, tolerations: bytes, spread: b
 
 
 @bounded_cache(16384, 64 * MEBIBYTE)
-def _shared(needs: Needs) -> Needs:
-    return needs
+def _shared(constraints: PodConstraints) -> PodConstraints:
+    return constraints
 
 
 def _terms(affinity: _WireNodeAffinity | None) -> tuple[Term, ...] | None:
@@ -230,12 +232,12 @@ def _toleration(wire: _WireToleration) -> Toleration:
 
 def _anti_affinity(terms: Iterable[WirePodTerm], namespace: str) -> tuple[PodTerm, ...]:
     # A term without a selector matches nothing (LabelSelectorAsSelector).
-    found = {
+    pod_terms = {
         read_term(term, term.label_selector, namespace)
         for term in terms
         if term.label_selector is not None
     }
-    return tuple(sorted(found, key=lambda term: term.name))
+    return tuple(sorted(pod_terms, key=lambda term: term.name))
 
 
 def _host_ports(spec: WirePodSpec) -> Iterator[HostPort]:
@@ -259,9 +261,9 @@ def _ports_of(container: WireContainer) -> Iterator[HostPort]:
             yield HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "")
 
 
-def _more(spec: WirePlacedSpec) -> Iterator[str]:
-    """Yield what the pod asks for besides and what can only take nodes away."""
-    if any(volume != _HARMLESS for volume in _VOLUMES.decode(spec.volumes) or ()):
+def _unsupported(spec: WirePlacedSpec) -> Iterator[str]:
+    """Yield the names of further constraints, which can only exclude nodes."""
+    if any(volume != _UNRESTRICTED for volume in _VOLUMES.decode(spec.volumes) or ()):
         yield VOLUMES
     if _CLAIMS.decode(spec.resource_claims):
         yield CLAIMS
@@ -270,20 +272,20 @@ def _more(spec: WirePlacedSpec) -> Iterator[str]:
 
 
 def _needs_features(spec: WirePlacedSpec) -> bool:
-    """Whether only nodes do that declare a feature (plugins/nodedeclaredfeatures, on since 1.36).
+    """Return whether the node must declare a feature (plugins/nodedeclaredfeatures, enabled since 1.36).
 
-    Source: InferForScheduling in k8s.io/component-helpers/nodedeclaredfeatures/features:
-    restartallcontainers, usernamespaceshostnetwork. Where the gate is off, nothing is lost but
-    certainty.
+    Source: InferForScheduling in k8s.io/component-helpers/nodedeclaredfeatures/features: restartallcontainers,
+    usernamespaceshostnetwork. If the feature gate is off, the result only becomes less certain.
     """
     containers = (*(spec.init_containers or ()), *(spec.containers or ()))
     return (spec.host_network is True and spec.host_users is False) or any(
-        b'"RestartAllContainers"' in bytes(one.restart_policy_rules) for one in containers
+        b'"RestartAllContainers"' in bytes(container.restart_policy_rules)
+        for container in containers
     )
 
 
 def _device_classes(resources: Iterable[str]) -> Iterator[str]:
-    """Yield what a driver serves from devices that no node lists as allocatable."""
+    """Yield requested resources that a driver serves from devices, which nodes do not list as allocatable."""
     for resource in resources:
         if resource.startswith(_DEVICE_CLASS):
             yield f"devices of the class {resource.removeprefix(_DEVICE_CLASS)}"

@@ -1,4 +1,4 @@
-"""Pods: members of gangs."""
+"""Decoder of pods, the members of gangs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 import msgspec
 
 from gangboard.decode.in_place_resize import (
-    Allocation,
-    WireAllocated,
+    ResizeStatus,
+    WireResourceStatus,
     is_infeasible,
     placed_requests,
 )
 from gangboard.decode.jobs import DEFAULT_GRACE
 from gangboard.decode.pod_claims import read_claims
-from gangboard.decode.pod_constraints import WirePlacedSpec, read_needs
+from gangboard.decode.pod_constraints import WirePlacedSpec, read_pod_constraints
 from gangboard.decode.podspec import NULL
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.provisioning_requests import WireConsumer
 from gangboard.decode.wire import (
     Int32,
@@ -36,16 +36,16 @@ from gangboard.domain.group import GroupMark, QueueMark
 from gangboard.domain.objects import Controller
 from gangboard.domain.pod import STOCK_SCHEDULER, Container, Pod
 from gangboard.domain.pod_claims import PodClaim
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 
-_UNREAD = Needs(undecidable=("a part of its spec that could not be read",))
+_UNREAD = PodConstraints(undecidable=("a part of its spec that could not be read",))
 
 
 class WirePodMeta(WireMeta):
     """`metadata` of a pod."""
 
     labels: msgspec.Raw = NULL
-    # Not `annotations`: that would say that something acts on them (`Meta.annotated`).
+    # The attribute must not be named `annotations`, because `Meta.annotated` checks for that name.
     consumer: msgspec.Raw = msgspec.field(default=NULL, name="annotations")
 
 
@@ -65,19 +65,19 @@ class _WireTerminated(Wire):
 
 
 class _WireRunning(Wire):
-    """`state.running`: that it is there is all that is read."""
+    """`state.running`, of which only the presence is read."""
 
 
 class _WireState(Wire):
-    """`state` and `lastState` of a container: at most one member is set."""
+    """`state` or `lastState` of a container, with at most one member set."""
 
     waiting: _WireReason | None = None
     running: _WireRunning | None = None
     terminated: _WireTerminated | None = None
 
 
-class WireContainerStatus(WireAllocated):
-    """One entry of `containerStatuses` or `initContainerStatuses`."""
+class WireContainerStatus(WireResourceStatus):
+    """Entry of `containerStatuses` or `initContainerStatuses`."""
 
     ready: bool = False
     restart_count: Int32 = 0
@@ -85,11 +85,11 @@ class WireContainerStatus(WireAllocated):
     last_state: _WireState | None = None
 
 
-class WirePodStatus(WireAllocated):
+class WirePodStatus(WireResourceStatus):
     """`status` of a pod.
 
-    Its lists stay bytes until a model is built: most pods of a page are unchanged and are never
-    built, and the lists are a fifth of the cost of a page.
+    Its lists stay bytes until a model is built. Most pods of a page are unchanged and never built, and the lists are a
+    fifth of the cost of a page.
     """
 
     phase: str | None = None
@@ -104,7 +104,7 @@ class WirePodStatus(WireAllocated):
 
 
 class WirePod(Wire):
-    """A pod as narrow as it is kept."""
+    """A pod."""
 
     metadata: WirePodMeta
     spec: WirePlacedSpec | None = None
@@ -132,11 +132,11 @@ def _build(
     containers = _STATUSES.decode(status.container_statuses) or []
     initial = _STATUSES.decode(status.init_container_statuses) or []
     meta = read_meta(wire.metadata, "", "Pod", version)
-    given = {one.name: one for one in (*initial, *containers)}
-    allocation = Allocation(given, status, is_infeasible(conditions))
-    requests, unread = placed_requests(spec, allocation)
+    statuses = {container.name: container for container in (*initial, *containers)}
+    resize = ResizeStatus(statuses, status, is_infeasible(conditions))
+    requests, unread = placed_requests(spec, resize)
     faults = list(unread.values())
-    named = _Named(spec.group_name)
+    named = _GroupReference(spec.group_name)
     scheduler = spec.scheduler_name or ""
     labels: dict[str, str] = {}
     request = ""
@@ -145,12 +145,12 @@ def _build(
         request = (_CONSUMER.decode(wire.metadata.consumer) or WireConsumer()).request
         labels = _texts(wire.metadata.labels)
         if marks:
-            given_names = _names_given(labels, wire.metadata.consumer, marks)
-            named = _group_named(spec.group_name, scheduler, given_names, marks)
-        needs = read_needs(spec, meta.ref.namespace, requests)
-        claims = read_claims(spec, status.resource_claim_statuses, meta.ref.name, needs)
-    except (ValueError, RecursionError) as error:  # what msgspec raises for bad data
-        needs = _UNREAD
+            candidates = _group_names(labels, wire.metadata.consumer, marks)
+            named = _effective_group(spec.group_name, scheduler, candidates, marks)
+        constraints = read_pod_constraints(spec, meta.ref.namespace, requests)
+        claims = read_claims(spec, status.resource_claim_statuses, meta.ref.name, constraints)
+    except (ValueError, RecursionError) as error:  # msgspec raises both for bad data
+        constraints = _UNREAD
         faults.append(f"what it asks of a node is left out: {error}")
     stop = spec.termination_grace_period_seconds
     pod = Pod(
@@ -167,14 +167,14 @@ def _build(
         ignores_group=named.is_ignored,
         other_scheduler=named.other_scheduler,
         is_placeholder=bool(named.group) and _is_placeholder(wire.metadata.consumer, placeholders),
-        queue=_queue_named(labels, wire.metadata.consumer, queues.get(scheduler, ())),
+        queue=_queue_name(labels, wire.metadata.consumer, queues.get(scheduler, ())),
         scheduled=pick_condition(conditions, "PodScheduled"),
         ready=pick_condition(conditions, "Ready"),
         disruption=pick_condition(conditions, "DisruptionTarget"),
         set_up=pick_condition(conditions, "PodReadyToStartContainers"),
         containers=(
-            *(_container(one, init=True) for one in initial),
-            *(_container(one, init=False) for one in containers),
+            *(_container(container, init=True) for container in initial),
+            *(_container(container, init=False) for container in containers),
         ),
         requests=requests,
         grace_seconds=wire.metadata.deletion_grace_period_seconds,
@@ -182,7 +182,7 @@ def _build(
         reason=status.reason or "",
         message=read_text(status.message),
         start_time=read_time(status.start_time),
-        needs=needs,
+        needs=constraints,
         unread_requests=tuple(sorted(unread)),
         stays=_stays(meta.controller),
         preempts=spec.preemption_policy != "Never",
@@ -191,70 +191,73 @@ def _build(
         provisioning_request=request,
         claims=claims,
     )
-    return deliver(pod, faults)
+    return raise_for_faults(pod, faults)
 
 
 def _texts(data: msgspec.Raw) -> dict[str, str]:
-    """Return labels or annotations."""
-    found = _LABELS.decode(data) or {}
-    return {key: value for key, value in found.items() if value is not None}
+    """Decode labels or annotations."""
+    texts = _LABELS.decode(data) or {}
+    return {key: value for key, value in texts.items() if value is not None}
 
 
-class _Named(NamedTuple):
-    """The group that a pod names, if any."""
+class _GroupReference(NamedTuple):
+    """Group that a pod names, if any."""
 
     group: str = ""
     kind: str = ""
-    """As in `Pod.group_kind`."""
+    """Value of `Pod.group_kind`."""
     is_ignored: bool = False
     other_scheduler: bool = False
 
 
-def _names_given(
+def _group_names(
     labels: Mapping[str, str], annotations: msgspec.Raw, marks: Sequence[GroupMark]
 ) -> list[tuple[str, GroupMark]]:
-    """Return the names of groups that a pod gives, in the order of the marks.
+    """Return the group names in the labels and annotations of a pod, in the order of the marks.
 
-    Most pods have none: their annotations are only searched for the keys.
+    Most pods have none, so the annotations are searched for the keys before they are decoded.
     """
     raw = bytes(annotations)
     has_mark = any(mark.key.encode() in raw for mark in marks if not mark.is_label)
     texts = _texts(annotations) if has_mark else {}
-    found = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
-    return [(name, mark) for name, mark in zip(found, marks, strict=True) if name]
+    names = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
+    return [(name, mark) for name, mark in zip(names, marks, strict=True) if name]
 
 
 def _is_placeholder(annotations: msgspec.Raw, keys: Sequence[str]) -> bool:
-    """Whether one of these annotations is true; as `_names_given` it is rarely more than a search."""
+    """Return whether one of these annotations is true. They are decoded only if a key occurs in them."""
     raw = bytes(annotations)
-    found = [key for key in keys if key.encode() in raw]
-    texts = _texts(annotations) if found else {}
-    return any(texts.get(key) == "true" for key in found)
+    present = [key for key in keys if key.encode() in raw]
+    texts = _texts(annotations) if present else {}
+    return any(texts.get(key) == "true" for key in present)
 
 
-def _queue_named(
+def _queue_name(
     labels: Mapping[str, str], annotations: msgspec.Raw, marks: Sequence[QueueMark]
 ) -> str:
-    """Return the queue that a pod names, by the first of these labels and annotations that it has."""
+    """Return the queue in the first of these labels and annotations that a pod has, or an empty text."""
     if not marks:
         return ""
     raw = bytes(annotations)
     has_mark = any(mark.key.encode() in raw for mark in marks if not mark.is_label)
     texts = _texts(annotations) if has_mark else {}
-    found = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
-    return next(filter(None, found), "")
+    names = ((labels if mark.is_label else texts).get(mark.key, "") for mark in marks)
+    return next(filter(None, names), "")
 
 
-def _group_named(
-    core: str, scheduler: str, given: Sequence[tuple[str, GroupMark]], marks: Sequence[GroupMark]
-) -> _Named:
-    """Return the group that counts: of several names the one that the pod's scheduler reads.
+def _effective_group(
+    core: str,
+    scheduler: str,
+    candidates: Sequence[tuple[str, GroupMark]],
+    marks: Sequence[GroupMark],
+) -> _GroupReference:
+    """Return the group that the pod's scheduler reads, if the pod names several.
 
-    `core` is what its own field names, which the schedulers of other APIs do not read. A name that its scheduler
-    does not read is kept: whoever gave it wanted a gang.
+    `core` is the group in the pod's own field, which the schedulers of other APIs do not read. A name that the
+    scheduler does not read is stored as ignored, because its author wanted a gang.
     """
     is_other = any(scheduler in mark.schedulers for mark in marks)
-    for name, mark in given:
+    for name, mark in candidates:
         if is_other:
             is_read = scheduler in mark.schedulers
         elif mark.any_name:
@@ -262,17 +265,17 @@ def _group_named(
         else:
             is_read = not (mark.schedulers or core)
         if is_read:
-            return _Named(name, mark.kind, other_scheduler=is_other or mark.any_name)
+            return _GroupReference(name, mark.kind, other_scheduler=is_other or mark.any_name)
     if core:
-        return _Named(core, "", is_other, is_other)
-    name, kind = (given[0][0], given[0][1].kind) if given else ("", "")
-    return _Named(name, kind, bool(name), is_other)
+        return _GroupReference(core, "", is_other, is_other)
+    name, kind = (candidates[0][0], candidates[0][1].kind) if candidates else ("", "")
+    return _GroupReference(name, kind, bool(name), is_other)
 
 
 def _stays(controller: Controller | None) -> bool:
-    """Whether a pod comes back to its node whatever is done: made by a DaemonSet, or static.
+    """Return whether a pod always returns to its node, as pods of a DaemonSet and static pods do.
 
-    The pod that stands for a static one in the API has its node as controller.
+    The mirror pod of a static pod has its node as controller.
     """
     return controller is not None and (controller.group, controller.kind) in (
         ("apps", "DaemonSet"),
@@ -316,22 +319,21 @@ POD = Resource(
     build=_build,
     needed=True,
 )
-"""How pods are read.
+"""Resource for pods.
 
-A malformed quantity keeps the pod, so that it is counted as the member it is, leaves that resource
-out of its requests, and is said as a problem. So do its labels and what it asks of a node where
-these cannot be read.
+A pod with a malformed quantity still counts as a member. Its requests omit that resource, and the decoder reports a
+problem. The same applies to malformed labels and constraints.
 """
 
 
-def pods_naming(
+def pod_resource(
     marks: Sequence[GroupMark],
     placeholders: Sequence[str] = (),
     queues: Mapping[str, Sequence[QueueMark]] = _NO_QUEUES,
 ) -> Resource:
-    """Return how pods are read that name their groups by these labels and annotations.
+    """Return the resource for pods that name their groups with these labels and annotations.
 
-    `placeholders` are those of `GroupingAPI`, `queues` its `queue_marks` by the name of a scheduler.
+    `placeholders` are those of `GroupingAPI`, and `queues` its `queue_marks` by scheduler name.
     """
     if not marks:
         return POD

@@ -1,4 +1,4 @@
-"""The part of a pod's spec that decides where it can go, alike in pods and in pod templates."""
+"""Wire structs of the pod spec in pods and pod templates, and the sum of its requests."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from decimal import Decimal
 
 import msgspec
 
-from gangboard.decode.quantities import parse_amount
+from gangboard.decode.quantities import Quantities, parse_amount
 from gangboard.decode.wire import Int32, Wire
 from gangboard.domain.group import WorkloadEntry
 
-# Served as text by built-in types; a custom resource keeps `cpu: 2` as the number it was.
-Quantities = dict[str, str | int | float]
 Requests = dict[str, Decimal]
 NULL = msgspec.Raw(b"null")
-_NOTHING: Quantities = {}
+_NO_QUANTITIES: Quantities = {}
 
 
 class WireResources(Wire):
@@ -27,7 +25,7 @@ class WireResources(Wire):
 
 
 class WireContainer(Wire):
-    """A container, as far as the scheduler counts it."""
+    """A container with the fields that the scheduler reads."""
 
     name: str = ""
     restart_policy: str | None = None
@@ -37,24 +35,24 @@ class WireContainer(Wire):
 
     @property
     def is_sidecar(self) -> bool:
-        """Whether an init container runs as long as its pod."""
+        """Whether an init container runs until its pod ends."""
         return self.restart_policy == "Always"
 
 
 class WireGate(Wire):
-    """One entry of `schedulingGates`."""
+    """Entry of `schedulingGates`."""
 
     name: str = ""
 
 
 class WireSchedulingGroup(Wire):
-    """`schedulingGroup` (1.36 and later): the core PodGroup that the pod belongs to."""
+    """`schedulingGroup` (1.36 and later), which names the core PodGroup of the pod."""
 
     pod_group_name: str | None = None
 
 
 class WireWorkloadRef(Wire):
-    """`workloadRef` (1.35): the entry of a Workload that the pod belongs to."""
+    """`workloadRef` (1.35), which names the Workload entry of the pod."""
 
     name: str = ""
     pod_group: str = ""
@@ -78,7 +76,7 @@ class WirePodSpec(Wire):
 
     @property
     def group_name(self) -> str:
-        """The PodGroup that it names, on 1.35 the name of its `WorkloadEntry`, or empty."""
+        """PodGroup that it names, or on 1.35 the name of its `WorkloadEntry`. Empty without a group."""
         if self.scheduling_group is not None and self.scheduling_group.pod_group_name:
             return self.scheduling_group.pod_group_name
         entry = self.workload_ref
@@ -88,16 +86,16 @@ class WirePodSpec(Wire):
 
 
 @dataclass(slots=True)
-class Reading:
-    """Reads resource lists; what is malformed is noted and left out."""
+class RequestReader:
+    """Reader of resource lists, which records and omits malformed quantities."""
 
     faults: dict[str, str] = field(default_factory=dict)
-    """Resource → half a sentence."""
+    """Resource → clause about the malformed quantity."""
 
     def amounts(self, quantities: Quantities | None) -> Requests:
         """Return a resource list in base units."""
         parsed: Requests = {}
-        for resource, text in (quantities or _NOTHING).items():
+        for resource, text in (quantities or _NO_QUANTITIES).items():
             try:
                 parsed[resource] = parse_amount(resource, str(text))
             except ValueError as error:
@@ -105,84 +103,93 @@ class Reading:
         return parsed
 
     def container(self, container: WireContainer) -> Requests:
-        """Requests of one container; a missing one is its limit, as the API server defaults pods."""
+        """Return the requests of a container. A missing request is its limit, as in the API server's defaults."""
         resources = container.resources
         if resources is None:
             return {}
         return self.amounts({**(resources.limits or {}), **(resources.requests or {})})
 
     def without_faults(self, amounts: Requests) -> Requests:
-        """Leave out the resources with a malformed amount, never summing without it."""
+        """Return the amounts without resources of which any quantity was malformed."""
         if not self.faults:
             return amounts
         return {key: amount for key, amount in amounts.items() if key not in self.faults}
 
 
 def pod_requests(spec: WirePodSpec) -> tuple[Requests, tuple[str, ...]]:
-    """Return what the scheduler counts for one such pod, in base units, and what was malformed.
+    """Return the requests of such a pod as the scheduler counts them, in base units, and the faults.
+
+    - The requests of containers and sidecars are added.
+    - If initialization needs more at its peak, the peak counts.
+    - Requests of the pod as a whole replace these for cpu, memory and huge pages.
+    - The overhead is added.
+    - A resource with a malformed quantity is omitted.
 
     Source: component-helpers/resource PodRequests and the API server's SetDefaults_Pod (1.37).
-    Containers and sidecars add up; the largest moment of initialization counts when it is more;
-    requests of the pod as a whole win for cpu, memory and huge pages; overhead comes on top. A
-    resource with one malformed amount is left out as a whole.
     """
-    reading = Reading()
-    total = of_containers(spec, reading.container)
-    total.update(of_whole_pod(spec, total, reading))
-    add(total, reading.amounts(spec.overhead))
-    return reading.without_faults(total), tuple(reading.faults.values())
+    reader = RequestReader()
+    total = container_requests(spec, reader.container)
+    total.update(pod_level_requests(spec, total, reader))
+    add_amounts(total, reader.amounts(spec.overhead))
+    return reader.without_faults(total), tuple(reader.faults.values())
 
 
-def of_containers(spec: WirePodSpec, requests: Callable[[WireContainer], Requests]) -> Requests:
-    """Return the sum over the containers, or what initialization needs where that is more."""
+def container_requests(
+    spec: WirePodSpec, requests: Callable[[WireContainer], Requests]
+) -> Requests:
+    """Return the sum over the containers, or the peak of initialization if that is more."""
     total: Requests = {}
     for container in spec.containers or ():
-        add(total, requests(container))
+        add_amounts(total, requests(container))
     if not spec.init_containers:
         return total
-    return most([total, *_initialization(spec, requests, total)])
+    return largest_amounts([total, *_initialization(spec, requests, total)])
 
 
 def _initialization(
     spec: WirePodSpec, requests: Callable[[WireContainer], Requests], total: Requests
 ) -> Iterator[Requests]:
-    """Yield what is in use while each init container runs; sidecars are added to the total."""
+    """Yield the requests in use while each init container runs, and add those of sidecars to the total."""
     sidecars: Requests = {}
     for container in spec.init_containers or ():
         amounts = requests(container)
         if container.is_sidecar:
-            add(total, amounts)
-            add(sidecars, amounts)
+            add_amounts(total, amounts)
+            add_amounts(sidecars, amounts)
             yield dict(sidecars)
         else:
-            add(amounts, sidecars)
+            add_amounts(amounts, sidecars)
             yield amounts
 
 
-def of_whole_pod(spec: WirePodSpec, total: Mapping[str, Decimal], reading: Reading) -> Requests:
-    """Return requests that the pod as a whole makes, which win over those of its containers."""
+def pod_level_requests(
+    spec: WirePodSpec, total: Mapping[str, Decimal], reader: RequestReader
+) -> Requests:
+    """Return the requests of the pod as a whole, which replace those of its containers."""
     if spec.resources is None:
         return {}
-    requests = reading.amounts(spec.resources.requests)
-    for resource, limit in reading.amounts(spec.resources.limits).items():
-        # A limit becomes the request where no container asks; huge pages cannot be overcommitted.
+    requests = reader.amounts(spec.resources.requests)
+    for resource, limit in reader.amounts(spec.resources.limits).items():
+        # A limit is the request if no container has one. Huge pages cannot be overcommitted.
         if resource not in total or resource.startswith("hugepages-"):
             requests.setdefault(resource, limit)
-    return {resource: amount for resource, amount in requests.items() if is_of_whole_pod(resource)}
+    return {
+        resource: amount for resource, amount in requests.items() if is_pod_level_resource(resource)
+    }
 
 
-def is_of_whole_pod(resource: str) -> bool:
-    """Whether a pod as a whole can ask for it (supportedPodLevelResources)."""
+def is_pod_level_resource(resource: str) -> bool:
+    """Return whether a pod as a whole can request it (supportedPodLevelResources)."""
     return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 
 
-def add(into: Requests, amounts: Mapping[str, Decimal]) -> None:
-    """Add resource by resource."""
+def add_amounts(into: Requests, amounts: Mapping[str, Decimal]) -> None:
+    """Add amounts to the requests `into`."""
     for resource, amount in amounts.items():
         into[resource] = into.get(resource, Decimal(0)) + amount
 
 
-def most(lists: Iterable[Mapping[str, Decimal]]) -> Requests:
+def largest_amounts(lists: Iterable[Mapping[str, Decimal]]) -> Requests:
     """Return the largest amount of each resource."""
     largest: Requests = {}
     for amounts in lists:

@@ -1,4 +1,4 @@
-"""How decoding says that something could not be understood."""
+"""Problems of objects that could not be decoded completely."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ Model = TypeVar("Model")
 
 @dataclass(frozen=True, slots=True)
 class DecodeProblem:
-    """One object that could not be read, or not all of it. Identity is empty where unreadable."""
+    """Problem of an object that could not be decoded, or not completely. Unreadable parts of its name are empty."""
 
     namespace: str
     name: str
     uid: str
     sentence: str
     lost: bool = True
-    """False when the object is kept and only what the sentence names is left out."""
+    """False if the object is stored without the malformed part."""
 
 
-class PartlyDecoded(DecodeError):  # noqa: N818 - the model is there: it is no error of its own
-    """A model is there, and something in its object could not be understood: both are said."""
+class PartlyDecoded(DecodeError):  # noqa: N818 - it has a model, so it is not only an error
+    """Error of an object with a malformed part. It has the model without that part."""
 
     def __init__(self, sentence: str, model: Any) -> None:
         super().__init__(sentence)
         self.model = model
 
 
-def deliver(model: Model, faults: Iterable[str]) -> Model:
-    """Return the model, or raise PartlyDecoded with it when there are faults (half sentences)."""
+def raise_for_faults(model: Model, faults: Iterable[str]) -> Model:
+    """Return the model, or raise PartlyDecoded with it if there are faults. Faults are clauses."""
     text = "; ".join(faults)
     if text:
         raise PartlyDecoded(text, model)

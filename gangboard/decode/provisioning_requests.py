@@ -1,7 +1,8 @@
-"""ProvisioningRequests of cluster-autoscaler (`autoscaling.x-k8s.io`). Never needed: few clusters serve them.
+"""Decoder of cluster-autoscaler's ProvisioningRequests (`autoscaling.x-k8s.io`).
 
-Fields and words: cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go. v1beta1
-is the same where it is read. Pods name the one that they consume in an annotation, by either name.
+They are optional, because few clusters serve them. Fields:
+cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go. The fields read are the same in v1beta1.
+Pods name the request that they consume in one of two annotations.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gangboard.domain.autoscaling import CLUSTER_AUTOSCALER, ProvisioningRequest
 
 
 class WireConsumer(Wire):
-    """The annotations by which a pod says which ProvisioningRequest made room for it."""
+    """Annotations in which a pod names the ProvisioningRequest that it consumes."""
 
     consumes: str | None = msgspec.field(
         default=None, name="autoscaling.x-k8s.io/consume-provisioning-request"
@@ -32,7 +33,7 @@ class WireConsumer(Wire):
 
     @property
     def request(self) -> str:
-        """Name of the request, or empty. The new name of the annotation wins (pods_filter.go)."""
+        """Name of the request, or empty. The newer annotation wins (pods_filter.go)."""
         return read_text(self.consumed if self.consumes is None else self.consumes)
 
 
@@ -45,7 +46,7 @@ class _WireStatus(Wire):
 
 
 class WireProvisioningRequest(Wire):
-    """A ProvisioningRequest as narrow as it is kept."""
+    """A ProvisioningRequest."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None

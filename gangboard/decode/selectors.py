@@ -1,4 +1,4 @@
-"""Label selectors, and the terms of anti-affinity between pods."""
+"""Decoder of label selectors, and of affinity and anti-affinity terms between pods."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from gangboard.decode.wire import Wire
 from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Requirement
 
-_NOTHING = Requirement("", "In")
-"""Matches no pod, as a selector that is null does (LabelSelectorAsSelector)."""
+_MATCHES_NO_POD = Requirement("", "In")
+"""Requirement that matches no pod, as a null selector does (LabelSelectorAsSelector)."""
 
 _OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
 
@@ -22,17 +22,17 @@ class WireRequirement(Wire):
 
 
 class WireLabelSelector(Wire):
-    """A label selector; an empty one matches everything, but for `read_counted`."""
+    """A label selector. An empty selector matches all pods, except in `read_counted_pods`."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: list[WireRequirement] | None = None
 
 
 class WirePodTerm(Wire):
-    """One required term of affinity or anti-affinity between pods.
+    """Required term of affinity or anti-affinity between pods.
 
-    `matchLabelKeys` and `mismatchLabelKeys` are not read, as no scheduler reads them: the API
-    server has put them into the selector (mutatePodAffinity in pkg/registry/core/pod/strategy.go).
+    `matchLabelKeys` and `mismatchLabelKeys` are not read, because the API server adds them to the selector
+    (mutatePodAffinity in pkg/registry/core/pod/strategy.go).
     """
 
     topology_key: str = ""
@@ -42,74 +42,76 @@ class WirePodTerm(Wire):
 
 
 def read_requirements(entries: Iterable[WireRequirement] | None) -> tuple[Requirement, ...]:
-    """Return requirements as they are, in their order."""
+    """Return the requirements in their order."""
     return tuple(
         Requirement(entry.key, entry.operator, tuple(entry.values or ())) for entry in entries or ()
     )
 
 
 def read_term(term: WirePodTerm, selector: WireLabelSelector, namespace: str) -> PodTerm:
-    """Return a term of a pod of that namespace; `selector` is its own.
+    """Return the term of a pod in this namespace. `selector` is the selector of the term.
 
-    Namespaces that are told by their labels are not known: all of them then, and it is not exact.
-    Nor is it with an operator that is not known, of which the entry is left out. Source:
-    getNamespacesFromPodAffinityTerm and AffinityTerm.Matches in kube-scheduler's framework.
+    A term that selects namespaces by labels applies to all namespaces and is inexact. A requirement with an unknown
+    operator is omitted and makes the term inexact as well. Source: getNamespacesFromPodAffinityTerm and
+    AffinityTerm.Matches in kube-scheduler's framework.
     """
     entries = _requirements(selector)
     known = tuple(entry for entry in entries if entry.operator in _OPERATORS)
     by_labels = term.namespace_selector
-    where = _requirements(by_labels) if by_labels is not None else ()
+    namespace_labels = _requirements(by_labels) if by_labels is not None else ()
     namespaces = frozenset(term.namespaces or ((namespace,) if by_labels is None else ()))
     name = f"{','.join(sorted(namespaces))}/{_texts(entries)}"
     if by_labels is not None:
-        name = f"{name} and namespaces with {_texts(where) or 'any labels'}"
+        name = f"{name} and namespaces with {_texts(namespace_labels) or 'any labels'}"
     if term.topology_key != HOSTNAME:
         name = f"{name} by {term.topology_key}"
     return PodTerm(
         name,
         namespaces if by_labels is None else None,
         known,
-        bool(term.topology_key) and not where and len(known) == len(entries),
+        bool(term.topology_key) and not namespace_labels and len(known) == len(entries),
         term.topology_key,
     )
 
 
 def read_pod_affinity(terms: Sequence[WirePodTerm], namespace: str) -> PodTerm | None:
-    """Return the pods near which a pod must be, those that match all of its terms of affinity.
+    """Return the term for pods that match all affinity terms of a pod.
 
-    None where the terms go by several labels of nodes, or are about more than can be known. Source:
-    podMatchesAllAffinityTerms and satisfyPodAffinity in plugins/interpodaffinity, 1.35 to 1.37.
+    None if the terms use several node labels, or if a term is inexact. Source: podMatchesAllAffinityTerms and
+    satisfyPodAffinity in plugins/interpodaffinity, 1.35 to 1.37.
     """
-    found = [read_term(one, one.label_selector or WireLabelSelector(), namespace) for one in terms]
-    if not all(one.is_exact for one in found) or len({one.topology_key for one in found}) != 1:
+    decoded = [
+        read_term(term, term.label_selector or WireLabelSelector(), namespace) for term in terms
+    ]
+    keys = {term.topology_key for term in decoded}
+    if not all(term.is_exact for term in decoded) or len(keys) != 1:
         return None
-    if any(one.label_selector is None for one in terms):
-        return None  # matches no pod: so rare that the scheduler may tell it
-    entries = {entry for one in found for entry in one.selector}
-    namespaces = [one.namespaces for one in found if one.namespaces is not None]
+    if any(term.label_selector is None for term in terms):
+        return None  # it matches no pod, which is rare, and the scheduler's message says so
+    entries = {entry for term in decoded for entry in term.selector}
+    namespaces = [term.namespaces for term in decoded if term.namespaces is not None]
     common = frozenset.intersection(*namespaces) if namespaces else None
-    name = f"near {' and '.join(sorted(one.name for one in found))}"
-    made = PodTerm(name, common, tuple(sorted(entries, key=_text)), True, found[0].topology_key)
-    return None if made.is_open else made
+    name = f"near {' and '.join(sorted(term.name for term in decoded))}"
+    merged = PodTerm(name, common, tuple(sorted(entries, key=_text)), True, keys.pop())
+    return None if merged.is_open else merged
 
 
-def read_counted(selector: WireLabelSelector | None, namespace: str) -> PodTerm:
-    """Return the pods of a namespace that a spread constraint counts.
+def read_counted_pods(selector: WireLabelSelector | None, namespace: str) -> PodTerm:
+    """Return the term for the pods of a namespace that a spread constraint counts.
 
-    None without a selector, and none with an empty one, though it matches everything elsewhere
-    (countPodsMatchSelector in plugins/podtopologyspread/common.go, 1.35 to 1.37): no domain then
-    comes to more than the pod itself, and only nodes without the label are out.
-    It is not exact with an operator that is not known.
+    A missing or an empty selector counts no pods, although an empty selector matches all pods elsewhere
+    (countPodsMatchSelector in plugins/podtopologyspread/common.go, 1.35 to 1.37). The constraint then excludes only
+    nodes without the label. An unknown operator makes the term inexact.
     """
     entries = _requirements(selector) if selector is not None else ()
-    entries = entries or (_NOTHING,)
+    entries = entries or (_MATCHES_NO_POD,)
     name = f"spread {namespace}/{_texts(entries)}"
     is_exact = all(entry.operator in _OPERATORS for entry in entries)
     return PodTerm(name, frozenset({namespace}), entries, is_exact, is_count=True)
 
 
 def _requirements(selector: WireLabelSelector) -> tuple[Requirement, ...]:
-    """Return the entries of a selector in one order, however they are written."""
+    """Return the requirements of a selector in canonical order."""
     labels = (selector.match_labels or {}).items()
     entries = (
         *(Requirement(key, "In", (value,)) for key, value in labels),
@@ -127,7 +129,7 @@ def _texts(entries: Iterable[Requirement]) -> str:
 
 
 def _text(entry: Requirement) -> str:
-    """Return it as kubectl writes selectors."""
+    """Return a requirement in the selector syntax of kubectl."""
     values = ",".join(entry.values)
     match entry.operator:
         case "Exists":

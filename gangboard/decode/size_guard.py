@@ -1,7 +1,7 @@
-"""How much is in a text of JSON, counted before anything of it is built.
+"""Limits for the number of fields and items in JSON, checked before decoding.
 
-Decoding makes some 30 bytes of memory from one byte of `[{},{},…]` and 15 from one of `{"a":"b",…}`.
-So what is counted is not bytes but what becomes an object each: fields and items.
+Decoding turns one byte of `[{},{},…]` into some 30 bytes of memory, and one byte of `{"a":"b",…}` into 15. So the limit
+counts fields and items, each of which becomes an object, instead of bytes.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ import re
 
 import msgspec
 
-MOST_OF_OBJECT = 100_000
-"""Fields and items of one object. etcd refuses objects over 1.5 MiB; a pod has some hundreds."""
-MOST_OF_PAGE = 2_000_000
-"""Most fields and items of one page of a list: 4,000 for each object that is asked for."""
+MAX_OBJECT_ITEMS = 100_000
+"""Limit for one object. etcd rejects objects over 1.5 MiB, and a pod has some hundreds of fields."""
+MAX_PAGE_ITEMS = 2_000_000
+"""Limit for one page of a list, which allows 4,000 for each requested object."""
 
-# Texts are stepped over, so that a brace in an annotation counts for nothing. Nothing is tried twice,
-# not even in a text that never ends.
+# Strings are skipped, so that braces in an annotation do not count. Possessive quantifiers prevent backtracking, even
+# in an unterminated string.
 _TOKEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+"?+)|[{\[,]', re.DOTALL)
 
 
-def is_denser(text: bytes | msgspec.Raw, most: int) -> bool:
-    """Whether JSON has more objects, arrays and separators between their members than `most`.
+def has_more_items(text: bytes | msgspec.Raw, most: int) -> bool:
+    """Return whether JSON has more objects, arrays and separators than `most`.
 
-    The time is bounded by `most` and the bytes; most texts are too short to have so many.
+    The time is bounded by `most` and the number of bytes. Most texts are too short to exceed the limit.
     """
     if len(memoryview(text)) <= most:
         return False
-    whole = text if isinstance(text, bytes) else bytes(text)
-    if sum(whole.count(mark) for mark in (b"{", b"[", b",")) <= most:
+    data = text if isinstance(text, bytes) else bytes(text)
+    if sum(data.count(mark) for mark in (b"{", b"[", b",")) <= most:
         return False
-    found = 0
-    for token in _TOKEN.finditer(whole):
-        found += token.lastindex is None  # no text
-        if found > most:
+    number = 0
+    for token in _TOKEN.finditer(data):
+        number += token.lastindex is None  # not a string
+        if number > most:
             return True
     return False

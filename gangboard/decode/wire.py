@@ -1,10 +1,9 @@
-"""What every object has on the wire: metadata, conditions, times. Lenient where truth allows it.
+"""Wire structs and decoders of the parts that every object has: metadata, conditions and times.
 
-Wire structs name only the fields that are read: msgspec skips everything else without building
-it. A list, struct or optional number may be `null` or missing. Times stay text until a model is
-built, so that an unchanged object costs no parsing and a malformed time loses the time, not the
-object. Numbers are bounded as the API bounds them and identities as the store keeps them: a value
-outside makes its object a problem, never a failed write of all the others.
+Wire structs have the fields that gangboard reads, and msgspec skips all others without building them. A list, struct or
+optional number may be `null` or missing. Times stay text until a model is built. So an unchanged object costs no
+parsing, and a malformed time does not affect the rest of its object. Numbers have the limits of the API, and names those
+of the database. A value outside makes its object a problem, instead of a failed write of all objects.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ _EARLIEST, _LATEST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzin
 
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
-    """Base of all wire structs: JSON names in camel case, not tracked by the garbage collector."""
+    """Base of all wire structs, with camel-case names in JSON and without tracking by the garbage collector."""
 
 
 class WireOwnerReference(Wire):
-    """One entry of `metadata.ownerReferences`."""
+    """Entry of `metadata.ownerReferences`."""
 
     uid: str = ""
     kind: str = ""
@@ -42,7 +41,7 @@ class WireOwnerReference(Wire):
 
 
 class WireMeta(Wire):
-    """`metadata`. Kinds whose labels or annotations are read extend it with the few by name."""
+    """`metadata`. Kinds with relevant labels or annotations extend it."""
 
     name: Name
     uid: Uid
@@ -56,11 +55,11 @@ class WireMeta(Wire):
 
 
 class WirePresence(Wire):
-    """An object of which only the presence counts."""
+    """Object of which only the presence counts."""
 
 
 class WireCondition(Wire):
-    """One condition, of a pod, a Job or a custom resource alike."""
+    """Condition of a pod, a Job or a custom resource."""
 
     type: str = ""
     status: str = ""
@@ -72,16 +71,15 @@ class WireCondition(Wire):
 def read_time(text: str | None) -> datetime | None:
     """Return an RFC 3339 time (Go's Time and MicroTime) in UTC, from the year 1000 to 9000.
 
-    None for nothing, for Go's zero time (year 1), and for what is no time with an offset. A time
-    beyond is brought to the nearest of these years: rules add hours to it, and must not fall off
-    the end of the calendar for all other objects of the cluster.
+    None if the text is missing, Go's zero time (year 1), or not a time with an offset. Other times are moved to the
+    nearest of these years. Rules add hours to a time, and an overflow would fail the whole cluster.
     """
-    time = read_moment(text)
+    time = read_unbounded_time(text)
     return None if time is None else min(max(time, _EARLIEST), _LATEST)
 
 
-def read_moment(text: str | None) -> datetime | None:
-    """Return the same in any year of the calendar: for what is only compared and printed."""
+def read_unbounded_time(text: str | None) -> datetime | None:
+    """Return the time in any year of the calendar, for times that are only compared and printed."""
     if not text:
         return None
     try:
@@ -94,17 +92,17 @@ def read_moment(text: str | None) -> datetime | None:
 
 
 def or_one(number: int | None) -> int:
-    """Return a number of which the API server makes one where it is left out, and that is not negative."""
+    """Return a number that the API server defaults to 1. Negative numbers become 0."""
     return 1 if number is None else max(0, number)
 
 
 def read_text(text: str | None) -> str:
-    """Return text for people, without NUL: containers can write it and databases refuse it."""
+    """Return the text without NUL characters, which containers can write and databases reject."""
     return text.replace("\x00", "") if text else ""
 
 
 def read_condition(condition: WireCondition) -> Condition:
-    """Return a condition with its words as they are on the wire; an unknown status is kept."""
+    """Return a condition with its texts as served, even with an unknown status."""
     return Condition(
         type=condition.type,
         status=condition.status,
@@ -115,7 +113,7 @@ def read_condition(condition: WireCondition) -> Condition:
 
 
 def pick_condition(conditions: list[WireCondition] | None, type_: str) -> Condition | None:
-    """Return the one condition of that type, or None, without building the others."""
+    """Return the condition of that type, or None, without building the others."""
     for condition in conditions or ():
         if condition.type == type_:
             return read_condition(condition)
@@ -123,7 +121,7 @@ def pick_condition(conditions: list[WireCondition] | None, type_: str) -> Condit
 
 
 def read_conditions(conditions: list[WireCondition] | None) -> tuple[Condition, ...]:
-    """Return all conditions in the order in which they are served."""
+    """Return all conditions in their order."""
     return tuple(map(read_condition, conditions or ()))
 
 
@@ -139,7 +137,7 @@ def _read_controller(reference: WireOwnerReference) -> Controller:
 
 
 def read_meta(metadata: WireMeta, group: str, kind: str, version: str) -> Meta:
-    """Return the kept part of `metadata`; `version` is the served one, without the group."""
+    """Return the stored fields of `metadata`. `version` is the served version without the group."""
     identity = (metadata.uid, metadata.namespace, metadata.name, metadata.resource_version)
     if any("\x00" in text for text in identity):
         raise DecodeError("its name has a NUL character, which no API server allows")
@@ -154,6 +152,6 @@ def read_meta(metadata: WireMeta, group: str, kind: str, version: str) -> Meta:
         deleting_since=read_time(metadata.deletion_timestamp),
         controller=_read_controller(controller) if controller else None,
         owner_uids=tuple(reference.uid for reference in references),
-        # Only kinds that are acted on name annotations in their metadata.
+        # The structs of kinds that actions change have the attribute `annotations`.
         annotated=getattr(metadata, "annotations", None) is not None,
     )

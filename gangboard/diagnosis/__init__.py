@@ -1,4 +1,4 @@
-"""Find the objects of a gang, divide it into units, run the rules, rank, give one verdict.
+"""The verdict on a gang: find its objects, divide it into units, run the rules, and rank the findings.
 
-May import domain, placement and the four registries. Pure: no clock, no database, no network.
+May import domain, placement and the four registries. The functions are pure: no clock, database or network.
 """

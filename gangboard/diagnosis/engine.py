@@ -1,4 +1,4 @@
-"""Judges a gang: from its objects to one verdict, in the order in which the reader sees it here."""
+"""The engine: one verdict from the objects of a gang. The functions stand in the order in which they run."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from gangboard.plugins import reasons
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _Assessment:
     """The units of a gang with their findings."""
 
     units: tuple[Unit, ...]
     findings: Sequence[UnitFinding]
-    """Merged units have one finding for all their parts."""
+    """Merged units share one finding."""
     by_unit: Mapping[str, Finding] = field(default_factory=dict)
-    """The finding about each unit by itself, by the unit's name."""
+    """Unit name → the finding about that unit alone."""
     additional: Sequence[Finding] = ()
     fit_units: Sequence[Unit] = ()
     """The units of the node-fit table."""
@@ -57,60 +57,60 @@ def assess(gang: Gang, *, arithmetic: Arithmetic = placing_of) -> Verdict:
     """Return the verdict on a gang, with everything that explains it.
 
     1. The first gang rule with a finding decides about the whole gang.
-    2. Without one, each unit gets its own finding (`_judge_units`).
+    2. Without one, each unit gets its own finding (`_assess_units`).
     3. The gang shows the finding about its worst unit first.
 
-    A rule that crashes becomes a finding `not-observed`, and the other rules run all the same. `arithmetic`
-    can be another implementation of the placement arithmetic, to compare both.
+    A rule that crashes becomes a finding `not-observed`, and the other rules still run. `arithmetic` can be
+    another implementation of the placement arithmetic, to compare both.
     """
     crashes: list[Finding] = []
     units = units_of(gang)
-    of_gang = first_finding(reasons.gang_rules(), gang, crashes)
-    if of_gang is not None:
-        judged = _Judged(units, [UnitFinding(of_gang)], fit_units=units)
+    gang_finding = first_finding(reasons.gang_rules(), gang, crashes)
+    if gang_finding is not None:
+        assessed = _Assessment(units, [UnitFinding(gang_finding)], fit_units=units)
     else:
-        judged = _judge_units(gang, units, arithmetic, crashes)
-    unit_findings = [*judged.findings, *map(UnitFinding, crashes)]
-    findings = gang_findings(gang, unit_findings, judged.by_unit, judged.additional)
-    return _verdict(gang, judged, findings)
+        assessed = _assess_units(gang, units, arithmetic, crashes)
+    unit_findings = [*assessed.findings, *map(UnitFinding, crashes)]
+    findings = gang_findings(gang, unit_findings, assessed.by_unit, assessed.additional)
+    return _verdict(gang, assessed, findings)
 
 
-def _judge_units(
+def _assess_units(
     gang: Gang, units: Sequence[Unit], arithmetic: Arithmetic, crashes: list[Finding]
-) -> _Judged:
+) -> _Assessment:
     """Return the units with their findings.
 
     Arithmetic comes first, because rules read its result for members that wait for a node. Each unit then gets
-    the finding of the first override rule that has one, else of the first rule of the first stage. Units that
-    wait for the same nodes are judged together at last.
+    the finding of the first override rule that has one, else of the first rule of the first stage. Finally,
+    units that wait for the same nodes are assessed together.
     """
     placed = tuple(with_placing(unit, arithmetic, crashes) for unit in units)
     rules = [(unit, rules_for(unit)) for unit in placed]
-    own = [evaluate_unit(unit, of_unit, crashes) for unit, of_unit in rules]
+    own = [evaluate_unit(unit, unit_rules, crashes) for unit, unit_rules in rules]
     additional = [
         finding
-        for unit, of_unit in rules
-        for finding in additional_findings(unit, of_unit, crashes)
+        for unit, unit_rules in rules
+        for finding in additional_findings(unit, unit_rules, crashes)
     ]
     findings, workers = merge_waiting_workers(gang, own, arithmetic, crashes)
     findings, together = merge_units_placed_together(gang, findings, arithmetic, crashes)
-    return _Judged(
+    return _Assessment(
         units=placed,
         findings=findings,
-        by_unit={unit.name: of_unit.finding for unit, of_unit in zip(placed, own, strict=True)},
+        by_unit={unit.name: result.finding for unit, result in zip(placed, own, strict=True)},
         additional=additional,
         fit_units=fit_table_units(placed, together if workers is None else (*together, workers)),
     )
 
 
-def _verdict(gang: Gang, judged: _Judged, findings: GangFindings) -> Verdict:
+def _verdict(gang: Gang, assessed: _Assessment, findings: GangFindings) -> Verdict:
     """Return the verdict with what pages show besides the findings."""
-    units = judged.units
-    dues = (*(finding.recheck_at for finding in findings.every), *map(retry_due, units))
+    units = assessed.units
+    dues = (*(finding.recheck_at for finding in findings.all_findings), *map(retry_due, units))
     restarts, max_restarts = restarts_of(gang.owner)
     return Verdict(
-        finding=findings.shown[0],
-        findings=findings.shown,
+        finding=findings.row_findings[0],
+        findings=findings.row_findings,
         requests=request_texts(gang),
         priority=priority_of(gang),
         priority_value=priority_value_of(gang),
@@ -122,7 +122,7 @@ def _verdict(gang: Gang, judged: _Judged, findings: GangFindings) -> Verdict:
         jobs=job_states(gang, units, findings.of_jobs),
         groups=tuple(dict.fromkeys(group.meta.ref for group in (*gang.workloads, *gang.groups))),
         recheck_at=min((due for due in dues if due is not None), default=None),
-        fit=tuple(row for unit in judged.fit_units for row in fit_rows(unit)),
+        fit=tuple(row for unit in assessed.fit_units for row in fit_rows(unit)),
         gang_mode=gang_mode_of(gang, units),
         domains=group_domains(gang),
     )

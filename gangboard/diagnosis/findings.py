@@ -1,4 +1,4 @@
-"""Findings of one gang: ranked, each once, one for all units that run, and cut to fit into a row."""
+"""The findings of one gang: ranked, without repeats, with one for all running units, and cut to fit into a row."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import NamedTuple
 from gangboard.diagnosis.members import weight
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.queue import QueueCode
-from gangboard.domain.text import all_of, count, is_or_are, natural, sentence_case
+from gangboard.domain.text import all_of, count, is_or_are, natural_key, sentence_case
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence, Finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.job_holds import idle_holds
+from gangboard.facts.job_holds import idle_hold_evidence
 from gangboard.facts.unit import Unit
 
-# Worst first. 4 is the rank of symptoms. A gang that cannot be observed never looks better than it may be,
-# so UNKNOWN stands before all healthy states.
+# Worst first. Rank 4 is for symptoms. A gang that cannot be observed may be in a bad state, so UNKNOWN stands
+# before all healthy states.
 HEALTH_RANKS = {
     Health.FAILED: 0,
     Health.BLOCKED: 1,
@@ -32,20 +32,20 @@ HEALTH_RANKS = {
 }
 _SYMPTOM = 4
 """Rank of a symptom: the finding about another unit is nearer to the cause."""
-# Codes whose sentence counts all Jobs of the gang, although the rule runs for each unit.
-_OF_THE_GANG = frozenset(
+# Findings whose sentence counts all Jobs of the gang, although the rule runs for each unit.
+_GANG_WIDE = frozenset(
     {(Stage.RUN, "job-suspended"), *((Stage.ADMISSION, code) for code in QueueCode)}
 )
 _RUNNING = "running"
 
-MOST_CHARACTERS = 4_000
-"""Limit for one text of a finding."""
-MOST_EVIDENCE = 50
-"""Facts of the gang's own namespace behind one finding."""
-MOST_TOGETHER = 200_000
-"""Bytes of all findings of a gang, roughly: their characters, and `_FRAME` for each finding and fact."""
+MAX_TEXT_LENGTH = 4_000
+"""Most characters of one text of a finding."""
+MAX_EVIDENCE = 50
+"""Most evidence from the gang's own namespace in one finding."""
+MAX_FINDINGS_BYTES = 200_000
+"""Approximate size of all findings of a gang: their characters, and `_FRAME` for each finding and fact."""
 _FRAME = 200
-"""Bytes that names, times and references of a finding or fact take."""
+"""Bytes for the names, times and references of a finding or fact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class UnitFinding:
     unit: Unit | None = None
     """None if the finding is about the whole gang."""
     behind: tuple[Finding, ...] = ()
-    """Why a lost member does not come back. They follow the finding and are not ranked themselves."""
+    """The reasons why a lost member does not come back. They follow the finding and are not ranked themselves."""
 
 
 class GangFindings(NamedTuple):
     """The findings of a gang in order."""
 
-    every: tuple[Finding, ...]
-    shown: tuple[Finding, ...]
-    """Those that fit into a row, and one with the number of the rest."""
+    all_findings: tuple[Finding, ...]
+    row_findings: tuple[Finding, ...]
+    """The findings that fit into a row, and one with the number of the rest."""
     of_jobs: Mapping[str, Finding]
-    """The findings for the rows of Jobs, by unit."""
+    """Unit name → the finding in the row of a Job."""
 
 
 def gang_findings(
@@ -75,19 +75,21 @@ def gang_findings(
     by_unit: Mapping[str, Finding],
     additional: Sequence[Finding],
 ) -> GangFindings:
-    """Return the findings of a gang, the worst unit's first and additional ones last, each once.
+    """Return the findings of a gang without repeats: the worst unit first, additional ones last.
 
-    `by_unit` has the finding about each unit by itself, before units were merged.
+    `by_unit` has the finding about each unit alone, before units were merged.
     """
-    every = _ranked_findings(gang, unit_findings, additional, len(by_unit))
-    shown = first_findings(every)
-    return GangFindings(every, shown, findings_of_jobs(by_unit, every, shown))
+    all_findings = _ranked_findings(gang, unit_findings, additional, len(by_unit))
+    row_findings = first_findings(all_findings)
+    return GangFindings(
+        all_findings, row_findings, findings_of_jobs(by_unit, all_findings, row_findings)
+    )
 
 
 def _ranked_findings(
     gang: Gang, unit_findings: Sequence[UnitFinding], additional: Sequence[Finding], units: int
 ) -> tuple[Finding, ...]:
-    """Return all findings in order, each once. `units` is the number of units with a finding."""
+    """Return all findings in order without repeats. `units` is the number of units with a finding."""
     ranked = sorted(_with_running_joined(gang, unit_findings, units), key=_rank)
     explained = [
         finding
@@ -106,14 +108,14 @@ def _rank(
     if finding.symptom:
         rank = max(rank, _SYMPTOM)
     accelerators, cores = weight(unit_finding.unit) if unit_finding.unit is not None else (0, 0)
-    return rank, finding.symptom, -float(accelerators), -float(cores), natural(finding.unit)
+    return rank, finding.symptom, -float(accelerators), -float(cores), natural_key(finding.unit)
 
 
 def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return the findings without those that repeat an earlier one for another unit."""
+    """Return the findings without repeats of an earlier one for another unit."""
     unique: dict[tuple[str, str], Finding] = {}
     for finding in findings:
-        is_of_gang = (finding.stage, finding.code) in _OF_THE_GANG
+        is_of_gang = (finding.stage, finding.code) in _GANG_WIDE
         key = finding.code, "" if is_of_gang else finding.message
         earlier = unique.get(key)
         if earlier is None:
@@ -125,8 +127,8 @@ def _without_repeats(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings, with the Holds that have no effect as evidence of the first."""
-    idle = () if gang.owner.finish is not None else idle_holds(gang)
+    """Return the findings, and add Holds without effect to the evidence of the first one."""
+    idle = () if gang.owner.finish is not None else idle_hold_evidence(gang)
     if not idle:
         return findings
     first, *rest = findings
@@ -139,7 +141,7 @@ def _with_idle_holds(gang: Gang, findings: tuple[Finding, ...]) -> tuple[Finding
 def _with_running_joined(
     gang: Gang, unit_findings: Sequence[UnitFinding], units: int
 ) -> Sequence[UnitFinding]:
-    """Return the unit findings with one for all units that run."""
+    """Return the unit findings, with one finding for all running units."""
     running = [
         (unit_finding.unit, unit_finding.finding)
         for unit_finding in unit_findings
@@ -160,19 +162,19 @@ def _is_running(unit_finding: UnitFinding) -> bool:
 
 
 def _running_finding(gang: Gang, running: Sequence[tuple[Unit, Finding]], total: int) -> Finding:
-    """Return the one finding for the units that run. `total` is the number of all units."""
+    """Return the finding for the running units. `total` is the number of all units."""
     first = running[0][1]
     if total == 1:
         return first
     units = [unit for unit, _ in running]
     ready = sum([len(unit.ready) for unit in units])
-    wanted = sum([unit.wanted for unit in units])
+    desired = sum([unit.wanted for unit in units])
     evidence = (
         Evidence("pods ready", str(ready), gang.owner.meta.ref),
-        Evidence("pods asked for", str(wanted), gang.owner.meta.ref),
+        Evidence("pods asked for", str(desired), gang.owner.meta.ref),
     )
     if len(units) == total:
-        message = _all_run(ready, sum([unit.succeeded for unit in units]), wanted)
+        message = _all_run(ready, sum([unit.succeeded for unit in units]), desired)
     else:
         run = "is" if len(units) == 1 else "are"
         message = f"{len(units)} of {total} {_noun(units)}s {run} whole."
@@ -180,9 +182,14 @@ def _running_finding(gang: Gang, running: Sequence[tuple[Unit, Finding]], total:
 
 
 def _since(running: Sequence[tuple[Unit, Finding]]) -> datetime | None:
-    """Return since when all of them run. None if a finished unit may have begun after the others."""
+    """Return when the last of them became complete.
+
+    Returns None if a start is unknown, or if a finished unit started last: the active ones may be older.
+    """
     starts = [
-        (bool(unit.seats), finding.since) for unit, finding in running if finding.since is not None
+        (bool(unit.expected_pods), finding.since)
+        for unit, finding in running
+        if finding.since is not None
     ]
     if len(starts) < len(running):
         return None
@@ -191,13 +198,13 @@ def _since(running: Sequence[tuple[Unit, Finding]]) -> datetime | None:
     return latest if not active or latest in active else None
 
 
-def _all_run(ready: int, succeeded: int, wanted: int) -> str:
+def _all_run(ready: int, succeeded: int, desired: int) -> str:
     if not succeeded:
         return f"{sentence_case(all_of(ready, 'pod'))} are ready."
     if not ready:
         return f"{sentence_case(all_of(succeeded, 'pod'))} have succeeded."
     have = "has" if succeeded == 1 else "have"
-    return f"{ready} of {wanted} pods {is_or_are(ready)} ready, {succeeded} {have} succeeded."
+    return f"{ready} of {desired} pods {is_or_are(ready)} ready, {succeeded} {have} succeeded."
 
 
 def _noun(units: Sequence[Unit]) -> str:
@@ -209,18 +216,18 @@ def _noun(units: Sequence[Unit]) -> str:
 
 
 def bounded_finding(finding: Finding, namespace: str) -> Finding:
-    """Return the finding with long texts and long evidence cut. `namespace` is the gang's.
+    """Return the finding with its long texts and its evidence cut. `namespace` is the gang's.
 
-    Evidence from another namespace, or from none, stays: pages use it to remove names that a viewer may
-    not see.
+    Evidence from another namespace, or without one, stays: pages use it to remove names that a viewer may not
+    see.
     """
     is_long = (
-        len(finding.evidence) > MOST_EVIDENCE or max(map(len, _texts(finding))) > MOST_CHARACTERS
+        len(finding.evidence) > MAX_EVIDENCE or max(map(len, _texts(finding))) > MAX_TEXT_LENGTH
     )
     if not is_long:
         return finding
     own = [item for item in finding.evidence if _is_own(item, namespace)]
-    left_out = set(map(id, own[MOST_EVIDENCE:]))
+    left_out = set(map(id, own[MAX_EVIDENCE:]))
     evidence = [
         replace(item, value=cut_text(item.value))
         for item in finding.evidence
@@ -248,44 +255,44 @@ def _texts(finding: Finding) -> list[str]:
 
 def cut_text(text: str) -> str:
     """Return the text, cut after a word, because pages can only remove whole names for a viewer."""
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_TEXT_LENGTH:
         return text
-    beginning = text[:MOST_CHARACTERS].rpartition(" ")[0]
+    beginning = text[:MAX_TEXT_LENGTH].rpartition(" ")[0]
     return f"{beginning}… ({len(text) - len(beginning):,} more characters)"
 
 
 def first_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings that fit into a row, and a finding with the number of the rest."""
-    room, number = MOST_TOGETHER, 0
+    free_bytes, number = MAX_FINDINGS_BYTES, 0
     for finding in findings:
-        room -= sum(map(len, _texts(finding))) + _FRAME * (1 + len(finding.evidence))
-        if room < 0 and number:
+        free_bytes -= sum(map(len, _texts(finding))) + _FRAME * (1 + len(finding.evidence))
+        if free_bytes < 0 and number:
             break
         number += 1
     if number == len(findings):
         return tuple(findings)
     rest = len(findings) - number
-    more = replace(
+    remainder = replace(
         findings[number],
         message=f"{count(rest, 'more finding')} about other parts of it, of this kind or less severe.",
         unit="",
         advice=(),
         evidence=(),
     )
-    return (*islice(findings, number), more)
+    return (*islice(findings, number), remainder)
 
 
 def findings_of_jobs(
-    by_unit: Mapping[str, Finding], findings: Sequence[Finding], shown: Sequence[Finding]
+    by_unit: Mapping[str, Finding], findings: Sequence[Finding], row_findings: Sequence[Finding]
 ) -> dict[str, Finding]:
-    """Return the findings for the rows of Jobs by unit. A finding that is not `shown` has its health only.
+    """Return unit name → finding for the rows of Jobs. A finding outside of `row_findings` keeps only its health.
 
-    Evidence and advice stand in the gang's finding, not with each Job.
+    Evidence and advice are in the gang's finding, not with each Job.
     """
-    messages = {finding.message for finding in shown}
+    messages = {finding.message for finding in row_findings}
     left_out = (
         {finding.message for finding in findings} - messages
-        if len(shown) < len(findings)
+        if len(row_findings) < len(findings)
         else set()
     )
     return {

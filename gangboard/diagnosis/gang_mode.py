@@ -1,7 +1,7 @@
-"""How the pods of an owner with child Jobs are grouped into gangs, and where groups are placed.
+"""The gang mode: how the pods of an owner with child Jobs are grouped into gangs, and the domains of placed groups.
 
-The mode is compared with the owner's request. A controller that does not know the field makes no group, and the
-Job controller of 1.36 makes one for each Job without any request (real-owners.md §4).
+The mode is compared with the owner's request. A controller that does not know the field makes no group. The Job
+controller of 1.36 makes one for each Job without any request (real-owners.md §4).
 """
 
 from __future__ import annotations
@@ -25,27 +25,25 @@ LABELS: Mapping[str, str] = {
     GangForm.POD_BY_POD: "Pod by pod",
     "unknown": "Not known",
 }
-"""The modes and how pages call them; of a role the kind's own word."""
-_TOLD = 3
-"""Gangs that are told one by one."""
+"""Mode → its label on pages. A kind may have its own word for a role."""
+_MAX_LISTED = 3
+"""The largest number of gangs that a reason lists one by one."""
 
 
 def gang_mode_of(gang: Gang, units: Sequence[Unit]) -> GangMode | None:
-    """Return how the pods of the Jobs of an owner are grouped. None if it makes no Jobs."""
+    """Return how the pods of the owner's Jobs are grouped, or None if it makes no Jobs."""
     if not gang.owner.roles or not gang.jobs:
         return None
     mode, reason = _observed(gang, units)
     request = gang.owner.gang_request
     requested = request.form if request is not None else None
-    role = _role_word(gang)
+    role = _role_term(gang)
     return GangMode(
         mode=mode,
         label=f"A gang per {role}" if mode == GangForm.PER_ROLE else LABELS[mode],
         reason=reason,
         asked=request.words if request is not None else "",
-        differs=requested is not None
-        and mode != "unknown"
-        and not _is_alike(gang, requested, mode),
+        differs=requested is not None and mode != "unknown" and not _fulfils(gang, requested, mode),
     )
 
 
@@ -57,17 +55,17 @@ def _observed(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
         return _without_gang(gang, units)
     loose = [unit for unit in units if not _is_gang(unit) and (unit.jobs or unit.missing_jobs)]
     if len(gangs) == 1 and not loose:
-        return GangForm.WHOLE, f"All its Jobs are one gang of {_amount(gangs[0])}."
+        return GangForm.WHOLE, f"All its Jobs are one gang of {_size_text(gangs[0])}."
     if not loose and _are_roles(gangs):
-        each = names(map(_sized, gangs))
-        return GangForm.PER_ROLE, f"Each {_role_word(gang)} is a gang of its own: {each}."
+        each = names(map(_name_and_size, gangs))
+        return GangForm.PER_ROLE, f"Each {_role_term(gang)} is a gang of its own: {each}."
     if not loose and all(len(unit.jobs) == 1 for unit in gangs):
-        sizes = {_amount(unit) for unit in gangs}
+        sizes = {_size_text(unit) for unit in gangs}
         each = f" ({sizes.pop()})" if len(sizes) == 1 else ""
         return GangForm.PER_JOB, f"Each of its {len(gangs)} Jobs is a gang of its own{each}."
-    gang_texts = [*map(_sized, gangs[:_TOLD])]
-    if len(gangs) > _TOLD:
-        gang_texts.append(f"{len(gangs) - _TOLD} more")
+    gang_texts = [*map(_name_and_size, gangs[:_MAX_LISTED])]
+    if len(gangs) > _MAX_LISTED:
+        gang_texts.append(f"{len(gangs) - _MAX_LISTED} more")
     if loose:
         gang_texts.append(f"{names(dict.fromkeys(map(_roles, loose)))} pod by pod")
     return GangForm.CUSTOM, f"{count(len(gangs), 'gang')}: {'; '.join(gang_texts)}."
@@ -76,7 +74,9 @@ def _observed(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
 def _without_gang(gang: Gang, units: Sequence[Unit]) -> tuple[str, str]:
     if not gang.pods:
         return "unknown", "It has no gang and no pods now."
-    if missing := next((u.group_name for u in units if u.group_name and u.group is None), ""):
+    if missing := next(
+        (unit.group_name for unit in units if unit.group_name and unit.group is None), ""
+    ):
         return "unknown", f"Its pods name group {missing}, which does not exist."
     if unread := [unit for unit in units if unit.group and unit.group.policy is Policy.UNKNOWN]:
         return "unknown", f"The policy of group {unread[0].group_name} is not known here."
@@ -89,7 +89,7 @@ def _is_gang(unit: Unit) -> bool:
 
 
 def _are_roles(gangs: Sequence[Unit]) -> bool:
-    """Return whether each gang has all Jobs of one role. A group that a Job made is for that Job only."""
+    """Return whether each gang has all Jobs of one role. A group made by a Job is for that Job only."""
     made_by_jobs = all(
         unit.group is not None
         and unit.group.meta.controller is not None
@@ -100,7 +100,7 @@ def _are_roles(gangs: Sequence[Unit]) -> bool:
     return not made_by_jobs and len(set(roles)) == len(roles) == len(gangs)
 
 
-def _is_alike(gang: Gang, requested: GangForm, mode: str) -> bool:
+def _fulfils(gang: Gang, requested: GangForm, mode: str) -> bool:
     """Return whether the mode fulfils the request.
 
     With a single role, or with a single Job, several modes are the same.
@@ -118,16 +118,16 @@ def _is_alike(gang: Gang, requested: GangForm, mode: str) -> bool:
     )
 
 
-def _amount(unit: Unit) -> str:
-    """Return `6 pods`, `6 pods, of which 4 are enough`."""
+def _size_text(unit: Unit) -> str:
+    """Return `6 pods` or `6 pods, of which 4 are enough`."""
     pods = count(unit.desired, "pod")
     if unit.quorum is None or unit.quorum >= unit.desired:
         return pods
     return f"{pods}, of which {unit.quorum} {is_or_are(unit.quorum)} enough"
 
 
-def _sized(unit: Unit) -> str:
-    return f"{_roles(unit)} ({_amount(unit)})"
+def _name_and_size(unit: Unit) -> str:
+    return f"{_roles(unit)} ({_size_text(unit)})"
 
 
 def _roles(unit: Unit) -> str:
@@ -136,17 +136,17 @@ def _roles(unit: Unit) -> str:
     return names(role_names) or names(role.name for role in unit.roles) or unit.name
 
 
-def _role_word(gang: Gang) -> str:
-    """Return the word for a role of the lowest owner whose kind has one."""
+def _role_term(gang: Gang) -> str:
+    """Return the term for a role, from the lowest owner whose kind has one."""
     makers: Iterable[Owner] = reversed(gang.makers)
-    words = (gang.traits_of(owner.meta.ref).role for owner in makers)
-    return next((word for word in words if word), "role")
+    terms = (gang.traits_of(owner.meta.ref).role for owner in makers)
+    return next((term for term in terms if term), "role")
 
 
 def group_domains(gang: Gang) -> dict[str, dict[str, str]]:
     """Return uid of a group → topology key → the domain of its placed pods.
 
-    Several domains are joined to one text. A group without a pod on a known node is left out.
+    Several domains are joined to one text. Groups without a pod on a known node are left out.
     """
     if not any(group.topology_keys for group in gang.groups):
         return {}

@@ -1,7 +1,6 @@
-"""Resolves the gangs of objects from their links: the root of each, and the gangs that show it.
+"""Resolves gangs from the links of objects: the root of each object, and the gangs that show it.
 
-Results follow from the current links alone, so they do not depend on the order of changes. The rules are
-those of `ownership_graph`.
+Results depend only on the current links, not on the order of changes. `ownership_graph` states the rules.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ class GangResolver:
         self._links = links
         self._tree = tree
         self._tops: dict[str, str] = {}
-        """Cache of `top` by owner. Any change of an owner invalidates it."""
+        """Cache of `top` by owner, invalidated by any change of an owner."""
         self._tops_version = 0
 
     def root_of(self, uid: str) -> str | None:
-        """Return the root of the gang that an object belongs to. None if it is in no gang or unknown.
+        """Return the root of the gang that an object belongs to, or None if it is unknown or in no gang.
 
         A group or Workload in several gangs has the root that is first by name.
         """
@@ -41,7 +40,7 @@ class GangResolver:
             return None if links.owners[uid].makes_gangs else self._gang_above(uid)
         if uid in links.attachments:
             return self.root_of(links.attachments[uid].owner) if self._is_attached(uid) else None
-        return self._home(uid) if uid in links.groups else None
+        return self._first_group_root(uid) if uid in links.groups else None
 
     def gangs_of(self, uid: str) -> set[str]:
         """Return the roots of all gangs that show an object."""
@@ -50,9 +49,9 @@ class GangResolver:
             return {root} if root else set()
         gangs: set[str] = set()
         for group in (uid, *self._tree.groups_naming(uid)):
-            gangs.update(self._homes(group))
+            gangs.update(self._group_roots(group))
             for key in self._tree.keys_below(group):
-                gangs |= self._owned_by(key)[0] | self._templated_by(key)
+                gangs |= self._gangs_of_owned_pods(key)[0] | self._gangs_of_templates(key)
         return gangs
 
     def roots(self) -> set[str]:
@@ -60,42 +59,42 @@ class GangResolver:
         links = self._links
         by_owner = {uid: self.root_of(uid) for uid in links.owners}
         roots = {root for root in by_owner.values() if root is not None}
-        roots.update(home for uid in links.groups for home in self._homes(uid))
+        roots.update(group_root for uid in links.groups for group_root in self._group_roots(uid))
         for uid, pod in links.pods.items():
-            is_led = by_owner.get(pod.controller) is not None
-            if not is_led or not links.owns(pod.controller, pod.namespace):
+            has_gang_above = by_owner.get(pod.controller) is not None
+            if not has_gang_above or not links.owns(pod.controller, pod.namespace):
                 root = self._pod_root(uid, pod)
                 if root is not None:
                     roots.add(root)
         return roots
 
     def members(self, root: str) -> tuple[str, ...]:
-        """Return the sorted uids of the objects that belong to a gang or are shown in it, with its root.
+        """Return the sorted uids of the objects that a gang contains or shows, with its root.
 
         Empty if `root` is not the root of a gang.
         """
         if self.root_of(root) != root:
             return ()
-        owners = self.family(root) if root in self._links.owners else []
+        owners = self.owner_subtree(root) if root in self._links.owners else []
         pods = {pod for owner in owners for pod in self._pods_under(owner)}
         if root in self._links.pods:
             pods.add(root)
         groups = self._groups_shown(root, owners, pods)
         for group in groups:
             pods |= self._bare_pods(group, root)
-        return tuple(sorted({*owners, *pods, *groups, *self._attached(owners, pods)}))
+        return tuple(sorted({*owners, *pods, *groups, *self._attachments(owners, pods)}))
 
     def foreign_pods(self, root: str, members: Iterable[str]) -> tuple[str, ...]:
         """Return the sorted uids of pods of other gangs that name a group of this gang."""
         links, members = self._links, tuple(members)
-        # Only entries of a Workload (1.35) that the gang names count, unless the Workload is its root.
+        # An entry of a Workload (1.35) counts only if the gang names it or the Workload is the gang's root.
         keys = {
             key
             for uid in members
             if (key := self._tree.key_of(uid)) and (key[0] != WORKLOAD or uid == root)
         }
-        keys |= {key for key in self._named_by(members) if links.object_of(key) is not None}
-        pods = {pod for key in keys for pod in links.pods_naming[key]}
+        keys |= {key for key in self._groups_named_by(members) if links.object_of(key) is not None}
+        pods = {pod for key in keys for pod in links.pods_by_group[key]}
         return tuple(sorted(pod for pod in pods if self.root_of(pod) != root))
 
     def placeholders(self, members: Iterable[str]) -> tuple[str, ...]:
@@ -103,27 +102,27 @@ class GangResolver:
         links = self._links
         pods = (
             pod
-            for key in set(self._named_by(members))
-            for pod in links.pods_naming[key]
+            for key in set(self._groups_named_by(members))
+            for pod in links.pods_by_group[key]
             if links.pods[pod].is_placeholder and not links.pods[pod].node
         )
         return tuple(islice(sorted(pods), _PLACEHOLDERS))
 
-    def naming(self, key: GroupKey) -> set[str]:
+    def gangs_naming(self, key: GroupKey) -> set[str]:
         """Return the roots of the gangs whose pods name a group, known or not."""
-        roots, has_bare = self._owned_by(key)
-        bare = self._links.pods_naming[key] if has_bare else ()
+        roots, has_bare = self._gangs_of_owned_pods(key)
+        bare = self._links.pods_by_group[key] if has_bare else ()
         return roots.union(*(self.gangs_of(pod) for pod in bare))
 
-    def sharing(self, key: GroupKey) -> set[str]:
-        """Return the roots of the gangs that have pods or templates in a group."""
-        roots, has_bare = self._owned_by(key)
-        gangs = roots | self._templated_by(key)
+    def gangs_sharing(self, key: GroupKey) -> set[str]:
+        """Return the roots of the gangs with pods or templates in a group."""
+        roots, has_bare = self._gangs_of_owned_pods(key)
+        gangs = roots | self._gangs_of_templates(key)
         group = self._links.object_of(key) if has_bare else None
-        home = self._home(group) if group is not None else None
-        return gangs if home is None else {*gangs, home}
+        group_root = self._first_group_root(group) if group is not None else None
+        return gangs if group_root is None else {*gangs, group_root}
 
-    def _named_by(self, uids: Iterable[str]) -> Iterator[GroupKey]:
+    def _groups_named_by(self, uids: Iterable[str]) -> Iterator[GroupKey]:
         """Yield the groups that these pods and the templates of these owners name."""
         links = self._links
         for uid in uids:
@@ -132,7 +131,7 @@ class GangResolver:
             elif uid in links.owners:
                 yield from links.owners[uid].templates
 
-    def _attached(self, owners: Iterable[str], pods: Iterable[str]) -> Iterator[str]:
+    def _attachments(self, owners: Iterable[str], pods: Iterable[str]) -> Iterator[str]:
         """Yield the Holds and queue entries that refer to one of these owners or pods."""
         links = self._links
         if links.attachments:
@@ -150,7 +149,7 @@ class GangResolver:
     # Owners and their pods
 
     def top(self, uid: str) -> str:
-        """Return the topmost known owner above an owner. Owners that make gangs of their own do not count."""
+        """Return the topmost known owner above an owner. Owners that make gangs do not count."""
         if self._tops_version != self._links.owners_version:
             self._tops_version, self._tops = self._links.owners_version, {}
         top = self._tops.get(uid)
@@ -163,9 +162,9 @@ class GangResolver:
         return None if owner is None or self._links.owners[owner].makes_gangs else owner
 
     def _gang_above(self, uid: str) -> str | None:
-        """Return the gang that an owner belongs to, or None.
+        """Return the gang that an owner belongs to.
 
-        None if only middle objects of it are known, or if its pods are occupants without a group.
+        Returns None if gangboard knows only middle objects of it, or if its pods are occupants without a group.
         """
         top = self.top(uid)
         link = self._links.owners[top]
@@ -176,12 +175,12 @@ class GangResolver:
     def _gangs_above(self, uids: Iterable[str]) -> set[str]:
         return {gang for uid in uids if (gang := self._gang_above(uid)) is not None}
 
-    def family(self, uid: str) -> list[str]:
+    def owner_subtree(self, uid: str) -> list[str]:
         """Return an owner and every owner below it."""
         links = self._links
         return self._all_below(uid, lambda above, child: links.owner_above(child) == above)
 
-    def possible_family(self, uid: str) -> list[str]:
+    def possible_owner_subtree(self, uid: str) -> list[str]:
         """Return an owner, known or not, and every owner with any reference to it or to an owner below it."""
         return self._all_below(uid, lambda _above, _child: True)
 
@@ -210,7 +209,7 @@ class GangResolver:
         if pod.occupant_of is not None and not self._links.makes_gang(pod):
             return None
         group = self._links.object_of(pod.key) if pod.group else None
-        return self._home(group) if group is not None else root
+        return self._first_group_root(group) if group is not None else root
 
     def _root_without_group(self, uid: str, pod: PodLink) -> str:
         """Return the gang of a pod by its owners alone. A pod without a known owner is a gang itself."""
@@ -220,11 +219,11 @@ class GangResolver:
 
     # Groups
 
-    def _home(self, uid: str) -> str | None:
+    def _first_group_root(self, uid: str) -> str | None:
         """Return the root of a group or Workload that is first by name, or None."""
-        return next(iter(self._homes(uid)), None)
+        return next(iter(self._group_roots(uid)), None)
 
-    def _homes(self, uid: str) -> tuple[str, ...]:
+    def _group_roots(self, uid: str) -> tuple[str, ...]:
         """Return the roots that a group or Workload belongs to, by name.
 
         Empty if only occupants name it and it does not keep them together.
@@ -235,20 +234,20 @@ class GangResolver:
             if owner is not None:
                 return (owner,)
             groups = tuple(self._tree.groups_naming(uid))
-            homes = {home for group in groups for home in self._homes(group)}
-            homes |= self._homes_by_pods(uid)  # 1.35
-            if homes or groups:
-                return self._in_order(homes)
+            roots = {home for group in groups for home in self._group_roots(group)}
+            roots |= self._group_roots_by_pods(uid)  # 1.35
+            if roots or groups:
+                return self._sorted_by_name(roots)
             above = self._tree.chain(uid)[-1]
-            return self._homes(above) if above != uid else (uid,)
+            return self._group_roots(above) if above != uid else (uid,)
         chain = self._tree.chain(uid)
         for group in chain:
             owner = self._owner_of(self._links.groups[group])
             if owner is not None:
                 return (owner,)
         top = chain[-1]
-        homes = self._homes_by_pods(top)
-        return self._in_order(homes) if homes or self._has_only_occupants(top) else (top,)
+        roots = self._group_roots_by_pods(top)
+        return self._sorted_by_name(roots) if roots or self._has_only_occupants(top) else (top,)
 
     def _has_only_occupants(self, top: str) -> bool:
         """Return whether only occupants name a tree of groups, and no group of it keeps them together."""
@@ -260,25 +259,25 @@ class GangResolver:
             and not any(map(links.keeps_together, keys))
         )
 
-    def _homes_by_pods(self, top: str) -> set[str]:
+    def _group_roots_by_pods(self, top: str) -> set[str]:
         """Return the gangs of a tree of groups without an owner. Empty if the tree is a gang itself."""
         owned: set[str] = set()
         templated: set[str] = set()
         has_bare = False
         for key in self._tree.keys_below(top):
-            roots, bare = self._owned_by(key)
+            roots, has_bare_pods = self._gangs_of_owned_pods(key)
             owned |= roots
-            has_bare = has_bare or bare
-            templated |= self._templated_by(key)
+            has_bare = has_bare or has_bare_pods
+            templated |= self._gangs_of_templates(key)
         return owned | templated if templated or not has_bare else set()
 
     def _owner_of(self, link: GroupLink) -> str | None:
         """Return the root above a group or Workload by references, or None.
 
-        The references of its Workload and of a group that owns it count, too.
+        References of its Workload and of a group that owns it also count.
         """
         links = self._links
-        waiting, seen = [link], {link}
+        waiting, visited = [link], {link}
         for group in waiting:
             named = links.named(group.controller_ref) if group.controller_ref else None
             for uid in (*group.owners, *((named,) if named is not None else ())):
@@ -297,12 +296,12 @@ class GangResolver:
                         return root
             above = (*self._tree.owning_groups(group), self._tree.workload_of(group))
             new = dict.fromkeys(links.groups[uid] for uid in above if uid is not None)
-            waiting += [parent for parent in new if parent not in seen]
-            seen.update(new)
+            waiting += [parent for parent in new if parent not in visited]
+            visited.update(new)
         return None
 
-    def _owned_by(self, key: GroupKey) -> tuple[set[str], bool]:
-        """Return the gangs of the owned pods that name a group, and whether bare pods name it, too."""
+    def _gangs_of_owned_pods(self, key: GroupKey) -> tuple[set[str], bool]:
+        """Return the gangs of the owned pods that name a group, and whether bare pods also name it."""
         links, gangs, has_bare = self._links, set[str](), False
         for ref in links.owner_refs_naming(key):
             owner = links.owner_by(ref, key[1])
@@ -313,33 +312,37 @@ class GangResolver:
                 has_bare = not ref.is_occupant or links.keeps_together(key)
         return gangs, has_bare
 
-    def _templated_by(self, key: GroupKey) -> set[str]:
-        return self._gangs_above(self._links.templates_naming[key])
+    def _gangs_of_templates(self, key: GroupKey) -> set[str]:
+        return self._gangs_above(self._links.owners_by_template_group[key])
 
     def _bare_pods(self, group: str, root: str) -> set[str]:
         """Return the pods that belong to a gang only because they name this group."""
         key = self._tree.key_of(group)
-        if key is None or self._home(group) != root or not self._owned_by(key)[1]:
+        if (
+            key is None
+            or self._first_group_root(group) != root
+            or not self._gangs_of_owned_pods(key)[1]
+        ):
             return set()
-        return {pod for pod in self._links.pods_naming[key] if self.root_of(pod) == root}
+        return {pod for pod in self._links.pods_by_group[key] if self.root_of(pod) == root}
 
     def _groups_shown(self, root: str, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
-        """Return the groups and Workloads of a gang, from each to its neighbours."""
+        """Return the groups and Workloads of a gang, by a search from each to its neighbours."""
         groups: set[str] = set()
-        waiting = list(self._groups_near(owners, pods))
+        waiting = list(self._referenced_groups(owners, pods))
         if root in self._links.groups:
             waiting.append(root)
-        seen = set(waiting)
+        visited = set(waiting)
         for uid in waiting:
             if root not in self.gangs_of(uid):
                 continue
             groups.add(uid)
-            new = self._tree.neighbours(uid) - seen
-            seen |= new
+            new = self._tree.neighbours(uid) - visited
+            visited |= new
             waiting.extend(new)
         return groups
 
-    def _groups_near(self, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
+    def _referenced_groups(self, owners: Iterable[str], pods: Iterable[str]) -> set[str]:
         """Return the groups that these owners own, and those that their templates or pods name."""
         links = self._links
         uids: set[str] = set()
@@ -351,8 +354,8 @@ class GangResolver:
         groups = (links.object_of(key) for key in keys)
         return uids.union(group for group in groups if group is not None)
 
-    def _in_order(self, roots: set[str]) -> tuple[str, ...]:
-        """Return roots by name. The first does not depend on the order of changes."""
+    def _sorted_by_name(self, roots: set[str]) -> tuple[str, ...]:
+        """Return the roots by name, so that the first does not depend on the order of changes."""
         return tuple(sorted(roots, key=lambda uid: (self._name_of(uid), uid)))
 
     def _name_of(self, uid: str) -> str:

@@ -1,12 +1,12 @@
-"""Divides a gang into its units, which get a finding each.
+"""Units of a gang. Each of them gets a finding.
 
 These are units:
 
-- Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang. It has the name of its Job if it
-  is for that Job alone. A group that keeps no pods together (`loose_groups`) is no unit.
+- Each PodGroup (1.35: entry of a Workload) with pods, Jobs or roles of the gang. A group for one Job alone has
+  the name of that Job. A group that does not keep pods together (`loose_groups`) is not a unit.
 - Each child Job without a group.
 - The missing Jobs of a role without a group, as one unit.
-- The pods that the owner makes without Jobs: those of each role if its kind can tell roles apart, else all.
+- The pods that the owner makes without Jobs, by role if its kind can tell roles apart, else all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gangboard.domain.group import Group, Policy
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import natural
+from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.gang import Gang
 from gangboard.facts.groups import (
@@ -31,13 +31,15 @@ from gangboard.facts.groups import (
     pods_by_group,
     takes_pods,
 )
-from gangboard.facts.replicas import name_of_several
+from gangboard.facts.roles import several_replicas_name
 from gangboard.facts.unit import Unit
 from gangboard.plugins import registry
 
-MOST_APART = 64
-"""The number of units without any object that get a finding each. The rest is one unit with a count, because an
-object of 1 MB has room for 20,000 roles."""
+MAX_EMPTY_UNITS = 64
+"""The largest number of units without any object that get a finding each.
+
+The rest is one unit with a count, because an object of 1 MB can have 20,000 roles.
+"""
 
 
 @dataclass(slots=True)
@@ -46,17 +48,17 @@ class _Share:
 
     jobs: list[Owner] = field(default_factory=list)
     pods: list[Pod] = field(default_factory=list)
-    """Also those that no Job of the unit has made."""
+    """Including pods that no Job of the unit has made."""
     roles: dict[str, Role] = field(default_factory=dict)
     missing: list[tuple[str, Role]] = field(default_factory=list)
     """Child Jobs that do not exist, each with its role."""
-    own: int = 0
-    """Pods that the owner makes itself for these roles."""
+    own_pods: int = 0
+    """The number of pods that the owner makes itself for these roles."""
 
 
 def units_of(gang: Gang) -> tuple[Unit, ...]:
     """Return the units of a gang, at least one, with unique names."""
-    return _with_events(gang, _unique(_Division(gang).units()))
+    return _with_events(gang, _with_unique_names(_Division(gang).units()))
 
 
 class _Division:
@@ -104,17 +106,20 @@ class _Division:
         self._assign_pods()
         if self._gang.owner.meta.ref.kind in (POD_GROUP, COMPOSITE, WORKLOAD):
             for name in self._groups.keys() - self._loose:
-                self._in_group.setdefault(name, _Share())  # also without pods
-        groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural)}
-        # A role without pods is no unit, unless it is the only one.
+                self._in_group.setdefault(name, _Share())  # even without pods
+        groups = {name: self._in_group[name] for name in sorted(self._in_group, key=natural_key)}
+        # A role without pods is not a unit, unless it is the only one.
         roles = {
             name: share
             for name, share in self._in_role.items()
-            if share.own or share.missing or share.pods
+            if share.own_pods or share.missing or share.pods
         }
-        units = [self._group_unit(name, share) for name, share in _limited(groups, self._groups)]
+        units = [
+            self._group_unit(name, share)
+            for name, share in _with_limited_empty_units(groups, self._groups)
+        ]
         units += [self._job_unit(share) for share in self._in_job.values()]
-        units += [self._role_unit(name, share) for name, share in _limited(roles)]
+        units += [self._role_unit(name, share) for name, share in _with_limited_empty_units(roles)]
         if self._rest or not units:
             units.append(self._owner_unit(units))
         yield from units
@@ -141,8 +146,12 @@ class _Division:
     def _group_of_job(self, job: Owner) -> str:
         """Return the group that a Job's pods are in or will be in, or empty.
 
-        Existing pods name it. Without pods it is the group of the Job's template, the one that the Job controller
-        made for it, the one of the template that its owner names, or the owner's only group.
+        Existing pods name it. Without pods it is the first of these:
+
+        - the group of the Job's template
+        - the group that the Job controller made for it
+        - the group of the template that its owner names
+        - the owner's only group
         """
         pods = self._pods_of[job.meta.ref.uid]
         if pods:
@@ -163,7 +172,7 @@ class _Division:
     def _group_of_role(self, role: Role, jobs: list[Owner]) -> str:
         """Return the group that the missing Jobs of a role will be in, or empty.
 
-        It is the group of the role's template, or the one that all its Jobs share. A group that a Job made is for
+        It is the group of the role's template, or the one that all its Jobs share. A group made by a Job is for
         that Job only.
         """
         if role.group_name:
@@ -214,7 +223,7 @@ class _Division:
         share.roles[role.name] = role
         share.missing += missing
         if makes_pods:
-            share.own += role.replicas * role.pods
+            share.own_pods += role.replicas * role.pods
 
     def _role_name(self, job: Owner) -> str:
         """Return the role of a child Job by its label, or by its name without that label."""
@@ -263,8 +272,8 @@ class _Division:
 
     def _size_of_bare(self, share: _Share, group: Group | None, bare: list[Pod]) -> int:
         """Return the number of pods that a group should have besides those of its Jobs and roles."""
-        if share.own:
-            return max(0, len(bare) - share.own)
+        if share.own_pods:
+            return max(0, len(bare) - share.own_pods)
         if share.jobs or share.missing:
             return len(bare)
         owner = self._gang.owner
@@ -309,7 +318,7 @@ class _Division:
             noun=noun,
             desired=sum([job.desired for job in share.jobs])
             + sum([role.pods for _, role in share.missing])
-            + share.own,
+            + share.own_pods,
             quorum=None,
             jobs=tuple(share.jobs),
             roles=tuple(share.roles.values()),
@@ -319,10 +328,10 @@ class _Division:
         )
 
 
-def _limited(
+def _with_limited_empty_units(
     shares: Mapping[str, _Share], groups: Container[str] = ()
 ) -> Iterator[tuple[str, _Share]]:
-    """Yield the shares of units by name, and those without any object beyond `MOST_APART` as one.
+    """Yield the shares of units by name. Those without any object beyond `MAX_EMPTY_UNITS` are one share.
 
     `groups` has the names of existing groups.
     """
@@ -331,15 +340,15 @@ def _limited(
         for name, share in shares.items()
         if not share.jobs and not share.pods and name not in groups
     ]
-    counted = dict.fromkeys(absent[MOST_APART:] if len(absent) > MOST_APART + 1 else ())
+    counted = dict.fromkeys(absent[MAX_EMPTY_UNITS:] if len(absent) > MAX_EMPTY_UNITS + 1 else ())
     yield from ((name, share) for name, share in shares.items() if name not in counted)
     if counted:
         rest = _Share()
         for name in counted:
             rest.roles.update(shares[name].roles)
             rest.missing += shares[name].missing
-            rest.own += shares[name].own
-        yield name_of_several(next(iter(counted)), len(counted)), rest
+            rest.own_pods += shares[name].own_pods
+        yield several_replicas_name(next(iter(counted)), len(counted)), rest
 
 
 def _maker(group: Group) -> Controller | None:
@@ -347,8 +356,8 @@ def _maker(group: Group) -> Controller | None:
     return group.meta.controller if group.entry is None else None
 
 
-def _unique(units: Iterable[Unit]) -> list[Unit]:
-    """Return the units, with the group's name or a number in place of a repeated name."""
+def _with_unique_names(units: Iterable[Unit]) -> list[Unit]:
+    """Return the units with unique names: a repeated name is replaced by the group's name or gets a number."""
     taken: dict[str, Unit] = {}
     for unit in units:
         name, noun, number = unit.name, unit.noun, 2

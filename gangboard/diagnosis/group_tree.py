@@ -37,7 +37,7 @@ class GroupTree:
             for uid in link.owners
             if uid in groups
             and groups[uid].kind != WORKLOAD
-            and _share_namespace(groups[uid], link)
+            and _are_in_same_namespace(groups[uid], link)
         )
 
     def chain(self, uid: str) -> list[str]:
@@ -65,7 +65,7 @@ class GroupTree:
             is_parent = name[1] == COMPOSITE and links.named(name) == group
             under = set(links.children_of[name]) if is_parent else set()
             for child in links.groups_under[group]:
-                if _share_namespace(links.groups[child], links.groups[group]):
+                if _are_in_same_namespace(links.groups[child], links.groups[group]):
                     under.add(child)
             new = [child for child in under if child not in groups]
             groups.update(dict.fromkeys(new))
@@ -80,7 +80,10 @@ class GroupTree:
                 yield key
 
     def key_of(self, uid: str) -> GroupKey | None:
-        """Return the key by which pods name this object. None if they cannot, or if they name a newer namesake."""
+        """Return the key by which pods name this object.
+
+        Returns None if they cannot name it, or if the key now belongs to a newer object of the same name.
+        """
         link = self._links.groups.get(uid)
         if link is None or link.key is None or self._links.named(link.name) != uid:
             return None
@@ -106,8 +109,8 @@ class GroupTree:
 def climb(start: str, above: Callable[[str], str | None]) -> list[str]:
     """Return the path from an object up to the topmost known one.
 
-    References can form a ring. The path then ends at the least uid of the ring, which is the same top for all
-    objects in it.
+    References can form a cycle. The path then ends at the smallest uid of the cycle, which is the same top for
+    all objects in it.
     """
     path = [start]
     while (parent := above(path[-1])) is not None:
@@ -118,5 +121,5 @@ def climb(start: str, above: Callable[[str], str | None]) -> list[str]:
     return path
 
 
-def _share_namespace(group: GroupLink, other: GroupLink) -> bool:
-    return group.name[2] == other.name[2]
+def _are_in_same_namespace(group: GroupLink, owned: GroupLink) -> bool:
+    return group.name[2] == owned.name[2]

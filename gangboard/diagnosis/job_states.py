@@ -1,11 +1,12 @@
 """State of each Job of a gang, with how its pods are scheduled: as a gang, or pod by pod.
 
-Pods and groups show how the pods of a Job are scheduled. The reason follows what the Job controller of each
-Kubernetes release does (k8s-gang-api.md §5.1, corrected by real-control-plane.md §4 and real-owners.md §4):
+Pods and groups show how the pods of a Job are scheduled. The reason follows the Job controller of each
+Kubernetes release (k8s-gang-api.md §5.1, corrected by real-control-plane.md §4 and real-owners.md §4):
 
-- 1.36 makes a gang for every Indexed Job with `completions` = `parallelism` > 1, child Jobs included.
-- 1.37 makes a group for every Job without a controller owner. It is basic unless `spec.scheduling` requests a gang.
-- Neither makes a group for a Job whose template names one. Suspended Jobs get theirs, too.
+- 1.36 makes a gang for every Indexed Job with `completions` = `parallelism` > 1, including child Jobs.
+- 1.37 makes a group for every Job without a controller owner. It is basic unless `spec.scheduling` requests a
+  gang.
+- Neither makes a group for a Job whose template names one. Suspended Jobs also get a group.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gangboard.domain.group import Group, Policy, label_of_group, read_entry
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.domain.text import count, label, natural
+from gangboard.domain.text import count, label, natural_key
 from gangboard.domain.verdict import Finding, JobState, Scheduling
 from gangboard.facts.gang import Gang
 from gangboard.facts.groups import CORE, takes_pods
@@ -35,11 +36,11 @@ LABELS = {
     "pod-by-pod": "Pod by pod",
     "unknown": "Not known",
 }
-"""The modes of scheduling and their labels on pages."""
+"""Mode of scheduling → its label on pages."""
 
 _V135, _V136 = "v1alpha1", "v1alpha2"
-_NOT_BY_OWNER = (_V135, _V136)  # releases in which a controller owner does not decide
-_ONE_BY_ONE = "its pods are scheduled one by one"
+_NOT_BY_OWNER = (_V135, _V136)  # releases whose Job controller ignores a controller owner
+_POD_BY_POD = "its pods are scheduled one by one"
 
 
 def job_states(
@@ -80,9 +81,9 @@ def _job_state(
         held=is_held(job, hold),
         finished=job.finish.outcome.value if job.finish is not None else "",
         desired=job.desired,
-        created=len([pod for pod in pods if pod.meta.ref.uid in gang.standing_pods]),
+        created=len([pod for pod in pods if pod.meta.ref.uid in gang.member_pods]),
         ready=len([pod for pod in pods if pod.meta.ref.uid in gang.ready_pods]),
-        nodes=tuple(sorted(nodes, key=natural)),
+        nodes=tuple(sorted(nodes, key=natural_key)),
         restarts=gang.owner.job_restarts.get(job.meta.ref.name, 0) or job.retries,
         scheduling=scheduling_of(gang, job, pods, groups),
         finding=finding,
@@ -134,7 +135,7 @@ def _mode(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tu
     if pods and requester and not gang.cluster.gang_api_version:
         return "fallen-back", (
             f"{requester} asks for a gang, but this cluster does not serve gang scheduling: "
-            f"{_ONE_BY_ONE}."
+            f"{_POD_BY_POD}."
         )
     if not gang.cluster.gang_api_version:
         return "pod-by-pod", "This cluster does not serve gang scheduling."
@@ -150,16 +151,16 @@ def _ungrouped(gang: Gang, job: Owner, pods: Sequence[Pod], requester: str) -> t
     if requester and pods:
         return (
             "fallen-back",
-            f"{requester} asks for a gang, but its pods name no PodGroup: {_ONE_BY_ONE}.",
+            f"{requester} asks for a gang, but its pods name no PodGroup: {_POD_BY_POD}.",
         )
     if job.delegated_template and pods:
         return "fallen-back", (
             f"Its owner left its group to the Job controller (template {job.delegated_template}), "
-            f"but its pods name no PodGroup: {_ONE_BY_ONE}."
+            f"but its pods name no PodGroup: {_POD_BY_POD}."
         )
     if rule := _not_eligible(gang, job):
         return "not-eligible", rule
-    if owner := _owner_in_the_way(gang, job):
+    if owner := _owner_reason(gang, job):
         return "owned", owner
     if gang.cluster.gang_api_version == _V135:
         return "pod-by-pod", (
@@ -194,15 +195,15 @@ def _group_of(groups: GroupIndex, job: Owner, pods: Sequence[Pod], template: str
 
 
 def _core_maker(group: Group) -> str | None:
-    """Return the uid of the controller of a group of Kubernetes itself; None where it has none."""
+    """Return the uid of the controller of a core group, or None."""
     controller = group.meta.controller
     is_core = group.entry is None and group.meta.ref.group == CORE
     return controller.uid if is_core and controller is not None else None
 
 
 def _grouped(job: Owner, group: Group) -> tuple[str, str]:
-    """Return the mode of a Job whose pods are in a group that exists."""
-    name, policy = group.name, _policy(group)
+    """Return the mode of a Job whose pods are in an existing group."""
+    name, policy = group.name, _policy_text(group)
     if _core_maker(group) != job.meta.ref.uid:
         return "brought-along", f"Its pods are in {label_of_group(name)}{_maker(group)}: {policy}."
     if group.policy is Policy.GANG:
@@ -220,8 +221,8 @@ def _grouped(job: Owner, group: Group) -> tuple[str, str]:
     return "unknown", f"The Job controller made PodGroup {name}: {policy}."
 
 
-def _policy(group: Group) -> str:
-    """Return what the policy of a group means for its pods."""
+def _policy_text(group: Group) -> str:
+    """Return the effect of a group's policy on its pods."""
     if group.policy is Policy.GANG:
         return f"a gang of {count(group.quorum or 0, 'pod')}, placed together or not at all"
     if group.policy is Policy.BASIC:
@@ -238,7 +239,7 @@ def _maker(group: Group) -> str:
 
 
 def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tuple[str, str]:
-    """Return the mode of a Job whose template names a group that its pods are not in."""
+    """Return the mode of a Job whose template names a group, but whose pods are not in it."""
     name = label_of_group(template)
     if pods and not any(pod.group_name for pod in pods):
         field = "workloadRef" if read_entry(template) is not None else "schedulingGroup"
@@ -247,7 +248,7 @@ def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tupl
             if gang.cluster.gang_api_version
             else "this cluster does not serve gang scheduling"
         )
-        return "fallen-back", f"Its template names {name}, but {why}: {_ONE_BY_ONE}."
+        return "fallen-back", f"Its template names {name}, but {why}: {_POD_BY_POD}."
     if not gang.cluster.gang_api_version:
         return "pod-by-pod", (
             f"Its template names {name}, but this cluster does not serve gang scheduling."
@@ -281,7 +282,7 @@ def _requested_by_other_api(gang: Gang, pods: Sequence[Pod]) -> tuple[str, str] 
     if ignoring is not None:
         return "pod-by-pod", (
             f"Its pods name {label_of_group(ignoring.group_name)}, which scheduler "
-            f"{ignoring.scheduler_name} does not read: {_ONE_BY_ONE}."
+            f"{ignoring.scheduler_name} does not read: {_POD_BY_POD}."
         )
     request = gang.owner.gang_request
     if request is None or not request.api:
@@ -312,7 +313,7 @@ def _not_eligible(gang: Gang, job: Owner) -> str:
     return f"Kubernetes 1.36 makes gangs only of Jobs that fit: {shape}, it must be {rule}."
 
 
-def _owner_in_the_way(gang: Gang, job: Owner) -> str:
+def _owner_reason(gang: Gang, job: Owner) -> str:
     """Return why 1.37 makes no group for a Job with a controller owner, or empty."""
     controller = job.meta.controller
     if (

@@ -30,7 +30,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class _UidIndex(Generic[Key]):
-    """uids by a key."""
+    """Sets of uids by a key."""
 
     def __init__(self) -> None:
         self._uids: dict[Key, set[str]] = {}
@@ -65,14 +65,14 @@ class LinkIndex:
         self.pods_under: _UidIndex[str] = _UidIndex()
         """Owner, known or not → pods that reference it."""
         self.pods_adopted: _UidIndex[Name] = _UidIndex()
-        """Owner, known or not → pods whose label names it, whatever their owner references are."""
+        """Owner, known or not → pods whose label names it, regardless of their owner references."""
         self.groups_under: _UidIndex[str] = _UidIndex()
         """Owner, known or not → groups that reference it."""
         self.attached_to: _UidIndex[str] = _UidIndex()
         """uid, known or not → Holds and entries that refer to it."""
-        self.pods_naming: _UidIndex[GroupKey] = _UidIndex()
+        self.pods_by_group: _UidIndex[GroupKey] = _UidIndex()
         """Group → pods that name it. On 1.35 it is also indexed by Workload."""
-        self.templates_naming: _UidIndex[GroupKey] = _UidIndex()
+        self.owners_by_template_group: _UidIndex[GroupKey] = _UidIndex()
         """Group → owners whose pod templates name it. On 1.35 it is also indexed by Workload."""
         self.children_of: _UidIndex[Name] = _UidIndex()
         """CompositePodGroup → groups that name it as their parent."""
@@ -83,7 +83,7 @@ class LinkIndex:
         self.pods_on: _UidIndex[str] = _UidIndex()
         """Node → pods."""
         self.namesakes: _UidIndex[Name] = _UidIndex()
-        """Name → uids: several while the deletion of an older object was not seen yet."""
+        """Name → uids. There are several if the deletion of an older object was missed."""
         self._owner_refs_naming: dict[GroupKey, dict[PodOwnerRef, int]] = defaultdict(dict)
         self._occupants_naming: _UidIndex[str | Name] = _UidIndex()
         """Controller, or owner named by a label → occupants that name a group or a queue."""
@@ -92,10 +92,10 @@ class LinkIndex:
         self._queued: Counter[str] = Counter()
         """Resource keys of the owners of occupants that name a queue, with counts."""
         self._owners_to_read: frozenset[str] | None = None
-        """A cache; None if it is stale."""
+        """Cache of `owners_to_read`, or None if it is outdated."""
 
     def get(self, uid: str) -> Link | None:
-        """Return the link of an object; None if it is not known."""
+        """Return the link of an object, or None if it is not known."""
         return (
             self.pods.get(uid)
             or self.owners.get(uid)
@@ -104,24 +104,24 @@ class LinkIndex:
         )
 
     def put(self, uid: str, link: Link) -> None:
-        """Add an object that is not known yet."""
+        """Add the link of an object that is not known yet."""
         self._set(uid, link, present=True)
 
     def drop(self, uid: str) -> None:
-        """Remove an object, if it is known."""
+        """Remove the link of an object, if it is known."""
         link = self.get(uid)
         if link is not None:
             self._set(uid, link, present=False)
 
     def named(self, name: Name) -> str | None:
-        """Return the uid of the object of that name, of the newer one if the deletion of another was missed."""
+        """Return the uid of the object with this name, or None. The newest counts if a deletion was missed."""
         uids = self.namesakes[name]
         if len(uids) < 2:
             return next(iter(uids), None)
         return max(uids, key=lambda uid: (self._created(uid), uid))
 
     def object_of(self, key: GroupKey) -> str | None:
-        """Return the uid of the object of a group: a PodGroup or a Workload."""
+        """Return the uid of the object behind a group key, a PodGroup or a Workload, or None."""
         kind, namespace, name = object_key(key)
         kind, _, group = kind.partition(".")
         uid = self.named((group or CORE, kind, namespace, name))
@@ -175,7 +175,7 @@ class LinkIndex:
                 yield pod
 
     def keeps_together(self, key: GroupKey) -> bool:
-        """Return whether a group keeps pods together. A missing group does, too."""
+        """Return whether a group keeps pods together. This includes a missing group."""
         if not key[2] or key[0] in registry.kinds_without_objects():
             return False
         group = self.object_of(key)
@@ -231,7 +231,7 @@ class LinkIndex:
             self.pods_on.set(link.node, uid, present=present)
         if link.group:
             for key in _with_object(link.key):
-                self.pods_naming.set(key, uid, present=present)
+                self.pods_by_group.set(key, uid, present=present)
                 if not link.in_no_gang:
                     self._count_owner_ref(key, link.owner_ref, 1 if present else -1)
         if link.adopter is not None:
@@ -274,8 +274,10 @@ class LinkIndex:
             if above:
                 self.owners_under.set(above, uid, present=present)
         # A set, because two templates can name two entries of one Workload.
-        for key in {each for template in link.templates for each in _with_object(template)}:
-            self.templates_naming.set(key, uid, present=present)
+        for key in {
+            group_key for template in link.templates for group_key in _with_object(template)
+        }:
+            self.owners_by_template_group.set(key, uid, present=present)
         if link.needs_group:
             for key in link.templates:
                 self._count_need(key, link.needs_group, 1 if present else -1)
@@ -296,7 +298,7 @@ class LinkIndex:
 
 
 def _with_object(key: GroupKey) -> tuple[GroupKey, ...]:
-    """Return the key of a group, and for an entry of a Workload that of the Workload, too."""
+    """Return the key of a group. For an entry of a Workload, the Workload's key is added."""
     of_object = object_key(key)
     return (key,) if of_object == key else (key, of_object)
 

@@ -1,4 +1,4 @@
-"""Members of a gang: how many, what they request, what is remembered of them, and the state of each pod."""
+"""Members of a gang: their number, their requests, the memory of each unit, and the state of each pod."""
 
 from __future__ import annotations
 
@@ -9,66 +9,66 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from gangboard.domain.health import Health
-from gangboard.domain.owner import MOST_PODS, Owner, PodRequests
+from gangboard.domain.owner import MAX_PODS, Owner, PodRequests
 from gangboard.domain.pod import Container, Pod
-from gangboard.domain.resource_units import decimal_text
-from gangboard.domain.resources import is_accelerator
+from gangboard.domain.resources import decimal_text, is_accelerator
 from gangboard.domain.verdict import NOT_STARTING, Members, MemberState, UnitMemory
 from gangboard.facts.attempts import attempt_start
 from gangboard.facts.gang import Gang
-from gangboard.facts.jobs import standing
+from gangboard.facts.jobs import select_member_pods
 from gangboard.facts.preemption import last_preemption
 from gangboard.facts.scheduler_text import fits_since
 from gangboard.facts.unit import Unit, ready_count
 from gangboard.plugins import registry
 
-_MEMORY_OF_GONE = timedelta(days=1)
-"""How long a unit without objects is remembered: a restart of a JobSet makes Jobs with the same names."""
+_MEMORY_LIFETIME = timedelta(days=1)
+"""The time for which a unit without objects is remembered. A restarted JobSet makes Jobs with the same names."""
 _READY = (Health.RUNNING, "ready", "")
 """State, label and reason of a pod that runs and is ready."""
-# Reasons for which a container waits in every ordinary start.
-_ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing"})
+# Reasons why a container waits during any normal start.
+_NORMAL_REASONS = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 
 def count_members(gang: Gang, units: Iterable[Unit]) -> Members:
     """Return the counts of the current attempt.
 
-    `created` and `scheduled` count each member once. They leave out replaced pods, and they count a succeeded pod
-    that was collected if its Job still counts it. `scheduled` leaves out members that failed or are being deleted.
-    `failed` counts all existing failed pods, replaced ones too: it shows trouble, not size.
+    `created` and `scheduled` count each member once. They leave out replaced pods, and they count a succeeded
+    pod that was garbage collected if its Job still counts it. `scheduled` leaves out members that failed or are
+    being deleted. `failed` counts all existing failed pods, including replaced ones, because it shows problems
+    and not the size.
     """
     units = list(units)
     quorums = [unit.quorum for unit in units if unit.quorum is not None]
     created = scheduled = succeeded = 0
     for unit in units:
-        pods = standing(unit.pods, unit.jobs)
+        pods = select_member_pods(unit.pods, unit.jobs)
         collected = max(0, unit.succeeded - unit.succeeded_pods) if unit.jobs else 0
         created += len(pods) + collected
         scheduled += collected + len([pod for pod in pods if pod.node and _holds_or_succeeded(pod)])
         succeeded += unit.succeeded
     return Members(
-        desired=min(max(gang.owner.desired, sum([unit.desired for unit in units])), MOST_PODS),
-        quorum=min(sum(quorums), MOST_PODS) if quorums else None,
+        desired=min(max(gang.owner.desired, sum([unit.desired for unit in units])), MAX_PODS),
+        quorum=min(sum(quorums), MAX_PODS) if quorums else None,
         created=created,
         scheduled=scheduled,
         ready=sum([len(unit.ready) for unit in units]),
         succeeded=succeeded,
         failed=len([pod for unit in units for pod in unit.pods if pod.phase == "Failed"]),
-        held=min(sum([unit.held for unit in units]), MOST_PODS),
+        held=min(sum([unit.held for unit in units]), MAX_PODS),
     )
 
 
 def _holds_or_succeeded(pod: Pod) -> bool:
-    """Return whether a pod on a node holds it or has succeeded there."""
+    """Return whether a pod occupies its node or has succeeded there."""
     return pod.phase == "Succeeded" or (pod.phase != "Failed" and pod.meta.deleting_since is None)
 
 
 def total_requests(pod_requests: Iterable[PodRequests]) -> dict[str, Decimal]:
     """Return the sum of the requests of all pods of these sets, by resource."""
     total: dict[str, Decimal] = defaultdict(Decimal)
-    for of_pods in pod_requests:
-        for resource, amount in of_pods.requests.items():
-            total[resource] += amount * of_pods.count
+    for pod_set in pod_requests:
+        for resource, amount in pod_set.requests.items():
+            total[resource] += amount * pod_set.count
     return {resource: total[resource] for resource in sorted(total)}
 
 
@@ -81,9 +81,9 @@ def request_texts(gang: Gang) -> dict[str, str]:
 def weight(unit: Unit) -> tuple[Decimal, Decimal]:
     """Return the requested accelerators and cores of a unit. The finding about a heavier unit comes first."""
     pod_requests = [
-        PodRequests(job.desired, of_pods.requests)
+        PodRequests(job.desired, pod_set.requests)
         for job in unit.jobs
-        for of_pods in job.pod_requests[:1]
+        for pod_set in job.pod_requests[:1]
     ]
     missing = frozenset(unit.missing_jobs)
     pod_requests += [
@@ -102,7 +102,7 @@ def weight(unit: Unit) -> tuple[Decimal, Decimal]:
 
 
 def restarts_of(owner: Owner) -> tuple[int, int | None]:
-    """Return the number of restarts of the gang and its limit. The restarts of a Job are its failed pods."""
+    """Return the number of restarts of the gang and its limit. For a Job these are its failed pods."""
     if owner.max_retries is not None or owner.retries:
         return owner.retries, owner.max_retries
     if owner.max_restarts is None:
@@ -134,9 +134,9 @@ def priority_value_of(gang: Gang) -> int | None:
 
 
 def remember(gang: Gang, units: Iterable[Unit]) -> dict[str, UnitMemory]:
-    """Return the memory of each unit by name, with that of units which disappeared less than a day ago.
+    """Return the memory of each unit by name, including units that disappeared less than a day ago.
 
-    The memory stays as it was while a resource that the verdict needs cannot be read.
+    The memory does not change while a resource that the verdict needs cannot be read.
     """
     if gang.unobserved:
         return dict(gang.memory)
@@ -144,8 +144,8 @@ def remember(gang: Gang, units: Iterable[Unit]) -> dict[str, UnitMemory]:
     return {**fresh, **{unit.name: _remember_unit(unit, gang.memory) for unit in units}}
 
 
-def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
-    old = before.get(unit.name, UnitMemory())
+def _remember_unit(unit: Unit, memories: Mapping[str, UnitMemory]) -> UnitMemory:
+    old = memories.get(unit.name, UnitMemory())
     created = len(unit.current)
     is_same = old.created_since is not None and old.created == created
     whole_count = ready_count(unit) + unit.succeeded
@@ -169,7 +169,7 @@ def _remember_unit(unit: Unit, before: Mapping[str, UnitMemory]) -> UnitMemory:
 
 
 def _fits_since(unit: Unit, old: UnitMemory) -> datetime | None:
-    """Return since when the unit fits. The old value stays while nodes cannot be read."""
+    """Return since when the unit fits. The old value is kept while nodes cannot be read."""
     is_hidden = unit.placing is not None and unit.placing.assessment is None
     return old.fits_since if is_hidden else fits_since(unit)
 
@@ -177,7 +177,7 @@ def _fits_since(unit: Unit, old: UnitMemory) -> datetime | None:
 def _is_fresh(memory: UnitMemory, gang: Gang) -> bool:
     times = (memory.created_since, memory.whole_at, memory.reached_size_at)
     newest = max((time for time in times if time is not None), default=None)
-    return newest is not None and gang.now - newest < _MEMORY_OF_GONE
+    return newest is not None and gang.now - newest < _MEMORY_LIFETIME
 
 
 # Pods
@@ -208,7 +208,7 @@ def member_states(gang: Gang) -> tuple[MemberState, ...]:
                 job=jobs.get(meta.controller.uid, "") if meta.controller is not None else "",
                 node=pod.node,
                 state=state,
-                label=label if meta.ref.uid in gang.standing_pods else f"{label}, replaced",
+                label=label if meta.ref.uid in gang.member_pods else f"{label}, replaced",
                 reason=reason,
                 group=pod.group_name,
                 part=role_of(pod) if role_of is not None else "",
@@ -244,7 +244,7 @@ def _state_of(gang: Gang, pod: Pod) -> tuple[Health, str, str]:
 def _state_without_node(pod: Pod) -> tuple[Health, str, str]:
     if pod.gates:
         return Health.WAITING, "gated", ", ".join(pod.gates)
-    if pod.is_at_gate:
+    if pod.is_waiting_on_permit:
         return Health.WAITING, "at the gate", f"holds node {pod.nominated_node}"
     if pod.scheduled is not None and pod.scheduled.is_false and not pod.is_untried:
         return Health.WAITING, "waiting", pod.scheduled.reason
@@ -255,10 +255,10 @@ def _since(pod: Pod) -> datetime | None:
     """Return since when a pod is in its shown state.
 
     `Ready` changes when the pod becomes ready, stops being ready, and ends. Before it was ready, the state
-    is as old as its binding to the node.
+    starts with its binding to the node.
     """
     if pod.is_terminating and not pod.is_finished:
-        return pod.deletion_asked_at
+        return pod.deletion_requested_at
     if pod.is_finished or pod.is_ready:
         return pod.ready.since if pod.ready is not None else None
     times = [
@@ -270,7 +270,7 @@ def _since(pod: Pod) -> datetime | None:
 
 
 def _worst_container(containers: Iterable[Container]) -> Container | None:
-    """Return the container that ended with an error or does not start; None without one."""
+    """Return the container that ended with an error or does not start, or None."""
     return max(
         (
             container
@@ -287,7 +287,7 @@ def _worst_container(containers: Iterable[Container]) -> Container | None:
 
 
 def _is_stuck(container: Container) -> bool:
-    return container.state == "waiting" and container.reason not in _ORDINARY
+    return container.state == "waiting" and container.reason not in _NORMAL_REASONS
 
 
 def _exit_code(container: Container) -> int | None:

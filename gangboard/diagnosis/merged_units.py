@@ -1,9 +1,9 @@
-"""Units that wait for the same nodes: one finding about all of them.
+"""Merged units: one finding about all units that wait for the same nodes.
 
 Two kinds of units are merged, and each unit keeps its own finding in its row:
 
-- Workers without a group. The scheduler places their pods one by one, and the user wants to know whether all
-  of them fit.
+- Workers without a group. The scheduler places their pods one by one. The user wants to know whether all of
+  them fit.
 - Units that one grouping object places together. The scheduler places all of them or none.
 """
 
@@ -34,11 +34,11 @@ from gangboard.plugins.rule import UnitRule
 _UNDECIDED = frozenset(
     {PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL}
 )
-"""Results that do not prove that the waiting members find no nodes."""
+"""Causes that do not prove that the waiting members find no nodes."""
 _YOUNG = "starting"
-"""Code of a unit, too, whose pods the scheduler had no time to try."""
-MOST_KINDS = 16
-"""The largest number of different pods in a merged unit: with more the arithmetic takes too long."""
+"""The code `starting` is also that of a unit whose pods the scheduler has not had time to try."""
+MAX_POD_KINDS = 16
+"""The largest number of different pods in a merged unit. With more, the arithmetic takes too long."""
 
 
 def merge_waiting_workers(
@@ -47,11 +47,16 @@ def merge_waiting_workers(
     arithmetic: Arithmetic,
     crashes: list[Finding],
 ) -> tuple[list[UnitFinding], Unit | None]:
-    """Merge workers without a group that wait for nodes: return the findings, and the merged unit.
+    """Merge workers without a group that wait for nodes. Return the findings, and the merged unit.
 
-    The merged finding stands in place of those of the workers, which explain it without advice. A worker that
-    lost members keeps its finding, and the merged one explains it. Nothing changes (None) if fewer than
-    two wait, if arithmetic cannot decide about all of them, or if one is worse off by itself.
+    The merged finding replaces those of the workers, which explain it without advice. A worker that lost
+    members keeps its finding, and the merged one explains it.
+
+    The findings stay as they are, without a merged unit, in these cases:
+
+    - Fewer than two workers wait.
+    - The arithmetic cannot decide about all of them.
+    - One of them is worse off by itself.
     """
     rules = _placement_rules()
     codes = frozenset(rule.code for rule in rules)
@@ -63,18 +68,18 @@ def merge_waiting_workers(
     if len(waiting) < 2:
         return unit_findings, None
     merged = merge_units(gang, _workers(unit_findings, waiting))
-    if _number_of_kinds(merged.unplaced) > MOST_KINDS:
+    if _number_of_kinds(merged.unplaced) > MAX_POD_KINDS:
         return unit_findings, None
-    merged, finding = _judge_merged(merged, rules, arithmetic, crashes)
+    merged, finding = _assess_merged(merged, rules, arithmetic, crashes)
     if finding is None:
         return unit_findings, None
     finding = replace(finding, unit="")
-    rest, parts = _separate(unit_findings, waiting, merged, finding, codes, crashes)
-    if _is_any_worse(parts, finding):
+    rest, replaced = _separate(unit_findings, waiting, merged, finding, codes, crashes)
+    if _is_any_worse(replaced, finding):
         return unit_findings, None
-    if parts:
-        units = [part.unit for part in parts if part.unit is not None]
-        rest.append(UnitFinding(finding, merge_units(gang, units), _explanations(parts)))
+    if replaced:
+        units = [worker.unit for worker in replaced if worker.unit is not None]
+        rest.append(UnitFinding(finding, merge_units(gang, units), _explanations(replaced)))
     return rest, merged
 
 
@@ -87,7 +92,8 @@ def merge_units_placed_together(
     """Merge the units of each grouping object that wait for nodes.
 
     Return the findings, and the merged units whose finding replaces those of their parts. The units of a
-    grouping object stay apart if arithmetic cannot decide about all of them, or if one is worse off by itself.
+    grouping object stay separate if the arithmetic cannot decide about all of them, or if one is worse off by
+    itself.
     """
     rules = _placement_rules()
     codes = frozenset(rule.code for rule in rules)
@@ -96,20 +102,20 @@ def merge_units_placed_together(
         merged = _merge_waiting(gang, name, units)
         if merged is None:
             continue
-        merged, finding = _judge_merged(merged, rules, arithmetic, crashes)
+        merged, finding = _assess_merged(merged, rules, arithmetic, crashes)
         if finding is None:
             continue
         unit_names = {unit.name for unit in units}
-        rest, parts = _separate(unit_findings, unit_names, merged, finding, codes, crashes)
-        if parts and not _is_any_worse(parts, finding):
+        rest, replaced = _separate(unit_findings, unit_names, merged, finding, codes, crashes)
+        if replaced and not _is_any_worse(replaced, finding):
             of_all = replace(finding, unit="")
-            unit_findings = [*rest, UnitFinding(of_all, merged, _explanations(parts))]
+            unit_findings = [*rest, UnitFinding(of_all, merged, _explanations(replaced))]
             merged_units.append(merged)
     return unit_findings, tuple(merged_units)
 
 
 def fit_table_units(units: Sequence[Unit], merged: Sequence[Unit]) -> tuple[Unit, ...]:
-    """Return the units of the node-fit table: each of `merged` in place of its parts."""
+    """Return the units of the node-fit table. Each merged unit stands in place of its parts."""
     waiting = {pod.meta.ref.uid for unit in merged for pod in unit.unplaced}
     single = [
         unit for unit in units if not any(pod.meta.ref.uid in waiting for pod in unit.unplaced)
@@ -141,19 +147,19 @@ def merge_units(gang: Gang, units: Sequence[Unit]) -> Unit:
 
 
 def _placement_rules() -> list[UnitRule]:
-    return [rule for rule in reasons.unit_rules() if rule.of_room]
+    return [rule for rule in reasons.unit_rules() if rule.for_merged_units]
 
 
 def _number_of_kinds(pods: Sequence[Pod]) -> int:
     return len({(frozenset(pod.requests.items()), pod.needs) for pod in pods})
 
 
-def _judge_merged(
+def _assess_merged(
     merged: Unit, rules: Sequence[UnitRule], arithmetic: Arithmetic, crashes: list[Finding]
 ) -> tuple[Unit, Finding | None]:
     """Return a merged unit with its placement result, and the finding about it.
 
-    The finding is None without proof that its members do not all fit now.
+    The finding is None if it is not proved that the members do not all fit now.
     """
     merged = with_placing(merged, arithmetic, crashes)
     assessment = merged.placing.assessment if merged.placing is not None else None
@@ -172,33 +178,33 @@ def _separate(
 ) -> tuple[list[UnitFinding], list[UnitFinding]]:
     """Return the findings that stay, and those that the merged finding replaces.
 
-    Losses in the units with these names stay, and the merged finding explains them.
+    Losses of the named units stay, and the merged finding explains them.
     """
     rest: list[UnitFinding] = []
-    parts: list[UnitFinding] = []
+    replaced: list[UnitFinding] = []
     for unit_finding in unit_findings:
         unit = unit_finding.unit
         if unit is None or unit.name not in names:
             rest.append(unit_finding)
         elif unit_finding.finding.code in codes:
-            parts.append(unit_finding)
+            replaced.append(unit_finding)
         elif any(explanation.code in codes for explanation in unit_finding.behind):
-            # The sentence of the loss depends on the placement of all units.
+            # The sentence about the loss depends on the placement of all units.
             loss = replace(unit, together=merged)
-            again = evaluate_unit(loss, rules_for(loss), crashes)
-            rest.append(UnitFinding(again.finding, unit, (finding,)))
+            result = evaluate_unit(loss, rules_for(loss), crashes)
+            rest.append(UnitFinding(result.finding, unit, (finding,)))
         else:
             rest.append(unit_finding)
-    return rest, parts
+    return rest, replaced
 
 
-def _is_any_worse(parts: Sequence[UnitFinding], finding: Finding) -> bool:
+def _is_any_worse(replaced: Sequence[UnitFinding], finding: Finding) -> bool:
     rank = HEALTH_RANKS[finding.health]
-    return any(HEALTH_RANKS[part.finding.health] < rank for part in parts)
+    return any(HEALTH_RANKS[unit_finding.finding.health] < rank for unit_finding in replaced)
 
 
-def _explanations(parts: Sequence[UnitFinding]) -> tuple[Finding, ...]:
-    return tuple(replace(part.finding, advice=()) for part in parts)
+def _explanations(replaced_findings: Sequence[UnitFinding]) -> tuple[Finding, ...]:
+    return tuple(replace(unit_finding.finding, advice=()) for unit_finding in replaced_findings)
 
 
 # Workers without a group
@@ -223,7 +229,7 @@ def _is_placed_alone(unit: Unit) -> bool:
 
 
 def _workers(unit_findings: Sequence[UnitFinding], waiting: Collection[str]) -> list[Unit]:
-    """Return the workers without a group, except those whose pods wait for something else than nodes."""
+    """Return the workers without a group. Those whose pods wait for something else than nodes are left out."""
     return [
         unit
         for unit_finding in unit_findings
@@ -257,12 +263,12 @@ def _units_by_object(gang: Gang, unit_findings: Sequence[UnitFinding]) -> dict[s
             continue
         for name in names:
             is_whole = len(names) == 1
-            units[name].append(unit if is_whole else _part_of(unit, name, kind.placed_with))
+            units[name].append(unit if is_whole else _subunit(unit, name, kind.placed_with))
     return units
 
 
-def _part_of(unit: Unit, name: str, placed_with: Callable[[Pod], str]) -> Unit:
-    """Return the unit with its pods of one grouping object, and with that object's minimum for it."""
+def _subunit(unit: Unit, name: str, placed_with: Callable[[Pod], str]) -> Unit:
+    """Return the unit with only its pods of one grouping object, and with that object's minimum for it."""
     pods = tuple(pod for pod in unit.pods if placed_with(pod) == name)
     minima = (
         template.quorum
@@ -278,10 +284,10 @@ def _part_of(unit: Unit, name: str, placed_with: Callable[[Pod], str]) -> Unit:
 def _merge_waiting(gang: Gang, name: str, units: Sequence[Unit]) -> Unit | None:
     """Return the units of a grouping object as one, with as many waiting pods as they need.
 
-    None in these cases:
+    Returns None in these cases:
 
     - Fewer than two of them wait.
-    - A topology constraint holds for one of them. Arithmetic about all of them would not respect it.
+    - A topology constraint applies to one of them. Arithmetic about all of them would ignore it.
     - Their scheduler has one group for all of them.
     """
     waiting = [unit for unit in units if any(_pods_to_place(unit))]
@@ -289,13 +295,13 @@ def _merge_waiting(gang: Gang, name: str, units: Sequence[Unit]) -> Unit | None:
         return None
     if any(group.topology_keys for group in _groups_of(gang, name, units)):
         return None
-    if _number_of_kinds([pod for unit in units for pod in unit.unplaced]) > MOST_KINDS:
+    if _number_of_kinds([pod for unit in units for pod in unit.unplaced]) > MAX_POD_KINDS:
         return None
     pods = {unit.name: (*unit.placed, *_pods_to_place(unit)) for unit in units}
-    parts = [
+    trimmed = [
         replace(unit, pods=pods[unit.name], desired=len(pods[unit.name]), held=0) for unit in units
     ]
-    return merge_units(gang, parts)
+    return merge_units(gang, trimmed)
 
 
 def _pods_to_place(unit: Unit) -> Iterator[Pod]:
@@ -306,7 +312,7 @@ def _pods_to_place(unit: Unit) -> Iterator[Pod]:
 
 
 def _groups_of(gang: Gang, name: str, units: Sequence[Unit]) -> Iterator[Group]:
-    """Yield the groups that place these units, and their templates as groups."""
+    """Yield the groups that place these units, and the templates of those groups as groups."""
     names = {name, *(unit.group_name for unit in units)}
     parents = {unit.group.parent_name for unit in units if unit.group is not None}
     for group in gang.groups:

@@ -14,7 +14,7 @@ from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
-from gangboard.facts.builtin_controllers import makes_occupants
+from gangboard.facts.builtin_controllers import makes_independent_pods
 from gangboard.facts.gang import Linked
 from gangboard.facts.groups import (
     CORE,
@@ -25,7 +25,7 @@ from gangboard.facts.groups import (
 )
 from gangboard.plugins import registry
 
-# Controllers of pods that belong to their node. Such pods are in no gang.
+# Controllers whose pods belong to a node and are in no gang.
 _INFRASTRUCTURE = {("apps", "DaemonSet"), ("", "Node")}
 
 GroupKey = tuple[str, str, str]
@@ -71,13 +71,13 @@ class OwnerLink(NamedTuple):
     templates: tuple[GroupKey, ...]
     created: float
     makes_gangs: bool = False
-    """Its children are gangs of their own (`OwnerKind.makes_gangs`)."""
+    """The owner's children are gangs of their own (`OwnerKind.makes_gangs`)."""
     stands_alone: bool = True
-    """It can be a gang (`OwnerKind.stands_alone`)."""
+    """The owner can be a gang (`OwnerKind.stands_alone`)."""
     other_owners: tuple[str, ...] = ()
     """uids of further owner references. They count if the controller is not known."""
     needs_group: str = ""
-    """Key of its resource if it is a gang only while a group takes its pods (`OwnerKind.needs_group`)."""
+    """The resource key of the owner if it is a gang only while a group takes its pods (`OwnerKind.needs_group`)."""
 
 
 class PodLink(NamedTuple):
@@ -87,25 +87,25 @@ class PodLink(NamedTuple):
     controller: str
     """uid, or empty."""
     group: str
-    """Name of the core PodGroup, or of the entry of a Workload, that it names, or empty."""
+    """Name of the core PodGroup, or of the entry of a Workload, that the pod names, or empty."""
     node: str
     in_no_gang: bool
-    """Made by a DaemonSet or by the node itself, or a placeholder of its scheduler."""
+    """The pod was made by a DaemonSet or by the node itself, or is a placeholder of its scheduler."""
     group_kind: str = POD_GROUP
-    """Kind of the group that it names, with the API group if that is not the core one."""
+    """Kind of that group, with its API group unless that is the core one."""
     adopter: Name | None = None
     """The owner that its label names (`OwnerKind.pod_label`), known or not."""
     other_owners: tuple[str, ...] = ()
     """uids of further owner references. They count if the controller is not known."""
     is_placeholder: bool = False
-    """A placeholder of its scheduler. It names the group for whose members it keeps a node free."""
+    """The pod is a placeholder of its scheduler. It names the group for whose members it reserves a node."""
     occupant_of: str | None = None
-    """Resource key of its owner if the pod is an occupant, which is no gang by itself and only uses capacity.
+    """The resource key of its owner if the pod is an occupant: it is no gang by itself and only uses capacity.
 
-    Empty if that owner is never read. None for any other pod.
+    Empty if that owner is never read, and None for any other pod.
     """
     is_queued: bool = False
-    """True if such a pod names a queue. Its owner waits there and is therefore a gang."""
+    """The pod is an occupant that names a queue. Its owner waits there and is therefore a gang."""
 
     @property
     def key(self) -> GroupKey:
@@ -133,9 +133,9 @@ class GroupLink(NamedTuple):
     is_named: bool
     """Pods can name it: a core PodGroup, a group that a label or annotation names, or a Workload of 1.35."""
     is_gang: bool = True
-    """It keeps pods together, because its policy is not `basic`."""
+    """The group keeps pods together, because its policy is not `basic`."""
     is_owned_by_members: bool = False
-    """Its owner references name its own pods, not its maker: an entry in a queue."""
+    """The owner references name the group's own pods, not its maker. This is the case for an entry in a queue."""
 
     @property
     def kind(self) -> str:
@@ -144,7 +144,7 @@ class GroupLink(NamedTuple):
 
     @property
     def key(self) -> GroupKey | None:
-        """The key that pods name; None if pods cannot name it."""
+        """The key that pods name, or None if pods cannot name the group."""
         if not self.is_named:
             return None
         group, kind, namespace, name = self.name
@@ -159,7 +159,7 @@ class AttachmentLink(NamedTuple):
     """Link of an object that refers to another one: a Hold, an entry in a queue."""
 
     owner: str
-    """uid of the object that it refers to in a field of its own. Its owner references do not count."""
+    """uid of the object that a field of it names. Its owner references do not count."""
     namespace: str
 
 
@@ -233,7 +233,7 @@ def _group_of(pod: Pod) -> tuple[str, str]:
 def _occupant_of(pod: Pod, adopter: Name | None) -> str | None:
     """Return `PodLink.occupant_of`. A pod is no occupant if its label names an owner of another kind."""
     controller = pod.meta.controller
-    if controller is None or not makes_occupants(controller):
+    if controller is None or not makes_independent_pods(controller):
         return None
     owners = registry.kinds_that_need_groups()
     if adopter is not None:
@@ -291,7 +291,9 @@ def _pod_group_link(entry: QueueEntry) -> GroupLink:
     kind, _, group = registry.entries_kind(ref.group).partition(".")
     return GroupLink(
         name=(intern(group), intern(kind), intern(ref.namespace), ref.name),
-        owners=entry.meta.owner_uids[:1],  # it names all its pods, and each leads to the same gang
+        owners=entry.meta.owner_uids[
+            :1
+        ],  # it names all its pods, and each of them leads to the same gang
         parent="",
         workload="",
         controller_ref=None,

@@ -1,29 +1,33 @@
-"""Assigns each object of a cluster to its gang, and keeps that up to date object by object.
+"""Ownership graph: assigns each object of a cluster to its gang, and updates that object by object.
 
-All results follow from the links of the objects that are known now. They do not depend on the order of changes.
+All results follow from the links of the currently known objects. They do not depend on the order of changes.
 
 - **Owner, and pod with an owner.** The gang is that of the topmost owner by controller references. If the
-  controller is not known, any other owner reference counts. Kubernetes allows no owner in another namespace, so
-  such a reference does not count. An owner that makes gangs (a CronJob) belongs to none, and its children are on top.
-- **Pod without a known owner.** The gang is that of the owner that its label names, if its kind has such a label.
-  Else it is that of the core PodGroup, or on 1.35 the Workload, that it names. Else the pod is a gang.
-- **Middle object.** An object that only stands between an owner and its pods is never a gang. Without its owner it
-  counts as unknown.
-- **Occupant.** A pod of a ReplicaSet, a StatefulSet or the like is in a gang only by a label that names an owner of
-  another kind, by a group that keeps pods together, or by a queue. The StatefulSet or Deployment, if known, is
-  then the root of the gang, and without such a group or queue it is no gang.
+  controller is not known, any other owner reference counts. A reference to an owner in another namespace does
+  not count, because Kubernetes allows none. An owner that makes gangs (a CronJob) belongs to no gang, and its
+  children are roots.
+- **Pod without a known owner.** The gang is that of the owner that its label names, if its kind has such a
+  label. Otherwise it is that of the core PodGroup (on 1.35 the Workload) that the pod names. A pod without
+  either is a gang itself.
+- **Middle object.** An object between an owner and its pods is never a gang. Without its owner it counts as
+  unknown.
+- **Occupant.** A pod of a ReplicaSet, a StatefulSet or a similar controller is in a gang only in three cases.
+  A label names an owner of another kind, a group keeps the pod together with others, or a queue admits it. The
+  StatefulSet or Deployment, if known, is then the root of the gang. Without such a group or queue it is not a
+  gang.
 - **PodGroup and CompositePodGroup.** The gang is the first of these that exists:
   1. that of its owner, of a group that owns it, of its Workload, or the same of its parent
   2. those of the owners whose templates name it
   3. those of the owners of all pods that name it, if each of these has a known owner
   4. its topmost parent, or the group that owns it
-- **Workload.** The gang is that of its owner, by reference or `spec.controllerRef`. Else those of the groups that
-  name it. Else, if templates and pods name it (1.35), as for a PodGroup. Else it is a gang.
+- **Workload.** The gang is that of its owner, by reference or `spec.controllerRef`, or else those of the groups
+  that name it. Otherwise, if templates and pods name it (1.35), the rules of a PodGroup apply. A Workload
+  without any of these is a gang.
 - **Queue entry that its pods name.** As for a PodGroup, unless the scheduler of the pods reads another group.
 - **Hold, and any other queue entry.** The gang of the owner or pod whose uid it names, or none.
-- **Pods of DaemonSets and nodes, and placeholders of a scheduler.** None.
+- **Pods of DaemonSets and nodes, and placeholders of a scheduler.** No gang.
 
-A group is shown in every gang whose pods or templates name it, whichever gang it belongs to.
+Every gang whose pods or templates name a group shows it, whichever gang it belongs to.
 """
 
 from __future__ import annotations
@@ -60,31 +64,31 @@ class OwnershipGraph:
     def put(self, model: Linked | Node | Event) -> set[str]:
         """Store the state of an object, and return the roots of the affected gangs.
 
-        Affected are the gangs of the object and of all that depends on it, before and after the change, and the
-        gangs that share a group with it.
+        These are the gangs of the object and of its dependents, before and after the change, and the gangs that
+        share a group with it.
         """
         if isinstance(model, Node):
             return self.roots_on_node(model.meta.ref.name)
         if isinstance(model, Event):
-            return self.touch_event(model)
+            return self.gangs_of_event(model)
         uid, link = model.meta.ref.uid, link_of(model)
         before = self._links.get(uid)
-        if before is not None and _is_same(before, link):
-            return self._move(uid, before, link)
+        if before is not None and _have_same_links(before, link):
+            return self._update_node(uid, before, link)
         return self._replace(uid, before, link)
 
     def load(self, model: Linked) -> None:
-        """Store the state of an object without working out the affected gangs."""
+        """Store the state of an object without computing the affected gangs."""
         uid = model.meta.ref.uid
         self._links.drop(uid)
         self._links.put(uid, link_of(model))
 
     def remove(self, uid: str) -> set[str]:
-        """Remove an object, and return the roots of the affected gangs, also of gangs that end with it."""
+        """Remove an object, and return the roots of the affected gangs, including gangs that end with it."""
         return self._replace(uid, self._links.get(uid), None)
 
     def root_of(self, uid: str) -> str | None:
-        """Return the root of the gang that an object belongs to. None if it is in no gang or unknown.
+        """Return the root of the gang that an object belongs to, or None if it is unknown or in no gang.
 
         A group or Workload in several gangs has the root that is first by name.
         """
@@ -103,14 +107,14 @@ class OwnershipGraph:
         return self._resolver.roots()
 
     def members(self, root: str) -> tuple[str, ...]:
-        """Return the sorted uids of the objects that belong to a gang or are shown in it, with its root.
+        """Return the sorted uids of the objects that a gang contains or shows, with its root.
 
         Empty if `root` is not the root of a gang.
         """
         return self._resolver.members(root)
 
     def namespace_of(self, uid: str) -> str | None:
-        """Return the namespace of an owner, a pod or a group. None if it is not known."""
+        """Return the namespace of an owner, a pod or a group, or None if it is not known."""
         pod = self._links.pods.get(uid)
         if pod is not None:
             return pod.namespace
@@ -118,7 +122,7 @@ class OwnershipGraph:
         return link.name[2] if link is not None else None
 
     def controller_of(self, uid: str) -> str:
-        """Return the uid of the controller of an owner or a pod, known or not. Empty without a controller."""
+        """Return the uid of the controller of an owner or a pod, known or not; empty without a controller."""
         link = self._links.owners.get(uid) or self._links.pods.get(uid)
         return link.controller if link is not None else ""
 
@@ -135,14 +139,14 @@ class OwnershipGraph:
     def foreign_pods(self, root: str, members: Iterable[str] | None = None) -> tuple[str, ...]:
         """Return the sorted uids of pods of other gangs that name a group of this gang.
 
-        `members` are those of the gang, if the caller has them.
+        `members` are those of the gang, if the caller already has them.
         """
         return self._resolver.foreign_pods(root, self.members(root) if members is None else members)
 
     def placeholders(self, root: str, members: Iterable[str] | None = None) -> tuple[str, ...]:
         """Return the uids of some placeholders without a node, of the groups that pods of this gang name.
 
-        `members` are those of the gang, if the caller has them.
+        `members` are those of the gang, if the caller already has them.
         """
         return self._resolver.placeholders(self.members(root) if members is None else members)
 
@@ -156,16 +160,16 @@ class OwnershipGraph:
         roots = {self.root_of(pod) for pod in self._links.pods_on[name]}
         return {root for root in roots if root is not None}
 
-    def touch_event(self, event: Event) -> set[str]:
+    def gangs_of_event(self, event: Event) -> set[str]:
         """Return the roots of the gangs that an event is about.
 
-        In events of a kubelet about its node the uid is the node's name, so nodes are looked up by name.
+        The uid in a kubelet's events about its node is the node's name, so this looks nodes up by name.
         """
         if event.regarding.kind == "Node" and not event.regarding.group:
             return self.roots_on_node(event.regarding.name)
-        return self.gangs_of_regarded(event.regarding.uid)
+        return self.gangs_of_regarded_object(event.regarding.uid)
 
-    def gangs_of_regarded(self, uid: str) -> set[str]:
+    def gangs_of_regarded_object(self, uid: str) -> set[str]:
         """Return the roots of the gangs that events about an object are about.
 
         An unknown controller (a ReplicaSet) belongs to no gang. Its events are about the gangs whose groups or
@@ -173,17 +177,20 @@ class OwnershipGraph:
         """
         pods = self._links.pods
         if uid in pods and pods[uid].is_placeholder:
-            return self._resolver.naming(pods[uid].key)
-        under = self._links.pods_under[uid]
-        one_of_each = {
+            return self._resolver.gangs_naming(pods[uid].key)
+        pods_under = self._links.pods_under[uid]
+        examples = {
             (pods[pod].key, pods[pod].adopter): pod
-            for pod in under
+            for pod in pods_under
             if pods[pod].group or pods[pod].adopter
         }
-        return self.gangs_of(uid) or self.gangs_of_any(one_of_each.values())
+        return self.gangs_of(uid) or self.gangs_of_any(examples.values())
 
     def makers(self, uids: Iterable[str]) -> tuple[str, ...]:
-        """Return the sorted uids of controllers in no gang, of these pods if they name a group or an owner."""
+        """Return the sorted uids of the controllers of these pods that are in no gang.
+
+        Only pods that name a group or an owner count.
+        """
         links = self._links
         pods = (links.pods[uid] for uid in uids if uid in links.pods)
         controllers = {
@@ -201,49 +208,52 @@ class OwnershipGraph:
         states = [link for link in (before, after) if link is not None]
         affected: set[str] = set()
         for link in states:
-            affected |= self._around(uid, link)
+            affected |= self._affected_by(uid, link)
         if before is not None:
             self._links.drop(uid)
         if after is not None:
             self._links.put(uid, after)
         for link in states:
-            affected |= self._around(uid, link)
+            affected |= self._affected_by(uid, link)
         return affected
 
-    def _move(self, uid: str, before: Link, after: Link) -> set[str]:
-        """Store a state that changes no link but the node of a pod."""
+    def _update_node(self, uid: str, before: Link, after: Link) -> set[str]:
+        """Store a state in which at most the node of a pod has changed."""
         if before != after:
             self._links.drop(uid)
             self._links.put(uid, after)
         affected = self._resolver.gangs_of(uid)
         if isinstance(after, PodLink):
             if after.is_placeholder:
-                return self._resolver.naming(after.key)
-            # A Workload of 1.35 can have many replicas, which do not affect each other.
+                return self._resolver.gangs_naming(after.key)
+            # A Workload of 1.35 can have many replicas that do not affect each other.
             is_entry = object_key(after.key) != after.key
-            affected |= (self._resolver.sharing if is_entry else self._gangs_showing)(after.key)
+            affected |= (self._resolver.gangs_sharing if is_entry else self._gangs_showing_group)(
+                after.key
+            )
         return affected
 
-    def _around(self, uid: str, link: Link) -> set[str]:
+    def _affected_by(self, uid: str, link: Link) -> set[str]:
         """Return the current gangs of an object, and of all objects whose gang depends on it."""
         if isinstance(link, PodLink):
             if link.is_placeholder:
-                return self._resolver.naming(link.key)
+                return self._resolver.gangs_naming(link.key)
             gangs = self._resolver.gangs_of(uid) if uid in self._links.pods else set[str]()
-            return gangs | self._gangs_showing(link.key) if link.group else gangs
+            return gangs | self._gangs_showing_group(link.key) if link.group else gangs
         if isinstance(link, OwnerLink):
-            return self._around_owner(uid, link)
+            return self._affected_by_owner(uid, link)
         if isinstance(link, AttachmentLink):
             return self._resolver.gangs_of(uid)
-        return self._around_group(uid, link)
+        return self._affected_by_group(uid, link)
 
-    def _around_owner(self, uid: str, link: OwnerLink) -> set[str]:
+    def _affected_by_owner(self, uid: str, link: OwnerLink) -> set[str]:
+        """Return the gangs of an owner, of its possible subtree, and of the pods and groups that refer to it."""
         links, resolver = self._links, self._resolver
         gangs: set[str] = set()
         keys: set[GroupKey] = set(link.templates)
         groups: set[str] = set(links.workloads_for[link.name])
         pods: set[str] = set(links.pods_adopted[link.name])
-        for owner in resolver.possible_family(uid):
+        for owner in resolver.possible_owner_subtree(uid):
             gangs |= resolver.gangs_of(owner)
             groups |= links.groups_under[owner]
             pods |= links.pods_under[owner]
@@ -255,14 +265,15 @@ class OwnershipGraph:
             gangs |= resolver.gangs_of(pod)
             keys.add(links.pods[pod].key)
         for key in keys:
-            gangs |= self._gangs_showing(key)
+            gangs |= self._gangs_showing_group(key)
         return gangs.union(*(resolver.gangs_of(group) for group in groups))
 
-    def _around_group(self, uid: str, link: GroupLink) -> set[str]:
+    def _affected_by_group(self, uid: str, link: GroupLink) -> set[str]:
+        """Return the gangs of a group, of the groups around it, and of the pods that name it."""
         links, resolver, tree = self._links, self._resolver, self._tree
-        same = links.namesakes[link.name]
-        groups = {uid, *same, *links.children_of[link.name], *links.groups_of[link.name]}
-        for group_link in (link, *(links.groups[other] for other in same)):
+        namesakes = links.namesakes[link.name]
+        groups = {uid, *namesakes, *links.children_of[link.name], *links.groups_of[link.name]}
+        for group_link in (link, *(links.groups[namesake] for namesake in namesakes)):
             parent = tree.parent_of(group_link)
             for above in (parent, *tree.owning_groups(group_link)):
                 if above is not None:
@@ -275,18 +286,20 @@ class OwnershipGraph:
                 groups.update((group, *links.groups_of[links.groups[group].name]))
         gangs: set[str] = set()
         gangs = gangs.union(*(resolver.gangs_of(group) for group in groups))
-        # Also if pods cannot name it: it can hide a namesake of 1.35, which pods do name.
+        # This includes groups that pods cannot name, because they can hide a namesake of 1.35 that pods do
+        # name.
         key = link.name[1:] if link.name[0] == CORE else link.key
         if key is None:
             return gangs
-        # Also without pods that name it: such an owner is a gang only while a group keeps its pods together.
-        for owner in links.templates_naming[key]:
+        # This includes owners without such pods: they are a gang only while a group keeps their pods
+        # together.
+        for owner in links.owners_by_template_group[key]:
             if links.owners[owner].needs_group:
-                gangs |= self._around_owner(owner, links.owners[owner])
-        return gangs.union(*(resolver.gangs_of(pod) for pod in links.pods_naming[key]))
+                gangs |= self._affected_by_owner(owner, links.owners[owner])
+        return gangs.union(*(resolver.gangs_of(pod) for pod in links.pods_by_group[key]))
 
-    def _gangs_showing(self, key: GroupKey) -> set[str]:
-        """Return the gangs that show a group or a group above it. Empty if it is not known."""
+    def _gangs_showing_group(self, key: GroupKey) -> set[str]:
+        """Return the gangs that show a group or a group above it; empty if it is not known."""
         group = self._links.object_of(key) if key[2] else None
         if group is None:
             return set()
@@ -295,8 +308,8 @@ class OwnershipGraph:
         )
 
 
-def _is_same(before: Link, after: Link) -> bool:
-    """Return whether two states of an object have the same links. The node of a pod does not count."""
+def _have_same_links(before: Link, after: Link) -> bool:
+    """Return whether two states of an object have the same links, apart from the node of a pod."""
     if isinstance(before, PodLink) and isinstance(after, PodLink):
         return before._replace(node=after.node) == after
     return before == after

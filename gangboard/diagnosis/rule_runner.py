@@ -1,4 +1,4 @@
-"""Runs rules on a gang or a unit. A rule that crashes becomes a finding and stops no other rule."""
+"""Rule runner: runs rules on a gang or a unit. A rule that crashes becomes a finding and does not stop the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.diagnosis.findings import UnitFinding, bounded_finding
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.capacity import PlacementRequest
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placement_result import Placing
+from gangboard.domain.placement_result import PlacementResult
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.gang import Gang
 from gangboard.facts.unit import Unit
@@ -18,7 +18,7 @@ from gangboard.plugins import reasons, registry
 from gangboard.plugins.rule import GangRule, UnitRule
 
 Subject = TypeVar("Subject", Gang, Unit)
-Arithmetic = Callable[[Unit], Placing | None]
+Arithmetic = Callable[[Unit], PlacementResult | None]
 
 
 class UnitRules(NamedTuple):
@@ -33,12 +33,14 @@ def rules_for(unit: Unit) -> UnitRules:
     """Return the rules that apply to a unit."""
     ref, is_queued = unit.owner.meta.ref, unit.gang.is_any_queued
     is_grouped = unit.group is not None or bool(unit.group_name)
-    grouping = _grouping_of(unit) if is_grouped else ""
+    grouping = _grouping_api_of(unit) if is_grouped else ""
     rules = UnitRules([], [], [])
     for rule in reasons.unit_rules_for(ref.group, ref.kind, grouping):
-        if (rule.of_waiting and not unit.unplaced) or (rule.of_queued and not is_queued):
+        if (rule.for_waiting_units and not unit.unplaced) or (
+            rule.for_queued_units and not is_queued
+        ):
             continue
-        if rule.aside:
+        if rule.is_additional:
             rules.additional.append(rule)
         elif rule.overrides:
             rules.overrides.append(rule)
@@ -47,7 +49,7 @@ def rules_for(unit: Unit) -> UnitRules:
     return rules
 
 
-def _grouping_of(unit: Unit) -> str:
+def _grouping_api_of(unit: Unit) -> str:
     """Return the API group of the unit's group, or of a group without an object that its pods name."""
     if unit.group is not None or not unit.group_name:
         return unit.group.meta.ref.group if unit.group is not None else ""
@@ -56,13 +58,15 @@ def _grouping_of(unit: Unit) -> str:
 
 
 def with_placing(unit: Unit, arithmetic: Arithmetic, crashes: list[Finding]) -> Unit:
-    """Return the unit with the placement result of its members that wait for a node."""
+    """Return the unit with the placement result of its waiting members."""
     try:
         placing = arithmetic(unit)
-    # As with a rule: a defect in the arithmetic must not hide the findings of the rules.
+    # A defect in the arithmetic must not hide the findings of the rules.
     except Exception as error:  # noqa: BLE001
-        crashes.append(_crash("The arithmetic of placement", Stage.PLACEMENT, unit, error))
-        placing = Placing(PlacementRequest(()), why="a defect of gangboard in the arithmetic")
+        crashes.append(_crash_finding("The arithmetic of placement", Stage.PLACEMENT, unit, error))
+        placing = PlacementResult(
+            PlacementRequest(()), why="a defect of gangboard in the arithmetic"
+        )
     return unit if placing is None else replace(unit, placing=placing)
 
 
@@ -82,10 +86,10 @@ def _evaluate(unit: Unit, rules: UnitRules, crashes: list[Finding]) -> UnitFindi
     reason = first_finding(rules.stages, unit, crashes)
     loss = first_finding(rules.overrides, unit, crashes)
     if loss is None:
-        return UnitFinding(reason or _unexplained(unit), unit)
+        return UnitFinding(reason or _unexplained_finding(unit), unit)
     if reason is None or reason.stage is Stage.RUN:
         return UnitFinding(loss, unit)
-    # A loss without advice takes that of the reason, which brings the member back.
+    # A loss without advice takes the advice of the reason, because that brings the member back.
     return UnitFinding(replace(loss, advice=loss.advice or reason.advice), unit, (reason,))
 
 
@@ -107,7 +111,7 @@ def first_finding(
             finding = find(subject)
         # A defect in one rule must not hide the findings of the others.
         except Exception as error:  # noqa: BLE001
-            crashes.append(_crash(f"The rule {rule.code}", rule.stage, subject, error))
+            crashes.append(_crash_finding(f"The rule {rule.code}", rule.stage, subject, error))
             continue
         if finding is not None:
             owner = subject.owner.meta.ref
@@ -115,7 +119,9 @@ def first_finding(
     return None
 
 
-def _crash(what: str, stage: Stage, subject: Gang | Unit, error: Exception) -> Finding:
+def _crash_finding(
+    subject_text: str, stage: Stage, subject: Gang | Unit, error: Exception
+) -> Finding:
     unit = subject.name if isinstance(subject, Unit) else ""
     about = f" of {unit}" if unit else ""
     return Finding(
@@ -123,15 +129,15 @@ def _crash(what: str, stage: Stage, subject: Gang | Unit, error: Exception) -> F
         health=Health.UNKNOWN,
         stage=stage,
         title="Not observed",
-        message=f"{what}{about} ended in a defect of gangboard, so what it would say is not known.",
+        message=f"{subject_text}{about} ended in a defect of gangboard, so what it would say is not known.",
         unit=unit,
         advice=(AdvisedStep("Report this defect of gangboard with the evidence."),),
         evidence=(Evidence("defect", f"{type(error).__name__}: {error}"),),
     )
 
 
-def _unexplained(unit: Unit) -> Finding:
-    """Return the finding about a unit for which no rule has one. It never looks healthy."""
+def _unexplained_finding(unit: Unit) -> Finding:
+    """Return the finding about a unit without a finding of any rule. It never looks healthy."""
     return Finding(
         code="not-observed",
         health=Health.UNKNOWN,

@@ -1,4 +1,4 @@
-"""Queues of schedulers, in which groups wait without an entry, and how each system speaks of its queues."""
+"""Queues of schedulers, in which groups wait without an entry, and the terms of each system for its queues."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import cache
 
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.traits import NO_QUEUE_WORDS, QueueWords
+from gangboard.domain.traits import NO_QUEUE_WORDING, QueueWording
 from gangboard.plugins import registry
 from gangboard.plugins.queue_system import QueueSystem
 
 
 @cache
 def scheduler_queues() -> Mapping[str, QueueSystem]:
-    """Return API group → the system in whose queues the groups of that API wait: all but `registry.admission_systems`."""
+    """Return API group → the system in whose queues its groups wait, without `registry.admission_systems`."""
     return {
         resource.group: system
         for system in registry.queue_systems()
@@ -35,7 +35,7 @@ def group_resources_in_queues() -> tuple[Resource, ...]:
 
 
 def queue_system(group: str) -> QueueSystem | None:
-    """Return the system whose queues are of this API group."""
+    """Return the system whose queues are of this API group, or None."""
     return next(
         (
             system
@@ -46,7 +46,7 @@ def queue_system(group: str) -> QueueSystem | None:
     )
 
 
-def queue_words(group: str) -> QueueWords:
-    """Return how the system whose queues are of this API group speaks of them."""
+def queue_words(group: str) -> QueueWording:
+    """Return the terms of the system whose queues are of this API group."""
     system = queue_system(group)
-    return system.words if system is not None else NO_QUEUE_WORDS
+    return system.words if system is not None else NO_QUEUE_WORDING

@@ -1,5 +1,4 @@
-"""The words: frozen dataclasses and enums.
+"""Values that all other packages use: frozen dataclasses and enums.
 
-Nothing happens here: no clock, no network, no database, no rule. Only the standard library may be
-imported. Every other room speaks in these words.
+They use no clock, network or database, and contain no rules. They import the standard library only.
 """

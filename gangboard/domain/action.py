@@ -1,4 +1,4 @@
-"""The words of acting: what may be asked, with which lever, in which steps, and how it ended."""
+"""Actions on clusters: requests, plans with their steps, and states."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gangboard.domain.objects import ObjectRef
 
 
 class Verb(StrEnum):
-    """What a person may ask for."""
+    """Kind of action that a user can request."""
 
     SUSPEND = "suspend"
     RESUME = "resume"
 
 
 class ActionState(StrEnum):
-    """Where an action is. The way is the first seven, the rest are exits."""
+    """State of an action. A successful action passes the first seven in order. The others end it early."""
 
     REQUESTED = "requested"
     CHECKED = "checked"
@@ -36,9 +36,10 @@ class ActionState(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Nothing more is done. `verified` can still become `reverted` when a poll sees it undone.
+        """Whether the actor has nothing left to do.
 
-        `unknown` is not final by itself: it is resolved by reading, or says so when it cannot be.
+        `verified` is final, but becomes `reverted` if a poll sees the change undone. `unknown` is not
+        final, because the actor resolves it by reading the object.
         """
         return self in _FINAL
 
@@ -57,7 +58,7 @@ _FINAL = frozenset(
 
 
 class StepState(StrEnum):
-    """Where a step is. `sending` is written before anything is sent: a crash there is `unknown`."""
+    """State of a step. `sending` is stored before the request, so a crash during it leaves `unknown`."""
 
     PENDING = "pending"
     SENDING = "sending"
@@ -68,22 +69,22 @@ class StepState(StrEnum):
 
 
 class StepKind(StrEnum):
-    """What a step is to the one that carries it out."""
+    """Purpose of a step."""
 
     CREATE_HOLD = "create-hold"
     PROVE_HOLD = "prove-hold"
-    """Dry run: an un-suspend must come back suspended."""
+    """Dry run in which the API server must return an un-suspended Job as suspended."""
     PATCH = "patch"
     CREATE = "create"
-    """Of an object by which a controller is asked to act: confirmed by the status of what it is about."""
+    """Create an object that requests an action from a controller. The status of the target confirms it."""
     DELETE_HOLD = "delete-hold"
     PROVE_RELEASE = "prove-release"
-    """Dry run: an un-suspend must come back un-suspended."""
+    """Dry run in which the API server must return an un-suspended Job as un-suspended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionTarget:
-    """The object that an action is about, as the caller saw it."""
+    """Target of an action, as the caller saw it."""
 
     cluster: str
     api_group: str
@@ -96,9 +97,9 @@ class ActionTarget:
 
 @dataclass(frozen=True, slots=True)
 class ActionRequest:
-    """What is asked for. Form and JSON make one, and it goes down to the row of the action and its audit line.
+    """Request for an action, from a form or JSON, stored with the action and its audit entry.
 
-    Its text is checked by `actions.requests`, not trusted.
+    Its text is untrusted input, which `actions.requests` validates.
     """
 
     verb: Verb
@@ -106,98 +107,98 @@ class ActionRequest:
     reason: str
     until: datetime | None = None
     idempotency_key: str = ""
-    """Unique per person; empty for none, as for a form without JavaScript that carries its own."""
+    """Unique per user. Empty if the client sent no key."""
     forced: bool = False
-    """Try a lever that is not proved; for admins."""
+    """Use a lever without a proof. Restricted to admins."""
     via: str = "api"
     """`page`, `api` or `gangboard`."""
     ended_hold: str = ""
-    """uid of the one Hold that a resume removes because its end came; empty: of a person, who removes all."""
+    """uid of the expired Hold that an automatic resume removes. Empty for a user, whose resume removes all Holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request to an API server, complete before anything is sent."""
+    """Request to an API server, built completely before the first step is sent."""
 
     kind: StepKind
     name: str
-    """What it does, for people: `Create the Hold`."""
+    """Description for users, such as `Create the Hold`."""
     subject: ObjectRef
     method: str
     """`POST`, `PATCH` (JSON patch, tests first), `MERGE` (merge patch, for dry runs) or `DELETE`."""
     path: str
     """Path of the request at the API server."""
     patch: str = ""
-    """The exact body, as JSON. For `DELETE` the preconditions."""
+    """Exact body as JSON. For `DELETE` it has the preconditions."""
     dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What would be done and what would come of it; or why it is not done."""
+    """Steps of an action with their expected effects, or the reason why it is not allowed."""
 
     verb: Verb
     subject: ObjectRef
     generation: int
     lever: str | None = None
-    """Key of the lever; None when it is not allowed."""
+    """Key of the lever. None if the action is not allowed."""
     why_not: str = ""
-    """One sentence when it is not allowed; empty when it is."""
+    """Sentence that says why the action is not allowed. Empty if it is."""
     needs: str = ""
-    """What to install or switch on so that it would be allowed, or empty."""
+    """Component to install or enable so that the action becomes allowed, or empty."""
     steps: tuple[Step, ...] = ()
     reactions: tuple[str, ...] = ()
-    """Who will react to it, and how: the owner's policies and other controllers."""
+    """Expected reactions of controllers and of the owner's policies, as sentences."""
     warnings: tuple[str, ...] = ()
     before: dict[str, str] = field(default_factory=dict)
-    """The fields that it changes, as they are now: `spec.suspend` → `false`."""
+    """Current values of the fields that the action changes, such as `spec.suspend` → `false`."""
     after: dict[str, str] = field(default_factory=dict)
     watch_seconds: float = 0.0
-    """How long after `sent` it is watched at least before it can be called verified."""
+    """Shortest time between `sent` and `verified`."""
     label: str = ""
-    """The word on the button, such as `Hold`. Empty where the verb is the right word."""
+    """Text of the button, such as `Hold`. Empty if the verb is the text."""
     meaning: str = ""
-    """What the button does, in a sentence. Empty where the verb says it."""
+    """Sentence that describes the button. Empty if the verb is clear enough."""
 
     @property
     def allowed(self) -> bool:
-        """Whether it may be asked for at all."""
+        """Whether users may request this action."""
         return not self.why_not
 
 
 class PolicyState(StrEnum):
-    """How the Hold resource and its policy are installed. Installed is not yet in force."""
+    """Installation of the Hold CRD and its policy. An installed policy may not be in force yet."""
 
     INSTALLED = "installed"
     MISSING = "missing"
     CHANGED = "changed"
     NOT_SEEN = "not-seen"
-    """The reader may not look: only a proof can tell."""
+    """The reader has no permission to read the policy, so a proof must decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterLevers:
-    """What one cluster allows, apart from the object."""
+    """Levers that a cluster allows, whatever the target is."""
 
     cluster: str = ""
-    """Its name in gangboard, for the commands in sentences."""
+    """Name of the cluster in gangboard, for commands in sentences."""
     context: str = ""
-    """What the person's kubectl calls it, for the same. Empty if unknown."""
+    """Name of the kubectl context of the cluster, for the same commands. Empty if unknown."""
     has_actor: bool = False
     read_only: str = ""
-    """Why nothing may be sent: the switch that is on, in a sentence; empty when none is."""
+    """Sentence that says why gangboard is read-only here. Empty if it is not."""
     read_only_command: str = ""
-    """The command that switches it off."""
+    """Command that ends the read-only mode."""
     parallelism: bool = False
     hold: PolicyState = PolicyState.MISSING
     hold_sentence: str = ""
-    """What is wrong with the Hold's installation, or empty."""
+    """Sentence about a defect of the Hold's installation, or empty."""
     hold_proved_at: datetime | None = None
     hold_refuted_at: datetime | None = None
-    """When a proof failed last, if it failed after the last one that held."""
+    """Time of the last failed proof, if no proof succeeded after it."""
     native_honoured: bool = False
-    """This build of JobSet was seen to leave a child Job suspended that asked for it."""
+    """gangboard saw this build of JobSet leave a child Job suspended on request."""
     build: str = ""
-    """What tells this build of JobSet from others, to show."""
+    """Identifier of this build of JobSet, for display."""
     forced: bool = False
-    """An admin asked to try an unproved lever: a plain suspend, watched like every other."""
+    """An admin requested an unproved lever, a plain suspend that gangboard watches like any other."""

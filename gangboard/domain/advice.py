@@ -1,4 +1,4 @@
-"""Advice: the steps that a finding advises, and the changes that arithmetic worked out to make a gang fit."""
+"""Advice of findings: steps for users, and the computed changes that make a gang fit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gangboard.domain.shell import command_line, in_context
 
 
 class ChangeMethod(StrEnum):
-    """How a change of the gang's own object is made. The values are the words at the end of advice, in brackets."""
+    """How to change the gang's own object. The values appear in brackets at the end of advice."""
 
     IN_PLACE = "no restart"
     RECREATE = "needs re-creating"
 
 
 class AdviceKind(StrEnum):
-    """What advice can be about."""
+    """Kind of advice."""
 
     WAIT_FOR_ROOM = "wait for room"
     UNCORDON = "uncordon"
@@ -42,27 +42,27 @@ class AdviceKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> AdviceKind:  # noqa: ARG003  # enum's signature
-        """Return OTHER for a kind that a newer release has stored."""
+        """Return OTHER for a kind that a newer release stored."""
         return cls.OTHER
 
 
 class Harm(StrEnum):
-    """The cost of a step and who pays it, least harm first."""
+    """Side effects of a step on running work, least harm first."""
 
     NOTHING = "nothing"
-    """A person waits or looks at something."""
+    """The user waits or inspects an object."""
     NODES = "nodes"
-    """Cordoned or tainted nodes take pods again."""
+    """Cordoned or tainted nodes accept pods again."""
     BROKEN_GANGS = "broken gangs"
-    """Other gangs lose room that they hold without being whole."""
+    """Other gangs that do not run completely lose their nodes."""
     OWN_GANG = "own gang"
     """The gang itself changes."""
     WHOLE_GANGS = "whole gangs"
-    """Other gangs stop that run whole."""
+    """Other gangs stop that run completely."""
 
     @property
     def rank(self) -> int:
-        """Its place in the order: 0 is the least harm."""
+        """Position in the order above. 0 is the least harm."""
         return list(Harm).index(self)
 
 
@@ -77,86 +77,85 @@ _HARMS: Mapping[AdviceKind, Harm] = {
 
 
 def harm_of(kind: AdviceKind) -> Harm:
-    """Return the harm of a kind of step. Kinds that are not listed change the gang itself."""
+    """Return the harm of a kind of step. Kinds without an entry change the gang itself."""
     return _HARMS.get(kind, Harm.OWN_GANG)
 
 
 @dataclass(frozen=True, slots=True)
 class AdvisedStep:
-    """A step that a person can take next: a sentence, and as fields what carries the step out.
+    """Next step for a user: a sentence, with its command and its objects in fields of their own.
 
-    Sentences quote names that tenants choose. No code may read a command or an object out of a sentence.
+    Sentences quote names that tenants choose. So code never parses a command or an object from a sentence.
     """
 
     text: str
-    """One sentence in the imperative, without the command."""
+    """Sentence in the imperative, without the command."""
     kind: AdviceKind = AdviceKind.OTHER
     command: tuple[str, ...] = ()
-    """The words that `shell.command` made; empty if the step has no command."""
+    """Arguments from `shell.command`. Empty if the step has no command."""
     objects: tuple[ObjectRef, ...] = ()
     """Nodes to uncordon, gangs to suspend or Jobs to resume.
 
-    Empty if the sentence names only some of them, because some would not be enough."""
+    Empty if the sentence names only some of them, because changing a part would not be enough."""
 
     @property
     def sentence(self) -> str:
-        """The text with the command at its end."""
+        """The text, followed by the command."""
         if not self.command:
             return self.text
         return f"{self.text.removesuffix('.')}: {command_line(self.command)}"
 
 
 def in_cluster(step: AdvisedStep, cluster: str, context: str) -> AdvisedStep:
-    """Return the step with a command that names its cluster, or with the name of the cluster in its text."""
-    text, words = name_cluster(step.text, step.command, cluster, context)
-    return replace(step, text=text, command=words)
+    """Return the step with the cluster in its command or, without a kubectl command, in its text."""
+    text, command = with_cluster_name(step.text, step.command, cluster, context)
+    return replace(step, text=text, command=command)
 
 
-def name_cluster(
+def with_cluster_name(
     text: str, command: tuple[str, ...], cluster: str, context: str
 ) -> tuple[str, tuple[str, ...]]:
-    """Return a sentence and its command, one of which names the cluster: the command, if it can."""
-    words = in_context(command, context)
-    if not words or words != command:
-        return text, words
-    return f"{text.removesuffix('.')} (in cluster {cluster}).", words
+    """Return a sentence and its command with the cluster named in one of them, preferably the command."""
+    arguments = in_context(command, context)
+    if not arguments or arguments != command:
+        return text, arguments
+    return f"{text.removesuffix('.')} (in cluster {cluster}).", arguments
 
 
 def advised_steps(advice: Iterable[AdvisedStep | str]) -> tuple[AdvisedStep, ...]:
-    """Return the advice as steps. A plain sentence becomes a step without a command and without objects."""
-    return tuple(one if isinstance(one, AdvisedStep) else AdvisedStep(one) for one in advice)
+    """Return the advice as steps. A plain sentence becomes a step without a command and objects."""
+    return tuple(step if isinstance(step, AdvisedStep) else AdvisedStep(step) for step in advice)
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One change that makes the gang fit, checked by arithmetic, and minimal."""
+    """Minimal change that makes the gang fit, verified by the placement arithmetic."""
 
     change: AdviceKind
     text: str
-    """One sentence in the imperative, with numbers and names; `method` is its last word, where there is
-    one."""
+    """Sentence in the imperative, with numbers and names. It ends with `method`, if there is one."""
     method: ChangeMethod | None = None
-    """None where nothing of the gang's own object changes."""
+    """None if the gang's own object does not change."""
     nodes: tuple[ObjectRef, ...] = ()
-    """The nodes that have to change."""
+    """The nodes to change."""
     named: tuple[ObjectRef, ...] = ()
     """The nodes that the sentence names."""
     free: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """WAIT_FOR_ROOM: node → resource → how much more must become free there, in scheduler units."""
+    """WAIT_FOR_ROOM: node → resource → amount that must become free there, in scheduler units."""
     taint: Taint | None = None
     count: int | None = None
     """The new size or quorum."""
     label: str = ""
-    """SELECT: the label of nodes whose value is to be another."""
+    """SELECT: the node label for which the gang must select another value."""
     values: tuple[str, ...] = ()
-    """SELECT: the values of it that do, each by itself."""
+    """SELECT: values of that label, each of which is enough."""
     gangs: tuple[ObjectRef, ...] = ()
-    """SUSPEND_GANGS and SUSPEND_BROKEN: the smallest set; WAIT_FOR_END: whose pods they are, as far as the sentence names
-    them. Names only for who may see them."""
+    """SUSPEND_GANGS and SUSPEND_BROKEN: the smallest set of gangs. WAIT_FOR_END: the gangs that the sentence names.
+
+    Pages show the names only to users who may see these gangs."""
     at: datetime | None = None
-    """WAIT_FOR_END: when all of it has ended at the latest."""
+    """WAIT_FOR_END: the time by which all these pods have terminated."""
     command: tuple[str, ...] = ()
-    """SIZE and QUORUM: the words of the command that makes the change, where it is made in place and the kind
-    says where the number stands."""
+    """SIZE and QUORUM: arguments of the command, for an in-place change of a number whose path the kind declares."""
     until: datetime | None = None
-    """It counts on an end that must have come by then: it is to be worked out again."""
+    """Deadline of the termination on which the advice relies. The advice must be computed again then."""

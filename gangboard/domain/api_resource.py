@@ -1,59 +1,82 @@
-"""A resource of the Kubernetes API: how it is listed and watched, and how its objects are decoded."""
+"""Resources of the Kubernetes API: how gangboard lists, watches and decodes them, and the state of a watch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from gangboard.domain.objects import is_job
 
 
 class DecodeError(ValueError):
-    """An object that cannot be understood. The text is one sentence for the Clusters page."""
+    """Error in the data of an object. The text is a sentence for the Clusters page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One resource to list and watch, and how its objects become words of the domain."""
+    """Resource to list and watch, and how its objects become domain values."""
 
     group: str
     plural: str
     kind: str
     versions: tuple[str, ...]
-    """Versions that we can decode, the preferred first."""
+    """Versions that gangboard can decode, the preferred first."""
     wire: type[Any]
-    """The narrow struct that the bytes are decoded into."""
+    """Struct with the fields that gangboard reads, into which the bytes are decoded."""
     model: type[Any]
-    """The class of the domain that `build` returns and that the store keeps."""
+    """Domain class that `build` returns and that the database stores."""
     build: Callable[[Any, str], Any]
     """(wire object, version) → model. Raises DecodeError."""
     needed: bool = False
-    """A verdict about any gang needs it, where it is served."""
+    """Every verdict needs it, if the cluster serves it."""
     query: tuple[tuple[str, str], ...] = ()
     """Extra query parameters, such as a field selector."""
     reads: tuple[object, ...] = ()
-    """Labels and annotations that other members of the registry have `build` read: with others stored rows are
-    read again, as after a change of its source (`decode.fingerprints`)."""
+    """Labels and annotations that `build` reads for plugins. A change invalidates stored rows
+    (`decode.fingerprints`)."""
     fields: tuple[str, ...] = ()
-    """JSON paths such as `spec.podSets.name` of which every object has at least one; in a list every item
-    has. With them an API version that this release does not know is read as the newest that it knows."""
+    """JSON paths such as `spec.podSets.name`. Every object has at least one of them, and in a list every item.
+
+    They allow gangboard to decode an unknown API version as the newest known one."""
 
     @property
     def key(self) -> str:
-        """`pods`, `jobs.batch`: how kubectl and RBAC name it."""
+        """Name in kubectl and RBAC, such as `pods` or `jobs.batch`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def readable_version(self, served: Sequence[str]) -> str:
-        """Return the version to read of those that a server lists in its order; empty for none."""
+        """Return the version to read, or empty. `served` are the versions in the server's order."""
         known = next((version for version in self.versions if version in served), "")
         return known or (served[0] if served and self.fields else "")
 
     def is_known(self, version: str) -> bool:
-        """Whether this release was written for that version."""
+        """Return whether this release supports that version."""
         return version in self.versions
 
     @property
     def is_job(self) -> bool:
-        """Whether its objects are Jobs of Kubernetes itself."""
+        """Whether its objects are batch/v1 Jobs."""
         return is_job(self.group, self.kind)
+
+
+class WatchState(StrEnum):
+    """Result of the last attempt to list and watch a resource."""
+
+    LISTING = "listing"
+    """The first list is not complete yet."""
+    OK = "ok"
+    """The list is complete, and no request has failed since."""
+    NOT_SERVED = "not-served"
+    """The API server does not serve the resource, so it has no objects."""
+    FORBIDDEN = "forbidden"
+    """The API server answered 403, because the reader lacks a permission."""
+    FAILING = "failing"
+    """The last attempt failed with another error. gangboard keeps the objects from before."""
+    UNKNOWN_VERSION = "unknown-version"
+    """The API server serves no version that this release can read."""
+    NOT_NEEDED = "not-needed"
+    """The resource is served, but no known object needs it now, so gangboard does not list it."""
+    UNDECODABLE = "undecodable"
+    """Some objects cannot be decoded. Verdicts use this state. It is never stored."""

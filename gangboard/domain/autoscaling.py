@@ -1,4 +1,4 @@
-"""Nodes that are on their way: what autoscalers say of them in objects of their own."""
+"""Objects of autoscalers, which show the nodes that they provision."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ KARPENTER = "karpenter.sh"
 CLUSTER_AUTOSCALER = "autoscaling.x-k8s.io"
 """API group of ProvisioningRequests."""
 CHECK_CAPACITY = "check-capacity.autoscaling.x-k8s.io"
-"""The class of ProvisioningRequests for which no nodes are brought."""
+"""Class of ProvisioningRequests for which cluster-autoscaler adds no nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeClaim:
-    """A machine that Karpenter asks its cloud for, and what has become of it (`karpenter.sh/v1`).
+    """NodeClaim of Karpenter, a request for one machine (`karpenter.sh/v1`).
 
-    One machine each: launched, then its node registers, then the node is initialized, which is when
-    its devices are there and its startup taints are gone. Karpenter deletes a claim that gets no
-    machine (insufficient capacity at once, else after 5 minutes) or whose node does not register in
-    15 minutes (pkg/controllers/nodeclaim/lifecycle: launch.go, liveness.go, initialization.go).
+    Karpenter launches the machine, its node registers, and then the node is initialized. An initialized
+    node has its devices and no startup taints. Karpenter deletes a claim without a machine at once if
+    capacity is insufficient, else after 5 minutes. It also deletes a claim whose node does not register
+    within 15 minutes (pkg/controllers/nodeclaim/lifecycle: launch.go, liveness.go, initialization.go).
     """
 
     meta: Meta
     pool: str = ""
-    """The NodePool that it was made from."""
+    """Name of its NodePool."""
     node: str = ""
-    """`status.nodeName`: set when its node registers."""
+    """`status.nodeName`, set when its node registers."""
     launched: Condition | None = None
-    """Never `False` in Karpenter 1.x: `Unknown` with a reason while launching fails."""
+    """Never `False` in Karpenter 1.x. It is `Unknown` with a reason while launching fails."""
     registered: Condition | None = None
     initialized: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningRequest:
-    """Room that somebody asks cluster-autoscaler for before there are pods, or while they wait."""
+    """Request for capacity from cluster-autoscaler, before its pods exist or while they wait."""
 
     meta: Meta
     class_name: str = ""
-    """How it is to be provided, such as `best-effort-atomic-scale-up.autoscaling.x-k8s.io`."""
+    """Provisioning class, such as `best-effort-atomic-scale-up.autoscaling.x-k8s.io`."""
     accepted: Condition | None = None
     provisioned: Condition | None = None
     failed: Condition | None = None
@@ -52,15 +52,16 @@ class ProvisioningRequest:
 
 @dataclass(frozen=True, slots=True)
 class Autoscaling:
-    """What could be seen of the objects of autoscalers in a cluster."""
+    """Objects of autoscalers in a cluster, as far as gangboard can read them."""
 
     claims: Mapping[str, NodeClaim] | None = None
-    """All NodeClaims by name; None where they are not served, or cannot be looked at."""
+    """All NodeClaims by name, or None if they are not served or not readable."""
     why: str = ""
-    """Why they cannot be looked at, such as `forbidden`; empty where none are served."""
+    """Why NodeClaims are not readable, such as `forbidden`. Empty if they are not served."""
     requests: Mapping[tuple[str, str], ProvisioningRequest] | None = None
-    """All ProvisioningRequests by namespace and name; None as for claims."""
+    """All ProvisioningRequests by namespace and name, or None as for claims."""
     why_no_requests: str = ""
+    """The same as `why`, for ProvisioningRequests."""
 
 
-NOT_SEEN = Autoscaling()
+NO_AUTOSCALING = Autoscaling()

@@ -1,7 +1,7 @@
-"""Results that are kept because many ask for the same, within a bound of bytes.
+"""LRU cache of function results, bounded by bytes.
 
-What is asked with comes from clusters, where one text can be as long as an object: a number of results
-says nothing of the memory that they take.
+Arguments come from clusters, where a single text can be as long as an object. So the number of results
+does not bound the memory they take.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ R = TypeVar("R")
 
 MEBIBYTE = 1024 * 1024
 _ENTRY = 256
-"""What an entry takes besides what is in it."""
+"""Bytes of an entry itself, without its arguments and result."""
 _SIMPLE = frozenset({str, bytes, int, bool, float, Decimal, type(None)})
 
 
 def bounded_cache(most: int, most_bytes: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Keep up to `most` results of a function, those asked for last, and about `most_bytes` of them.
+    """Cache the last `most` results of a function, up to about `most_bytes` bytes.
 
-    Every result is weighed with its arguments when it is made; when they come to more, all that was
-    kept before is forgotten. Asking for what is kept costs as much as without the bound. What is
-    asked with is hashable and comes by position.
+    The size of a result and its arguments is measured once, when it is computed. If the total exceeds the
+    bound, all older results are dropped. A cache hit costs as much as with `lru_cache`. Arguments must be
+    hashable and positional.
     """
 
-    def decorate(work: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
         lock = threading.Lock()
         weight = 0
 
-        def make(*args: P.args, **more: P.kwargs) -> R:
+        def compute(*args: P.args, **kwargs: P.kwargs) -> R:
             nonlocal weight
-            result = work(*args, **more)
+            result = function(*args, **kwargs)
             added = _ENTRY + weigh((args, result), most_bytes)
             with lock:
                 weight += added
@@ -45,39 +45,39 @@ def bounded_cache(most: int, most_bytes: int) -> Callable[[Callable[P, R]], Call
                     weight = added
             return result
 
-        memory = lru_cache(maxsize=most)(make)
+        memory = lru_cache(maxsize=most)(compute)
         return cast("Callable[P, R]", memory)
 
     return decorate
 
 
 def weigh(value: object, enough: int) -> int:
-    """Return the bytes of an object and of all that it is made of; no more is counted than `enough`."""
+    """Return the size of an object with all its members in bytes. It stops counting above `enough`."""
     weight = 0
-    seen: set[int] = set()
-    left = [value]
-    while left and weight <= enough:
-        one = left.pop()
-        if id(one) in seen:
+    counted: set[int] = set()
+    pending = [value]
+    while pending and weight <= enough:
+        item = pending.pop()
+        if id(item) in counted:
             continue
-        seen.add(id(one))
-        weight += getsizeof(one)
-        if type(one) not in _SIMPLE:
-            left += _parts(one)
+        counted.add(id(item))
+        weight += getsizeof(item)
+        if type(item) not in _SIMPLE:
+            pending += _members(item)
     return weight
 
 
-def _parts(one: object) -> Iterable[object]:
-    """Return what is in a collection, a dataclass with slots, or a struct of the wire.
+def _members(value: object) -> Iterable[object]:
+    """Return the members of a collection, a dataclass with slots, or a wire struct.
 
-    None of them has a `msgspec.Raw`, whose `__sizeof__` says any number.
+    Such values must not contain a `msgspec.Raw`, because its `__sizeof__` is not reliable.
     """
-    if isinstance(one, tuple | list | frozenset):
-        return one
-    if isinstance(one, dict):
-        return [*one, *one.values()]
-    kind = type(one)
+    if isinstance(value, tuple | list | frozenset):
+        return value
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    kind = type(value)
     names: tuple[str, ...] = getattr(kind, "__struct_fields__", ()) or getattr(
         kind, "__slots__", ()
     )
-    return [getattr(one, name) for name in names]
+    return [getattr(value, name) for name in names]

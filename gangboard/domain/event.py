@@ -1,4 +1,4 @@
-"""A Kubernetes event of one of the reasons that rules use."""
+"""Kubernetes events with the reasons that rules use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.domain.objects import Meta, ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event, coalesced by uid: the newest note and time win."""
+    """Event with its newest note and time, identified by uid."""
 
     meta: Meta
     regarding: ObjectRef
@@ -22,19 +22,20 @@ class Event:
     last_seen: datetime | None
     reporter: str = ""
     related: ObjectRef | None = None
-    """The other object of it: for `Preempted` the pod or PodGroup that took the room, without a
-    name and namespace where only the note tells its uid."""
+    """Secondary object. For `Preempted` it is the preemptor, a pod or PodGroup.
+
+    Its name and namespace are empty if only the note has its uid."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotMade:
-    """An event by which a controller says that it could not make what it makes for an owner."""
+class CreationFailure:
+    """Event in which a controller reports that it could not create an object for an owner."""
 
     event: Event
     cause: str
-    """Its note without the words before the cause."""
+    """Note of the event without the prefix before the cause."""
 
 
 def last_seen_seconds(event: Event) -> float:
-    """Return when it was seen last, in seconds since 1970 to sort by; 0 when it has no time."""
+    """Return the last time of the event as a sort key, in seconds since 1970. 0 if it has no time."""
     return event.last_seen.timestamp() if event.last_seen is not None else 0.0

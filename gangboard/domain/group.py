@@ -1,4 +1,4 @@
-"""A group: one all-or-nothing unit as a grouping API stores it."""
+"""Groups, the all-or-nothing units of grouping APIs, and how pods name them."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from gangboard.domain.objects import Condition, Meta
 
 
 class GroupMark(NamedTuple):
-    """A label or annotation by which pods name their group, and whose scheduler reads it."""
+    """Label or annotation with which pods name their group, and the schedulers that read it."""
 
     key: str
     is_label: bool
     kind: str
-    """Kind and API group of what it names, `PodGroup.toys.example`."""
+    """Kind and API group of the group, such as `PodGroup.toys.example`."""
     schedulers: tuple[str, ...] = ()
-    """Names of the schedulers that read such groups. Without any, and without `any_name`: all do."""
+    """Names of the schedulers that read such groups. If it is empty and `any_name` is false, all schedulers do."""
     any_name: bool = False
-    """Who installs that scheduler chooses its name: it reads them under any but those of others and the stock one's."""
+    """The installer chooses the scheduler's name. Any name except the default and those of other marks counts."""
 
 
 class QueueMark(NamedTuple):
-    """A label or annotation by which pods name the queue of their scheduler."""
+    """Label or annotation with which pods name the queue of their scheduler."""
 
     key: str
     is_label: bool
 
 
 class Policy(StrEnum):
-    """How the members of a group are placed."""
+    """Scheduling policy of a group."""
 
     GANG = "gang"
     BASIC = "basic"
     UNKNOWN = "unknown"
-    """A union member that this release does not know: said, not guessed."""
+    """A union member that this release does not know. Pages show it as served."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadEntry:
-    """A group of Kubernetes 1.35, which has no object: an entry of a Workload, for one replica.
+    """Group of Kubernetes 1.35, which is an entry of a Workload for one replica and has no object.
 
-    Pods say it in `spec.workloadRef`. Each replica key that they give makes a group of its own.
+    Pods name it in `spec.workloadRef`. Each replica key in these references is a group of its own.
     """
 
     workload: str
@@ -52,17 +52,17 @@ class WorkloadEntry:
 
     @property
     def name(self) -> str:
-        """`run/workers`, with a replica key `run/workers/0`: no Kubernetes name has a slash."""
+        """`run/workers`, or `run/workers/0` with a replica key. Names in Kubernetes have no slash."""
         return "/".join((self.workload, self.pod_group, *((self.replica,) if self.replica else ())))
 
     def __str__(self) -> str:
-        """Return it as a sentence calls it: `podGroup workers of Workload run`."""
+        """Return its name in sentences, such as `podGroup workers of Workload run`."""
         replica = f"replica {self.replica} of " if self.replica else ""
         return f"{replica}podGroup {self.pod_group} of Workload {self.workload}"
 
 
 def read_entry(group_name: str) -> WorkloadEntry | None:
-    """Return the entry of a Workload that a group's name means; None for the name of a PodGroup."""
+    """Parse the group name of a Workload entry. Returns None for the name of a PodGroup."""
     if "/" not in group_name:
         return None
     workload, pod_group, *replica = group_name.split("/", 2)
@@ -70,17 +70,14 @@ def read_entry(group_name: str) -> WorkloadEntry | None:
 
 
 def label_of_group(group_name: str) -> str:
-    """Return how a sentence calls a group by the name that pods give: `PodGroup ring`.
-
-    On 1.35 `podGroup workers of Workload run`.
-    """
+    """Return the group that pods name as text: `PodGroup ring`, or on 1.35 `podGroup workers of Workload run`."""
     entry = read_entry(group_name)
     return f"PodGroup {group_name}" if entry is None else str(entry)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTemplate:
-    """One template of a Workload; on 1.35 one entry of its `podGroups`."""
+    """Template of a Workload. On 1.35 it is an entry of its `podGroups`."""
 
     name: str
     policy: Policy
@@ -88,29 +85,29 @@ class GroupTemplate:
     topology_keys: tuple[str, ...] = ()
     composite: bool = False
     members: tuple[str, ...] = ()
-    """Names of the pods that it lists, where a group lists its pods."""
+    """Names of its pods, if the group lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupClaim:
-    """A device claim that all pods of a group share."""
+    """Device claim that all pods of a group share."""
 
     name: str
-    """How the pods name it."""
+    """Name of the claim in the pods."""
     claim: str = ""
-    """The ResourceClaim that it is; empty while none was made of the template."""
+    """Name of the ResourceClaim. Empty while none has been created from the template."""
     template: str = ""
-    """The ResourceClaimTemplate that it is made of, or empty."""
+    """Name of the ResourceClaimTemplate, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A Workload, PodGroup or CompositePodGroup (or what another grouping API has for them)."""
+    """A Workload, PodGroup or CompositePodGroup, or its equivalent in another grouping API."""
 
     meta: Meta
     policy: Policy = Policy.UNKNOWN
     quorum: int | None = None
-    """`gang.minCount`; for a CompositePodGroup `minGroupCount`. The group's own, not the template's."""
+    """`gang.minCount` of the group itself, or `minGroupCount` of a CompositePodGroup."""
     workload_name: str = ""
     template_name: str = ""
     parent_name: str = ""
@@ -118,32 +115,32 @@ class Group:
     topology_keys: tuple[str, ...] = ()
     priority: int | None = None
     preempts: bool = True
-    """False with `preemptionPolicy: Never`: its scheduler takes nobody away for it."""
+    """False with `preemptionPolicy: Never`, so the scheduler preempts no pods for it."""
     disruption_mode: str = ""
     claims: tuple[GroupClaim, ...] = ()
     conditions: tuple[Condition, ...] = ()
     placed: Condition | None = None
-    """The condition that tells whether the scheduler placed it, whatever its name in this version."""
+    """Condition for a placed group, whose type depends on the API version."""
     templates: tuple[GroupTemplate, ...] = ()
-    """Those of a Workload."""
+    """Templates of a Workload."""
     controller_ref: tuple[str, str, str] | None = None
     """(API group, kind, name) of `spec.controllerRef` of a Workload."""
     policy_text: str = ""
-    """The union members as served when the policy is unknown."""
+    """Union members as served, if the policy is unknown."""
     requests: dict[str, Decimal] = field(default_factory=dict)
-    """What its scheduler has to find for the quorum, in base units, where it says so."""
+    """Total requests of the quorum in base units, if the group declares them."""
     queue: str = ""
-    """The queue of its scheduler that it waits in, or empty."""
+    """Queue of its scheduler, or empty."""
     priority_class: str = ""
-    """The PriorityClass by which its scheduler ranks it, where the group names it; its value is not read."""
+    """PriorityClass that the group names. Its value is not read."""
     part_label: str = ""
-    """Label of pods whose value is the name of their template: a task, a subgroup. Empty where none is told apart."""
+    """Pod label with the name of the pod's template, such as a task or a subgroup. Empty without templates."""
     detail: dict[str, str] = field(default_factory=dict)
-    """What only its API has and reads, by names of that API."""
+    """Fields that only its grouping API uses, by their names there."""
     entry: WorkloadEntry | None = None
-    """The entry that is a group of 1.35. It has no object of its own: `meta` is that of its Workload."""
+    """Entry that is a group of 1.35. `meta` is the metadata of its Workload, because the entry has no object."""
 
     @property
     def name(self) -> str:
-        """How pods name it."""
+        """Name of the group in pods."""
         return self.entry.name if self.entry is not None else self.meta.ref.name

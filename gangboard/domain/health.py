@@ -1,4 +1,4 @@
-"""The health words and the stages of a gang, each with its order written once."""
+"""Health and stage of a gang, each in its order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Health(StrEnum):
-    """How a gang is. Declared worst first; `unknown` stands apart: we could not look."""
+    """Health of a gang, worst first. `unknown` comes last and means that objects could not be read."""
 
     FAILED = "failed"
     BLOCKED = "blocked"
@@ -20,12 +20,12 @@ class Health(StrEnum):
 
     @property
     def severity(self) -> int:
-        """Position in the order above: 0 is worst. Used to rank units and to sort the Board."""
+        """Position in the order above, 0 for the worst. It ranks units and sorts the Board."""
         return _SEVERITY[self]
 
 
 class Stage(StrEnum):
-    """The five steps of a gang, in the order in which they are passed."""
+    """The five stages of a gang, in the order in which a gang passes them."""
 
     ADMISSION = "admission"
     FORMATION = "formation"
@@ -40,6 +40,6 @@ class Stage(StrEnum):
 
 
 NOT_WHOLE = (Health.BLOCKED, Health.DEGRADED, Health.WAITING, Health.STARTING)
-"""Gangs that are meant to run and do not, or not in full."""
+"""Health of gangs that should run, and do not run or not completely."""
 _SEVERITY = {health: index for index, health in enumerate(Health)}
 _POSITION = {stage: index for index, stage in enumerate(Stage)}

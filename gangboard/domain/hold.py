@@ -1,4 +1,4 @@
-"""A Hold: the small object of ours by which a cluster turns every resume of one child Job back."""
+"""Holds, our custom resource with which a cluster reverts every resume of one child Job."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from gangboard.domain.objects import Meta
 HOLD_GROUP = "gangboard.dev"
 HOLD_VERSION = "v1alpha1"
 HOLDS = f"holds.{HOLD_GROUP}"
-"""Their resource, as kubectl and RBAC name it."""
+"""Name of the resource in kubectl and RBAC."""
 HELD_BY = "gangboard.dev/held-by"
-"""Annotation that the policy puts on a Job whose resume it has turned back: the Hold's name."""
+"""Annotation with the Hold's name, which the policy adds to a Job whose resume it reverted."""
 PAUSED_PARALLELISM = "gangboard.dev/paused-parallelism"
-"""Annotation that keeps the parallelism of a Job which was paused by setting it to 0."""
+"""Annotation with the former parallelism of a Job that gangboard paused by setting it to 0."""
 HOLD_LEVER = "hold"
-"""Key of the lever that makes Holds."""
+"""Key of the lever that creates Holds."""
 ACTION_ANNOTATION = "gangboard.dev/action"
-"""Annotation with the id of the action that changed the object last: how an unknown outcome is read."""
+"""Annotation with the id of the last action on the object. It resolves an action with an unknown outcome."""
 SHORTEST_REASON, LONGEST_REASON = 3, 1024
-"""Characters of why somebody acts, in the record as in a Hold."""
+"""Length of the reason of an action in characters, in the database and in a Hold."""
 LONGEST_BY = 256
-"""Characters of who made a Hold."""
+"""Length of a Hold's author in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """One Hold as it is in the cluster, made by gangboard or by hand."""
+    """Hold in the cluster, created by gangboard or by hand."""
 
     meta: Meta
     job_name: str
     owner_uid: str
-    """uid of the JobSet: one made anew under the same name is not held."""
+    """uid of the JobSet. A JobSet that is re-created with the same name is not held."""
     by: str = ""
     reason: str = ""
     until: datetime | None = None
     action: str = ""
-    """Id of the action that made it (annotation), empty when it was made by hand."""
+    """Id of the action that created it (annotation). Empty if it was created by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionPolicy:
-    """A MutatingAdmissionPolicy or its binding, as far as it can be compared with ours."""
+    """A MutatingAdmissionPolicy or its binding, for the comparison with our manifest."""
 
     meta: Meta
     digest: str
-    """Of the spec without what API servers fill in: equal to that of our manifest when unchanged."""
+    """Digest of the spec, which ignores defaults of the API server. Equal to that of an unchanged manifest."""

@@ -1,7 +1,7 @@
-"""What makes Holds hold in a cluster, as it is installed there: a resource, a policy, its binding.
+"""Manifests that enforce Holds in a cluster: the CRD, the admission policy and its binding.
 
-Observed on 1.37.0, 1.36.3 and 1.35.4: the policy turns every un-suspend of a held Job back, in
-whichever way it comes. It suspends nothing by itself.
+The policy reverts every un-suspend of a held Job, whatever the client. It suspends no Job by itself
+(observed on 1.37.0, 1.36.3 and 1.35.4).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ Manifest = dict[str, Any]
 POLICY_NAME: Final = "gangboard-hold"
 """Name of the policy and of its binding."""
 POLICY_VERSIONS: Final = ("v1", "v1beta1")
-"""Versions of admissionregistration.k8s.io with mutating policies, the preferred first: v1 since
-Kubernetes 1.36, v1beta1 in 1.34 and 1.35 where it is switched on. Their specs are the same."""
+"""Versions of admissionregistration.k8s.io with mutating policies, the preferred first.
+
+Kubernetes has v1 since 1.36, and v1beta1 in 1.34 and 1.35 if enabled. Their specs are the same."""
 
 _HOLD_SCHEMA: Final[Manifest] = {
     "type": "object",
@@ -59,7 +60,7 @@ RESOURCE: Final[Manifest] = {
                 "additionalPrinterColumns": [
                     {"name": "Job", "type": "string", "jsonPath": ".spec.jobName"},
                     {"name": "By", "type": "string", "jsonPath": ".spec.by"},
-                    # Not type `date`: kubectl prints those as ages, and a time to come as <invalid>.
+                    # kubectl prints the type `date` as an age, and a future time as <invalid>.
                     {"name": "Until", "type": "string", "jsonPath": ".spec.until"},
                     {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
                 ],
@@ -94,13 +95,13 @@ _LABELLED: Final[Manifest] = {
 }
 
 POLICY_SPEC: Final[Manifest] = {
-    # An API server that has just started has not read the Holds yet. With `Ignore` it lets a resume
-    # through in that moment (observed on 1.37.0 when it was killed while JobSet was at work); with
-    # `Fail` it refuses writes to Jobs of JobSets until it has, and the controllers try again.
+    # A starting API server has not read the Holds yet. With `Ignore` it admits a resume in that moment
+    # (observed on 1.37.0 when it was killed while JobSet worked). With `Fail` it rejects writes to Jobs of
+    # JobSets until it has read them, and the controllers retry.
     "failurePolicy": "Fail",
     "reinvocationPolicy": "IfNeeded",
     "paramKind": {"apiVersion": f"{HOLD_GROUP}/{HOLD_VERSION}", "kind": "Hold"},
-    # No other Job can be held, so no other is ever refused.
+    # Only Jobs of a JobSet can be held, so the policy must not reject writes to other Jobs.
     "matchConstraints": {"resourceRules": _JOBS, "objectSelector": _LABELLED},
     "matchConditions": [
         {"name": "being-resumed", "expression": _BEING_RESUMED},
@@ -113,23 +114,23 @@ POLICY_SPEC: Final[Manifest] = {
         }
     ],
 }
-"""Spec of the MutatingAdmissionPolicy; its parameters are the Holds."""
+"""Spec of the MutatingAdmissionPolicy. Its parameters are the Holds."""
 
 OPEN_POLICY_SPEC: Final[Manifest] = {
     **POLICY_SPEC,
     "failurePolicy": "Ignore",
     "matchConstraints": {"resourceRules": _JOBS},
 }
-"""An older form, which holds too, but not in the moment in which an API server starts."""
+"""Former spec of the policy. It enforces Holds except while an API server starts."""
 
 BINDING_SPEC: Final[Manifest] = {
     "policyName": POLICY_NAME,
     "paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"},
 }
-"""Spec of its binding: all Holds of the Job's namespace.
+"""Spec of its binding, with all Holds of the Job's namespace.
 
-To be applied 40 s after the resource. Until the API server knows Holds, which takes up to 30 s, it refuses all that the
-policy with a binding matches: what JobSet writes (observed on 1.37.2; docs/decisions.md).
+Apply it 40 s after the CRD. The API server needs up to 30 s to serve Holds, and until then it rejects all writes
+that the policy matches, such as those of JobSet (observed on 1.37.2; docs/decisions.md).
 """
 
 

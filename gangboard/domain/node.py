@@ -1,4 +1,4 @@
-"""A node: readiness, cordon, and what it offers to the scheduler."""
+"""Nodes with their readiness, cordon, taints and allocatable amounts."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from gangboard.domain.suspension import FieldWriter
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as narrow as rules and placement need it."""
+    """Node with the fields that rules and placement read."""
 
     meta: Meta
     ready: Condition | None
-    """The condition `Ready`; `Unknown` when the kubelet went silent; None when never reported."""
+    """Condition `Ready`. `Unknown` if the kubelet stopped reporting, None if it never reported."""
     unschedulable: bool = False
-    """Cordoned."""
+    """Whether the node is cordoned."""
     cordoned_by: FieldWriter | None = None
-    """While it is cordoned: the last writer of `spec.unschedulable`."""
+    """Last writer of `spec.unschedulable` while the node is cordoned."""
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     tainted_by: FieldWriter | None = None
-    """The last writer of `spec.taints`, which has one owner for the whole list.
+    """Last writer of `spec.taints`. The list has one field owner.
 
-    A cordon makes the node controller that owner, so it can hide who set the other taints (observed on 1.37.2).
+    A cordon makes the node controller that owner, so it can hide the author of the other taints (observed on 1.37.2).
     """
     allocatable: Amounts = field(default_factory=dict)
-    """In scheduler units, `pods` included; what is not in it is not there."""
+    """Allocatable amounts in scheduler units, including `pods`. A missing resource means the node has none."""
     unreadable: frozenset[str] = frozenset()
-    """Resources whose quantity was malformed."""
+    """Resources with a malformed quantity."""
     withheld: Amounts = field(default_factory=dict)
-    """Devices and huge pages that the node has and pods cannot get: capacity without allocatable."""
+    """Devices and huge pages in the node's capacity that are not allocatable."""
     lifecycle: tuple[Condition, ...] = ()
-    """Conditions by which an admin says that it is drained or in maintenance, while they are true (KEP-5683)."""
+    """True conditions with which an admin announces a drain or maintenance (KEP-5683)."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether the node says `Ready=True`."""
+        """Whether its condition `Ready` is True."""
         return self.ready is not None and self.ready.is_true

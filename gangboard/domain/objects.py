@@ -1,4 +1,4 @@
-"""What every Kubernetes object has: identity, controller, conditions."""
+"""Parts of every Kubernetes object: identity, controller and conditions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from datetime import datetime
 
 
 def is_job(group: str, kind: str) -> bool:
-    """Whether it is the kind of Jobs of Kubernetes itself: others are called so, too."""
+    """Return whether the kind is batch/v1 Job. Other API groups also have a kind named Job."""
     return (group, kind) == ("batch", "Job")
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectRef:
-    """Names one object of one cluster. The API group is part of it: four kinds are called PodGroup."""
+    """Reference to an object of a cluster. It has the API group, because four kinds are named PodGroup."""
 
     group: str
     kind: str
@@ -23,12 +23,12 @@ class ObjectRef:
 
     @property
     def is_job(self) -> bool:
-        """Whether it is a Job of Kubernetes itself."""
+        """Whether it is a batch/v1 Job."""
         return is_job(self.group, self.kind)
 
 
 def job_ref(namespace: str, name: str, uid: str) -> ObjectRef:
-    """Return what names a Job of Kubernetes itself."""
+    """Return a reference to a batch/v1 Job."""
     return ObjectRef("batch", "Job", namespace, name, uid)
 
 
@@ -39,7 +39,7 @@ def node_ref(name: str) -> ObjectRef:
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """The owner reference with `controller: true`."""
+    """Owner reference with `controller: true`."""
 
     group: str
     kind: str
@@ -48,13 +48,13 @@ class Controller:
 
     @property
     def is_job(self) -> bool:
-        """Whether it is a Job of Kubernetes itself."""
+        """Whether it is a batch/v1 Job."""
         return is_job(self.group, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One entry of `status.conditions`; texts as they were on the wire."""
+    """Entry of `status.conditions`, with its texts as served."""
 
     type: str
     status: str
@@ -64,18 +64,18 @@ class Condition:
 
     @property
     def is_true(self) -> bool:
-        """Whether the status is the word `True`; any unknown word is not."""
+        """Whether the status is `True`. An unknown status is neither true nor false."""
         return self.status == "True"
 
     @property
     def is_false(self) -> bool:
-        """Whether the status is the word `False`; any unknown word is not."""
+        """Whether the status is `False`. An unknown status is neither true nor false."""
         return self.status == "False"
 
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """The part of `metadata` that gangboard keeps."""
+    """Fields of `metadata` that gangboard stores."""
 
     api_version: str
     """Version without the group, such as `v1` or `v1alpha2`."""
@@ -86,23 +86,25 @@ class Meta:
     deleting_since: datetime | None = None
     controller: Controller | None = None
     owner_uids: tuple[str, ...] = ()
-    """uids of all owner references, the controller's included."""
+    """uids of all owner references, including the controller."""
     annotated: bool = False
-    """Whether `metadata.annotations` is there at all: a JSON patch cannot add into what is not."""
+    """Whether `metadata.annotations` exists. A JSON patch cannot add a key to a missing map."""
 
 
 def find_condition(conditions: tuple[Condition, ...], type_: str) -> Condition | None:
-    """Return the condition of that type, or None."""
+    """Return the condition with this type, or None."""
     return next((condition for condition in conditions if condition.type == type_), None)
 
 
-def first_true(conditions: tuple[Condition, ...], *types: str) -> Condition | None:
-    """Return the first of these conditions that is true, in the order of the types; None without one."""
-    found = (find_condition(conditions, type_) for type_ in types)
-    return next((one for one in found if one is not None and one.is_true), None)
+def first_true_condition(conditions: tuple[Condition, ...], *types: str) -> Condition | None:
+    """Return the first true condition, in the order of the types, or None."""
+    candidates = (find_condition(conditions, type_) for type_ in types)
+    return next(
+        (condition for condition in candidates if condition is not None and condition.is_true), None
+    )
 
 
 def resumed_at(conditions: tuple[Condition, ...]) -> datetime | None:
-    """Return when a Job or JobSet was resumed last; one that never was suspended has no such condition."""
-    found = find_condition(conditions, "Suspended")
-    return found.since if found is not None and found.is_false else None
+    """Return when a Job or JobSet was last resumed, or None if it has never been suspended."""
+    suspended = find_condition(conditions, "Suspended")
+    return suspended.since if suspended is not None and suspended.is_false else None

@@ -1,4 +1,4 @@
-"""An owner: an object a person makes and that stands for a gang, or one of its child Jobs."""
+"""Owners of gangs, such as a JobSet, and their child Jobs, roles and templates."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 
-from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true
+from gangboard.domain.objects import Condition, Meta, ObjectRef, first_true_condition
 from gangboard.domain.suspension import FieldWriter
 
-MOST_PODS = 10**15
-"""The largest number of pods that is kept and counted: more than any cluster can have, and a number that
-the store can keep and add up for thousands of gangs. Two int32 fields multiplied can be 4,600 times as much."""
+MAX_PODS = 10**15
+"""Largest number of pods that gangboard stores. Larger numbers are cut.
+
+No cluster has as many pods, and the database can add up this number for thousands of gangs. The product of two
+int32 fields can be 4,600 times as much."""
 
 
 class Outcome(StrEnum):
-    """How a finished owner ended."""
+    """Outcome of a finished owner."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -25,7 +27,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of an owner, in its controller's own words."""
+    """End of an owner, with the texts of its controller."""
 
     outcome: Outcome
     reason: str = ""
@@ -33,97 +35,98 @@ class Finish:
     at: datetime | None = None
 
 
-def finish_by(conditions: tuple[Condition, ...], ends: Mapping[str, Outcome]) -> Finish | None:
-    """Return the end that the first of these terminal conditions tells, or None: type → outcome."""
-    found = first_true(conditions, *ends)
-    if found is None:
+def finish_by(conditions: tuple[Condition, ...], outcomes: Mapping[str, Outcome]) -> Finish | None:
+    """Return the end by the first true terminal condition, or None. `outcomes` is type → outcome."""
+    condition = first_true_condition(conditions, *outcomes)
+    if condition is None:
         return None
-    return Finish(ends[found.type], found.reason, found.message, found.since)
+    outcome = outcomes[condition.type]
+    return Finish(outcome, condition.reason, condition.message, condition.since)
 
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """A role waits for another role to reach a state (`Ready` or `Complete`)."""
+    """Dependency of a role on the state of another role (`Ready` or `Complete`)."""
 
     role: str
     status: str
     origin: str = "dependsOn"
-    """`dependsOn` or `startupPolicy`: whose words the sentence uses."""
+    """Field that declares it, `dependsOn` or `startupPolicy`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodRequests:
-    """Pods made from one template: how many, and what each of them asks for."""
+    """Number and resource requests of the pods of one template."""
 
     count: int
     requests: dict[str, Decimal] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Cut the number to `MOST_PODS`."""
-        if self.count > MOST_PODS:
-            object.__setattr__(self, "count", MOST_PODS)
+        """Limit the number to `MAX_PODS`."""
+        if self.count > MAX_PODS:
+            object.__setattr__(self, "count", MAX_PODS)
 
 
 class LeaderState(StrEnum):
-    """What the first pod of a role must be before the others are made."""
+    """State of a role's first pod that the creation of the others requires."""
 
     PLACED = "placed"
     READY = "ready"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How many pods of a role the owner's own spec asks for, where what it made for it can have others."""
+class RequestedSize:
+    """Number of pods of a role in the owner's spec, if the object it created can have another number."""
 
     pods: int
     field: str
-    """Where it is said: `spec.trainer.numNodes`."""
+    """Field with the number, such as `spec.trainer.numNodes`."""
     why_not: str = ""
-    """Why what it made does not follow it, where that is known: a clause, shown as evidence."""
+    """Known reason why the created object has another number. It is a clause, shown as evidence."""
     advice: tuple[str, ...] = ()
-    """What makes it follow, where that is known."""
+    """Known steps that make the created object follow the spec."""
 
 
 class GangForm(StrEnum):
-    """Which pods of an owner with child Jobs are in one gang: asked for, or as it is."""
+    """Requested or observed division of an owner's pods into gangs, if the owner has child Jobs."""
 
     WHOLE = "whole"
-    """All of them."""
+    """One gang of all pods."""
     PER_ROLE = "per-role"
-    """Those of each role."""
+    """One gang for each role."""
     PER_JOB = "per-job"
     CUSTOM = "custom"
-    """Others, or some of them in none."""
+    """Any other division, in which some pods may be in no gang."""
     POD_BY_POD = "pod-by-pod"
-    """None: they are scheduled one by one."""
+    """No gang. The scheduler places each pod by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangRequest:
-    """What an object asks of the scheduler as a group, in its own spec."""
+    """Request for gang scheduling in the spec of an object."""
 
     policy: str
     """`gang` or `basic`."""
     quorum: int | None = None
     derived: bool = False
-    """Its spec names no quorum: this is what follows from its size."""
+    """True if the quorum follows from the size, because the spec names none."""
     api: str = ""
-    """The grouping API by which it asks, where that is not Kubernetes' own: `coscheduling`."""
+    """Grouping API of the request, such as `coscheduling`. Empty for that of Kubernetes."""
     asker: ObjectRef | None = None
-    """The object in whose spec that is said, where it is not the owner's own."""
+    """Object whose spec has the request, if it is not the owner."""
     mark: str = ""
-    """Label by which its pods are told to that API; empty where no label tells."""
+    """Label that assigns the pods to the group in that API. Empty if no label does."""
     form: GangForm | None = None
-    """Of an owner with child Jobs: which of its pods it wants together; None where that is not said."""
+    """Requested division of the pods into gangs, for an owner with child Jobs."""
     words: str = ""
-    """The same in the words of its kind, with where it is said: a sentence without its end."""
+    """The request in the terms of its kind, with its field. It is a sentence without a full stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A kind of child Job that the owner makes: a ReplicatedJob of a JobSet.
+    """Role of an owner, from which it creates child Jobs, such as a ReplicatedJob of a JobSet.
 
-    Of a kind that makes pods without Jobs (`OwnerKind.role_of`): a set of pods that are one unit.
+    In a kind that creates pods without Jobs (`OwnerKind.role_of`) it is a set of pods that form one unit.
     """
 
     name: str
@@ -131,102 +134,102 @@ class Role:
     pods: int
     """Desired pods of each replica."""
     requests: dict[str, Decimal] = field(default_factory=dict)
-    """What one of its pods asks for."""
+    """Resource requests of one pod."""
     depends_on: tuple[Dependency, ...] = ()
     group_name: str = ""
     """PodGroup that the pod template names (brought along), or empty."""
     child_names: tuple[str, ...] = ()
-    """The names its child Jobs have or will have."""
+    """Names of its child Jobs, existing or not."""
     ready: int | None = None
-    """Child Jobs that the controller counts as ready; None when it does not say."""
+    """Child Jobs that the controller counts as ready, or None if its status has no count."""
     succeeded: int | None = None
     noun: str = "Job"
-    """What stands before its name in a sentence."""
+    """Noun before its name in sentences."""
     followers_wait: LeaderState | None = None
-    """What its first pod must be before the others are made; None where all are made at once."""
+    """State of its first pod that the creation of the others requires, or None if it creates all at once."""
     quorum: int | None = None
-    """Of a kind that makes pods without Jobs: the pods without which it is of no use. None for all."""
-    asked: Asked | None = None
-    """None where nothing but the role itself says how many pods it has."""
+    """Pods that it needs to work, in a kind that creates pods without Jobs, or None for all."""
+    asked: RequestedSize | None = None
+    """None if only the role itself has a number of pods."""
     alone: str = ""
-    """Why its pods are in no gang by design: a sentence. Empty where they may be in one."""
+    """Sentence that says why its pods are in no gang by design. Empty if they may be in one."""
     gang_request: GangRequest | None = None
-    """What the owner asks of the scheduler for this role, where it asks for its roles apart."""
+    """Gang request for this role, if the owner has one for each role."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """How many parts of an owner are up, by its own status."""
+class ReportedCounts:
+    """Counts in the status of an owner."""
 
     up: int
     wanted: int
     noun: str = "pod"
     state: str = "ready"
-    """What `up` means in that status: `ready` or `running`."""
+    """State that `up` counts, `ready` or `running`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuspendChange:
-    """One change of `spec.suspend` of an owner, as it was watched."""
+    """Change of an owner's `spec.suspend` that gangboard observed."""
 
     suspended: bool
-    """What it was changed to."""
+    """The new value."""
     manager: str
-    """Field manager that did it, or empty: text of the cluster."""
+    """Field manager that wrote it, or empty. Text from the cluster."""
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A JobSet, Job, …: filled by its file in `owners/`, read by every rule alike."""
+    """A JobSet, a Job, or an object of another kind. Its file in `owners/` fills the fields for all rules."""
 
     meta: Meta
     suspended: bool = False
-    """What its spec asks for, not what has been reached."""
+    """Desired state by its spec. Pods may still exist."""
     suspend_set_by: str = ""
-    """Field manager that wrote `spec.suspend` last (managedFields), or empty: text of the cluster."""
+    """Last writer of `spec.suspend` (managedFields), or empty. Text from the cluster."""
     suspend_set_at: datetime | None = None
-    """When it did so, by the API server's clock, cut to the second."""
+    """Time of that write by the API server's clock, cut to the second."""
     paused_by: FieldWriter | None = None
-    """For a Job with parallelism 0: the last writer of `spec.parallelism`."""
+    """Last writer of `spec.parallelism`, for a Job with parallelism 0."""
     desired: int = 0
-    """Pods it asks for, finished ones included."""
+    """Desired pods, including finished ones."""
     roles: tuple[Role, ...] = ()
     pod_requests: tuple[PodRequests, ...] = ()
     finish: Finish | None = None
     conditions: tuple[Condition, ...] = ()
     restarts: int = 0
     max_restarts: int | None = None
-    """None when the owner does not restart at all: its first failed child Job ends it."""
+    """None if the owner never restarts, so that its first failed child Job ends it."""
     counted_restarts: int = 0
-    """Those restarts that count towards `max_restarts`."""
+    """Restarts that count towards `max_restarts`."""
     restarting: bool = False
-    """Its controller says that a restart is under way."""
+    """Its controller reports a restart in progress."""
     job_restarts: dict[str, int] = field(default_factory=dict)
-    """Restarts of single child Jobs by child name."""
+    """Restarts of single child Jobs by name."""
     attempt: str = ""
-    """For a child Job: the restart attempt that it belongs to."""
+    """Restart attempt of a child Job."""
     role_name: str = ""
-    """For a child Job: the role of its owner that it was made from."""
+    """Role of a child Job in its owner."""
     retries: int = 0
-    """For a Job: failed pods so far."""
+    """Failed pods of a Job so far."""
     max_retries: int | None = None
-    """For a Job: `backoffLimit`."""
+    """`backoffLimit` of a Job."""
     completions: int | None = None
     parallelism: int | None = None
     indexed: bool = False
     succeeded_pods: int = 0
     failed_pods: int = 0
     failed_indexes: str = ""
-    """For an Indexed Job with `backoffLimitPerIndex`: those that failed for good, such as `1,3-5`."""
+    """Indexes that failed for good, such as `1,3-5`, of an Indexed Job with `backoffLimitPerIndex`."""
     failed_index_count: int = 0
     has_success_policy: bool = False
-    """For a Job: it can succeed without some of its indexes (`spec.successPolicy`)."""
+    """A Job can succeed without some of its indexes (`spec.successPolicy`)."""
     active_pods: int | None = None
     queue: str = ""
-    """Name of the queue of an admission system that holds it, or empty."""
+    """Name of its queue in an admission system, or empty."""
     managed_by: str = ""
-    """`spec.managedBy` when it names a controller other than the kind's own."""
+    """`spec.managedBy`, if it names a controller other than the kind's own."""
     gang_request: GangRequest | None = None
     group_name: str = ""
     """PodGroup that its pod template names (brought along), or empty."""
@@ -234,35 +237,45 @@ class Owner:
     started_at: datetime | None = None
     resumed_at: datetime | None = None
     ending: str = ""
-    """Reason of a condition such as `FailureTarget` that announces the end before pods are gone."""
+    """Reason of a condition such as `FailureTarget`, which announces the end while pods still terminate."""
     delegated_template: str = ""
     """Annotation `scheduling.k8s.io/group-template-name` of a child Job."""
     independent_claim: str = ""
-    """The annotation or field by which it asks that its Jobs be suspended one by one, as it is written
-    there (`jobset.sigs.k8s.io/reconciliation-mode: Independent`), or empty."""
+    """Annotation or field that requests suspension of single Jobs, as written in the object, or empty.
+
+    An example is `jobset.sigs.k8s.io/reconciliation-mode: Independent`."""
     paused_parallelism: int | None = None
-    """For a Job: the parallelism that was kept when gangboard set it to 0 (annotation)."""
+    """Former parallelism of a Job that gangboard paused with 0 (annotation)."""
     held_by: str = ""
-    """For a Job: name of the Hold that turned its last resume back (annotation of the policy)."""
+    """Name of the Hold that reverted the last resume of a Job (annotation of the policy)."""
     last_action: str = ""
-    """Id of the action of gangboard that changed it last (annotation)."""
+    """Id of the last action of gangboard on it (annotation)."""
     grace_seconds: int = 30
     """Longest `terminationGracePeriodSeconds` of its pod templates."""
     deadline_seconds: int | None = None
-    """For a Job: `spec.activeDeadlineSeconds`: its pods are deleted that long after `started_at`."""
-    reported: Reported | None = None
-    """Its status in numbers, for a run in another cluster: that run's objects are not here. None if the status
-    has none."""
+    """`spec.activeDeadlineSeconds` of a Job, whose pods are deleted so long after `started_at`."""
+    reported: ReportedCounts | None = None
+    """Counts of a run in another cluster, whose objects are not here. None if its status has no counts."""
     blueprints: tuple[ObjectRef, ...] = ()
-    """Objects that it names and is made by (`OwnerKind.blueprints`), without their uids."""
+    """Blueprints that it names (`OwnerKind.blueprints`), without uids."""
     labels: tuple[tuple[str, str], ...] = ()
-    """(key, value) by key."""
+    """(key, value) ordered by key."""
     submitter: str = ""
-    """Field manager that made it, such as `kubectl-create`; empty if its managed fields do not tell."""
+    """Field manager that created it, such as `kubectl-create`. Empty if managedFields do not show it."""
     detail: dict[str, str] = field(default_factory=dict)
-    """What only its kind has and reads, by names of that kind."""
+    """Fields that only its kind uses, by names of that kind."""
 
     def __post_init__(self) -> None:
-        """Cut the size to `MOST_PODS`."""
-        if self.desired > MOST_PODS:
-            object.__setattr__(self, "desired", MOST_PODS)
+        """Limit the size to `MAX_PODS`."""
+        if self.desired > MAX_PODS:
+            object.__setattr__(self, "desired", MAX_PODS)
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """Template that owners of a kind name and follow, such as the runtime of a TrainJob."""
+
+    meta: Meta
+    """Metadata. The namespace of a cluster-scoped object is empty."""
+    detail: dict[str, str] = field(default_factory=dict)
+    """Fields that only the file of the naming kind reads."""

@@ -1,13 +1,13 @@
-"""Answers of placement. No answer is a guess: unsupported cases are "cannot tell".
+"""Results of the placement arithmetic. Unsupported cases give "cannot tell" instead of a guess.
 
-The cause of waiting of one unit, by the fields of `Placing` and its `Assessment`:
+The fields of `PlacementResult` and its `Assessment` show why a unit waits:
 
 | Cause of waiting | Fields |
 |---|---|
 | no nodes | cause NO_ELIGIBLE_NODE, and the cluster has no node |
 | no matching node | cause NO_ELIGIBLE_NODE: the owner's requirements exclude all nodes |
-| untolerated taint | the same, and TAINT took most of the nodes that it leaves; which: `excluded[…].details` |
-| nodes unschedulable | the same with CORDON or NOT_READY; with UNSAID if no other reason is known |
+| untolerated taint | the same, and TAINT excluded most of the remaining nodes. `excluded[…].details` has the taints |
+| nodes unschedulable | the same with CORDON or NOT_READY, or with UNSAID if no other reason is known |
 | port conflict, anti-affinity | the same with HOST_PORT or ANTI_AFFINITY; or cause CONSTRAINED with HOST_PORTS or ANTI_AFFINITY in `constraints` |
 | topology does not fit | cause CONSTRAINED with TOPOLOGY in `constraints` |
 | spread constraints | cause CONSTRAINED with SPREAD in `constraints` |
@@ -17,9 +17,10 @@ The cause of waiting of one unit, by the fields of `Placing` and its `Assessment
 | fragmented | cause FRAGMENTED |
 | none: it fits | cause FITS: the scheduler has not tried yet, knows another reason, or tries in another order |
 
-With CONSTRAINED, `empty` tells waiting (YES: it fits with the constraint on drained nodes) from blocked (NO).
-Some shapes can have hosts while others have none. The reason of NO_ELIGIBLE_NODE is then in
-`Eligibility.excluded` of the shape without a host that has most members.
+With CONSTRAINED, `empty` distinguishes a waiting gang from a blocked one. YES means that it fits drained nodes
+with the constraint.
+If some shapes have eligible nodes and others have none, the reason of NO_ELIGIBLE_NODE is in
+`Eligibility.excluded` of the largest shape without an eligible node.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from gangboard.domain.capacity import PlacementRequest, Shape
 
 
 class When(StrEnum):
-    """Which pods are counted as being on the nodes."""
+    """Set of pods that count as being on the nodes."""
 
     CURRENT = "now"
     DRAINED = "empty"
-    """Only pinned pods, which cannot leave: DaemonSet pods and static pods."""
+    """Pinned pods only, which are DaemonSet pods and static pods."""
 
 
 class FitAnswer(StrEnum):
-    """Whether it fits."""
+    """Answer to whether pods fit."""
 
     YES = "yes"
     NO = "no"
@@ -49,14 +50,14 @@ class FitAnswer(StrEnum):
 
 
 class Filter(StrEnum):
-    """Why a node can never host a pod of a shape, even when drained, in the order of the filters.
+    """Reasons why a node can never host a pod of a shape, even if drained, in the order of the filters.
 
     Requirements of the owner come before states of the node.
     """
 
     SELECTOR = "node selector or required node affinity"
     POD_AFFINITY = "not near a pod that it must be near"
-    """Required affinity to pods on nodes: the node has another value of the label than they have, or none."""
+    """Required affinity to pods on nodes. The node lacks the label, or has another value than their nodes."""
     TOPOLOGY_LABEL = "no label of the topology key"
     MISSING_RESOURCE = "does not have a requested resource"
     TOO_SMALL = "too small for one pod when empty"
@@ -71,7 +72,7 @@ class Filter(StrEnum):
 
 
 class Constraint(StrEnum):
-    """Constraints that a trial leaves out to see whether they are the cause."""
+    """Constraints that the arithmetic omits one at a time to find the cause."""
 
     TOPOLOGY = "topology"
     HOST_PORTS = "host ports"
@@ -80,135 +81,141 @@ class Constraint(StrEnum):
 
 
 class PlacementCause(StrEnum):
-    """Why the members do not get nodes."""
+    """Causes why members get no nodes."""
 
     FITS = "fits"
     TOO_FEW_PODS = "too few pods"
     """The group has fewer pods than its quorum, so capacity is not the cause."""
     NO_ELIGIBLE_NODE = "no eligible node"
     TOO_LARGE = "too large"
-    """Does not fit even without the pods that can leave."""
+    """It does not fit even without the pods that can leave."""
     SHORT = "short"
-    """Less is free in total than it needs, though some member finds room. For this and the next two,
-    `empty` is YES; or CANNOT_TELL because of unsupported requirements (`Fit.but_for`), which
-    cannot add room."""
+    """The free total is less than the need, though some member fits a node.
+
+    For this and the next two, `empty` is YES. It can also be CANNOT_TELL because of unsupported requirements
+    (`Fit.but_for`), which cannot add capacity."""
     OCCUPIED = "occupied"
-    """Less is free in total than it needs, and no member finds room anywhere."""
+    """The free total is less than the need, and no member fits any node."""
     FRAGMENTED = "fragmented"
-    """Enough is free in total, on nodes that could host a member, and no placement exists."""
+    """The free total on eligible nodes is enough, and no placement exists."""
     CONSTRAINED = "constrained"
-    """Fits without its topology, its host ports, its anti-affinity or its spread; see `constraints`."""
+    """It fits without its topology, host ports, anti-affinity or spread. `constraints` says which."""
     CANNOT_TELL = "cannot tell"
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
-    """The nodes that one filter was the first to exclude."""
+class ExcludedNodes:
+    """Nodes that a filter was the first to exclude."""
 
     count: int
     examples: tuple[str, ...]
     """Names of up to three of them, in order."""
     details: tuple[tuple[str, int], ...] = ()
-    """Which taint or resource, with its number of nodes, most frequent first."""
+    """Taints or resources with their numbers of nodes, most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Eligibility:
-    """Which nodes could ever host a pod of a shape."""
+    """Eligible and excluded nodes for a shape."""
 
     eligible: tuple[str, ...]
-    """Names, in order."""
-    excluded: Mapping[Filter, Excluded] = field(default_factory=dict)
-    """In the order of `Filter`; each node counts once, for the first that excludes it."""
+    """Names in order."""
+    excluded: Mapping[Filter, ExcludedNodes] = field(default_factory=dict)
+    """Excluded nodes in the order of `Filter`. Each node counts once, under the first filter that excludes it."""
 
     @property
     def nodes(self) -> int:
-        """Return the number of all nodes."""
-        return len(self.eligible) + sum(one.count for one in self.excluded.values())
+        """Number of all nodes."""
+        return len(self.eligible) + sum(nodes.count for nodes in self.excluded.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Whether so many members fit together."""
+    """Answer to whether a number of members fit together."""
 
     answer: FitAnswer
     placement: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """With YES: node → shape → number of pods."""
+    """Node → shape → number of pods, if the answer is YES."""
     why: str = ""
-    """With CANNOT_TELL: what stood in the way."""
+    """The obstacle, if the answer is CANNOT_TELL."""
     steps: int = 0
-    """Work that was spent, in steps of the search."""
+    """Number of search steps."""
     but_for: tuple[str, ...] = ()
-    """With CANNOT_TELL: it would be YES if these were not asked for; they are not worked out."""
+    """Unsupported requirements without which the answer would be YES instead of CANNOT_TELL."""
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
-    """One resource over all nodes that could host a member, in scheduler units."""
+class ResourceTotal:
+    """Total of a resource over all nodes that could host a member, in scheduler units."""
 
     resource: str
     needed: int
-    """The least that the needed members ask for together."""
+    """Smallest sum of the requests of the needed members."""
     free: int
-    """Overfull nodes count as 0."""
+    """Free amount. An overcommitted node counts as 0."""
     capacity: int
-    """The same without the pods that can leave."""
+    """Free amount without the pods that can leave."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """All that arithmetic has to say of one gang."""
+    """Results of the placement arithmetic for one gang."""
 
     request: PlacementRequest
     cause: PlacementCause
     now: Fit
-    """For the quorum, or for all without one."""
+    """Fit of the quorum, or of all members without a quorum."""
     empty: Fit
-    """For the quorum without the pods that can leave."""
-    totals: tuple[Total, ...]
+    """Fit of the quorum without the pods that can leave."""
+    totals: tuple[ResourceTotal, ...]
     deciding: str = ""
-    """The deciding resource, if there is one. SHORT and OCCUPIED: the one with the smallest available share of
-    the need. FRAGMENTED: the only one without which it fits. TOO_LARGE: either. CANNOT_TELL with `now` NO:
-    the one that is short in total."""
+    """Resource that decides, if there is one.
+
+    - SHORT and OCCUPIED: the resource with the smallest available share of the need
+    - FRAGMENTED: the only resource without which it fits
+    - TOO_LARGE: either of these
+    - CANNOT_TELL with `now` NO: the resource whose total is short
+    """
     constraints: tuple[Constraint, ...] = ()
-    """Each fits when it alone is left out."""
+    """Constraints. If any single one is omitted, the members fit."""
     why: str = ""
-    """With CANNOT_TELL: what stood in the way."""
+    """The obstacle, if the cause is CANNOT_TELL."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeFit:
-    """Where the waiting pods of one shape can go: the lines of the node-fit table."""
+    """Node fit of the waiting pods of one shape, a line of the node-fit table."""
 
     shape: Shape
     count: int
     """Members of this shape that wait for a node."""
     eligibility: Eligibility
     now: int
-    """How many pods of this shape alone fit now."""
+    """Number of pods that fit now, if only this shape is placed."""
     empty: int
     """The same without the pods that can leave."""
     open_nodes: int
-    """Eligible nodes that can take one more now."""
+    """Eligible nodes that can take another pod now."""
     saturated: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
-    """Limits on the other eligible nodes (a resource, `pods`, a value of `Constraint`), with the number of nodes
-    and up to three names, most frequent first."""
+    """Limits of the other eligible nodes, most frequent first.
+
+    Each has a label (a resource, `pods`, or a value of `Constraint`), the number of nodes, and up to three names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
-    """The placement arithmetic for the waiting members of one unit."""
+class PlacementResult:
+    """Result of the placement arithmetic for the waiting members of one unit."""
 
     request: PlacementRequest
     assessment: Assessment | None = None
-    """None: nodes or pods are not known, and `why` says why."""
+    """None if nodes or pods are unknown. `why` has the reason."""
     shapes: tuple[ShapeFit, ...] = ()
     why: str = ""
-    """One clause such as `nodes: forbidden`, when there is no assessment."""
+    """Clause such as `nodes: forbidden`, if the assessment is None."""
     refused_at: datetime | None = None
-    """When the scheduler last refused members that fit now. Set with cause FITS only."""
+    """Last time at which the scheduler refused members that fit now. Set with cause FITS only."""
 
     @property
     def has_no_nodes(self) -> bool:
-        """Whether the cluster was read and has no node at all."""
-        return bool(self.shapes) and all(not one.eligibility.nodes for one in self.shapes)
+        """Whether the cluster was read and has no nodes."""
+        return bool(self.shapes) and all(not fit.eligibility.nodes for fit in self.shapes)

@@ -1,4 +1,4 @@
-"""A member of a gang, as narrow as the rules need it."""
+"""Pods and their containers, the members of gangs."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from decimal import Decimal
 from gangboard.domain.group import read_entry
 from gangboard.domain.objects import Condition, Meta
 from gangboard.domain.pod_claims import PodClaim
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 
-NO_NEEDS = Needs()
+NO_POD_CONSTRAINTS = PodConstraints()
 STOCK_SCHEDULER = "default-scheduler"
-"""`spec.schedulerName` of a pod that asks for none."""
+"""`spec.schedulerName` of a pod that names no scheduler."""
 _LONGEST_GRACE = 100 * 365 * 86_400
-"""Seconds. The API bounds the field by 64 bits, a calendar has room for fewer."""
-INNOCENT = (
+"""Limit in seconds. The API allows 64 bits, which exceeds the range of datetime."""
+GROUP_WAIT_TEXTS = (
     "pod is schedulable but gang scheduling failed",
     "pod was not evaluated: gang scheduling aborted",
 )
-"""Scheduler texts for pods that are not the reason why their group waits."""
+"""Texts of the scheduler for a pod that only waits for another pod of its group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """State of one container. `state` is waiting, running, terminated, or empty when not reported."""
+    """State of a container. `state` is waiting, running, terminated, or empty if not reported."""
 
     name: str
     init: bool
@@ -42,11 +42,11 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod: only the fields that rules and pages read (no env, args, annotations)."""
+    """Pod with the fields that rules and pages read (no env, args or annotations)."""
 
     meta: Meta
     phase: str
-    """As served; an unknown word is kept. Empty when the pod has no status yet."""
+    """Phase as served, even if unknown. Empty if the pod has no status yet."""
     node: str = ""
     nominated_node: str = ""
     scheduler_name: str = ""
@@ -54,73 +54,74 @@ class Pod:
     priority_class: str = ""
     gates: tuple[str, ...] = ()
     group_name: str = ""
-    """`spec.schedulingGroup.podGroupName`: the core PodGroup in the same namespace, or empty.
+    """Core PodGroup in its namespace (`spec.schedulingGroup.podGroupName`), or empty.
 
-    On 1.35 `WorkloadEntry.name` of `spec.workloadRef`, such as `run/workers/0`.
+    On 1.35 it is the `WorkloadEntry.name` of `spec.workloadRef`, such as `run/workers/0`.
     """
     scheduled: Condition | None = None
-    """The condition `PodScheduled`."""
+    """Condition `PodScheduled`."""
     ready: Condition | None = None
     disruption: Condition | None = None
-    """The condition `DisruptionTarget`."""
+    """Condition `DisruptionTarget`."""
     set_up: Condition | None = None
-    """The condition `PodReadyToStartContainers`: its volumes, sandbox and network are there."""
+    """Condition `PodReadyToStartContainers`, true once volumes, sandbox and network exist."""
     containers: tuple[Container, ...] = ()
     requests: dict[str, Decimal] = field(default_factory=dict)
-    """What the scheduler counts, in base units (cores, bytes, devices)."""
+    """Resource requests in base units (cores, bytes, devices), as the scheduler counts them."""
     grace_seconds: int | None = None
     """`metadata.deletionGracePeriodSeconds` of a pod that is being deleted."""
     labels: dict[str, str] = field(default_factory=dict)
-    """All of them: the anti-affinity of other pods can be about any."""
+    """All labels, because the anti-affinity of other pods can select any."""
     reason: str = ""
     message: str = ""
     start_time: datetime | None = None
-    needs: Needs = NO_NEEDS
-    """What it asks of a node besides `requests`."""
+    needs: PodConstraints = NO_POD_CONSTRAINTS
+    """Requirements on a node besides `requests`."""
     unread_requests: tuple[str, ...] = ()
-    """Resources whose request was malformed; they are not in `requests`."""
+    """Resources with a malformed request, which `requests` does not have."""
     stays: bool = False
-    """Made by a DaemonSet or by its node: it never leaves to make room."""
+    """Pinned to its node, because a DaemonSet or the kubelet created it. It never leaves for other pods."""
     preempts: bool = True
     """False with `preemptionPolicy: Never`."""
     deadline_seconds: int | None = None
-    """`spec.activeDeadlineSeconds`: it is stopped that long after `start_time` at the latest."""
+    """`spec.activeDeadlineSeconds`, counted from `start_time`."""
     stop_seconds: int = 30
-    """`spec.terminationGracePeriodSeconds`: how long it may go on once it is stopped."""
+    """`spec.terminationGracePeriodSeconds`, the time it may take to stop."""
     provisioning_request: str = ""
-    """The ProvisioningRequest in its namespace that it consumes, or empty."""
+    """ProvisioningRequest in its namespace that it consumes, or empty."""
     group_kind: str = ""
-    """Kind and API group of the group that it names by a label or an annotation, `PodGroup.toys.example`; empty
-    for a core one."""
+    """Kind and API group of a group named by a label or annotation, such as `PodGroup.toys.example`.
+
+    Empty for a core group."""
     ignores_group: bool = False
-    """Its scheduler does not read groups of that API: the name is decoration."""
+    """Its scheduler does not read groups of that API, so the name has no effect."""
     other_scheduler: bool = False
-    """Its scheduler is another one than that of Kubernetes, with rules that arithmetic does not know."""
+    """Its scheduler is not kube-scheduler, and the arithmetic does not know the scheduler's rules."""
     is_placeholder: bool = False
-    """Its scheduler made it to hold the place of a member (`GroupingAPI.placeholders`)."""
+    """Its scheduler created it to reserve the place of a member (`GroupingAPI.placeholders`)."""
     queue: str = ""
-    """The queue of its scheduler that it names itself (`GroupingAPI.queue_marks`), or empty."""
+    """Queue of its scheduler that the pod itself names (`GroupingAPI.queue_marks`), or empty."""
     claims: tuple[PodClaim, ...] = ()
-    """The PersistentVolumeClaims and ResourceClaims that must be there before it gets a node."""
+    """PersistentVolumeClaims and ResourceClaims that must exist before it gets a node."""
 
     @property
     def is_finished(self) -> bool:
-        """Succeeded or Failed: the scheduler no longer counts it as a member."""
+        """Whether it succeeded or failed. The scheduler no longer counts it as a member."""
         return self.phase in ("Succeeded", "Failed")
 
     @property
     def is_live(self) -> bool:
-        """Not finished: the scheduler counts it for the quorum, also while it terminates."""
+        """Whether it is not finished. The scheduler counts it for the quorum, even while it terminates."""
         return self.phase not in ("Succeeded", "Failed")
 
     @property
     def is_terminating(self) -> bool:
-        """Deletion was asked for."""
+        """Whether it is being deleted."""
         return self.meta.deleting_since is not None
 
     @property
-    def deletion_asked_at(self) -> datetime | None:
-        """When deletion was asked for: its `deletionTimestamp` is when its grace is over."""
+    def deletion_requested_at(self) -> datetime | None:
+        """Time of the deletion request. `deletionTimestamp` is later, by the grace period."""
         if self.meta.deleting_since is None:
             return None
         grace = min(self.grace_seconds or 0, _LONGEST_GRACE)
@@ -128,15 +129,15 @@ class Pod:
 
     @property
     def is_placed(self) -> bool:
-        """Bound to a node. A nominated node is not a placement."""
+        """Whether it is bound to a node. A nominated node does not count."""
         return bool(self.node)
 
     @property
     def is_untried(self) -> bool:
-        """No scheduler has said a word about it.
+        """Whether no scheduler has reported about it.
 
-        `SchedulingGated` is the API server's: written when the pod is made, and not taken back when
-        its gates go (pkg/registry/core/pod/strategy.go).
+        The API server writes `SchedulingGated` when the pod is created, and never clears it when the gates
+        are removed (pkg/registry/core/pod/strategy.go).
         """
         if self.scheduled is None:
             return True
@@ -144,40 +145,44 @@ class Pod:
 
     @property
     def unscheduled_reason(self) -> str:
-        """The reason of its condition `PodScheduled` while that is False, in its scheduler's words; else empty."""
-        said = self.scheduled
-        return said.reason if said is not None and said.is_false else ""
+        """Reason of its condition `PodScheduled` if that is False, as its scheduler wrote it. Else empty."""
+        condition = self.scheduled
+        return condition.reason if condition is not None and condition.is_false else ""
 
     @property
-    def is_innocent(self) -> bool:
-        """True if the scheduler says that not this pod, but another of its group, finds no node.
+    def is_waiting_for_group(self) -> bool:
+        """Whether the scheduler reports that another pod of its group finds no node.
 
-        Texts as planned for later releases (kubernetes#141025). Its condition is False all the same.
+        The condition of this pod is False as well. The texts are planned for later releases (kubernetes#141025).
         """
-        said = self.scheduled
-        return said is not None and said.is_false and any(one in said.message for one in INNOCENT)
+        condition = self.scheduled
+        return (
+            condition is not None
+            and condition.is_false
+            and any(text in condition.message for text in GROUP_WAIT_TEXTS)
+        )
 
     @property
-    def is_at_gate(self) -> bool:
-        """1.35: the scheduler keeps a node for it until the rest of its group fits, too.
+    def is_waiting_on_permit(self) -> bool:
+        """Whether the scheduler of 1.35 reserves a node for it until the rest of its group fits.
 
-        It lets go after five minutes, and tries again. Meanwhile there is a nominated node and no
-        condition, or that of an earlier try. A pod that preempts has a nominated node as well; its
-        condition has no word of preemption (both observed on 1.35.4).
+        The reservation ends after five minutes, and the scheduler tries again. Meanwhile the pod has a
+        nominated node, and no condition or that of an earlier attempt. A preempting pod also has a nominated
+        node, but the message of its condition does not mention preemption (both observed on 1.35.4).
         """
         if self.is_placed or not self.nominated_node or read_entry(self.group_name) is None:
             return False
-        said = self.scheduled.message if self.scheduled is not None else ""
+        message = self.scheduled.message if self.scheduled is not None else ""
         return (
             self.is_untried
-            or not said
-            or "preemption:" in said
-            or "at plugin GangScheduling" in said
+            or not message
+            or "preemption:" in message
+            or "at plugin GangScheduling" in message
         )
 
     @property
     def is_ready(self) -> bool:
-        """Runs and passes its readiness; a terminating or finished pod is not ready."""
+        """Whether it runs and is ready. A terminating or finished pod is not ready."""
         return (
             self.phase == "Running"
             and self.ready is not None

@@ -1,4 +1,4 @@
-"""What pods need besides a node: PersistentVolumeClaims and ResourceClaims, which must be there first."""
+"""PersistentVolumeClaims and ResourceClaims, which must exist before their pods get a node."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ OF_VOLUMES, OF_DEVICES = "PersistentVolumeClaim", "ResourceClaim"
 """The kinds of claims that pods name."""
 
 ClaimName = tuple[str, str, str]
-"""(kind, namespace, name). The name of a ResourceClaim that is not made yet is that of its entry in
-the pod."""
+"""(kind, namespace, name). A ResourceClaim that does not exist yet has the name of its entry in the pod."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodClaim:
-    """A claim that a pod names, in its own namespace."""
+    """Claim that a pod names in its own namespace."""
 
     kind: str
     name: str
     generated: bool = False
-    """A controller makes it for the pod: of an ephemeral volume, or from a ResourceClaimTemplate."""
+    """A controller creates it for an ephemeral volume, or from a ResourceClaimTemplate."""
     unmade: bool = False
-    """A ResourceClaim that has no name yet; `name` is that of its entry in the pod."""
+    """A ResourceClaim that has no name yet. `name` is that of its entry in the pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,30 +33,30 @@ class VolumeClaim:
 
     meta: Meta
     phase: str = ""
-    """Pending, Bound, Lost; an unknown word is kept."""
+    """Pending, Bound or Lost. An unknown phase is stored as served."""
     volume: str = ""
-    """`spec.volumeName`: the PersistentVolume that it is bound to, or is to be."""
+    """PersistentVolume that it is or will be bound to (`spec.volumeName`)."""
     storage_class: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StorageClass:
-    """A class of volumes."""
+    """A StorageClass."""
 
     meta: Meta
     waits_for_pod: bool = False
-    """`volumeBindingMode: WaitForFirstConsumer`: a volume comes when a pod has a node, not before."""
+    """`volumeBindingMode: WaitForFirstConsumer`, so a volume is bound only after a pod has a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceClaim:
-    """A claim of devices, of which only is asked whether it is there."""
+    """A ResourceClaim. gangboard only checks that it exists."""
 
     meta: Meta
 
 
 class ClaimProblem(StrEnum):
-    """Why a pod cannot use a claim."""
+    """Reasons why a pod cannot use a claim."""
 
     MISSING = "does not exist"
     UNMADE = "is not made yet"
@@ -69,13 +68,13 @@ class ClaimProblem(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UnusableClaim:
-    """A claim that keeps pods from being placed. Only what was seen: what is not known is no problem."""
+    """Claim that prevents the placement of pods, as observed. An unknown claim counts as usable."""
 
     problem: ClaimProblem
     meta: Meta | None = None
-    """The claim, where it is there."""
+    """Metadata of the claim, if it exists."""
     volume: str = ""
-    """The PersistentVolume that a claim has lost, or names and has not got."""
+    """PersistentVolume that the claim has lost, or names without being bound to it."""
 
 
 UnusableClaims = Mapping[ClaimName, UnusableClaim]
@@ -84,12 +83,11 @@ UnusableClaims = Mapping[ClaimName, UnusableClaim]
 def volume_claim_problem(
     claim: VolumeClaim, classes: Mapping[str, StorageClass] | None
 ) -> UnusableClaim | None:
-    """Return why no pod can use a claim that is there; None when it can, or when that is not known.
+    """Return why no pod can use an existing claim. None if pods can use it, or if it is unknown.
 
-    `classes` are all StorageClasses by name; None when they cannot be looked at. As the scheduler has
-    it (volumebinding: podHasPVCs, GetPodVolumeClaims, IsDelayBindingMode; alike in 1.35 to 1.37): a
-    claim waits for its volume unless its class exists and waits for the pod; so does one that names
-    a volume already, whatever its class.
+    `classes` are all StorageClasses by name, or None if they cannot be read. As in the scheduler, a claim
+    waits for its volume unless its class exists and waits for the pod. A claim that names a volume always
+    waits for it (volumebinding: podHasPVCs, GetPodVolumeClaims, IsDelayBindingMode of 1.35 to 1.37).
     """
     if claim.phase == "Lost":
         return UnusableClaim(ClaimProblem.LOST, claim.meta, claim.volume)
@@ -98,18 +96,18 @@ def volume_claim_problem(
     if claim.phase not in ("", "Pending"):
         return None
     if claim.volume:
-        # The volume controller binds both at once where there is such a volume, and it is free.
+        # The volume controller binds both at once if the volume exists and is free.
         return UnusableClaim(ClaimProblem.UNMATCHED, claim.meta, claim.volume)
     if claim.storage_class:
         if classes is None:
             return None
-        found = classes.get(claim.storage_class)
-        if found is not None and found.waits_for_pod:
+        storage_class = classes.get(claim.storage_class)
+        if storage_class is not None and storage_class.waits_for_pod:
             return None
     return UnusableClaim(ClaimProblem.UNBOUND, claim.meta)
 
 
 def resource_claim_problem(claim: ResourceClaim) -> UnusableClaim | None:
-    """Return why no pod can use a ResourceClaim that is there, if so."""
+    """Return why no pod can use an existing ResourceClaim, or None."""
     deleting = claim.meta.deleting_since is not None
     return UnusableClaim(ClaimProblem.DELETED, claim.meta) if deleting else None

@@ -1,4 +1,4 @@
-"""Which nodes a pod may go to: selectors, tolerations, host ports, affinity and topology spread, as decoded."""
+"""Constraints of pods on nodes: selectors, tolerations, host ports, affinity and topology spread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 HOSTNAME = "kubernetes.io/hostname"
 CORDON = "node.kubernetes.io/unschedulable"
-"""Key of the taint that the node controller gives to a cordoned node."""
+"""Key of the taint that the node controller adds to a cordoned node."""
 SPREAD = "spread constraints"
 """Name of topology spread in `Shape.unsupported`."""
 ANTI_AFFINITY = "pod anti-affinity"
@@ -18,7 +18,7 @@ AFFINITY = "pod affinity"
 
 
 class Effect(StrEnum):
-    """Effects of a taint that keep away pods which do not tolerate it. `PreferNoSchedule` does not."""
+    """Taint effects that exclude pods without a toleration. `PreferNoSchedule` does not exclude them."""
 
     NO_SCHEDULE = "NoSchedule"
     NO_EXECUTE = "NoExecute"
@@ -26,7 +26,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """One entry of a node's `spec.taints`; an effect that is not known is kept as served."""
+    """Entry of a node's `spec.taints`. An unknown effect is stored as served."""
 
     key: str
     effect: str
@@ -40,7 +40,7 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """One entry of a pod's `spec.tolerations`. An empty key or effect matches every one."""
+    """Entry of a pod's `spec.tolerations`. An empty key or effect matches all."""
 
     key: str = ""
     operator: str = "Equal"
@@ -50,7 +50,7 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One entry of `matchExpressions` or `matchFields`, of a node or of pods."""
+    """Entry of `matchExpressions` or `matchFields`, for nodes or pods."""
 
     key: str
     operator: str
@@ -59,50 +59,52 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """Which pods a rule of a pod is about. The name is all of it.
+    """Term that selects pods. Terms with equal names are equal.
 
-    A required term of anti-affinity keeps them away, a topology spread constraint counts them.
+    A required anti-affinity term excludes these pods, and a topology spread constraint counts them.
     """
 
     name: str
-    """Such as `team-a/app=train`. Equal terms have the same name."""
+    """Unique name, such as `team-a/app=train`."""
     namespaces: frozenset[str] | None = field(default=None, compare=False)
-    """None: every namespace."""
+    """None means every namespace."""
     selector: tuple[Requirement, ...] = field(default=(), compare=False)
     is_exact: bool = field(default=True, compare=False)
     """Whether it applies to all pods that it matches. An inexact term applies to some of them only."""
     topology_key: str = field(default=HOSTNAME, compare=False)
-    """The node label of affinity and anti-affinity: pods share a value of it or not."""
+    """Node label of affinity and anti-affinity, whose value pods must or must not share."""
     is_count: bool = field(default=False, compare=False)
     """Whether it belongs to a topology spread constraint, which counts bound pods that are not being deleted."""
 
     @property
     def is_by_host(self) -> bool:
-        """Whether it is about pods on the same node."""
+        """Whether it refers to pods on the same node."""
         return self.topology_key == HOSTNAME
 
     @property
     def is_open(self) -> bool:
-        """Whether it names no value of a label, and goes by another label of nodes than the host's name.
+        """Whether it selects no label value, and uses a node label other than the host name.
 
-        Each of hundreds of Jobs of JobSets has one such of its own about the pods of all others: who
-        matches whom would be as many as there are pods, times the terms. It is not kept.
+        Each of hundreds of Jobs of JobSets has such a term for the pods of all other Jobs. The matches would
+        number pods times terms, so gangboard does not store them.
         """
-        return not self.is_by_host and not any(one.operator == "In" for one in self.selector)
+        return not self.is_by_host and not any(
+            requirement.operator == "In" for requirement in self.selector
+        )
 
     @property
     def of_nominated(self) -> PodTerm:
-        """The same of pods that are nominated to a node, and may come to count there."""
+        """The same term for pods nominated to a node, which may count there later."""
         return replace(self, name=f"{self.name} and nominated")
 
 
 PodTerms = Mapping[PodTerm, int]
-"""Term → of how many pods."""
+"""Term → number of pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of anti-affinity that some pods have, and those that some match."""
+    """Anti-affinity terms of some pods, and the terms that match such pods."""
 
     anti_affinity: frozenset[PodTerm] = frozenset()
     matched_terms: frozenset[PodTerm] = frozenset()
@@ -110,24 +112,24 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A hard topology spread constraint (`whenUnsatisfiable: DoNotSchedule`)."""
+    """Hard topology spread constraint (`whenUnsatisfiable: DoNotSchedule`)."""
 
     topology_key: str
     counted: PodTerm
-    """The pods that count: those of the pod's namespace that match the selector."""
+    """Counted pods, which are those in the pod's namespace that match the selector."""
     max_skew: int = 1
     min_domains: int = 1
     honours_affinity: bool = True
-    """Nodes that node selector and required node affinity exclude are no part of any domain."""
+    """Domains have no nodes that the node selector or required node affinity excludes."""
     honours_taints: bool = False
-    """Nodes with taints that the pod does not tolerate are no part of any domain either."""
+    """Domains have no nodes with taints that the pod does not tolerate."""
     counts_itself: bool = True
-    """The pod is one of those that count."""
+    """The constraint counts the pod itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One of the `nodeSelectorTerms`: all of it must match. An empty term matches no node."""
+    """Entry of `nodeSelectorTerms`, all of whose requirements must match. An empty term matches no node."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
@@ -135,7 +137,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class HostPort:
-    """A port of the node that a pod takes. An empty address is every address of the node."""
+    """Host port of a pod. An empty address means every address of the node."""
 
     port: int
     protocol: str = "TCP"
@@ -143,22 +145,22 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """Requirements of a pod on a node besides amounts, as decoded. Hashable, to group pods by shape."""
+class PodConstraints:
+    """Constraints of a pod on its node, without amounts. Hashable, so that pods can be grouped by shape."""
 
     node_selector: tuple[tuple[str, str], ...] = ()
-    """(label, value), in order."""
+    """(label, value) in order."""
     affinity: tuple[Term, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     host_ports: frozenset[HostPort] = frozenset()
     anti_affinity: tuple[PodTerm, ...] = ()
-    """Its required terms, by name. Inexact terms apply to other pods as well."""
+    """Required anti-affinity terms by name, including inexact ones."""
     pod_affinity: PodTerm | None = None
-    """Required affinity to pods, by one node label. None: it has none, or an unsupported one."""
+    """Required affinity to pods, by one node label. None without affinity, or if it is unsupported."""
     spreads: tuple[Spread, ...] = ()
-    """All its constraints, without `counts_itself`. Empty: it has none, or unsupported ones."""
+    """Topology spread constraints, without `counts_itself`. Empty without any, or if one is unsupported."""
     spread_keys: tuple[str, ...] = ()
-    """The labels of nodes by which hard topology spread constraints go, worked out or not."""
+    """Node labels of all hard topology spread constraints, including unsupported ones."""
     unsupported: tuple[str, ...] = ()
     undecidable: tuple[str, ...] = ()
-    """All others as in `Shape`."""
+    """`unsupported` and `undecidable` have the same meaning as in `Shape`."""

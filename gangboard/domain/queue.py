@@ -1,4 +1,4 @@
-"""What an admission system keeps for an owner: a Workload of Kueue."""
+"""Queue entries of admission systems, such as a Workload of Kueue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.domain.suspension import FieldWriter
 
 
 class QueueCode(StrEnum):
-    """Why a queue has not admitted an entry, as the reason codes say it; what can never be comes first."""
+    """Reasons why a queue has not admitted an entry, by reason code. Permanent ones come first."""
 
     QUEUE_MISSING = "queue-missing"
     QUEUE_STOPPED = "queue-stopped"
@@ -30,146 +30,146 @@ class QueueCode(StrEnum):
     QUEUE_EVALUATING = "queue-evaluating"
 
     def position(self) -> int:
-        """0 for what has to be told first."""
+        """Return the position in the order above. Pages show the lowest first."""
         return list(QueueCode).index(self)
 
     @property
     def is_final(self) -> bool:
-        """Whether it stays so until somebody changes something."""
+        """Whether the entry stays unadmitted until a user changes an object."""
         return self.position() < QueueCode.REQUEUED.position()
 
 
 @dataclass(frozen=True, slots=True)
 class QueueMessage:
-    """What an admission system says of an entry that it has not admitted."""
+    """Message of an admission system about an entry that it has not admitted."""
 
     code: QueueCode
     cause: str = ""
-    """Half a sentence, which follows a colon; empty where there is nothing to add to the code."""
+    """Clause to follow a colon. Empty if it adds nothing to the code."""
     advice: str = ""
     command: tuple[str, ...] = ()
-    """The words of a command that carries the advice out."""
+    """Arguments of a command that follows the advice."""
     label: str = ""
-    """Where it stands: `QuotaReserved: Pending`."""
+    """Source of the message, such as `QuotaReserved: Pending`."""
     text: str = ""
-    """The system's own words."""
+    """Text of the admission system."""
     since: datetime | None = None
     taker: str = ""
     """uid of the owner for which it was preempted."""
     about: QueueName | None = None
-    """The queue that is stopped, inactive or missing, where it is about one."""
+    """Stopped, inactive or missing queue that the message is about."""
     lacks: tuple[FlavorAmount, ...] = ()
-    """What has to become free, as far as it is told."""
+    """Amounts that must become free, as far as the message has them."""
     is_out_of_line: bool = False
-    """Nobody looks at it until that is over, whoever is before it."""
+    """The system does not consider the entry until this state ends, whatever its position."""
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp:
-    """An admission system gave an entry up: it queues only a new entry in its place."""
+class FinalRejection:
+    """Final rejection of an entry. The admission system queues only a new entry in its place."""
 
     reason: str
-    """The system's own word."""
+    """Reason that the system reports."""
     cause: str
-    """Half a sentence, which follows a colon."""
+    """Clause to follow a colon."""
     advice: str
-    """One sentence: how the cause is removed, and how a new entry comes."""
+    """Sentence that says how to remove the cause and get a new entry."""
     command: tuple[str, ...] = ()
-    """The words of the command for the last part of that."""
+    """Arguments of the command for a new entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssignedNodes:
-    """The nodes that an admission system has chosen for some pods of an entry."""
+    """Nodes that an admission system has assigned to some pods of an entry."""
 
     label: str
     value: str
-    """By this label the pods are known."""
+    """Label value that identifies these pods."""
     nodes: Mapping[str, int]
-    """Node → how many of them."""
+    """Node → number of pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelSources:
-    """Where the node labels come from that some pods of an entry select."""
+    """Sources of the node labels that some pods of an entry select."""
 
     label: str
     value: str
-    """By this label the pods are known."""
+    """Label value that identifies these pods."""
     own: frozenset[str] = frozenset()
     """Node labels that the owner's own pod template selects."""
     flavors: tuple[str, ...] = ()
-    """Names of the flavors of these pods. Their system adds the node labels of a flavor to the pods."""
+    """Names of the flavors of these pods. The system adds the node labels of a flavor to the pods."""
     checks: Mapping[str, str] = field(default_factory=dict)
     """Node label → name of the admission check that adds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """The entry of one owner in a queue. Its controller reference names the owner."""
+    """Queue entry of one owner, which its controller reference names."""
 
     meta: Meta
     queue: str = ""
     active: bool = True
-    """Kueue's `spec.active`: false means deactivated, by hand or by Kueue itself."""
+    """Kueue's `spec.active`. False means deactivated, by a user or by Kueue."""
     deactivated_by: FieldWriter | None = None
-    """While it is not active: the last writer of that field."""
+    """Last writer of that field while the entry is deactivated."""
     admitted: bool = False
     conditions: tuple[Condition, ...] = ()
     owner_uid: str = ""
-    """uid of the owner: by controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
-    given_up: GivenUp | None = None
-    """None if the entry is queued, or would be queued once it is active."""
+    """uid of the owner, by the controller reference, else by the label `kueue.x-k8s.io/job-uid`."""
+    given_up: FinalRejection | None = None
+    """None if the entry is queued, or will be queued once it is active."""
     message: QueueMessage | None = None
-    """What its system says while it is active and not admitted; None where that is nothing."""
+    """Message of its system while it is active and not admitted. None without a message."""
     priority: int = 0
-    """By it those that wait stand in line, highest first."""
+    """Priority in the queue, highest first."""
     priority_class: str = ""
-    """Its PriorityClass, where only that is known: `priority` says nothing then."""
+    """PriorityClass, if the entry has no value. `priority` has no meaning then."""
     in_line_since: datetime | None = None
-    """By it those of one priority stand in line, oldest first."""
+    """Time that orders entries of the same priority, oldest first."""
     admitted_at: datetime | None = None
     """None if it is not admitted, or the time is unknown."""
     cluster: str = ""
-    """The cluster that runs it, where its system runs it in another one; empty while none does."""
+    """Other cluster in which its system runs it, or empty."""
     has_quota: bool = False
-    """Its quota is its own, whether it is admitted yet or not."""
+    """Its quota is reserved, whether it is admitted yet or not."""
     admitted_by: str = ""
-    """Name of the queue whose quota it has; empty while it has none."""
+    """Name of the queue whose quota it has. Empty without quota."""
     holds: tuple[FlavorAmount, ...] = ()
-    """What it has of that quota."""
+    """Amounts of that quota that it uses."""
     asks: tuple[FlavorAmount, ...] = ()
-    """What it asks for in any flavor, as far as it is told while it waits."""
+    """Amounts that it requests in any flavor while it waits, as far as known."""
     assigned: tuple[AssignedNodes, ...] = ()
-    """To which nodes its pods were assigned, where its queue does that."""
+    """Nodes that its queue assigned to its pods, if the queue assigns nodes."""
     label_sources: tuple[LabelSources, ...] = ()
-    """Who adds node labels to the node selector of its pods, while it has its quota."""
+    """Sources of node labels in the node selector of its pods, while it has quota."""
     asked_pods: int = 0
-    """Pods that it asked for and that are not done, where it was admitted with fewer; else 0."""
+    """Requested pods that are not done, if it was admitted with fewer. Else 0."""
     admitted_pods: int = 0
-    """Pods that it was admitted with then."""
+    """Number of admitted pods in this case."""
     failed_nodes: tuple[str, ...] = ()
-    """Assigned nodes that failed and that its system looks for others in place of."""
+    """Failed assigned nodes that its system wants to replace."""
     replaces: str = ""
-    """Name of the entry of the same owner in whose place it comes once it is admitted."""
+    """Name of the owner's entry that this one replaces once it is admitted."""
     is_variant: bool = False
-    """One of several ways to admit another entry, which stands for all of them."""
+    """One of several alternatives for another entry, which represents all of them."""
     group_pods: int = 0
-    """How many pods it admits together, where it is about pods that name it themselves; 0 where it has an owner."""
+    """Number of pods that it admits together, if pods name the entry themselves. 0 if it has an owner."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it stands in line: meant to be admitted, and without quota."""
+        """Whether it waits for quota in its queue."""
         return self.is_in_use and self.active and not self.has_quota and not self.is_variant
 
     @property
     def stands_in_line(self) -> bool:
-        """Whether its turn comes when those before it are admitted or cannot be."""
+        """Whether its system considers it after the entries before it are admitted or cannot be."""
         return self.is_waiting and not (self.message is not None and self.message.is_out_of_line)
 
     @property
     def is_in_use(self) -> bool:
-        """Not over: old entries end before they are deleted."""
+        """Whether it is neither finished nor being deleted. Old entries finish before they are deleted."""
         finished = find_condition(self.conditions, "Finished")
         is_finished = finished is not None and finished.is_true
         return self.meta.deleting_since is None and not is_finished

@@ -1,7 +1,7 @@
-"""How a queue stands to an owner or child Job: the one answer that verdicts and actions share.
+"""Queue status of owners and child Jobs, which verdicts and actions share.
 
-An admission system keeps what it has not admitted suspended and undoes whoever resumes it, so the
-same fact decides what a gang is called and by which lever it is stopped and started.
+An admission system keeps unadmitted objects suspended and reverts every resume. So the status decides both the
+reason that a gang shows and the lever that suspends or resumes it.
 """
 
 from __future__ import annotations
@@ -16,97 +16,103 @@ from gangboard.domain.queue import QueueEntry, QueueMessage
 
 
 class QueueVisibility(StrEnum):
-    """Whether entries in queues can be there."""
+    """Visibility of queue entries in a cluster."""
 
     SERVED = "served"
-    """All that exist are known."""
+    """All existing entries are known."""
     NOT_SERVED = "not-served"
-    """There can be none: no admission system is served."""
-    NOT_KNOWN = ""
-    """Nobody can tell."""
+    """The cluster serves no admission system, so no entry exists."""
+    UNKNOWN = ""
+    """Entries may exist and cannot be read."""
 
 
 class QueueStanding(StrEnum):
-    """What a queue does with an object."""
+    """Standing of an object in its queue."""
 
     FREE = "free"
-    """No queue has to do with it."""
-    NOBODY = "nobody"
-    """It names a queue, and nothing is served that could admit it."""
-    NOT_KNOWN = "not-known"
-    """It is suspended and names a queue, and whether that has admitted it cannot be seen."""
+    """It is in no queue."""
+    NOT_SERVED = "nobody"
+    """It names a queue, and the cluster serves no admission system."""
+    UNKNOWN = "not-known"
+    """It is suspended and names a queue whose entries cannot be read."""
     WAITS = "waits"
     DEACTIVATED = "deactivated"
-    """Every entry that it has is switched off: no queue admits it until somebody activates one."""
+    """All its entries are deactivated, so no queue admits it until a user activates one."""
     ADMITTED = "admitted"
 
 
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
-    """How a queue stands to one object."""
+    """Queue status of one object."""
 
     standing: QueueStanding = QueueStanding.FREE
     queue: str = ""
-    """Name of the queue, or empty: an entry need not name one."""
+    """Name of the queue. Empty if the entry names none."""
     entries: tuple[QueueEntry, ...] = ()
-    """Its own entries that are in use."""
+    """Its own unfinished entries."""
     by_owner: bool = False
-    """It is what holds of the owner above, which the queue keeps from running with all that it made."""
+    """The status is that of its owner, which the queue keeps suspended with all its Jobs."""
 
     @property
     def is_managed(self) -> bool:
-        """Whether a queue decides when it runs, as far as is known: `spec.suspend` is not ours then."""
-        return self.standing not in (QueueStanding.FREE, QueueStanding.NOBODY)
+        """Whether a queue decides when it runs, as far as known. gangboard must not write `spec.suspend` then."""
+        return self.standing not in (QueueStanding.FREE, QueueStanding.NOT_SERVED)
 
     @property
     def message(self) -> QueueMessage | None:
-        """What is told first of what its system says of entries that it has not admitted."""
+        """Most important message about its unadmitted entries, while it waits."""
         return self._first_message(self.entries) if self.standing is QueueStanding.WAITS else None
 
     @property
     def growth(self) -> QueueMessage | None:
-        """What is told of an entry by which it would be larger, while it runs by the one that this replaces."""
+        """Message about an entry that would enlarge it, while it runs with the entry to be replaced."""
         if self.standing is not QueueStanding.ADMITTED:
             return None
         return self._first_message(entry for entry in self.entries if entry.replaces)
 
     @staticmethod
     def _first_message(entries: Iterable[QueueEntry]) -> QueueMessage | None:
-        found = [entry.message for entry in entries if entry.message is not None]
-        return min(found, key=lambda one: one.code.position(), default=None)
+        messages = [entry.message for entry in entries if entry.message is not None]
+        return min(messages, key=lambda message: message.code.position(), default=None)
 
     @property
     def may_run(self) -> bool:
-        """Whether no queue keeps it from running."""
-        return self.standing in (QueueStanding.FREE, QueueStanding.NOBODY, QueueStanding.ADMITTED)
+        """Whether no queue keeps it suspended."""
+        return self.standing in (
+            QueueStanding.FREE,
+            QueueStanding.NOT_SERVED,
+            QueueStanding.ADMITTED,
+        )
 
 
 def queue_statuses_of(
     owner: Owner, jobs: Iterable[Owner], entries: Iterable[QueueEntry], visibility: str
 ) -> Mapping[str, QueueStatus]:
-    """Return how a queue stands to the owner and to each of its Jobs, by uid.
+    """Return the queue status of the owner and of each of its Jobs, by uid.
 
-    `entries` are those about any of them, `visibility` is a `QueueVisibility`. An entry says
-    that a queue manages its owner, whatever labels that has (`manageJobsWithoutQueueName` of Kueue).
-    Without one the label tells, unless the owner above is managed: what that is made of is admitted
-    with it and has no entries (jobset-kueue.md §3.2). While it is not admitted, its Jobs are kept
-    suspended with it.
+    `entries` are the entries of any of them, and `visibility` is a `QueueVisibility`. An entry proves that a
+    queue manages its owner, whatever the owner's labels (`manageJobsWithoutQueueName` of Kueue). Without an
+    entry the label decides, unless a queue manages the owner above. Jobs of a managed owner are admitted with it
+    and have no entries (jobset-kueue.md §3.2). While it is not admitted, its Jobs stay suspended.
     """
     own: dict[str, list[QueueEntry]] = defaultdict(list)
     for entry in entries:
-        # Where none are served, what is still stored of them is left over.
+        # Stored entries are leftovers if the cluster no longer serves them.
         if visibility != QueueVisibility.NOT_SERVED and entry.is_in_use:
             own[entry.owner_uid].append(entry)
     uid = owner.meta.ref.uid
-    whole = _queue_status(owner, own.get(uid, ()), visibility, by_label=True)
-    above = replace(whole, by_owner=True)
-    found = {}
+    owner_status = _queue_status(owner, own.get(uid, ()), visibility, by_label=True)
+    inherited = replace(owner_status, by_owner=True)
+    statuses = {}
     for job in jobs:
         entries_of_job = own.get(job.meta.ref.uid, ())
-        state = _queue_status(job, entries_of_job, visibility, by_label=not whole.is_managed)
-        # Also one that was admitted by itself: what it is part of may not run.
-        found[job.meta.ref.uid] = above if state.may_run and not whole.may_run else state
-    return {**found, uid: whole}
+        status = _queue_status(
+            job, entries_of_job, visibility, by_label=not owner_status.is_managed
+        )
+        # A Job with an admitted entry of its own may not run either while its owner waits.
+        is_inherited = status.may_run and not owner_status.may_run
+        statuses[job.meta.ref.uid] = inherited if is_inherited else status
+    return {**statuses, uid: owner_status}
 
 
 def _queue_status(
@@ -122,7 +128,7 @@ def _queue_status(
 
 
 def _of_entries(entries: tuple[QueueEntry, ...]) -> QueueStanding:
-    # What grows while it runs waits with a second entry; until that has the place it runs by the first.
+    # A growing object has a second entry that waits, and runs with the first until the second is admitted.
     running = {entry.meta.ref.name for entry in entries if entry.admitted and entry.active}
     entries = tuple(entry for entry in entries if entry.replaces not in running)
     if not any(entry.active for entry in entries):
@@ -133,8 +139,8 @@ def _of_entries(entries: tuple[QueueEntry, ...]) -> QueueStanding:
 
 def _of_label(subject: Owner, visibility: str) -> QueueStanding:
     if visibility == QueueVisibility.NOT_SERVED:
-        return QueueStanding.NOBODY
+        return QueueStanding.NOT_SERVED
     if not subject.suspended:
-        # What is not admitted is kept suspended, so before its entry is there that tells.
+        # Unadmitted objects are suspended, so an unsuspended one is admitted even before its entry is read.
         return QueueStanding.ADMITTED
-    return QueueStanding.WAITS if visibility == QueueVisibility.SERVED else QueueStanding.NOT_KNOWN
+    return QueueStanding.WAITS if visibility == QueueVisibility.SERVED else QueueStanding.UNKNOWN

@@ -1,4 +1,4 @@
-"""Queues with their quotas, as any admission system may have them, and what else it admits by."""
+"""Queues of admission systems with their quotas, flavors and admission checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gangboard.domain.pod_constraints import Taint
 
 
 class QueueName(NamedTuple):
-    """Names one queue of an admission system."""
+    """Name of a queue of an admission system."""
 
     group: str
     kind: str
@@ -23,7 +23,7 @@ class QueueName(NamedTuple):
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """API group, namespace and name: what entries know of it."""
+        """API group, namespace and name, by which entries refer to it."""
         return self.group, self.namespace, self.name
 
     def __str__(self) -> str:
@@ -31,30 +31,30 @@ class QueueName(NamedTuple):
 
 
 class QueueLevel(StrEnum):
-    """What a queue is there for."""
+    """Function of a queue."""
 
     ALIAS = "alias"
-    """By it the owners of a namespace reach the queue that is its parent."""
+    """Entry point in a namespace to its parent queue, such as a LocalQueue."""
     QUEUE = "queue"
-    """Admits entries out of its quota."""
+    """Queue that admits entries within its quota."""
     SHARED = "shared"
-    """Lends quota between the queues below it, and admits nobody."""
+    """Lends quota between its child queues and admits no entries, such as a Cohort."""
 
 
 class QueueState(StrEnum):
-    """Whether a queue admits anybody."""
+    """State of a queue. Only an active queue admits entries."""
 
     ACTIVE = "active"
     STOPPED = "stopped"
-    """Somebody has stopped it."""
+    """An admin stopped it."""
     INACTIVE = "inactive"
-    """Something that it needs is not there."""
+    """An object that it needs is missing."""
     UNKNOWN = "unknown"
-    """Its system has said nothing of it."""
+    """Its system has not reported a state."""
 
 
 class FlavorAmount(NamedTuple):
-    """So much of a resource in one flavor, in base units. Without a flavor: in any."""
+    """Amount of a resource in base units, in a flavor. An empty flavor means any."""
 
     flavor: str
     resource: str
@@ -62,106 +62,106 @@ class FlavorAmount(NamedTuple):
 
 
 class QuotaTerm(NamedTuple):
-    """One more number of a quota, in the words of its system: a limit, a guarantee, a weight."""
+    """Further number of a quota, such as a limit, a guarantee or a weight, with the name that its system uses."""
 
     name: str
     amount: Decimal | None
-    """In base units; None for no bound."""
+    """Amount in base units. None means unlimited."""
     is_share: bool = False
-    """A bare number, such as a weight, and no amount of the resource."""
+    """A plain number, such as a weight, instead of an amount of the resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a queue may give of one resource in one flavor, and what it has given. Base units."""
+    """Quota and usage of a queue for one resource in one flavor, in base units."""
 
     flavor: str
     resource: str
     nominal: Decimal | None = None
-    """None where it has none of its own: what is used was given before the quota was taken away."""
+    """None if the queue has no quota. Its usage is then older than the removal of the quota."""
     borrowing_limit: Decimal | None = None
-    """At most so much more is borrowed; None for no limit."""
+    """Limit for borrowing beyond the quota. None means unlimited."""
     lending_limit: Decimal | None = None
-    """At most so much is lent while it is unused; None for no limit."""
+    """Limit for lending unused quota. None means unlimited."""
     used: Decimal = Decimal(0)
-    """By those that are admitted."""
+    """Usage by admitted entries."""
     reserved: Decimal = Decimal(0)
-    """By those that are admitted, and those that have their quota and wait for something else."""
+    """Usage by admitted entries, and by entries with quota that wait for a check."""
     borrowed: Decimal = Decimal(0)
-    """The part of `reserved` that goes beyond `nominal`."""
+    """Part of `reserved` beyond `nominal`."""
     terms: tuple[QuotaTerm, ...] = ()
-    """What else its system keeps for it."""
+    """Further numbers that its system has for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """One queue: where entries wait (`ALIAS`, `QUEUE`), or what shares quota out between queues."""
+    """Queue in which entries wait (`ALIAS`, `QUEUE`), or which shares quota between queues (`SHARED`)."""
 
     meta: Meta
     level: QueueLevel
     parent: QueueName | None = None
-    """The queue of an alias; what shares quota out between this queue and others."""
+    """Queue of an alias, or the shared quota of a queue."""
     quotas: tuple[Quota, ...] = ()
     is_quota_overridden: bool = False
-    """The quotas in force are computed, and not those that its spec says."""
+    """The system computes the effective quotas, and ignores those in the spec."""
     pending: int | None = None
-    """Entries that wait, as its system counts them; None where it does not."""
+    """Waiting entries in the system's status. None if the status has no count."""
     reserving: int | None = None
-    """Entries that have their quota, admitted or not yet."""
+    """Entries with quota, admitted or not."""
     admitted: int | None = None
     state: QueueState = QueueState.UNKNOWN
     cause: str = ""
-    """Why it is stopped or inactive: half a sentence; empty where nothing is known but that."""
+    """Clause that says why it is stopped or inactive. Empty if the reason is unknown."""
     advice: str = ""
-    """What makes it active again."""
+    """Sentence that says how to activate it again."""
     is_strict: bool = False
-    """Whoever is first and has to wait lets nobody pass."""
+    """Later entries wait while the first one cannot be admitted."""
     is_by_usage: bool = False
-    """Whose alias has used least goes first, before priority and age: that is not told by entries."""
+    """The alias with the least usage goes first, before priority and age. Entries do not show this order."""
     terms: tuple[QuotaTerm, ...] = ()
-    """What its system keeps for the queue as a whole, such as a weight."""
+    """Numbers that its system has for the queue as a whole, such as a weight."""
 
     @property
     def name(self) -> QueueName:
-        """How others of its system name it."""
+        """Name by which other objects refer to it."""
         ref = self.meta.ref
         return QueueName(ref.group, ref.kind, ref.namespace, ref.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """One sort of nodes for which queues have quota of their own."""
+    """Type of nodes for which queues have separate quotas."""
 
     meta: Meta
     node_labels: Mapping[str, str]
     node_taints: tuple[Taint, ...] = ()
     topology: str = ""
-    """Name of the levels (rack, block) by which its pods are placed, or empty."""
+    """Name of the topology (rack, block) for the placement of its pods, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueCheck:
-    """What has to agree before an entry that has its quota is admitted."""
+    """Admission check, which must pass before an entry with quota is admitted."""
 
     meta: Meta
     controller: str = ""
     """Name of the controller that decides."""
     is_active: bool | None = None
-    """None while that controller has said nothing."""
+    """None while that controller has reported no state."""
     cause: str = ""
-    """What it says of it, where it is not active."""
+    """Message of the controller while the check is inactive."""
 
 
 class QueueTree:
-    """Queues by name, with what is above and below each."""
+    """Queues by name, with their parents and children."""
 
     def __init__(self, queues: Iterable[Queue] = ()) -> None:
         self._queues: dict[QueueName, Queue] = {}
         self._entrances: dict[tuple[str, str, str], QueueName] = {}
-        self._below: defaultdict[QueueName, set[QueueName]] = defaultdict(set)
-        """Also of what is named and not there."""
+        self._children: defaultdict[QueueName, set[QueueName]] = defaultdict(set)
+        """Parent → children. A named parent need not exist."""
         self.flavors: dict[tuple[str, str], Flavor] = {}
-        """By API group and name."""
+        """Flavors by API group and name."""
         for queue in queues:
             self.put(queue)
 
@@ -169,59 +169,59 @@ class QueueTree:
         return iter(self._queues.values())
 
     def get(self, name: QueueName | None) -> Queue | None:
-        """Return a queue; None where it is not there."""
+        """Return the queue, or None if it does not exist."""
         return self._queues.get(name) if name is not None else None
 
     def put(self, queue: Queue) -> None:
-        """Add a queue, in place of one of its name."""
-        self.drop(queue.name)
+        """Add a queue, or replace the one with its name."""
+        self.remove(queue.name)
         self._queues[queue.name] = queue
         if queue.level is not QueueLevel.SHARED:
             self._entrances[queue.name.place] = queue.name
         if queue.parent is not None:
-            self._below[queue.parent].add(queue.name)
+            self._children[queue.parent].add(queue.name)
 
-    def drop(self, name: QueueName) -> None:
-        """Take a queue away, if it is there."""
+    def remove(self, name: QueueName) -> None:
+        """Remove the queue, if it exists."""
         queue = self._queues.pop(name, None)
         if queue is not None:
             self._entrances.pop(name.place, None)
             if queue.parent is not None:
-                self._below[queue.parent].discard(name)
+                self._children[queue.parent].discard(name)
 
-    def entrance(self, group: str, namespace: str, name: str) -> Queue | None:
-        """Return the queue that an entry of a namespace names; None where there is none."""
-        for place in ((group, namespace, name), (group, "", name)):
-            if place in self._entrances:
-                return self._queues[self._entrances[place]]
+    def find_entry_queue(self, group: str, namespace: str, name: str) -> Queue | None:
+        """Return the queue that an entry in the namespace names, or None."""
+        for key in ((group, namespace, name), (group, "", name)):
+            if key in self._entrances:
+                return self._queues[self._entrances[key]]
         return None
 
-    def above(self, queue: Queue) -> tuple[Queue, ...]:
-        """Return the queue with all that is above it, nearest first; nobody twice, should it go in a circle.
+    def lineage(self, queue: Queue) -> tuple[Queue, ...]:
+        """Return the queue and its ancestors, nearest first.
 
-        What is named and not there ends it.
+        A cycle or a missing parent ends the lineage.
         """
-        found: dict[QueueName, Queue] = {}
-        at: Queue | None = queue
-        while at is not None and at.name not in found:
-            found[at.name] = at
-            at = self.get(at.parent)
-        return tuple(found.values())
+        lineage: dict[QueueName, Queue] = {}
+        current: Queue | None = queue
+        while current is not None and current.name not in lineage:
+            lineage[current.name] = current
+            current = self.get(current.parent)
+        return tuple(lineage.values())
 
     def is_circular(self, queue: Queue) -> bool:
-        """Whether what is above a queue comes back to itself."""
-        above = self.above(queue)
-        return above[-1].parent in {one.name for one in above}
+        """Return whether the ancestors of a queue form a cycle."""
+        lineage = self.lineage(queue)
+        return lineage[-1].parent in {ancestor.name for ancestor in lineage}
 
-    def named_by(self, name: QueueName) -> tuple[Queue, ...]:
-        """Return the queues of which this one, there or not, is the parent, by name."""
-        return tuple(self._queues[one] for one in sorted(self._below.get(name, ())))
+    def children(self, name: QueueName) -> tuple[Queue, ...]:
+        """Return the queues with this parent, ordered by name. The parent need not exist."""
+        return tuple(self._queues[child] for child in sorted(self._children.get(name, ())))
 
-    def below(self, name: QueueName) -> set[QueueName]:
-        """Return all that is below, with what has the name itself."""
-        found, left = {name}, [name]
-        while left:
-            new = self._below.get(left.pop(), set()) - found
-            found |= new
-            left += new
-        return found
+    def subtree(self, name: QueueName) -> set[QueueName]:
+        """Return this name and the names of all descendants."""
+        names, pending = {name}, [name]
+        while pending:
+            new = self._children.get(pending.pop(), set()) - names
+            names |= new
+            pending += new
+        return names

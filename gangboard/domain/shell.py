@@ -1,4 +1,4 @@
-"""Commands to copy into a shell, and the names of a cluster that may stand in them: a server can send any text."""
+"""Commands for users to copy into a shell. A server can send any text as a name, so names are checked first."""
 
 from __future__ import annotations
 
@@ -8,57 +8,57 @@ from collections.abc import Iterable
 from shlex import quote
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What a Kubernetes name can be. Anything else is not offered for a shell."""
+"""Names that Kubernetes allows. A command with any other name is not offered."""
 
 
 def is_safe_in_shell(*names: str) -> bool:
-    """Whether a shell takes each of the names as one plain word, and no program as an option."""
+    """Return whether a shell reads each name as one plain word, and no program reads it as an option."""
     return all(_SAFE.fullmatch(name) for name in names)
 
 
 def command(template: str, *names: str) -> tuple[str, ...]:
-    """Return the words of a command: each `{}` of the template stands for the next of the names.
+    """Return the arguments of a command. Each `{}` of the template is replaced by the next name.
 
-    Empty if one of the names is not safe in a shell. The template itself is our own text.
+    The result is empty if a name is not safe in a shell. The template itself is our own text.
     """
     if not is_safe_in_shell(*names):
         return ()
     return tuple(template.format(*names).split())
 
 
-def in_context(words: Iterable[str], context: str) -> tuple[str, ...]:
-    """Return the words of a command with the context that names its cluster, if it is one of kubectl.
+def in_context(arguments: Iterable[str], context: str) -> tuple[str, ...]:
+    """Return a kubectl command with the option `--context`. Other commands stay unchanged.
 
-    `context` is what the person's kubectl calls the cluster, any printable text; empty: unchanged.
+    `context` is the kubectl context of the cluster, any printable text. If it is empty, the command stays unchanged.
     """
-    found = tuple(words)
-    if found[:1] != ("kubectl",) or not is_context(context):
-        return found
-    return ("kubectl", "--context", context, *found[1:])
+    command = tuple(arguments)
+    if command[:1] != ("kubectl",) or not is_context(context):
+        return command
+    return ("kubectl", "--context", context, *command[1:])
 
 
-def line_in_cluster(words: Iterable[str], cluster: str, context: str) -> str:
-    """Return a command as one line that names its cluster: by the context, else behind it in words."""
-    given = tuple(words)
-    found = in_context(given, context)
-    line = command_line(found)
-    return line if not line or found != given else f"{line} (in cluster {cluster})"
+def line_in_cluster(arguments: Iterable[str], cluster: str, context: str) -> str:
+    """Return a command as one line with its cluster, named by `--context` or else in brackets behind it."""
+    command = tuple(arguments)
+    with_context = in_context(command, context)
+    line = command_line(with_context)
+    return line if not line or with_context != command else f"{line} (in cluster {cluster})"
 
 
 def is_context(context: str) -> bool:
-    """Return True for a name that can stand behind `--context`: one line, and no option of its own."""
+    """Return whether the text can follow `--context`. It must be one line and not start like an option."""
     return bool(context) and context.isprintable() and not context.startswith("-")
 
 
-def command_line(words: Iterable[str]) -> str:
-    """Return the words as one line for a shell, which takes each of them as one word."""
-    return shlex.join(words)
+def command_line(arguments: Iterable[str]) -> str:
+    """Return the arguments as one shell-quoted line."""
+    return shlex.join(arguments)
 
 
-def roles_command(cluster: str, context: str = "") -> str:
-    """Return the command; kubectl uses the current context if the one of the cluster is unknown.
+def rbac_command(cluster: str, context: str = "") -> str:
+    """Return the command that applies the RBAC manifests of a cluster.
 
-    `cluster` is its name in gangboard, `context` what the person's kubectl calls it, or empty.
+    `cluster` is its name in gangboard, and `context` its kubectl context. Without one, kubectl uses the current context.
     """
     apply = command_line(in_context(("kubectl", "apply", "-f", "-"), context))
     return f"manage.py print_rbac --cluster {quote(cluster or 'NAME')} | {apply}"

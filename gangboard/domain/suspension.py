@@ -1,4 +1,4 @@
-"""Suspensions, pauses, deactivations and cordons with author, time and reason."""
+"""Suspensions, pauses, deactivations and cordons, with author, time and reason."""
 
 from __future__ import annotations
 
@@ -8,40 +8,37 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class RecordedSuspend:
-    """The newest suspend of one object in gangboard's own record, not undone by a later action."""
+    """Last suspend of an object in gangboard's record that no later action undid."""
 
     actor: str
     reason: str
-    at: datetime
-    """When the request was sent."""
+    sent_at: datetime
+    """Time at which the request was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldWriter:
-    """The field manager that wrote a field last (`metadata.managedFields`): text of the cluster."""
+    """Field manager that last wrote a field (`metadata.managedFields`). Text from the cluster."""
 
     manager: str
     at: datetime | None = None
-    """When it wrote the field, or a later write of the same manager to the same object.
+    """Time of that write, or of a later write of the same manager to the same object.
 
-    The API server keeps one time for all fields of a manager (observed on 1.37.2), cut to the second.
+    The API server stores one time for all fields of a manager, cut to the second (observed on 1.37.2).
     """
     is_exact: bool = False
-    """Another field of the object confirms that time."""
+    """Another field of the object confirms the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """The author, time and reason of a suspension, as far as they are known.
-
-    A pause, a deactivation and a cordon are told in the same way.
-    """
+    """Known author, time and reason of a suspension. Pauses, deactivations and cordons use it as well."""
 
     by: str
-    """`by ada`, `with kubectl`: what follows the verb in a sentence."""
-    at: datetime | None
+    """Text after the verb in a sentence: `by ada`, `with kubectl`."""
+    time: datetime | None
     reason: str = ""
     or_before: bool = False
-    """`at` is the latest possible time, not the time itself."""
+    """`time` is the latest possible time, and the exact time is unknown."""
     by_person: bool = False
-    """With gangboard or kubectl. Any other field manager may be a controller."""
+    """A user did it with gangboard or kubectl. Any other field manager may be a controller."""

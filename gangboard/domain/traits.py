@@ -1,4 +1,4 @@
-"""What reasons and advice say of a kind or an admission system, in its own words: they know none by name."""
+"""Traits of kinds and admission systems, with which rules and advice write sentences without knowing any kind."""
 
 from __future__ import annotations
 
@@ -8,52 +8,48 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class KindTraits:
-    """What is peculiar to a kind of owner, as far as it is told to people."""
+    """Traits of a kind of owner for sentences and advice."""
 
     controller: str = ""
-    """Who makes its Jobs, in a sentence: `the JobSet controller`; empty where it makes none."""
+    """Its controller in a sentence, such as `the JobSet controller`. Empty if it creates no Jobs."""
     role: str = ""
-    """What one of its roles is called: `ReplicatedJob`; empty where it has none."""
-    parts: str = ""
-    """The field in which each role of it has its size; nobody can change that, so another size means to make
-    it anew, whole. Empty where nothing of the sort is known."""
+    """Noun for its roles, such as `ReplicatedJob`. Empty without roles."""
+    role_size_field: str = ""
+    """Immutable field with the size of each role. Another size requires a new object. Empty if unknown."""
     ends_pods: bool = False
-    """To suspend it was seen to take all its pods away."""
+    """A suspend was observed to remove all its pods."""
     jobs_refused: frozenset[str] = frozenset()
-    """Reasons of events by which its controller says that a Job of it, or what such a Job needs, was refused."""
+    """Event reasons with which its controller reports a rejected Job, or a rejected object that a Job needs."""
     follower_refusals: tuple[str, ...] = ()
-    """Parts of the refusing text of its webhooks for pods that have to wait until the first pod of their Job
-    has a node."""
+    """Texts of its webhooks for pods that must wait until the first pod of their Job has a node."""
     disruptions: Mapping[str, str] = field(default_factory=dict)
-    """Reasons of the condition `DisruptionTarget` that its controller gives to pods → what it did to them."""
+    """Reasons of `DisruptionTarget` that its controller sets on pods → past participle, such as `evicted`."""
     pods_refused: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Reasons of events by which its controller says that a pod was refused, where these are its own → how such
-    a note begins, before the refusing text."""
+    """Its own event reasons for a rejected pod → prefixes of the note before the error."""
     suspend_field: str = ""
-    """The field that says that it is suspended, as evidence names it. Where the kind does not tell, the registry
-    does: the field that its lever writes."""
+    """Field that shows the suspension, for evidence. The default is the field that its lever writes."""
     managed_by_field: str = "spec.managedBy"
-    """The field that names another controller for an object, as evidence names it; the registry tells it."""
+    """Field that names another controller, for evidence. The registry sets it."""
     suspended_detail: str = ""
-    """Name in `Owner.detail` of that field's value, where it is not just true."""
+    """Key in `Owner.detail` with the value of `suspend_field`, if the value is not simply true."""
     leaves_groups: frozenset[str] = frozenset()
-    """API groups of the PodGroups that its controller makes once, and never changes: their minimum can be
-    lowered by hand."""
+    """API groups of PodGroups that its controller creates and never updates. Users can lower their minimum."""
     resumes_jobs: bool = False
-    """Its controller resumes a Job of it that is suspended alone."""
+    """Its controller resumes a single suspended Job."""
     quorum_field: str = ""
-    """The field of its spec whose number its controller writes into the PodGroup, again and again."""
+    """Field of its spec whose number its controller keeps writing to the PodGroup."""
     leaves_suspended: bool = False
-    """Its controller does not resume what it made and another client suspended."""
+    """Its controller does not resume its objects that another client suspended."""
     holds_jobs: bool = False
-    """A Job of it can be held. The registry tells, by its levers."""
+    """Its Jobs can be held. The registry derives it from the levers."""
     makes_gangs: bool = False
-    """What it makes are gangs of their own. The registry tells."""
+    """The objects that it creates are separate gangs. The registry sets it."""
     number_paths: Mapping[str, str] = field(default_factory=dict)
-    """Name of a number in advice → its path in the object: `minCount` → `spec.schedulingPolicy.gang.minCount`.
-    It lists numbers that an API server was seen to accept in place."""
+    """Name of a number in advice → its path, such as `minCount` → `spec.schedulingPolicy.gang.minCount`.
+
+    It has the numbers that an API server was observed to accept in place."""
     resource: str = ""
-    """How kubectl names the kind: `jobs.batch`. The registry tells."""
+    """Name of the resource in kubectl, such as `jobs.batch`. The registry sets it."""
 
 
 NO_TRAITS = KindTraits()
@@ -61,47 +57,47 @@ NO_TRAITS = KindTraits()
 
 @dataclass(frozen=True, slots=True)
 class QueueTraits:
-    """What is peculiar to an admission system, as far as it is told to people."""
+    """Traits of an admission system for sentences and advice."""
 
     manager: str = ""
     """Its field manager."""
     suspend_instead: str = ""
-    """A sentence: how an owner of its queues is suspended, where a change of `spec.suspend` is undone."""
+    """Sentence that says how to suspend an owner in its queues, because the system reverts `spec.suspend`."""
     label: str = ""
-    """Its name. The registry tells."""
+    """Its name. The registry sets it."""
     dispatchers: frozenset[str] = frozenset()
-    """Values of `spec.managedBy` of owners that it runs in another cluster. The registry tells."""
+    """Values of `spec.managedBy` of owners that it runs in another cluster. The registry sets it."""
     entry: str = "entry"
-    """Kind of its entries. The registry tells."""
+    """Kind of its entries. The registry sets it."""
     active_field: str = ""
-    """The field of an entry that is false while the entry is deactivated, as evidence names it."""
+    """Field of an entry that is false while the entry is deactivated, for evidence."""
     eviction: str = ""
-    """Type of the condition by which it says that it took an entry out of its queue."""
+    """Condition type for an entry that it evicted from its queue."""
     deactivation: str = ""
-    """How the reasons of that condition begin where it deactivated the entry."""
+    """Prefix of the condition's reasons if it deactivated the entry."""
     run_cluster_field: str = ""
-    """The field of an entry with the name of the cluster that runs its owner, as evidence names it."""
+    """Field of an entry with the cluster that runs its owner, for evidence."""
 
 
 NO_QUEUE_TRAITS = QueueTraits()
 
 
 @dataclass(frozen=True, slots=True)
-class QueueWords:
-    """How an admission system speaks of its queues."""
+class QueueWording:
+    """Terms with which an admission system describes its queues."""
 
     nominal: str = "quota"
-    """What a quota is called after its amount: `4 of 8 quota`."""
+    """Noun after an amount: `4 of 8 quota`."""
     no_nominal: str = "without a quota"
-    """What is said of a resource that has none."""
+    """Text for a resource without a quota."""
     borrowed: str = "borrowed"
-    """What is said of the part beyond the quota; empty where there is none beyond."""
+    """Text for usage beyond the quota. Empty if the system never exceeds a quota."""
     order: tuple[str, ...] = ()
-    """Sentences: who goes first, where its objects do not tell it. Empty: by priority, then by time in line."""
+    """Sentences about the order of entries, if objects do not show it. Empty for priority, then time in line."""
     open_to: str = ""
-    """A sentence: who may use a queue, where no alias leads to it."""
+    """Sentence that says who may use a queue, in a system without aliases."""
     no_alias: str = ""
-    """A sentence for a queue that no alias leads to, where its system has aliases."""
+    """Sentence for a queue without an alias, in a system with aliases."""
 
 
-NO_QUEUE_WORDS = QueueWords()
+NO_QUEUE_WORDING = QueueWording()

@@ -1,4 +1,4 @@
-"""Findings and verdicts: what a person is told about a gang."""
+"""Findings and verdicts about gangs, as pages and the API show them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 
 NAMED_IN_ADVICE = "named in the advice"
-"""Label of evidence that only says whose names the advice has, so that they can be taken out."""
+"""Label of evidence that refers to objects named in the advice, so that pages can redact their names."""
 
 NOT_STARTING = "not starting"
-"""Label of a pod on a node with a container that waits for something that does not come by itself."""
+"""Label of a pod on a node with a container that cannot start without a change by the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One fact behind a sentence, with the object it was read from."""
+    """Fact behind a sentence, with the object that it was read from."""
 
     label: str
     value: str
@@ -27,24 +27,24 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one rule found about one unit of a gang."""
+    """Finding of one rule about one unit of a gang."""
 
     code: str
     health: Health
     stage: Stage
     title: str
     message: str
-    """One sentence with numbers and names."""
+    """Sentence with numbers and names."""
     unit: str = ""
-    """Name of the group or Job it is about; empty when it is about the whole gang."""
+    """Name of its group or Job. Empty if it is about the whole gang."""
     advice: tuple[AdvisedStep, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     symptom: bool = False
-    """It waits for another unit of the same gang, whose own finding is nearer to the cause."""
+    """The unit waits for another unit of its gang, whose finding is closer to the cause."""
     recheck_at: datetime | None = None
-    """When waiting alone can change this finding."""
+    """Time at which the finding can change without an event."""
     since: datetime | None = None
-    """When the state itself says it began; otherwise the time of the first sight is used."""
+    """Start of the state by its objects. If it is None, the time of the first observation counts."""
 
     @property
     def advice_texts(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Counts of the current attempt, as defined in the words of the design."""
+    """Member counts of the current attempt."""
 
     desired: int = 0
     quorum: int | None = None
@@ -67,72 +67,73 @@ class Members:
 
     @property
     def quorum_is_all(self) -> bool:
-        """Whether all of them are needed: then the quorum says nothing more."""
+        """Whether the quorum equals the size, so that it adds no information."""
         return self.quorum == self.desired
 
 
 @dataclass(frozen=True, slots=True)
 class UnitMemory:
-    """What must be remembered of a unit between two assessments, because no object says it."""
+    """Facts about a unit that gangboard stores between assessments, because no object has them."""
 
     created: int = 0
     created_since: datetime | None = None
-    """Since when the number of its pods has not changed."""
+    """Last change of the number of its pods."""
     whole_at: datetime | None = None
-    """Last time at which its quorum (without one: its size) was ready."""
+    """Last time at which its quorum, or without a quorum its size, was ready."""
     reached_size_at: datetime | None = None
     preempted_at: datetime | None = None
-    """When its pods were preempted last, unless it came back since: the event is about pods that are
-    gone, and is not kept for ever."""
+    """Last preemption of its pods, if it has not recovered. The events are about deleted pods and expire."""
     preempted_by: tuple[ObjectRef, ...] = ()
-    """The gangs that took its room then, as far as they are known."""
+    """Known preemptor gangs of that preemption."""
     recovered_from: datetime | None = None
-    """The time, by the scheduler's clock, of the last preemption after which it was whole again."""
+    """Time of the last preemption from which it recovered, by the scheduler's clock."""
     fits_since: datetime | None = None
-    """Since when there is room for its members that wait, by arithmetic; None while there is none."""
+    """Time since which its waiting members fit by arithmetic. None while they do not fit."""
     whole_count: int | None = None
-    """How many members were ready or had succeeded at `whole_at`. What it needs can have grown since:
-    a Job that works off a queue asks for more with each pod that is done. None when it is not known."""
+    """Number of ready or succeeded members at `whole_at`, or None if unknown.
+
+    The need can have grown since, because a Job that works through a queue wants more with each finished pod."""
     gated_at: datetime | None = None
-    """Last time at which a member had a scheduling gate: no object says when the gates went."""
+    """Last time at which a member had a scheduling gate. No object has the time of their removal."""
     whole_attempt: datetime | None = None
-    """When the attempt began in which it was whole at `whole_at`: what was read then can have been older,
-    so a restart can have begun before that. None when it is not known."""
+    """Start of the attempt in which it was whole at `whole_at`, or None if unknown.
+
+    The objects read at `whole_at` can be older, so a restart can have begun before that time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """How the pods of a Job are scheduled, and why."""
+    """Scheduling mode of a Job's pods, with its reason."""
 
     mode: str
-    """gang, basic, brought-along, opted-out, not-eligible, owned, fallen-back, pod-by-pod, unknown."""
+    """gang, basic, brought-along, opted-out, not-eligible, owned, fallen-back, pod-by-pod or unknown."""
     label: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class GangMode:
-    """Which pods of an owner with child Jobs are in one gang: as it is, beside what was asked for."""
+    """Observed division of an owner's pods into gangs, compared with the requested one."""
 
     mode: str
     """A `GangForm`, or `unknown`."""
     label: str
     reason: str
-    """A sentence with names and numbers."""
+    """Sentence with names and numbers."""
     asked: str = ""
-    """What its owner asks for, in the words of its kind; empty where it asks for nothing."""
+    """Request of the owner, in the terms of its kind. Empty without a request."""
     differs: bool = False
-    """It is not what was asked for."""
+    """The observed division differs from the requested one."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """A child Job (or the Job itself) as the Gang page and the API show it."""
+    """Child Job, or standalone Job, as the Gang page and the API show it."""
 
     ref: ObjectRef
     generation: int
     part: str
-    """Name of its role. Gangs are stored with this name of the field."""
+    """Name of its role. The database stores the field under this name."""
     suspended: bool
     held: bool
     finished: str
@@ -148,88 +149,87 @@ class JobState:
     """Name of the Hold on it, suspended or not."""
     held_since: datetime | None = None
     held_by: str = ""
-    """Who asked for the Hold, as the Hold says."""
+    """Author of the Hold, by the Hold itself."""
     held_reason: str = ""
     held_until: datetime | None = None
     queue: str = ""
-    """The queue in which it has an entry of its own; empty where it has none, or that names none."""
+    """Queue of its own entry. Empty without an entry, or if the entry names no queue."""
     queue_standing: str = ""
-    """A `QueueStanding` by that entry; empty where it has none."""
+    """`QueueStanding` by that entry. Empty without an entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberState:
-    """A pod as the member grid shows it."""
+    """Pod as the member grid shows it."""
 
     ref: ObjectRef
     job: str
     node: str
     state: Health
     label: str
-    """Word for the square: ready, starting, waiting, terminating, succeeded, failed …"""
+    """State of the pod: ready, starting, waiting, terminating, succeeded, failed …"""
     reason: str = ""
     group: str = ""
     part: str = ""
-    """The role of its owner that it belongs to (a replica), where no Job made it; empty where it has none."""
+    """Its role (a replica) in the owner, if no Job created it. Empty without a role."""
     since: datetime | None = None
-    """Since when it is in this state, by its conditions; None where they do not tell."""
+    """Start of this state by its conditions, or None if unknown."""
     restarts: int = 0
-    """Of all its containers."""
+    """Restarts of all its containers."""
     container: str = ""
-    """The one that ended with an error or starts again and again; empty where none did."""
+    """Container that ended with an error or restarts repeatedly. Empty if none does."""
     exit_code: int | None = None
-    """With which that container ended last; None where it is not known."""
+    """Last exit code of that container, or None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitReason:
-    """Some nodes that have no place for a pod of a shape, and why."""
+    """Nodes that cannot take a pod of a shape for the same reason."""
 
     label: str
-    """A word of `Filter`, or what is used up: `nvidia.com/gpu`, `pods`, a word of `Constraint`."""
+    """Value of `Filter` or `Constraint`, or the exhausted resource, such as `nvidia.com/gpu` or `pods`."""
     nodes: int
     detail: str = ""
-    """Which taint, label or resource, when it is one."""
+    """The taint, label or resource, if there is only one."""
     examples: tuple[str, ...] = ()
-    """Names of up to three nodes: only for who may see the whole cluster."""
+    """Names of up to three nodes, for users who may see the whole cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitRow:
-    """Where the pods of one shape can go: a line of the node-fit table."""
+    """Node fit of the pods of one shape, a line of the node-fit table."""
 
     unit: str
     shape: str
     """Name of the Job or role."""
     waiting: int
     requests: dict[str, str]
-    """What one pod asks for, as decimal strings in base units."""
+    """Requests of one pod, as decimal strings in base units."""
     fits_now: int
-    """Pods of this shape alone that fit now."""
+    """Number of pods that fit now, if only this shape is placed."""
     fits_empty: int
     """The same without the pods that can leave."""
     nodes: int
     """All nodes of the cluster."""
     open_nodes: int
-    """Nodes that can take one more now."""
+    """Nodes that can take another pod now."""
     saturated: tuple[FitReason, ...] = ()
-    """Eligible nodes that are full, by what is used up."""
+    """Full eligible nodes, by exhausted resource."""
     excluded: tuple[FitReason, ...] = ()
     """Nodes that can never host it, by the first filter that excludes each."""
     unsupported: tuple[str, ...] = ()
-    """What one pod asks for besides and was not worked out, as in `Shape`: the numbers of pods and
-    of open nodes are at most so many then."""
+    """Requirements that the arithmetic ignores, as in `Shape`. The numbers of pods and open nodes are upper bounds."""
     why: str = ""
-    """Why nothing could be worked out; the numbers mean nothing then."""
+    """Why no result exists. The numbers have no meaning then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The one verdict of a gang with everything that explains it."""
+    """Verdict of a gang with all findings and facts that explain it."""
 
     finding: Finding
     findings: tuple[Finding, ...]
-    """All of them, ranked, the verdict's first."""
+    """All findings by rank, that of the verdict first."""
     members: Members
     requests: dict[str, str]
     """Quantities as decimal strings in base units, over all desired pods."""
@@ -239,14 +239,14 @@ class Verdict:
     recheck_at: datetime | None = None
     memory: dict[str, UnitMemory] = field(default_factory=dict)
     priority: str = ""
-    """Priority class, or the number as text; empty when none, or not the same for all pods."""
+    """Priority class, or the number as text. Empty without a priority, or if pods have different ones."""
     priority_value: int | None = None
-    """The highest `spec.priority` of its pods; None when no pod says one."""
+    """Highest `spec.priority` of its pods, or None."""
     restarts: int = 0
     max_restarts: int | None = None
     fit: tuple[FitRow, ...] = ()
-    """Of units whose members wait for a node."""
+    """Node fit of the units with waiting members."""
     gang_mode: GangMode | None = None
-    """None where its owner makes no Jobs."""
+    """None if its owner creates no Jobs."""
     domains: dict[str, dict[str, str]] = field(default_factory=dict)
-    """uid of a group → topology key → where its pods are."""
+    """uid of a group → topology key → domain of its pods."""

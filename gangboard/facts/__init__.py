@@ -1,4 +1,4 @@
-"""Readings of the facts that several rules share: counts, losses, texts, and how sentences name things.
+"""The model of a gang and its builder, with the counts, losses and texts that several rules share.
 
-Pure functions of what they are given; rules do not import each other, so what they share is here.
+All functions are pure. Rules do not import each other, so their common code is here.
 """

@@ -1,4 +1,4 @@
-"""History of a unit in its current attempt: whether it ran, what it lost, what it comes back from."""
+"""History of a unit in its current attempt: earlier completeness, losses, restarts and retries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangboard.domain.objects import ObjectRef
-from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
+from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 
 # API servers, kubelets and gangboard have clocks of their own.
 _SKEW = timedelta(seconds=60)
@@ -15,16 +15,16 @@ _SKEW = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A restart or retry that is under way."""
+    """A restart or retry in progress."""
 
     word: str
     """`Restart` of an owner or Job by its owner, `Retry` of pods by their Job."""
     number: int
-    """0 where nobody counts them."""
+    """0 if the number is unknown."""
     limit: int | None
     source: ObjectRef
     counted: int | None = None
-    """How many restarts of the owner count towards the limit."""
+    """Number of restarts of the owner that count towards the limit."""
 
     @property
     def text(self) -> str:
@@ -44,20 +44,20 @@ def attempt_start(unit: Unit) -> datetime | None:
     return latest([time for job in jobs for time in (job.meta.created_at, job.resumed_at)])
 
 
-def whole_in_attempt(unit: Unit) -> bool:
+def was_whole_in_attempt(unit: Unit) -> bool:
     """Return whether its quorum (without a quorum: its size) was seen ready since the attempt began."""
     if unit.missing_jobs and not unit.active_jobs:
         return False
     start, memory = attempt_start(unit), unit.memory
-    whole = memory.whole_attempt or memory.whole_at
-    return whole is not None and (start is None or whole >= start)
+    whole_at = memory.whole_attempt or memory.whole_at
+    return whole_at is not None and (start is None or whole_at >= start)
 
 
 def was_placed_whole(unit: Unit) -> bool:
     """Return whether the scheduler placed the gang since the attempt began.
 
-    The condition stays True for ever (1.37) and over suspends and restarts (observed on 1.36.3), so a condition that is
-    older than the attempt proves nothing. The condition of a basic group never proves it.
+    The condition stays True for ever (1.37), even across suspends and restarts (observed on 1.36.3). So a condition
+    from before the attempt is no proof. The condition of a basic group is never a proof.
     """
     placed = unit.group.placed if unit.group is not None else None
     if unit.quorum is None or placed is None or not placed.is_true:
@@ -69,9 +69,9 @@ def was_placed_whole(unit: Unit) -> bool:
 def has_lost(unit: Unit) -> bool:
     """Return whether it ran, fell below its quorum (without a quorum: its size), and some member still runs.
 
-    The need can have grown since it was whole. Nothing is lost as long as no fewer members run or succeeded than then.
-    Without a memory of it running, an unready member may never have been ready. Then only members without a node count
-    as lost, and members that were ready when their node went silent.
+    The need can have grown since it was whole. So a loss means that fewer members run or have succeeded than then.
+    If gangboard has not seen it run, an unready member may never have been ready. In this case only members without a
+    node count as lost, and members that were ready when their node went silent.
     """
     present = ready_count(unit) + unit.succeeded
     if unit.given_up and (unit.ready or unit.is_full):
@@ -80,13 +80,13 @@ def has_lost(unit: Unit) -> bool:
         return False
     if _was_whole_before_silence(unit):
         return present < unit.needed
-    if whole_in_attempt(unit):
+    if was_whole_in_attempt(unit):
         before = unit.memory.whole_count
         return present < (unit.needed if before is None else min(unit.needed, before))
     if not was_placed_whole(unit):
         return False
     foreign = sum(pod.is_live and pod.is_placed for pod in unit.foreign_pods)
-    sick = on_sick_nodes(unit)
+    sick = pods_on_unready_nodes(unit)
     placed = sum(pod not in sick for pod in unit.placed)
     return placed + unit.succeeded + foreign < unit.needed
 
@@ -98,7 +98,7 @@ def _others_run(unit: Unit) -> bool:
     """
     if unit.group is not None or unit.group_name:
         return False
-    return unit.gang.ready > 0 and (whole_in_attempt(unit) or _was_whole_before_silence(unit))
+    return unit.gang.ready > 0 and (was_whole_in_attempt(unit) or _was_whole_before_silence(unit))
 
 
 def _was_whole_before_silence(unit: Unit) -> bool:
@@ -110,7 +110,7 @@ def _was_whole_before_silence(unit: Unit) -> bool:
     silent = sum(
         bool(pod.containers)
         and all(container.ready for container in pod.containers if not container.init)
-        for pod in on_sick_nodes(unit)
+        for pod in pods_on_unready_nodes(unit)
     )
     return silent > 0 and ready_count(unit) + unit.succeeded + silent >= unit.needed
 
@@ -131,9 +131,9 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
     owner = unit.owner
     if _restarts_pods(unit):
         return Restart("Restart", owner.restarts, owner.max_restarts, owner.meta.ref)
-    if whole_in_attempt(unit):
+    if was_whole_in_attempt(unit):
         return None
-    # JobSet v0.12 says when a restart is over; before that only the count is there.
+    # JobSet reports the end of a restart since v0.12. Older versions have a count only.
     says_over = any(
         condition.type.startswith("Restarting") and condition.is_false
         for condition in owner.conditions
@@ -146,7 +146,7 @@ def _restart_of_owner(unit: Unit) -> Restart | None:
 
 
 def _restart_of_job(unit: Unit) -> Restart | None:
-    if whole_in_attempt(unit):
+    if was_whole_in_attempt(unit):
         return None
     owner = unit.owner
     do_all_count = owner.restarts + sum(owner.job_restarts.values()) <= owner.counted_restarts
@@ -159,9 +159,9 @@ def _restart_of_job(unit: Unit) -> Restart | None:
 
 
 def _retry(unit: Unit) -> Restart | None:
-    """Return the retry of a Job: pods of it failed, and it was not whole since."""
+    """Return the retry of a Job whose pods failed, and that was not whole since."""
     retrying = [job for job in unit.active_jobs if job.retries > job.failed_index_count]
-    if not retrying or (whole_in_attempt(unit) and not _failed_lately(unit)):
+    if not retrying or (was_whole_in_attempt(unit) and not _failed_lately(unit)):
         return None
     job = max(retrying, key=lambda job: job.retries)
     return Restart("Retry", job.retries, job.max_retries, job.meta.ref)
@@ -169,18 +169,18 @@ def _retry(unit: Unit) -> Restart | None:
 
 def _failed_lately(unit: Unit) -> bool:
     """Return whether a pod failed after the unit was last whole, allowing for clock skew."""
-    whole = unit.memory.whole_at
+    whole_at = unit.memory.whole_at
     failures = [
         pod.ready.since if pod.ready is not None else pod.meta.created_at
         for pod in unit.pods
         if pod.phase == "Failed"
     ]
-    return whole is not None and any(
-        time is not None and time >= whole - _SKEW for time in failures
+    return whole_at is not None and any(
+        time is not None and time >= whole_at - _SKEW for time in failures
     )
 
 
 def latest(times: Iterable[datetime | None]) -> datetime | None:
-    """Return the latest of the times that are known; None when none is."""
+    """Return the latest known time, or None."""
     known = [time for time in times if time is not None]
     return max(known) if known else None

@@ -57,7 +57,7 @@ def _units_of(root: Group, groups: Sequence[Group]) -> tuple[Group, ...]:
 
 
 def _template_size(workload: Group) -> int:
-    """Return the quorums of a Workload that no group names yet: each template wants one group."""
+    """Return the sum of the quorums of a Workload that no group names yet. Each template needs one group."""
     return sum(
         template.quorum or 0
         for template in workload.templates
@@ -78,7 +78,7 @@ def _pod_as_owner(pod: Pod) -> Owner:
 
 
 def _entry_as_owner(entry: QueueEntry, pods: Sequence[Pod]) -> Owner:
-    """Return pods that a queue admits together as one owner, which wants as many as the entry does."""
+    """Return pods that a queue admits together as one owner with the size of the entry."""
     return Owner(
         meta=entry.meta,
         desired=entry.group_pods,
@@ -92,7 +92,7 @@ def _entry_as_owner(entry: QueueEntry, pods: Sequence[Pod]) -> Owner:
 def _finish_of_pod(pod: Pod) -> Finish | None:
     """Return the end of a pod that no controller will replace.
 
-    One that is being deleted has none: the kubelet calls it Failed when it has stopped its containers.
+    A pod that is being deleted has no end, because the kubelet marks it Failed after it stopped the containers.
     """
     if pod.is_terminating:
         return None
@@ -118,7 +118,7 @@ def _exit_text(pod: Pod) -> str:
 def _finish_of_group(
     root: Group, groups: Sequence[Group], pods: Sequence[Pod], foreign_pods: Sequence[Pod]
 ) -> Finish | None:
-    """Return the end of a group whose pods nobody replaces: all have finished, none is missing."""
+    """Return the end of a group without a controller. All its pods must exist and have finished."""
     return _finish_of_pods(pods, _size_of(_units_of(root, groups), pods, foreign_pods))
 
 

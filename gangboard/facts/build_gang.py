@@ -1,4 +1,4 @@
-"""Builds the model of a gang from objects that the poll cache, the database or the live cluster supplies."""
+"""Builder of the gang model, from objects of the poll cache, the database or the live cluster."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.event import Event, NotMade
+from gangboard.domain.event import CreationFailure, Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner, Role, SuspendChange
+from gangboard.domain.owner import Blueprint, Owner, Role, SuspendChange
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import UnusableClaims
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import QueueTree
 from gangboard.domain.suspension import RecordedSuspend
-from gangboard.domain.text import natural
+from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.bare_objects import as_owner
 from gangboard.facts.cluster_view import ClusterView, Unobserved
 from gangboard.facts.gang import Gang, Linked, Root, Victim
 from gangboard.facts.groups import WORKLOAD, entry_groups
 from gangboard.facts.owner_references import odd_references, with_known_controller
-from gangboard.facts.replicas import MOST_NAMED, numbered_replicas
+from gangboard.facts.roles import MOST_NAMED, numbered_replicas
 from gangboard.facts.unobserved import concerning
 from gangboard.plugins import registry
 
@@ -36,16 +35,16 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class GangObjects:
-    """The objects of a gang besides its root. Only the poll supplies pods, and the fields that depend on pods."""
+    """Objects of a gang besides its root. The poll alone supplies pods, and the fields that depend on pods."""
 
     members: Iterable[Linked] = ()
-    """The other members by the ownership graph, those of former attempts included."""
+    """Other members in the ownership graph, including those of former attempts."""
     foreign_pods: Iterable[Pod] = ()
     placeholders: Iterable[Pod] = ()
     maker: Owner | None = None
-    """The owner that makes such gangs."""
+    """Owner that creates such gangs."""
     blueprints: Sequence[Blueprint] = ()
-    """Objects that its owners name and are made by."""
+    """Blueprints that its owners name."""
     owned_elsewhere: bool = False
     """An owner reference of the root names an object of another namespace."""
     events: Iterable[Event] = ()
@@ -55,16 +54,16 @@ class GangObjects:
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
     queues: QueueTree = field(default_factory=QueueTree)
-    """The queues that its entries name."""
+    """Queues that its entries name."""
     claims: UnusableClaims = field(default_factory=dict)
-    """What keeps its pods from using claims that they name."""
+    """Claims that its pods name and cannot use."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
     """Observed changes of `spec.suspend` by uid."""
     recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
     """Suspends of gangboard's record by uid."""
     victims: Iterable[tuple[Pod, str]] = ()
     """Pods that were preempted for a member, each with the uid of that member."""
-    takers: Mapping[str, ObjectRef] = field(default_factory=dict)
+    preemptors: Mapping[str, ObjectRef] = field(default_factory=dict)
     """The gangs of the pods and groups that preempted a member, by uid."""
 
 
@@ -82,7 +81,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
     old = owners.keys() - current
     tree: tuple[Owner, ...] = ()
     if isinstance(root, Owner):
-        tree = tree_of(root, owners.values(), current, objects.blueprints)
+        tree = completed_tree(root, owners.values(), current, objects.blueprints)
     current_objects = [item for item in known.values() if not _is_left_behind(item, old)]
     former = known.keys() - {item.meta.ref.uid for item in current_objects}
     pods = _ordered(item for item in current_objects if isinstance(item, Pod))
@@ -114,7 +113,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         holds=_ordered(item for item in current_objects if isinstance(item, Hold)),
         entries=_entries(current_objects, root, pods),
         events=events,
-        not_made=tuple(_not_made(tree, events)),
+        creation_failures=tuple(_not_made(tree, events)),
         odd_references=tuple(odd_references(root, owners, owned_elsewhere=elsewhere)),
         unobserved=concerning(objects.unobserved, root, current_objects),
         memory=objects.memory,
@@ -124,7 +123,7 @@ def build_gang(root: Root, objects: GangObjects, cluster: ClusterView, now: date
         suspensions=objects.suspensions,
         recorded_suspends=objects.recorded_suspends,
         victims=_leaving(objects.victims),
-        takers=objects.takers,
+        preemptors=objects.preemptors,
         roles_of_pods=roles_of_pods,
         kinds=registry.kind_traits(),
         pod_reasons=registry.pod_reasons(),
@@ -162,7 +161,7 @@ def _is_current(parent: Owner, child: Owner) -> bool:
     return kind is None or kind.is_current(parent, child)
 
 
-def tree_of(
+def completed_tree(
     root: Owner,
     owners: Iterable[Owner],
     current: Collection[str],
@@ -219,7 +218,7 @@ def _by_uid(root: Linked, members: Iterable[Linked]) -> dict[str, Linked]:
 def _entries(
     objects: Iterable[Linked], root: Linked, pods: Iterable[Pod]
 ) -> tuple[QueueEntry, ...]:
-    """Return the entries of a gang; those about pods of it are about its root, which they keep from running."""
+    """Return the entries of a gang. Entries of its pods become entries of the root, which they keep from running."""
     members = {"", *(pod.meta.ref.uid for pod in pods)}
     return _ordered(
         replace(entry, owner_uid=root.meta.ref.uid) if entry.owner_uid in members else entry
@@ -228,7 +227,7 @@ def _entries(
     )
 
 
-def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMade]:
+def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[CreationFailure]:
     """Yield the failed creations that the controllers of these owners report, newest first."""
     reasons = {}
     for owner in tree:
@@ -237,11 +236,11 @@ def _not_made(tree: Iterable[Owner], events: Iterable[Event]) -> Iterator[NotMad
         if kind is not None and kind.event_reasons:
             reasons[ref.uid] = kind.event_reasons
     for event in events:
-        words = reasons.get(event.regarding.uid, {}).get(event.reason)
-        if words is not None:
+        template = reasons.get(event.regarding.uid, {}).get(event.reason)
+        if template is not None:
             ref = event.regarding
-            prefix = words.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
-            yield NotMade(event, event.note.removeprefix(prefix).strip())
+            prefix = template.replace("NAMESPACE/NAME", f"{ref.namespace}/{ref.name}")
+            yield CreationFailure(event, event.note.removeprefix(prefix).strip())
 
 
 def _roles_of_pods(tree: Sequence[Owner], pods: Iterable[Pod]) -> dict[str, str]:
@@ -282,7 +281,8 @@ def _leaving(victims: Iterable[tuple[Pod, str]]) -> tuple[Victim, ...]:
     }
     return tuple(
         sorted(
-            leaving.values(), key=lambda victim: (victim.pod.namespace, natural(victim.pod.name))
+            leaving.values(),
+            key=lambda victim: (victim.pod.namespace, natural_key(victim.pod.name)),
         )
     )
 
@@ -295,7 +295,9 @@ def _is_left_behind(item: Linked, old: Set[str]) -> bool:
 
 
 def _ordered(objects: Iterable[_Object]) -> tuple[_Object, ...]:
-    return tuple(sorted(objects, key=lambda item: (natural(item.meta.ref.name), item.meta.ref.uid)))
+    return tuple(
+        sorted(objects, key=lambda item: (natural_key(item.meta.ref.name), item.meta.ref.uid))
+    )
 
 
 def _newest_first(events: Iterable[Event]) -> tuple[Event, ...]:

@@ -1,7 +1,7 @@
-"""Containers that do not come up: which, in how many pods, and how bad that is for the gang.
+"""Containers that fail to start or exit with an error, with evidence and advice.
 
 Texts of the kubelet (kubelet_pods.go, security_context.go, volume/configmap, volume/secret) and of container runtimes
-(`exec: "x": executable file not found in $PATH`) name what to create or correct. The kubelet tries again by itself.
+(`exec: "x": executable file not found in $PATH`) name the object to create or correct. The kubelet retries by itself.
 """
 
 from __future__ import annotations
@@ -40,38 +40,38 @@ BENIGN_REASONS = frozenset({"", "ContainerCreating", "PodInitializing", "Restart
 
 @dataclass(frozen=True, slots=True)
 class ContainerProblem:
-    """A container, by name, and the pods in which it has a problem."""
+    """Container name with the pods in which this container has a problem."""
 
     name: str
     found: tuple[tuple[Pod, Container], ...]
 
     @property
     def pods(self) -> int:
-        """In how many pods."""
+        """Number of these pods."""
         return len(self.found)
 
     @property
     def worst(self) -> Container:
-        """Its state in the pod where it restarted most often."""
+        """State of the container in the pod where it restarted most often."""
         return self.worst_pair[1]
 
     @property
     def worst_pair(self) -> tuple[Pod, Container]:
-        """That pod, and its state there."""
+        """The pod where it restarted most often, with its state there."""
         return max(self.found, key=lambda pair: pair[1].restarts)
 
     @property
     def where(self) -> str:
-        """Return `Container main of 3 pods`."""
+        """Text such as `Container main of 3 pods`."""
         return f"Container {self.name} of {count(self.pods, 'pod')}"
 
 
 def find_container_problem(
     unit: Unit, has_problem: Callable[[Container], bool]
 ) -> ContainerProblem | None:
-    """Return the container that most pods of the unit have in such a state; None without one.
+    """Return the container that has the problem in most pods of the unit, or None.
 
-    Only pods that are on a node and stay there count. A container that runs has no such problem.
+    It considers pods that are on a node and not being deleted. A running container has no problem.
     """
     if not unit.halted_containers:
         return None
@@ -86,12 +86,12 @@ def find_container_problem(
 
 
 def container_health(unit: Unit) -> Health:
-    """Return degraded, or blocked when no member of the whole gang runs."""
+    """Return degraded, or blocked if no member of the gang runs."""
     return Health.DEGRADED if unit.gang.ready else Health.BLOCKED
 
 
 def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:
-    """Return the state of the container in the first few pods, in the kubelet's words."""
+    """Return the state of the container in the first few pods, as the kubelet reports it."""
     return tuple(
         Evidence(
             f"{pod.meta.ref.name} {container.name}",
@@ -103,36 +103,34 @@ def container_evidence(problem: ContainerProblem) -> tuple[Evidence, ...]:
 
 
 def crash_advice(problem: ContainerProblem) -> tuple[AdvisedStep, ...]:
-    """Return the next step for a container that ends again and again."""
+    """Return the next step for a container that exits repeatedly."""
     pod, container = problem.worst_pair
     ended = container.state == "terminated"
     reason = container.reason if ended else container.last_reason
-    # What waits has nothing but its last end; what has ended for the first time has no earlier one.
-    return (after_end(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
+    # The logs of a waiting container are those of its previous instance. After its first exit there is none.
+    return (exit_advice(pod, container.name, reason, earlier=not ended or container.restarts > 0),)
 
 
-def after_end(pod: Pod, container: str, reason: str, *, earlier: bool) -> AdvisedStep:
-    """Return the next step after such an end: more memory, or the command that shows its words.
+def exit_advice(pod: Pod, container: str, reason: str, *, earlier: bool) -> AdvisedStep:
+    """Return the next step after an exit with this reason: more memory, or the command that shows the logs.
 
-    No command where a name in it is not fit for a shell.
-
-    `earlier`: the words are those of an instance before the present one.
+    `earlier` selects the logs of the previous instance. There is no command if a name is not safe in a shell.
     """
     if reason == OUT_OF_MEMORY:
         return AdvisedStep(
             f"Give container {container} more memory, or let it use less ({ChangeMethod.RECREATE})."
         )
     ref, previous = pod.meta.ref, " --previous" if earlier else ""
-    words = command(
+    logs = command(
         f"kubectl logs -n {{}} {{}} -c {{}}{previous}", ref.namespace, ref.name, container
     )
-    what = "it" if words else f"container {container} of pod {ref.name}"
-    return AdvisedStep(f"Read what {what} wrote last.", AdviceKind.LOOK, words)
+    subject = "it" if logs else f"container {container} of pod {ref.name}"
+    return AdvisedStep(f"Read what {subject} wrote last.", AdviceKind.LOOK, logs)
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
-    """How a container of failed pods ended."""
+class ContainerExit:
+    """Exit of a container in some failed pods."""
 
     container: str
     code: int
@@ -141,15 +139,15 @@ class Exit:
 
     @property
     def advice(self) -> tuple[AdvisedStep, ...]:
-        """The next step; none where no pod is left whose kubelet would still know."""
+        """The next step. Empty if no kubelet can still have the logs."""
         known = [pod for pod in self.pods if not pod.reason and pod.disruption is None]
         return tuple(
-            after_end(pod, self.container, self.reason, earlier=False) for pod in known[:1]
+            exit_advice(pod, self.container, self.reason, earlier=False) for pod in known[:1]
         )
 
 
-def common_exit(pods: Iterable[Pod]) -> Exit | None:
-    """Return how containers of most failed pods ended with an error; None where nothing tells."""
+def common_exit(pods: Iterable[Pod]) -> ContainerExit | None:
+    """Return the exit with an error that most failed pods share, or None if no pod has one."""
     exits: dict[tuple[str, int, str], list[Pod]] = {}
     for pod in pods:
         if pod.phase != "Failed":
@@ -163,11 +161,11 @@ def common_exit(pods: Iterable[Pod]) -> Exit | None:
     (name, code, reason), containers = max(
         exits.items(), key=lambda item: (len(item[1]), str(item[0]))
     )
-    return Exit(name, code, reason, tuple(containers))
+    return ContainerExit(name, code, reason, tuple(containers))
 
 
-def last_end(container: Container) -> str:
-    """Return `exit code 137 (OOMKilled)` of its last end; empty when it never ended."""
+def last_exit_text(container: Container) -> str:
+    """Return `exit code 137 (OOMKilled)` of its last exit. Empty if it has never exited."""
     code, reason = container.last_exit_code, container.last_reason
     if container.state == "terminated":
         code, reason = container.exit_code, container.reason
@@ -185,35 +183,35 @@ _NO_FILE = re.compile(
 _NO_COMMAND = re.compile(
     r'exec: "([^"]{1,200})": (?:executable file not found|stat [^:]+: no such file or directory)'
 )
-_WHOSE = re.compile(r' \(pod: "[^"]{1,600}", container: [\w-]{1,63}\)$')
+_POD_SUFFIX = re.compile(r' \(pod: "[^"]{1,600}", container: [\w-]{1,63}\)$')
 _AS_ROOT = "container has runAsNonRoot and image will run as root"
 _USER_NAME = "image has non-numeric user"
-_AGAIN = "the kubelet tries again by itself"
+_RETRY_TEXT = "the kubelet tries again by itself"
 
 
-def absent_object(text: str, namespace: str) -> str:
+def missing_object_advice(text: str, namespace: str) -> str:
     """Return the sentence that names the Secret, ConfigMap or key to create, or an empty text."""
     absent = dict.fromkeys(
         f"{_KINDS[kind.lower()]} {namespace}/{name}" for kind, name in _ABSENT.findall(text)
     )
     if absent:
-        return f"Create {names(absent)}: {_AGAIN}."
+        return f"Create {names(absent)}: {_RETRY_TEXT}."
     key = _NO_KEY.search(text)
     if key is not None:
-        return f"Add key {key[1]} to {key[2]} {key[3]}: {_AGAIN}."
+        return f"Add key {key[1]} to {key[2]} {key[3]}: {_RETRY_TEXT}."
     file = _NO_FILE.search(text)
     if file is not None:
-        return f"Add key {file[3]} to the {_KINDS[file[2]]} of volume {file[1]}: {_AGAIN}."
+        return f"Add key {file[3]} to the {_KINDS[file[2]]} of volume {file[1]}: {_RETRY_TEXT}."
     return ""
 
 
-def telling_part(text: str) -> str:
-    """Return the cause in the text, without the words of the runtime and the name of the pod around it."""
+def error_cause(text: str) -> str:
+    """Return the cause in the text, without the prefix of the runtime and the name of the pod."""
     command = _NO_COMMAND.search(text)
-    return command[0] if command is not None else _WHOSE.sub("", text)
+    return command[0] if command is not None else _POD_SUFFIX.sub("", text)
 
 
-def wrong_template(text: str, container: str) -> str:
+def template_error_advice(text: str, container: str) -> str:
     """Return the sentence that names the error in a container's own spec, or an empty text."""
     command = _NO_COMMAND.search(text)
     if command is not None:

@@ -1,4 +1,4 @@
-"""Why a controller could not make pods or Jobs: its newest event about it, and the quota in it."""
+"""Failed creations of pods and Jobs: the newest refusal, its quota, and the remedy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gangboard.domain.text import names, quote, sentence, shorten
 from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.unit import Unit
 
-# By the Job controller and others (controller_utils.go).
+# Used by the Job controller and others (controller_utils.go).
 _PODS_REFUSED = frozenset({"FailedCreate"})
-# resourcequota admission prints only the resources that are exceeded, in one order in all lists.
+# resourcequota admission prints the exceeded resources only, in the same order in all lists.
 _QUOTA = re.compile(
     r"exceeded quota: (?P<name>[^,]{1,253}), requested: (?P<requested>\S+), "
     r"used: (?P<used>\S+), limited: (?P<limited>\S+)"
@@ -23,8 +23,8 @@ _FORBIDDEN = re.compile(r'^(?:Error creating: )?(?:[\w.]+ "[^"]*" is forbidden: 
 
 _DIGITS = 19  # of the largest number that a quota can have
 
-# A quota of cpu or memory takes no pod that does not say how much it wants (resourcequota admission).
-_UNSAID = re.compile(r"failed quota: [^:]+: must specify (?P<what>.+)")
+# A quota for cpu or memory rejects pods without such a request (resourcequota admission).
+_NO_REQUEST = re.compile(r"failed quota: [^:]+: must specify (?P<what>.+)")
 _NO_ACCOUNT = re.compile(
     r'error looking up service account (?P<account>[\w.-]+/[\w.-]+): serviceaccount "[^"]*" not found'
 )
@@ -38,7 +38,7 @@ _REFUSED = {"the rest": "The rest is", "them": "They are", "it": "It is"}
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One exceeded resource of a quota; amounts as the API server printed them."""
+    """Exceeded resource of a quota, with the amounts as the API server printed them."""
 
     resource: str
     requested: str
@@ -48,58 +48,56 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class CreationRefusal:
-    """An event that says why something was not made."""
+    """Event that says why a pod or Job was not created."""
 
     event: Event
     text: str
-    """The refusing text without `Error creating:` and the name of the pod."""
+    """Text of the refusal, without `Error creating:` and the name of the pod."""
     quota: str = ""
     limits: tuple[Limit, ...] = ()
     of_jobs: bool = False
-    """Jobs, or what they need, were refused, and not pods."""
+    """Jobs, or objects that they need, were refused instead of pods."""
 
-    def about(self, what: str) -> str:
-        """Return the sentence that says who refuses `the rest`, `them` or `it`, and why."""
+    def about(self, pronoun: str) -> str:
+        """Return the sentence about the refusal of `the rest`, `them` or `it`."""
         if not self.quota:
-            return (
-                f"{_REFUSED[what]} refused: {sentence(quote(_DENIED.sub(_BY_WEBHOOK, self.text)))}"
-            )
+            return f"{_REFUSED[pronoun]} refused: {sentence(quote(_DENIED.sub(_BY_WEBHOOK, self.text)))}"
         used = ", ".join(_used(limit) for limit in self.limits)
-        return f"ResourceQuota “{self.quota}” refuses {what}: {used}."
+        return f"ResourceQuota “{self.quota}” refuses {pronoun}: {used}."
 
 
 def newest_creation_refusal(unit: Unit) -> CreationRefusal | None:
-    """Return the newest refusal that no later pod disproves; None without one.
+    """Return the newest refusal after the newest pod was created, or None.
 
-    An event of the same second as the newest pod is not older: event times have whole seconds.
+    An event in the same second as that pod counts, because event times have whole seconds.
     """
     newest = newest_creation(unit.current)
-    found = [
+    events = [
         event
         for event in _events(unit)
         if event.last_seen is not None and (newest is None or event.last_seen >= newest)
     ]
-    if not found:
+    if not events:
         return None
-    newest_event = max(found, key=lambda event: (event.last_seen, event.meta.ref.name))
-    refusal = read_creation_refusal(newest_event, _beginnings(unit, newest_event))
+    newest_event = max(events, key=lambda event: (event.last_seen, event.meta.ref.name))
+    refusal = read_creation_refusal(newest_event, _note_prefixes(unit, newest_event))
     return replace(refusal, of_jobs=_refuses_jobs(unit, newest_event))
 
 
-def read_creation_refusal(event: Event, beginnings: Iterable[str] = ()) -> CreationRefusal:
-    """Return what the event says, with the quota taken apart where one refuses.
+def read_creation_refusal(event: Event, prefixes: Iterable[str] = ()) -> CreationRefusal:
+    """Parse a refusal and its quota from an event.
 
-    `beginnings` are words of its controller that can stand before the refusing text.
+    `prefixes` are texts of the controller that can precede the text of the refusal.
     """
     note = event.note
-    for words in beginnings:
-        note = note.removeprefix(words)
+    for prefix in prefixes:
+        note = note.removeprefix(prefix)
     text = _FORBIDDEN.sub("", note, count=1)
     quota = _QUOTA.search(event.note)
     if quota is None:
         return CreationRefusal(event, text)
     requested, used, limited = (
-        dict(_amounts(quota[part])) for part in ("requested", "used", "limited")
+        dict(_amounts(quota[key])) for key in ("requested", "used", "limited")
     )
     limits = tuple(
         Limit(resource, requested.get(resource, ""), used.get(resource, ""), amount)
@@ -109,14 +107,14 @@ def read_creation_refusal(event: Event, beginnings: Iterable[str] = ()) -> Creat
 
 
 def remedy(unit: Unit, refusal: CreationRefusal) -> tuple[str, ...]:
-    """Return what makes it accepted, where its text leaves no doubt; controllers try again."""
+    """Return advice that removes the refusal, if its text is clear. Controllers retry the creation."""
     if refusal.limits:
-        objects, others = _pods_refused(unit, refusal)
-        return raise_quota(refusal, objects, at_least=others)
+        objects, is_minimum = _pods_refused(unit, refusal)
+        return raise_quota(refusal, objects, at_least=is_minimum)
     text = refusal.event.note
-    unsaid = _UNSAID.search(text)
-    if unsaid is not None:
-        return (f"Give the pod template {shorten(unsaid['what'])} ({ChangeMethod.RECREATE}).",)
+    no_request = _NO_REQUEST.search(text)
+    if no_request is not None:
+        return (f"Give the pod template {shorten(no_request['what'])} ({ChangeMethod.RECREATE}).",)
     account = _NO_ACCOUNT.search(text)
     if account is not None:
         return (f"Create ServiceAccount {account['account']}.",)
@@ -133,12 +131,12 @@ def remedy(unit: Unit, refusal: CreationRefusal) -> tuple[str, ...]:
 def raise_quota(
     refusal: CreationRefusal, objects: int | None, *, at_least: bool
 ) -> tuple[str, ...]:
-    """Return by how much a quota is short for so many objects that all count like the refused one.
+    """Return advice to raise the quota for a number of objects with the requests of the refused one.
 
-    No amount is said when `objects` is None: then their number, or what each of them asks for, is not
-    known. Nothing is said when the quota is not short any more by its own numbers.
+    It has no amounts if `objects` is None, because the number of objects or their requests are unknown. The result is
+    empty if the quota is sufficient by its own numbers.
     """
-    limits, more = refusal.limits, "at least " if at_least else ""
+    limits, minimum = refusal.limits, "at least " if at_least else ""
     short = [_shortage(limit, objects) for limit in limits] if objects is not None else []
     if not short or None in short:
         raised = names(limit.resource for limit in limits)
@@ -146,15 +144,17 @@ def raise_quota(
     if any(amount is not None and amount <= 0 for amount in short):
         return ()
     raised = names(
-        f"{limit.resource} by {more}{amount}" for limit, amount in zip(limits, short, strict=True)
+        f"{limit.resource} by {minimum}{amount}"
+        for limit, amount in zip(limits, short, strict=True)
     )
     return (f"Raise {raised} in ResourceQuota “{refusal.quota}”, or free as much.",)
 
 
 def _pods_refused(unit: Unit, refusal: CreationRefusal) -> tuple[int | None, bool]:
-    """Return how many such pods lack, None where they can differ, and whether others may lack too.
+    """Return the number of missing pods, and whether other units may lack pods as well.
 
-    `pods` counts every pod as one; other resources tell of all only where one Job makes them all.
+    The number is None if the pods can have different requests. The resource `pods` counts every pod as one. For other
+    resources all pods must be of one Job.
     """
     alike = len(unit.jobs) == 1 or all(limit.resource == "pods" for limit in refusal.limits)
     number = unit.missing if alike and not refusal.of_jobs else None
@@ -162,7 +162,7 @@ def _pods_refused(unit: Unit, refusal: CreationRefusal) -> tuple[int | None, boo
 
 
 def _shortage(limit: Limit, objects: int) -> int | None:
-    """Return what the quota lacks for that many; None when its numbers are not plain integers."""
+    """Return the amount that the quota lacks for these objects, or None if its numbers are no plain integers."""
     amounts = (limit.requested, limit.used, limit.limited)
     if not all(amount.isdecimal() and len(amount) <= _DIGITS for amount in amounts):
         return None
@@ -171,7 +171,7 @@ def _shortage(limit: Limit, objects: int) -> int | None:
 
 
 def waits_for_leader(unit: Unit) -> bool:
-    """Whether pods are not made because the first of their Job has no node yet."""
+    """Return whether pods are not created because the first pod of their Job has no node yet."""
     jobs = {job.meta.ref.uid for job in unit.jobs}
     return bool(unit.unplaced) and any(
         event.regarding.uid in jobs and _is_about_followers(unit, event)
@@ -190,23 +190,23 @@ def _refuses_jobs(unit: Unit, event: Event) -> bool:
 
 
 def _events(unit: Unit) -> Iterator[Event]:
-    about = {one.meta.ref.uid for one in (*unit.jobs, *unit.gang.makers)}
-    about |= {pod.meta.controller.uid for pod in unit.pods if pod.meta.controller is not None}
-    seen = set()
+    subjects = {owner.meta.ref.uid for owner in (*unit.jobs, *unit.gang.makers)}
+    subjects |= {pod.meta.controller.uid for pod in unit.pods if pod.meta.controller is not None}
+    known = set()
     for event in (*unit.events, *unit.gang.events):
         uid = event.meta.ref.uid
-        if uid in seen or event.regarding.uid not in about or _is_about_followers(unit, event):
+        if uid in known or event.regarding.uid not in subjects or _is_about_followers(unit, event):
             continue
-        seen.add(uid)
-        refuses_pods = event.reason in _PODS_REFUSED or bool(_beginnings(unit, event))
+        known.add(uid)
+        refuses_pods = event.reason in _PODS_REFUSED or bool(_note_prefixes(unit, event))
         if refuses_pods or (_refuses_jobs(unit, event) and unit.missing_jobs):
             yield event
 
 
-def _beginnings(unit: Unit, event: Event) -> tuple[str, ...]:
-    """Return the words with which an event of the controller of a kind says that a pod was refused."""
-    words = unit.gang.traits_of(event.regarding).pods_refused.get(event.reason, ())
-    return tuple(one for one in words if event.note.startswith(one))
+def _note_prefixes(unit: Unit, event: Event) -> tuple[str, ...]:
+    """Return the prefixes of the note if the event reports a refused pod in the way of its kind."""
+    prefixes = unit.gang.traits_of(event.regarding).pods_refused.get(event.reason, ())
+    return tuple(prefix for prefix in prefixes if event.note.startswith(prefix))
 
 
 def _amounts(text: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What a unit waits for: another role, the leader of its role, or a group that does not exist."""
+"""Objects that a unit waits for: another role, the leader of its role, or a missing group."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Waiting:
     role: Role
     dependency: Dependency
     on: Role | None
-    """The role it waits for; None when the owner has no role of that name."""
+    """The role it waits for, or None if the owner has no role of that name."""
 
 
 def waiting_roles(unit: Unit) -> tuple[Waiting, ...]:
-    """Return roles of which Jobs are not made, or not started, because they depend on another."""
+    """Return roles whose Jobs are not created or not started because of a dependency."""
     unmet = unit.gang.unmet
     waiting = [role for role in unit.roles if role.name in unmet]
     if not waiting:
@@ -43,7 +43,7 @@ def unexplained_jobs(unit: Unit) -> tuple[str, ...]:
 
 
 def held_back_pods(unit: Unit) -> int:
-    """Return how many of the wanted pods are not made because their role waits for another."""
+    """Return the number of wanted pods that are not created because their role waits for another."""
     roles = {wait.role.name: wait.role for wait in waiting_roles(unit)}
     absent = frozenset(unit.missing_jobs) if roles else frozenset()
     of_jobs = sum(role.pods * len(absent.intersection(role.child_names)) for role in roles.values())
@@ -51,7 +51,7 @@ def held_back_pods(unit: Unit) -> int:
 
 
 def _followers(unit: Unit) -> int:
-    """Return the pods of a role that are not made until its first pod, which is there, is placed or ready."""
+    """Return the number of pods that a role creates once its existing first pod is placed or ready."""
     if len(unit.roles) != 1 or len(unit.current) != 1:
         return 0
     (role,), (leader,) = unit.roles, unit.current
@@ -60,7 +60,7 @@ def _followers(unit: Unit) -> int:
 
 
 def followers_due(unit: Unit) -> datetime | None:
-    """Return when the only pod of a role came to be what its other pods waited for; None for none."""
+    """Return when the only pod of a role reached the state that the other pods waited for, or None."""
     if len(unit.roles) != 1 or len(unit.current) != 1:
         return None
     (role,), (leader,) = unit.roles, unit.current

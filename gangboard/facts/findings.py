@@ -1,4 +1,4 @@
-"""How a rule says what it found: its own words filled in, the rest given."""
+"""Constructors of findings, with the code, stage and title of their rule."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def unit_finding(
 ) -> Finding:
     """Return the finding of a rule about one unit, with the unit's name before the sentence.
 
-    `health` is the rule's own unless given. `named=False` for a sentence that says by itself of what it is.
-    `stage` is the rule's own, which says when the rule is asked, unless the gang is shown in another one.
+    `health` and `stage` default to those of the rule. Pass `stage` if the gang is shown in a stage other than the one
+    in which the rule runs. Pass `named=False` for a sentence that names its subject.
     """
     return Finding(
         code=rule.code,
@@ -70,7 +70,7 @@ def unit_finding(
     )
 
 
-def still_starting(
+def starting_finding(
     rule: UnitRule,
     unit: Unit,
     message: str,
@@ -79,7 +79,7 @@ def still_starting(
     recheck_at: datetime | None = None,
     since: datetime | None = None,
 ) -> Finding:
-    """Return the finding `starting` in the rule's stage: what it judges is too young to judge."""
+    """Return the finding `starting` in the rule's stage, for a state that is too young to judge."""
     return Finding(
         code="starting",
         health=Health.STARTING,
@@ -99,28 +99,30 @@ def _scoped(unit: Unit, message: str) -> str:
 
 
 def _names(message: str, name: str) -> bool:
-    """Whether a name stands in a sentence, and not as a part of a longer one.
+    """Return whether a sentence has a name, but not as a part of a longer name.
 
-    Not by a pattern: one for each name would be compiled for each gang.
+    It uses no regular expression, because each gang would compile one for each name.
     """
-    at = message.find(name)
-    while at >= 0:
-        before, after = message[at - 1 : at], message[at + len(name) :][:2]
-        goes_on = _is_of_a_name(after[:1]) or (after[:1] == "." and _is_of_a_name(after[1:]))
-        if not (_is_of_a_name(before) or before == "." or goes_on):
+    index = message.find(name)
+    while index >= 0:
+        before, after = message[index - 1 : index], message[index + len(name) :][:2]
+        continues = _is_name_character(after[:1]) or (
+            after[:1] == "." and _is_name_character(after[1:])
+        )
+        if not (_is_name_character(before) or before == "." or continues):
             return True
-        at = message.find(name, at + 1)
+        index = message.find(name, index + 1)
     return False
 
 
-def _is_of_a_name(character: str) -> bool:
+def _is_name_character(character: str) -> bool:
     return character.isalnum() or character in ("_", "-")
 
 
 def scope(unit: Unit) -> str:
-    """Return `Job run-workers-1: ` where the unit is a part of its gang, else nothing.
+    """Return `Job run-workers-1: ` for a unit that is a part of its gang.
 
-    A gang of one unit needs no such word: the sentence is about all of it.
+    Empty for a gang of one unit, because the sentence is about the whole gang.
     """
     if unit.desired >= unit.owner.desired:
         return ""

@@ -1,4 +1,4 @@
-"""The model of a gang: its objects at one moment, and all that follows from them."""
+"""The model of a gang: its objects at one moment, and the facts derived from them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from gangboard.domain.dependencies import Unmet, unmet_dependencies
-from gangboard.domain.event import Event, NotMade
+from gangboard.domain.event import CreationFailure, Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.objects import Controller, ObjectRef
@@ -27,12 +26,13 @@ from gangboard.facts.cluster_view import NO_VIEW, ClusterView, Unobserved
 from gangboard.facts.jobs import (
     JobKey,
     age_of_hold,
-    asks_for_pods,
+    expected_pods,
     hold_key,
     job_key,
-    seats_of,
-    standing,
+    requests_pods,
+    select_member_pods,
 )
+from gangboard.facts.roles import UnmetDependency, unmet_dependencies
 
 Linked = Owner | Pod | Group | Hold | QueueEntry
 """An object that can be part of a gang."""
@@ -55,7 +55,7 @@ class Victim:
 class Gang:
     """The objects of one gang, made by `build_gang`. Rules, policy and pages read them here.
 
-    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is presented as an owner, too, so
+    `owner` is the topmost object of a known kind. A bare PodGroup, Workload or pod is converted to an owner, so that
     rules need no special case for it.
     """
 
@@ -70,32 +70,33 @@ class Gang:
     middle: tuple[Owner, ...] = ()
     """Owners between the topmost one and the Jobs, parents first: the JobSet of a TrainJob."""
     maker: Owner | None = None
-    """The owner that makes such gangs (`OwnerKind.makes_gangs`). It can be acted on, too."""
+    """The owner that creates such gangs (`OwnerKind.makes_gangs`). Actions can target it as well."""
     groups: tuple[Group, ...] = ()
-    """Its PodGroups and CompositePodGroups, those that its pods name included. On 1.35 the entries
-    of Workloads, which have no object (`Group.entry`)."""
+    """Its PodGroups and CompositePodGroups, including those that its pods name.
+
+    On 1.35 they are entries of Workloads, which have no object (`Group.entry`)."""
     workloads: tuple[Group, ...] = ()
     pods: tuple[Pod, ...] = ()
     """Pods of the current attempt. Database and live cluster supply none."""
     foreign_pods: tuple[Pod, ...] = ()
     """Pods of other gangs that share one of its groups: the scheduler counts them too."""
     placeholders: tuple[Pod, ...] = ()
-    """Pods without a node that its scheduler made to hold the place of its members."""
+    """Pods without a node that its scheduler created to reserve places for its members."""
     holds: tuple[Hold, ...] = ()
     """Holds on its Jobs. The uid of the owner is compared, so a recreated JobSet has none."""
     entries: tuple[QueueEntry, ...] = ()
     """Queue entries of its owner and its Jobs."""
     events: tuple[Event, ...] = ()
-    not_made: tuple[NotMade, ...] = ()
+    creation_failures: tuple[CreationFailure, ...] = ()
     """Events in which a controller reports that it could not create an object of this gang."""
     odd_references: tuple[str, ...] = ()
     """Sentences about its owner references."""
     unobserved: tuple[Unobserved, ...] = ()
     memory: Mapping[str, UnitMemory] = field(default_factory=dict)
     memory_since: datetime | None = None
-    """When gangboard saw this gang first."""
+    """When gangboard first observed this gang."""
     queues: QueueTree = field(default_factory=QueueTree)
-    """The queues that its entries name, with all above them, as far as these can be read."""
+    """Readable queues that its entries name, with their ancestors."""
     claims: UnusableClaims = field(default_factory=dict)
     """Claims that its waiting pods name and cannot use. Claims that cannot be read are not in it."""
     suspensions: Mapping[str, tuple[SuspendChange, ...]] = field(default_factory=dict)
@@ -103,11 +104,11 @@ class Gang:
     recorded_suspends: Mapping[str, RecordedSuspend] = field(default_factory=dict)
     """uid of a suspended owner or Job → its suspend in gangboard's own record."""
     victims: tuple[Victim, ...] = ()
-    """Pods that make room for it and still exist, by name, as far as events tell."""
-    takers: Mapping[str, ObjectRef] = field(default_factory=dict)
-    """uid of a pod or group that took room from this gang, as events tell → the gang of that one."""
+    """Existing pods that were preempted for it by the known events, ordered by name."""
+    preemptors: Mapping[str, ObjectRef] = field(default_factory=dict)
+    """uid of a pod or group that preempted this gang by the known events → the gang of that object."""
     roles_of_pods: Mapping[str, str] = field(default_factory=dict)
-    """uid of a pod → the role of the owner that it belongs to, of owners that make pods without Jobs."""
+    """uid of a pod → its role in the owner, for owners that create pods without Jobs."""
     kinds: Mapping[tuple[str, str], KindTraits] = field(default_factory=dict)
     """`registry.kind_traits`, by API group and kind. Rules read it here, since they may not see decoders."""
     pod_reasons: Mapping[str, str] = field(default_factory=dict)
@@ -137,7 +138,7 @@ class Gang:
         return self.kinds.get((reference.group, reference.kind), NO_TRAITS)
 
     @cached_property
-    def named(self) -> Mapping[tuple[str, str, str], Owner | Group]:
+    def objects_by_name(self) -> Mapping[tuple[str, str, str], Owner | Group]:
         """The owners in `middle` and the groups with an object, by (API group, kind, name)."""
         groups = (group for group in self.groups if group.entry is None)
         objects: tuple[Owner | Group, ...] = (*self.middle, *groups)
@@ -161,11 +162,11 @@ class Gang:
     def running(self) -> frozenset[str]:
         """uids of the child Jobs that ask for pods."""
         return frozenset(
-            uid for uid, job in self.child_jobs.items() if job.finish is None and asks_for_pods(job)
+            uid for uid, job in self.child_jobs.items() if job.finish is None and requests_pods(job)
         )
 
     @cached_property
-    def absent(self) -> Mapping[str, int]:
+    def missing_jobs(self) -> Mapping[str, int]:
         """Role → the number of its child Jobs that do not exist."""
         created = {job.meta.ref.name for job in self.child_jobs.values()}
         return {
@@ -174,15 +175,15 @@ class Gang:
         }
 
     @cached_property
-    def open_roles(self) -> Mapping[str, int]:
+    def unfinished_by_role(self) -> Mapping[str, int]:
         """Role → the number of its unfinished child Jobs, those that do not exist yet included."""
         unfinished = (job for job in self.child_jobs.values() if job.finish is None)
-        return Counter(job.role_name for job in unfinished) + Counter(self.absent)
+        return Counter(job.role_name for job in unfinished) + Counter(self.missing_jobs)
 
     @property
     def unfinished(self) -> int:
         """The number of unfinished child Jobs, those that do not exist yet included."""
-        return sum(self.open_roles.values())
+        return sum(self.unfinished_by_role.values())
 
     def unfinished_beside(self, job: Owner, chosen: frozenset[str]) -> int:
         """Return the number of unfinished Jobs besides this one and the chosen uids."""
@@ -190,7 +191,7 @@ class Gang:
         return self.unfinished - sum(self.child_jobs[uid].finish is None for uid in excluded)
 
     @cached_property
-    def unmet(self) -> Mapping[str, tuple[Unmet, ...]]:
+    def unmet(self) -> Mapping[str, tuple[UnmetDependency, ...]]:
         """Name of a waiting role of the owner → its dependencies that are not met yet."""
         return unmet_dependencies(self.owner)
 
@@ -245,19 +246,19 @@ class Gang:
         return {uid: group for group in self.pod_groups.values() for uid in group.meta.owner_uids}
 
     @cached_property
-    def sharers(self) -> Mapping[str, int]:
+    def jobs_per_group(self) -> Mapping[str, int]:
         """Name of a PodGroup → the number of unfinished child Jobs whose templates name it."""
         unfinished = (job for job in self.child_jobs.values() if job.finish is None)
         return Counter(job.group_name for job in unfinished)
 
     @cached_property
-    def seats(self) -> Mapping[str, int]:
+    def expected_pods(self) -> Mapping[str, int]:
         """Name of a PodGroup → the number of pods that running child Jobs have or will have in it."""
-        seats: Counter[str] = Counter()
+        pods: Counter[str] = Counter()
         for uid in self.running:
             job = self.child_jobs[uid]
-            seats[job.group_name] += seats_of(job)
-        return seats
+            pods[job.group_name] += expected_pods(job)
+        return pods
 
     # Pods
 
@@ -271,7 +272,7 @@ class Gang:
         return {uid: tuple(of_job) for uid, of_job in pods.items()}
 
     @cached_property
-    def holding(self) -> frozenset[str]:
+    def pods_on_nodes(self) -> frozenset[str]:
         """uids of the pods that hold a node and are not being deleted."""
         return frozenset(
             pod.meta.ref.uid
@@ -285,9 +286,9 @@ class Gang:
         return frozenset([pod.meta.ref.uid for pod in self.pods if pod.is_ready])
 
     @cached_property
-    def standing_pods(self) -> frozenset[str]:
-        """uids of the pods that stand for a member now (`jobs.standing`)."""
-        return frozenset([pod.meta.ref.uid for pod in standing(self.pods, self.jobs)])
+    def member_pods(self) -> frozenset[str]:
+        """uids of the pods that represent a member now (`jobs.select_member_pods`)."""
+        return frozenset([pod.meta.ref.uid for pod in select_member_pods(self.pods, self.jobs)])
 
     @property
     def ready(self) -> int:
@@ -328,7 +329,7 @@ class Gang:
 
     @cached_property
     def queue_statuses(self) -> Mapping[str, QueueStatus]:
-        """How a queue stands to the owner and to each Job, by uid."""
+        """Queue status of the owner and of each Job, by uid."""
         visibility = self.cluster.queue_visibility
         return queue_statuses_of(self.owner, self.jobs, self.entries, visibility)
 
@@ -339,7 +340,7 @@ class Gang:
 
     @property
     def queue(self) -> QueueStatus:
-        """How a queue stands to the owner."""
+        """Queue status of the owner."""
         return self.queue_statuses[self.owner.meta.ref.uid]
 
     @cached_property

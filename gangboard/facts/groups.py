@@ -2,8 +2,8 @@
 
 On 1.35 a group is an entry of a Workload and has no object of its own. A pod names a Workload, one of its
 `podGroups` and perhaps a replica key (`spec.workloadRef`). Pods with the same three values are one group, with the
-policy of the entry. Such a group is known by the pods and pod templates that name it, and has the metadata of its
-Workload.
+policy of the entry. gangboard finds the group by the pods and pod templates that name it, and gives it the metadata of
+its Workload.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def loose_groups(groups: Iterable[Group], pods: Iterable[Pod]) -> frozenset[str]
     for pod in pods:
         if pod.group_name:
             (ignored if pod.ignores_group else read).add(pod.group_name)
-    alone = {
+    without_quorum = {
         group.name
         for group in groups
         if group.meta.ref.group != CORE and group.policy is not Policy.GANG
     }
-    return frozenset(ignored - read | alone)
+    return frozenset(ignored - read | without_quorum)
 
 
 def quorum_of(group: Group) -> int:
@@ -93,7 +93,7 @@ def entry_groups(
     each of its entries is a group, even one that no pod names: it waits for pods. A name without an entry gives no
     group: that group is missing.
     """
-    # The newer of two with one name counts: the deletion of the other was not seen yet.
+    # Of two Workloads with the same name the newer one counts, because gangboard has not seen the deletion yet.
     known = sorted(filter(has_entries, workloads), key=_age)
     if not known:
         return ()

@@ -13,19 +13,19 @@ from gangboard.domain.text import MOST_NAMED, names, quote, shorten
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.gang import Gang
 from gangboard.facts.jobs import hold_key, job_key
-from gangboard.facts.suspensions import minute_of, suspension_of, suspension_words
+from gangboard.facts.suspensions import minute_text, suspension_of, suspension_text
 
 _UNKNOWN = "no Hold, by whom is not known"
 _NOT_SEEN = "whether by a Hold is not known"
 
 
 def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, ...]:
-    """Return how these Jobs go on, as `how_to_resume`. Empty if nothing is to be done.
+    """Return the step that resumes these Jobs (`resume_step`), or no advice.
 
-    - A suspension by a person, with a Hold, gangboard or kubectl, is deliberate. Its page has the button.
-    - A queue, a role that they depend on, an unknown owner above, or another controller (`spec.managedBy`) would
-      suspend them again.
-    - If their controller resumes them by itself and no Hold may prevent it, its log has the reason.
+    A suspension by a user, with a Hold, gangboard or kubectl, is deliberate. Its page has the button.
+    A queue, a role that they depend on, an unknown owner above, or another controller (`spec.managedBy`) would suspend
+    them again.
+    If their controller resumes them by itself and no Hold prevents it, its log has the reason.
     """
     if gang.owner.meta.controller is not None or gang.owner.managed_by:
         return ()
@@ -52,7 +52,7 @@ def resume_advice(gang: Gang, suspended: Iterable[Owner]) -> tuple[AdvisedStep, 
     if not resumable:
         return ()
     them = "it" if len(resumable) == 1 else "them"
-    return (how_to_resume(gang, resumable, f" to let {them} run."),)
+    return (resume_step(gang, resumable, f" to let {them} run."),)
 
 
 def _is_meant(gang: Gang, job: Owner) -> bool:
@@ -61,7 +61,7 @@ def _is_meant(gang: Gang, job: Owner) -> bool:
     return gang.hold_of(job) is not None or (known is not None and known.by_person)
 
 
-def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
+def resume_step(gang: Gang, suspended: Sequence[Owner], ending: str) -> AdvisedStep:
     """Return `Release Hold a of Job a and resume Job b` for Jobs of one kind, at least one.
 
     `ending` follows these words in the sentence, with its full stop. The policy rejects the resume of a Job with a Hold
@@ -70,15 +70,15 @@ def how_to_resume(gang: Gang, suspended: Sequence[Owner], ending: str) -> Advise
     held = [(hold, job) for job in suspended if (hold := gang.hold_of(job)) is not None]
     held_uids = {job.meta.ref.uid for _, job in held}
     free = [job.meta for job in suspended if job.meta.ref.uid not in held_uids]
-    parts = []
+    steps = []
     if held:
         released = _several(hold.meta.ref for hold, _ in held)
-        parts.append(f"release {released} of {_several(job.meta.ref for _, job in held)}")
+        steps.append(f"release {released} of {_several(job.meta.ref for _, job in held)}")
     if free:
-        parts.append(f"resume {_several(meta.ref for meta in free)}")
+        steps.append(f"resume {_several(meta.ref for meta in free)}")
     if not gang.cluster.holds_known and any(meta.controller is not None for meta in free):
-        parts.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
-    text = " and ".join(parts)
+        steps.append(f"release any Hold that may be on {'it' if len(free) == 1 else 'them'}")
+    text = " and ".join(steps)
     names_all = max(len(held), len(free)) <= MOST_NAMED
     return AdvisedStep(
         f"{text[:1].upper()}{text[1:]}{ending}",
@@ -100,7 +100,7 @@ def is_held(job: Owner, hold: Hold | None) -> bool:
     return hold is not None and job.suspended and job.finish is None
 
 
-def listed_with_holders(gang: Gang, jobs: Iterable[Owner]) -> str:
+def jobs_with_holders_text(gang: Gang, jobs: Iterable[Owner]) -> str:
     """Return `a and b (held by alice since …: disk); c (…)` for suspended Jobs."""
     held: dict[tuple[str, str], list[tuple[Owner, Hold]]] = {}
     free: dict[str, list[str]] = {}
@@ -128,7 +128,7 @@ def _held_words(held: Sequence[tuple[Owner, Hold]]) -> str:
     """Return `held by alice since 2026-11-21 11:55 UTC: disk` for Holds of one person with one reason."""
     first = held[0][1]
     times = [hold.meta.created_at for _, hold in held if hold.meta.created_at is not None]
-    since = f" since {minute_of(min(times))}" if times else ""
+    since = f" since {minute_text(min(times))}" if times else ""
     reason = f": {quote(first.reason)}" if first.reason.strip() else ""
     return f"{_holder(first)}{since}{reason}"
 
@@ -138,13 +138,13 @@ def _by_whom(gang: Gang, job: Owner) -> str:
     known = suspension_of(gang, job)
     # A controller writes this field of the Jobs that it makes or resumes, so only a person's write counts.
     if known is not None and known.by_person:
-        return f"suspended {suspension_words(known)}"
+        return f"suspended {suspension_text(known)}"
     if job.meta.controller is None:
-        return ""  # nobody turns its suspension back: it needs no Hold
+        return ""  # no controller resumes it, so it needs no Hold
     return _UNKNOWN if gang.cluster.holds_known else _NOT_SEEN
 
 
-def born_suspended(gang: Gang, jobs: Iterable[Owner]) -> str:
+def recreated_under_hold_text(gang: Gang, jobs: Iterable[Owner]) -> str:
     """Return the sentence about held Jobs that a restart of their owner re-created, or an empty text.
 
     The policy suspends a Job that is created under its Hold, so the Hold outlives the restart.
@@ -177,7 +177,7 @@ def hold_evidence(gang: Gang, jobs: Iterable[Owner]) -> tuple[Evidence, ...]:
     return tuple(evidence)
 
 
-def idle_holds(gang: Gang) -> tuple[Evidence, ...]:
+def idle_hold_evidence(gang: Gang) -> tuple[Evidence, ...]:
     """Return the Holds without effect, each with the reason. Pages never show them as holding.
 
     A Hold suspends no Job by itself. It takes effect when the Job is suspended, and only with its policy.

@@ -1,4 +1,4 @@
-"""Readings of single Jobs: the key by which Holds refer to them, their size, and the pods that stand for a member."""
+"""Facts about single Jobs: the key by which Holds refer to them, their size, and the pods of their members."""
 
 from __future__ import annotations
 
@@ -39,57 +39,57 @@ def is_paused(job: Owner) -> bool:
     return job.parallelism == 0 and bool(job.paused_parallelism)
 
 
-def asks_for_pods(job: Owner) -> bool:
+def requests_pods(job: Owner) -> bool:
     """Return whether a Job is neither suspended nor at parallelism 0."""
     return not job.suspended and job.parallelism != 0
 
 
-def seats_of(job: Owner) -> int:
+def expected_pods(job: Owner) -> int:
     """Return the number of pods that a Job has or will have at a time, without succeeded ones."""
     return max(0, job.desired - job.succeeded_pods)
 
 
-def standing(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
-    """Return the pods that stand for a member now, at most one for each member.
+def select_member_pods(pods: Iterable[Pod], jobs: Collection[Owner]) -> tuple[Pod, ...]:
+    """Return the pods that represent a member now, at most one for each member.
 
-    A Job makes a new pod for each failed or deleted one, and the old pod exists for a while. The old pod stands for the
-    member until the new one exists. In an Indexed Job the completion index tells which pods are for the same member. In
-    another Job old pods fill up the size that new pods leave. Pods without a Job are never replaced.
+    A Job creates a new pod for each failed or deleted one, and the old pod exists for a while. The old pod represents
+    the member until the new one exists. In an Indexed Job pods with the same completion index are for the same member.
+    In another Job old pods count for the members that new pods leave open. Pods without a Job are never replaced.
     """
     by_uid = {job.meta.ref.uid: job for job in jobs}
-    slots: dict[str, list[Pod]] = defaultdict(list)
-    current: list[Pod] = []
+    by_job: dict[str, list[Pod]] = defaultdict(list)
+    members: list[Pod] = []
     for pod in pods:
         uid = pod.meta.controller.uid if pod.meta.controller is not None else ""
         if uid in by_uid:
-            slots[uid].append(pod)
+            by_job[uid].append(pod)
         else:
-            current.append(pod)
-    for uid, of_job in slots.items():
-        current.extend(_standing_of_job(by_uid[uid], of_job))
-    return tuple(current)
+            members.append(pod)
+    for uid, of_job in by_job.items():
+        members.extend(_members_of_job(by_uid[uid], of_job))
+    return tuple(members)
 
 
-def _standing_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
+def _members_of_job(job: Owner, pods: list[Pod]) -> list[Pod]:
     by_index: dict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
         by_index[pod.labels.get(_INDEX_LABEL, "")].append(pod)
     loose = by_index.pop("", [])
-    stays = [same[0] if len(same) == 1 else max(same, key=_claim) for same in by_index.values()]
-    ranked = sorted(loose, key=_claim, reverse=True)
-    firm = sum(map(_is_firm, ranked))
-    return stays + ranked[: max(firm, job.desired - len(by_index))]
+    indexed = [same[0] if len(same) == 1 else max(same, key=_rank) for same in by_index.values()]
+    ranked = sorted(loose, key=_rank, reverse=True)
+    lasting = sum(map(_is_lasting, ranked))
+    return indexed + ranked[: max(lasting, job.desired - len(by_index))]
 
 
-def _claim(pod: Pod) -> tuple[bool, bool, datetime, str]:
-    """Return the sort key of the pods for one member. The greatest stands for it."""
+def _rank(pod: Pod) -> tuple[bool, bool, datetime, str]:
+    """Return the sort key of the pods for one member. The greatest represents it."""
     created = pod.meta.created_at or _LONG_AGO
-    return _is_firm(pod), pod.phase != "Failed", created, pod.meta.ref.uid
+    return _is_lasting(pod), pod.phase != "Failed", created, pod.meta.ref.uid
 
 
-def _is_firm(pod: Pod) -> bool:
-    """Return whether no other pod is made in its place: it neither failed nor is it being deleted.
+def _is_lasting(pod: Pod) -> bool:
+    """Return whether the Job creates no replacement, because the pod neither failed nor is being deleted.
 
-    A pod that has succeeded counts as succeeded while it is being deleted.
+    A pod that succeeded keeps this state while it is being deleted.
     """
     return pod.phase == "Succeeded" or (pod.phase != "Failed" and not pod.is_terminating)

@@ -1,4 +1,4 @@
-"""Members that a unit lost or lacks: how many, why they left, and why they do not come back."""
+"""Lost and missing members of a unit: their number, the causes, and the advice."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from gangboard.domain.text import (
     shorten,
 )
 from gangboard.domain.verdict import Evidence
-from gangboard.facts.attempts import has_lost, restart_under_way, whole_in_attempt
+from gangboard.facts.attempts import has_lost, restart_under_way, was_whole_in_attempt
 from gangboard.facts.creation_refusal import newest_creation_refusal, remedy
-from gangboard.facts.preemption import Preemption, takers_text
+from gangboard.facts.preemption import Preemption, preemptors_text
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     has_rejected_pods,
     scheduler_errors,
     scheduler_messages,
 )
-from gangboard.facts.unit import Unit, on_sick_nodes, ready_count
+from gangboard.facts.unit import Unit, pods_on_unready_nodes, ready_count
 
 NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
-"""Reasons of `DisruptionTarget` that say that the pod's node failed or is gone."""
+"""Reasons of `DisruptionTarget` for a node that failed or was deleted."""
 
 _DISRUPTIONS = {
     "PreemptionByScheduler": "preempted by the scheduler",
@@ -45,48 +45,52 @@ _DISRUPTIONS = {
 _SKEW = timedelta(seconds=60)
 
 
-def is_loss(unit: Unit) -> bool:
-    """Return whether it lost members that no restart of its own is bringing back.
+def has_unrecovered_loss(unit: Unit) -> bool:
+    """Return whether it lost members that no restart or retry brings back.
 
-    A restart or retry has a reason of its own, as long as nothing keeps its pods away.
+    A restart or retry has its own reason, unless the scheduler or an admission check refuses its pods.
     """
     if not has_lost(unit):
         return False
-    if on_sick_nodes(unit) or disrupted(unit):
+    if pods_on_unready_nodes(unit) or disrupted_pods(unit):
         return True
-    return are_kept_away(unit) or restart_under_way(unit) is None
+    return has_refused_members(unit) or restart_under_way(unit) is None
 
 
-def are_kept_away(unit: Unit) -> bool:
-    """Return whether the scheduler or an admission refused members that it lacks."""
+def has_refused_members(unit: Unit) -> bool:
+    """Return whether the scheduler or an admission check refused missing members."""
     if has_rejected_pods(unit):
         return True
     return unit.missing > 0 and newest_creation_refusal(unit) is not None
 
 
-def disrupted(unit: Unit) -> tuple[Pod, ...]:
+def disrupted_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return pods that were or are being removed since the unit was last whole."""
-    whole = unit.memory.whole_at if whole_in_attempt(unit) else None
+    whole_at = unit.memory.whole_at if was_whole_in_attempt(unit) else None
     return tuple(
         pod
         for pod in unit.pods
         if pod.disruption is not None
         and pod.disruption.is_true
         and (pod.is_terminating or pod.is_finished)
-        and (whole is None or pod.disruption.since is None or pod.disruption.since >= whole - _SKEW)
+        and (
+            whole_at is None
+            or pod.disruption.since is None
+            or pod.disruption.since >= whole_at - _SKEW
+        )
     )
 
 
-def by_node(unit: Unit) -> tuple[Pod, ...]:
+def lost_with_node(unit: Unit) -> tuple[Pod, ...]:
     """Return members that were lost with their node."""
     return tuple(
         pod
-        for pod in disrupted(unit)
+        for pod in disrupted_pods(unit)
         if pod.disruption is not None and pod.disruption.reason in NODE_REASONS
     )
 
 
-def how_many_run(unit: Unit) -> str:
+def running_members_text(unit: Unit) -> str:
     """Return `3 of 4 members run`, with the quorum if that is not the size."""
     ready = ready_count(unit)
     text = f"{out_of(ready, unit.wanted, 'member')} {'runs' if ready == 1 else 'run'}"
@@ -105,15 +109,15 @@ def _of_the_gang(unit: Unit) -> str:
 
     Empty if none runs, or if more exist than the owner requests.
     """
-    whole = unit.owner.desired
+    size = unit.owner.desired
     running = unit.gang.ready
-    if not 0 < running <= whole - unit.desired:
+    if not 0 < running <= size - unit.desired:
         return ""
-    return f", {running} of {whole} of {label(unit.owner.meta.ref)}"
+    return f", {running} of {size} of {label(unit.owner.meta.ref)}"
 
 
-def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
-    """Return ` 1 was evicted.`, by the disruption conditions of removed pods. Empty without any.
+def disruption_text(unit: Unit, taken: Preemption | None = None) -> str:
+    """Return ` 1 was evicted.` by the disruption conditions of removed pods, or an empty text.
 
     `taken` names the preemptors. Preempted pods are deleted at once, and the caller has the preemptors as evidence.
     """
@@ -122,12 +126,12 @@ def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
         texts.update(kind.disruptions)
     reasons = Counter(
         texts[pod.disruption.reason]
-        for pod in disrupted(unit)
+        for pod in disrupted_pods(unit)
         if pod.disruption is not None and pod.disruption.reason in texts
     )
     preempted = ""
     if taken is not None and taken.by:
-        preempted = f" Members were preempted by {takers_text(taken)}."
+        preempted = f" Members were preempted by {preemptors_text(taken)}."
         reasons.pop(_DISRUPTIONS["PreemptionByScheduler"], None)
     return preempted + "".join(
         f" {number} {'was' if number == 1 else 'were'} {text}."
@@ -136,14 +140,14 @@ def how_they_left(unit: Unit, taken: Preemption | None = None) -> str:
 
 
 def missing_reason(unit: Unit, reason: str = "") -> str:
-    """Return why members are missing, or what they are doing. Empty if unknown.
+    """Return why members are missing, or their state. Empty if unknown.
 
-    `reason` is a sentence of the arithmetic why members have no node. It replaces the text of the scheduler.
+    `reason` is the sentence of the arithmetic about members without a node. It replaces the scheduler's text.
     """
-    return " ".join(filter(None, (_given_up(unit), _others(unit, reason))))
+    return " ".join(filter(None, (_failed_indexes_text(unit), _pending_members_text(unit, reason))))
 
 
-def _given_up(unit: Unit) -> str:
+def _failed_indexes_text(unit: Unit) -> str:
     """Return which indexes failed for good, and the consequence for their Job."""
     jobs = _without_indexes(unit)
     if not jobs:
@@ -170,24 +174,24 @@ def _indexes_of(unit: Unit, job: Owner) -> str:
     return f"{job.failed_indexes} of {label(job.meta.ref)}" if several else job.failed_indexes
 
 
-def _others(unit: Unit, reason: str) -> str:
-    """Return the reason for the members that can still come."""
+def _pending_members_text(unit: Unit, reason: str) -> str:
+    """Return the reason for missing members whose index has not failed."""
     if unit.missing:
         refusal = newest_creation_refusal(unit)
         if refusal is not None:
             return refusal.about("the rest")
     if unit.unplaced:
-        return _unplaced(unit, reason)
+        return _unplaced_text(unit, reason)
     if unit.missing:
-        return _not_made(unit)
+        return _not_created_text(unit)
     starting = [pod for pod in unit.placed if not pod.is_ready]
     if not starting:
         return ""
     return f"{count(len(starting), 'pod')} {is_or_are(len(starting))} not ready."
 
 
-def _not_made(unit: Unit) -> str:
-    """Return the number of pods that are not made, and of old pods that are still being deleted."""
+def _not_created_text(unit: Unit) -> str:
+    """Return the number of pods that do not exist yet, and of old pods that are still being deleted."""
     number = unit.missing
     leaving = min(number, sum(pod.is_live and pod.is_terminating for pod in unit.pods))
     texts = []
@@ -199,30 +203,30 @@ def _not_made(unit: Unit) -> str:
     return " ".join(texts)
 
 
-def _unplaced(unit: Unit, reason: str) -> str:
+def _unplaced_text(unit: Unit, reason: str) -> str:
     gated = [pod for pod in unit.unplaced if pod.gates]
     ungated = len(unit.unplaced) - len(gated)
     if not gated:
-        return _tried(unit, ungated, reason)
+        return _scheduler_report(unit, ungated, reason)
     gates = sorted({gate for pod in gated for gate in pod.gates})
     noun = "scheduling gate" if len(gates) == 1 else "scheduling gates"
     text = f"{_wait(len(gated))} for {noun} {names(gates)}."
-    return f"{text} {_tried(unit, ungated, reason)}" if ungated else text
+    return f"{text} {_scheduler_report(unit, ungated, reason)}" if ungated else text
 
 
-def _tried(unit: Unit, waiting: int, reason: str) -> str:
-    """Return what the scheduler reports about this many members without gates."""
+def _scheduler_report(unit: Unit, waiting: int, reason: str) -> str:
+    """Return the scheduler's report about the waiting members without gates."""
     message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
     if message is not None and reason:
         return reason
     if message is not None:
-        # Members of a gang are tried as one; without a quorum each is told of itself.
-        tried = waiting - sum(pod.is_innocent and not pod.gates for pod in unit.unplaced)
+        # The scheduler tries the members of a gang together. Without a quorum it reports about each pod.
+        tried = waiting - sum(pod.is_waiting_for_group and not pod.gates for pod in unit.unplaced)
         refused = tried if unit.quorum is not None else len(unit.refused) or tried
         if not refused:
             return sentence(f"{_wait(waiting)} for the rest of the group: {quote(message.reasons)}")
-        what = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
-        text = sentence(f"{what}: {quote(message.reasons)}")
+        summary = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
+        text = sentence(f"{summary}: {quote(message.reasons)}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
     failed = best_scheduler_message(scheduler_errors(unit))
@@ -256,8 +260,8 @@ def missing_evidence(unit: Unit) -> tuple[Evidence, ...]:
     return tuple(evidence)
 
 
-def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
-    """Return the step that helps in any case. The evidence has the nodes as its sources."""
+def recover_nodes_advice(sick: tuple[Node, ...]) -> tuple[str, ...]:
+    """Return the step to recover the nodes. The evidence has the nodes as its sources."""
     if not sick:
         return ()
     listed = names(node.meta.ref.name for node in sick)
@@ -266,12 +270,12 @@ def bring_back(sick: tuple[Node, ...]) -> tuple[str, ...]:
     return (f"Bring nodes {listed} back: members are still bound to them.",)
 
 
-def give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
-    """Return the other step, if a silent node keeps pods whose successors are not made.
+def force_delete_advice(unit: Unit) -> tuple[AdvisedStep, ...]:
+    """Return the step to delete nodes or pods, if a silent node has terminating pods without replacements.
 
-    Only the kubelet ends such pods by itself. A force-deleted pod may go on running, so the node must be off.
+    The kubelet alone can end such pods. A force-deleted pod may continue to run, so the node must be off.
     """
-    stuck = [pod for pod in on_sick_nodes(unit) if pod.is_terminating]
+    stuck = [pod for pod in pods_on_unready_nodes(unit) if pod.is_terminating]
     if not stuck or not unit.missing:
         return ()
     nodes = sorted({pod.node for pod in stuck})
@@ -281,7 +285,7 @@ def give_up(unit: Unit) -> tuple[AdvisedStep, ...]:
     are_off = "it is off" if len(nodes) == 1 else "they are off"
     node = "node" if len(nodes) == 1 else "nodes"
     text = f"If {are_off} for good, delete {node} {names(nodes)}, or force-delete {noun} {listed}"
-    words = command(
+    delete = command(
         "kubectl delete pod -n {} {} --grace-period=0 --force", pods[0].namespace, pods[0].name
     )
-    return (AdvisedStep(f"{text}.", AdviceKind.OTHER, words if len(pods) == 1 else ()),)
+    return (AdvisedStep(f"{text}.", AdviceKind.OTHER, delete if len(pods) == 1 else ()),)

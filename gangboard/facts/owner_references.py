@@ -1,4 +1,4 @@
-"""Owner references: which one counts, and which are odd."""
+"""Owner references: the effective controller of an object, and warnings about unusual references."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gangboard.plugins import registry
 def with_known_controller(item: Owner | Pod, owners: Mapping[str, Owner]) -> Owner | Pod:
     """Return an object with the first known owner as its controller, if its own controller is not known.
 
-    The ownership graph decides so. Readers of the gang then need to look at one reference only.
+    The ownership graph decides in the same way. Code that reads the gang then needs one reference only.
     """
     controller = item.meta.controller
     if controller is not None and controller.uid in owners:

@@ -2,8 +2,8 @@
 
 The event is about the victim, which is often gone already, and the API server keeps it for an hour or so. It names a
 PodGroup as the preemptor (1.36, 1.37) or the pod on 1.35; on 1.37 it names a pod only by its uid (all observed).
-The event of a deleted pod has its name alone, so the naming rule of the Job controller decides to which Job the
-pod can have belonged. `run-w-0-0-0-x7k2p` belongs to Job `run-w-0-0`, not to every Job with such a prefix.
+The event of a deleted pod has the pod's name alone. So the naming rule of the Job controller decides which Job can
+have created it. `run-w-0-0-0-x7k2p` belongs to Job `run-w-0-0`, not to every Job with such a prefix.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Preemption:
 
     at: datetime
     by: tuple[ObjectRef, ...] = ()
-    """The gangs that it was for, else the groups or pods that events name; empty when nobody knows."""
+    """Preemptor gangs, else the groups or pods that events name. Empty if unknown."""
     event: Event | None = None
-    """The newest that tells of it, while it is kept."""
+    """Newest event of the preemption, if it has not expired."""
 
 
 def last_preemption(unit: Unit) -> Preemption | None:
-    """Return the last preemption of its pods in this attempt, if it has not recovered from it."""
+    """Return the last preemption of its pods in this attempt, unless it has recovered."""
     events, memory = _events(unit), unit.memory
     times = [event.last_seen for event in events if event.last_seen is not None]
     if memory.preempted_at is not None and _counts(unit, memory.preempted_at):
@@ -46,14 +46,14 @@ def last_preemption(unit: Unit) -> Preemption | None:
     return Preemption(max(times), _takers(unit, events), events[0] if events else None)
 
 
-def takers_text(taken: Preemption | None) -> str:
+def preemptors_text(taken: Preemption | None) -> str:
     """Return the preemptors, by name if known."""
     if taken is None or not taken.by:
         return "pods of higher priority"
     return names(_name(ref) for ref in taken.by)
 
 
-def takers_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
+def preemptors_evidence(taken: Preemption | None) -> tuple[Evidence, ...]:
     """Return the preemptors as evidence, with the references by which pages show or hide names."""
     if taken is None:
         return ()
@@ -84,13 +84,13 @@ def never_preempts(unit: Unit) -> ObjectRef | None:
     """
     if unit.group is not None and not unit.group.preempts:
         return unit.group.meta.ref
-    polite = [pod for pod in unit.unplaced if not pod.preempts]
-    if not polite or (unit.quorum is None and len(polite) < len(unit.unplaced)):
+    non_preempting = [pod for pod in unit.unplaced if not pod.preempts]
+    if not non_preempting or (unit.quorum is None and len(non_preempting) < len(unit.unplaced)):
         return None
-    return min(polite, key=lambda pod: pod.meta.ref.name).meta.ref
+    return min(non_preempting, key=lambda pod: pod.meta.ref.name).meta.ref
 
 
-def has_lost_all(unit: Unit) -> bool:
+def has_lost_all_pods(unit: Unit) -> bool:
     """Return whether a bare group has lost all its pods, which no controller re-creates."""
     if not is_bare_group(unit) or unit.pods or unit.foreign_pods:
         return False
@@ -144,7 +144,7 @@ def _is_of(unit: Unit, event: Event) -> bool:
 def _takers(unit: Unit, events: tuple[Event, ...]) -> tuple[ObjectRef, ...]:
     """Return the gangs of the preemptors, or the objects that the events name."""
     named = [event.related for event in events if event.related is not None]
-    gangs = [unit.gang.takers.get(ref.uid) for ref in named]
+    gangs = [unit.gang.preemptors.get(ref.uid) for ref in named]
     uids = {ref.uid for ref in named}
     remembered = [ref for ref in unit.memory.preempted_by if ref.uid not in uids]
     known = dict.fromkeys([*(ref for ref in gangs if ref is not None), *remembered])

@@ -1,14 +1,15 @@
-"""Nodes on their way for waiting pods: NodeClaims of Karpenter, and ProvisioningRequests.
+"""Nodes being provisioned for waiting pods, by NodeClaims of Karpenter and by ProvisioningRequests.
 
-- **Karpenter** sends `Nominated` for a pod right after it made the claim (provisioner.go: Create), and again while the
-  pod waits, at most every 2 minutes per pod whatever the claim (events/recorder.go). A claim that replaces a failed
-  one can exist before its event, and only the event names its pods. If claims can be read, they show their progress;
-  else the event counts for a while.
-- **cluster-autoscaler** brings nodes for a request and ignores its consumers (pods_filter.go), so no event names them.
-  It accepts a request, then sets `Provisioned`: false while it finds no way and tries again, true when it requested
-  the nodes or there is room (besteffortatomic/provisioning_class.go). It gives up after 7 days (`Failed`,
-  processor.go). The class `check-capacity` brings no nodes. Other classes belong to clouds, such as GKE's, which
-  waits until it has all machines.
+Karpenter sends `Nominated` for a pod right after it created the claim (provisioner.go: Create). It repeats the event
+while the pod waits, at most every 2 minutes per pod (events/recorder.go). A claim that replaces a failed one can exist
+before its event, and the event alone names its pods. Readable claims show their progress. Without them the event
+counts for a while.
+
+cluster-autoscaler adds nodes for a request and ignores its consumers (pods_filter.go), so no event names them. After it
+accepted a request, it sets `Provisioned` (besteffortatomic/provisioning_class.go). The condition is false while no
+scale-up is possible, and true once it requested the nodes or if capacity exists. It gives up after 7 days (`Failed`,
+processor.go). The class `check-capacity` adds no nodes. Other classes belong to clouds, such as GKE's, which waits
+until it has all machines.
 """
 
 from __future__ import annotations
@@ -28,29 +29,30 @@ from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 
 PATIENCE = timedelta(minutes=15)
-"""How long a step may take: Karpenter waits so long for a node to register (liveness.go)."""
+"""Longest time for a step. Karpenter waits so long for a node to register (liveness.go)."""
 SETTLING = timedelta(seconds=30)
-"""How old a nomination must be before a claim that is not there is gone: the claim can come later
-than the word of it, over another connection."""
+"""Age of a nomination from which a missing claim counts as deleted.
+
+The claim can arrive later than its event, because they use different connections."""
 REFUSALS = frozenset({"InsufficientCapacityError", "NodeClassNotReady"})
-"""What Karpenter says of a claim before it deletes it (lifecycle/events.go)."""
+"""Event reasons with which Karpenter reports a failed claim before deleting it (lifecycle/events.go)."""
 
 _NOMINATED = re.compile(r"^Pod should schedule on: nodeclaim/([^\s,]+)(?:, node/([^\s,]+))?")
 _REFUSED = re.compile(r"^NodeClaim \S+ event: ")
-# Words of conditions that say only that it is not so far (registration.go, operatorpkg/status).
+# Reasons of conditions that only say that the step is not done yet (registration.go, operatorpkg/status).
 _EMPTY_REASONS = frozenset({"", "AwaitingReconciliation", "NodeNotFound"})
 
 
 class NodeClaimProgress(IntEnum):
-    """How far a claim is, the least first. From FAILING to REGISTERED a node is on its way."""
+    """Progress of a claim, the least first. From FAILING to REGISTERED a node is being provisioned."""
 
-    GONE = 0
-    LATE = 1
+    DELETED = 0
+    OVERDUE = 1
     FAILING = 2
-    MADE = 3
+    CREATED = 3
     LAUNCHED = 4
     REGISTERED = 5
-    THERE = 6
+    INITIALIZED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +62,20 @@ class Nomination:
     claim: str
     pods: int
     event: Event
-    """The newest that names it."""
+    """Newest event that names it."""
     progress: NodeClaimProgress
     text: str = ""
-    """What stands after its name in a sentence; empty when only the event tells of it."""
+    """Text after its name in a sentence. Empty if the claim is known by its event only."""
     ref: ObjectRef | None = None
-    """The object, where it can be seen."""
+    """Reference to the claim, if it can be read."""
     until: datetime | None = None
-    """When waiting alone changes what is said."""
+    """Time at which the progress changes without an event."""
     node: str = ""
-    """The node that `text` names, or empty."""
+    """Node that `text` names, or empty."""
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What is said of it, with references to all that is named: the claim's does not hide a node."""
+        """Facts about the claim. A node has an entry of its own, because a reference redacts only its own object."""
         evidence = [Evidence("Karpenter says", self.event.note, self.event.regarding)]
         if self.text:
             evidence.append(Evidence(f"NodeClaim {self.claim}", self.text, self.ref))
@@ -88,12 +90,12 @@ class Nomination:
 
     @property
     def is_coming(self) -> bool:
-        """Whether it still may bring a node."""
+        """Whether it can still provide a node."""
         return NodeClaimProgress.FAILING <= self.progress <= NodeClaimProgress.REGISTERED
 
 
 def named_claim(event: Event) -> tuple[str, str] | None:
-    """Return the NodeClaim that a pod is nominated to and its node, if that is named; else None."""
+    """Return the NodeClaim that a pod is nominated to, with its node or an empty text. None for other events."""
     if event.reason != "Nominated":
         return None
     match = _NOMINATED.match(event.note)
@@ -101,12 +103,12 @@ def named_claim(event: Event) -> tuple[str, str] | None:
 
 
 def is_about_claim(event: Event) -> bool:
-    """Whether an event is about a NodeClaim of Karpenter."""
+    """Return whether an event is about a NodeClaim of Karpenter."""
     return (event.regarding.group, event.regarding.kind) == (KARPENTER, "NodeClaim")
 
 
 def nominations(unit: Unit) -> tuple[Nomination, ...]:
-    """Return the claims that Karpenter named last for pods that wait, the least far first."""
+    """Return the claims that Karpenter last named for waiting pods, those with the least progress first."""
     by_claim: dict[str, list[Event]] = defaultdict(list)
     for event in _newest(unit).values():
         named = named_claim(event)
@@ -117,7 +119,7 @@ def nominations(unit: Unit) -> tuple[Nomination, ...]:
         nominations = _by_events(unit, by_claim)
     else:
         nominations = [
-            _seen(unit, name, events, claims.get(name)) for name, events in by_claim.items()
+            _by_claim(unit, name, events, claims.get(name)) for name, events in by_claim.items()
         ]
     return tuple(sorted(nominations, key=_rank))
 
@@ -127,7 +129,7 @@ def _rank(nomination: Nomination) -> tuple[int, str]:
 
 
 def _newest(unit: Unit) -> dict[str, Event]:
-    """Return Karpenter's newest word of each pod that waits: a claim, a node, or that none will do."""
+    """Return Karpenter's newest event about each waiting pod: a nomination or a refusal."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     newest: dict[str, Event] = {}
     for event in unit.events:
@@ -148,16 +150,16 @@ def _by_events(unit: Unit, by_claim: Mapping[str, list[Event]]) -> list[Nominati
     nominations = []
     for name, events in by_claim.items():
         last = max(events, key=last_seen_seconds)
-        is_there = any((named_claim(event) or ("", ""))[1] in nodes for event in events)
-        if last.last_seen is not None and unit.now - last.last_seen < PATIENCE and not is_there:
+        exists = any((named_claim(event) or ("", ""))[1] in nodes for event in events)
+        if last.last_seen is not None and unit.now - last.last_seen < PATIENCE and not exists:
             until = last.last_seen + PATIENCE
             nominations.append(
-                Nomination(name, len(events), last, NodeClaimProgress.MADE, until=until)
+                Nomination(name, len(events), last, NodeClaimProgress.CREATED, until=until)
             )
     return nominations
 
 
-def _seen(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -> Nomination:
+def _by_claim(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -> Nomination:
     last = max(events, key=last_seen_seconds)
     if claim is not None:
         progress, text, until = _state(unit, claim)
@@ -166,42 +168,44 @@ def _seen(unit: Unit, name: str, events: list[Event], claim: NodeClaim | None) -
         )
     if last.last_seen is not None and unit.now - last.last_seen < SETTLING:
         return Nomination(
-            name, len(events), last, NodeClaimProgress.MADE, until=last.last_seen + SETTLING
+            name, len(events), last, NodeClaimProgress.CREATED, until=last.last_seen + SETTLING
         )
     refusal = _refusal(unit, name)
     text = "is gone: Karpenter does not bring its node any more"
-    return Nomination(name, len(events), last, NodeClaimProgress.GONE, f"{text}{refusal}")
+    return Nomination(name, len(events), last, NodeClaimProgress.DELETED, f"{text}{refusal}")
 
 
 def _state(unit: Unit, claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
-    """Return how far a claim is, in words, and until when that is believed."""
+    """Return the progress of a claim, its text, and until when they are valid."""
     if claim.meta.deleting_since is not None:
         text = "is being deleted: Karpenter does not bring its node any more"
-        return NodeClaimProgress.GONE, f"{text}{_refusal(unit, claim.meta.ref.name)}", None
+        return NodeClaimProgress.DELETED, f"{text}{_refusal(unit, claim.meta.ref.name)}", None
     progress, text, since = _step(claim)
     since = since or claim.meta.created_at
-    if progress is NodeClaimProgress.THERE or since is None:
+    if progress is NodeClaimProgress.INITIALIZED or since is None:
         return progress, text, None
     if unit.now - since >= PATIENCE:
-        return NodeClaimProgress.LATE, f"{text} (for more than 15 minutes now)", None
+        return NodeClaimProgress.OVERDUE, f"{text} (for more than 15 minutes now)", None
     return progress, text, since + PATIENCE
 
 
 def _step(claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
-    """Return which step a claim has come to, in words, and when."""
+    """Return the last step of a claim, its text, and its time."""
     launched, registered, initialized = claim.launched, claim.registered, claim.initialized
     if initialized is not None and initialized.is_true:
-        return NodeClaimProgress.THERE, f"has brought {_node(claim)}", initialized.since
+        return NodeClaimProgress.INITIALIZED, f"has brought {_node(claim)}", initialized.since
     if registered is not None and registered.is_true:
         text = f"has brought {_node(claim)}, which is not initialized yet{_why(initialized)}"
         return NodeClaimProgress.REGISTERED, text, registered.since
     if launched is not None and launched.is_true:
-        text = f"was launched{_at(launched)}, its node has not registered yet{_why(registered)}"
+        text = (
+            f"was launched{_time_text(launched)}, its node has not registered yet{_why(registered)}"
+        )
         return NodeClaimProgress.LAUNCHED, text, launched.since
     why = _why(launched)
     if why:
         return NodeClaimProgress.FAILING, f"could not be launched{why}", None
-    return NodeClaimProgress.MADE, "is not launched yet", None
+    return NodeClaimProgress.CREATED, "is not launched yet", None
 
 
 def _node(claim: NodeClaim) -> str:
@@ -215,7 +219,7 @@ def _why(condition: Condition | None) -> str:
     return f": {shorten(condition.message or condition.reason)}"
 
 
-def _at(condition: Condition) -> str:
+def _time_text(condition: Condition) -> str:
     if condition.since is None:
         return ""
     return f" at {condition.since.astimezone(UTC):%H:%M} UTC"
@@ -235,29 +239,29 @@ def _refusal(unit: Unit, name: str) -> str:
 
 
 _REQUESTED = "CapacityIsProvisioned"
-"""Reason of `Provisioned` when a scale-up was requested: its nodes are still to come."""
+"""Reason of `Provisioned` for a requested scale-up, whose nodes do not exist yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Provision:
+class ConsumedRequest:
     """A ProvisioningRequest and the waiting pods that consume it."""
 
     request: str
     pods: int
     text: str
-    """What stands after its name in a sentence."""
+    """Text after its name in a sentence."""
     coming: bool = False
-    """Nodes are on their way, or tried for."""
+    """Nodes are being provisioned, or the autoscaler still tries."""
     trying: bool = False
-    """It found none yet."""
+    """The autoscaler has found no nodes yet."""
     ref: ObjectRef | None = None
-    """The object, where there is one."""
+    """Reference to the request, if it exists."""
     since: datetime | None = None
     until: datetime | None = None
-    """When waiting alone changes what is said."""
+    """Time at which the state changes without an event."""
 
 
-def provisions(unit: Unit) -> tuple[Provision, ...]:
+def consumed_requests(unit: Unit) -> tuple[ConsumedRequest, ...]:
     """Return the requests that waiting pods consume, by name. Empty if requests cannot be read."""
     requests = unit.gang.cluster.autoscaling.requests
     if requests is None:
@@ -268,28 +272,32 @@ def provisions(unit: Unit) -> tuple[Provision, ...]:
         if pod.provisioning_request
     )
     return tuple(
-        _provision(unit, place[1], consumers[place], requests.get(place))
-        for place in sorted(consumers)
+        _consumed_request(unit, key[1], consumers[key], requests.get(key))
+        for key in sorted(consumers)
     )
 
 
-def _provision(unit: Unit, name: str, pods: int, request: ProvisioningRequest | None) -> Provision:
+def _consumed_request(
+    unit: Unit, name: str, pods: int, request: ProvisioningRequest | None
+) -> ConsumedRequest:
     if request is None:
-        return Provision(name, pods, "is not there: nobody brings nodes for pods that consume it")
+        return ConsumedRequest(
+            name, pods, "is not there: nobody brings nodes for pods that consume it"
+        )
     ref, failed, revoked = request.meta.ref, request.failed, request.revoked
     if failed is not None and failed.is_true:
-        return Provision(name, pods, f"has failed{_message_of(failed)}", ref=ref)
+        return ConsumedRequest(name, pods, f"has failed{_message_of(failed)}", ref=ref)
     if revoked is not None and revoked.is_true:
-        return Provision(name, pods, f"has lost what it had{_message_of(revoked)}", ref=ref)
+        return ConsumedRequest(name, pods, f"has lost what it had{_message_of(revoked)}", ref=ref)
     if request.provisioned is not None and request.provisioned.is_true:
         return _provisioned(unit, request, pods, request.provisioned)
     if request.accepted is None or not request.accepted.is_true:
-        return Provision(name, pods, "is not accepted yet", ref=ref)
+        return ConsumedRequest(name, pods, "is not accepted yet", ref=ref)
     why = _message_of(request.provisioned)
     if request.class_name == CHECK_CAPACITY:
         text = f"only asks whether there is room, and brings no nodes{why}"
-        return Provision(name, pods, text, ref=ref)
-    return Provision(
+        return ConsumedRequest(name, pods, text, ref=ref)
+    return ConsumedRequest(
         name,
         pods,
         f"is accepted, not provisioned yet{why}",
@@ -302,8 +310,8 @@ def _provision(unit: Unit, name: str, pods: int, request: ProvisioningRequest | 
 
 def _provisioned(
     unit: Unit, request: ProvisioningRequest, pods: int, condition: Condition
-) -> Provision:
-    """Return the state of a provisioned request. Its nodes may be starting for a while."""
+) -> ConsumedRequest:
+    """Return the state of a provisioned request, whose nodes may still be starting."""
     name, ref = request.meta.ref.name, request.meta.ref
     since = condition.since.astimezone(UTC) if condition.since is not None else None
     when = f" at {since:%Y-%m-%d %H:%M} UTC" if since is not None else ""
@@ -311,8 +319,10 @@ def _provisioned(
     if is_requested and condition.since is not None and unit.now - condition.since < PATIENCE:
         text = f"was provisioned at {since:%H:%M} UTC, its nodes may still be starting"
         until = condition.since + PATIENCE
-        return Provision(name, pods, text, coming=True, ref=ref, since=condition.since, until=until)
-    return Provision(name, pods, f"was provisioned{when}{_message_of(condition)}", ref=ref)
+        return ConsumedRequest(
+            name, pods, text, coming=True, ref=ref, since=condition.since, until=until
+        )
+    return ConsumedRequest(name, pods, f"was provisioned{when}{_message_of(condition)}", ref=ref)
 
 
 def _message_of(condition: Condition | None) -> str:

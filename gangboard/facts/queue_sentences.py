@@ -1,4 +1,4 @@
-"""What keeps suspended Jobs waiting in a queue: which they are, and the sentences about it."""
+"""Sentences, evidence and deadlines for owners and Jobs that wait in a queue."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ HEALTH = {
     QueueStanding.WAITS: Health.WAITING,
     QueueStanding.ADMITTED: Health.WAITING,
     QueueStanding.DEACTIVATED: Health.SUSPENDED,
-    QueueStanding.NOT_KNOWN: Health.UNKNOWN,
-    QueueStanding.NOBODY: Health.BLOCKED,
+    QueueStanding.UNKNOWN: Health.UNKNOWN,
+    QueueStanding.NOT_SERVED: Health.BLOCKED,
 }
-"""What a suspended object is by how a queue stands to it."""
+"""Health of a suspended object by its queue standing."""
 
 
-def kept_jobs(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
-    """Return those of these Jobs of an owner that runs which a queue keeps suspended, and no Hold.
+def jobs_suspended_by_queue(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
+    """Return the Jobs of a running owner that a queue keeps suspended.
 
-    A Hold keeps its Job suspended also when the queue admits it, so it goes before the queue.
+    Jobs with a Hold are not among them, because a Hold keeps its Job suspended even after the queue admits it.
     """
     if gang.owner.suspended or not gang.is_any_queued:
         return ()
@@ -48,23 +48,23 @@ def kept_jobs(gang: Gang, jobs: Iterable[Owner]) -> tuple[Owner, ...]:
     )
 
 
-def pods_to_be_admitted(unit: Unit) -> int:
-    """Return how many pods of the unit come when its queue admits their Jobs."""
+def pods_awaiting_admission(unit: Unit) -> int:
+    """Return the number of the unit's pods whose Jobs wait for admission by a queue."""
     if not unit.held:
         return 0
     queue_statuses = unit.gang.queue_statuses
     return sum(
         job.desired
-        for job in kept_jobs(unit.gang, unit.jobs)
+        for job in jobs_suspended_by_queue(unit.gang, unit.jobs)
         if queue_statuses[job.meta.ref.uid].standing is not QueueStanding.DEACTIVATED
     )
 
 
-def health_in_queue(gang: Gang, subject: Owner) -> Health:
-    """Return what a suspended owner or Job is by how its queue stands to it.
+def queue_health(gang: Gang, subject: Owner) -> Health:
+    """Return the health of a suspended owner or Job by its queue standing.
 
-    Without a Workload for so long it is blocked. One that has no conditions is not: Kueue writes none
-    while others are before it in a strict queue, for hours if need be (`StrictFIFO`).
+    It is blocked if its entry has been missing for too long. An entry without conditions is normal, because Kueue
+    writes none while other entries precede it in a strict queue (`StrictFIFO`), which can take hours.
     """
     state = gang.queue_statuses[subject.meta.ref.uid]
     if is_not_resumed(gang, subject) or (not state.entries and is_overdue(gang, subject)):
@@ -73,8 +73,8 @@ def health_in_queue(gang: Gang, subject: Owner) -> Health:
 
 
 def is_overdue(gang: Gang, subject: Owner) -> bool:
-    """Whether its admission system has given no sign about it for longer than one takes that runs."""
-    due = sign_due(gang, subject)
+    """Return whether its admission system has not responded in the time that a running system takes."""
+    due = first_response_due(gang, subject)
     return due is not None and due <= gang.now
 
 
@@ -91,30 +91,30 @@ def resume_due(gang: Gang, subject: Owner) -> datetime | None:
 
 
 def is_not_resumed(gang: Gang, subject: Owner) -> bool:
-    """Whether its admission system admitted it over two minutes ago and left it suspended."""
+    """Return whether its admission system admitted it over two minutes ago and left it suspended."""
     due = resume_due(gang, subject)
     return due is not None and due <= gang.now
 
 
-def sign_due(gang: Gang, subject: Owner) -> datetime | None:
-    """Return when its admission system should have given a sign about it; None where it has, or need not.
+def first_response_due(gang: Gang, subject: Owner) -> datetime | None:
+    """Return when its admission system should have responded. None if it has, or if no response is due.
 
-    The sign is a Workload, which a Kueue that runs makes at once, and then a first condition of it.
+    A running Kueue responds with a Workload at once, and then with its first condition.
     """
     state = gang.queue_statuses[subject.meta.ref.uid]
     if state.standing is not QueueStanding.WAITS or any(
         entry.conditions for entry in state.entries
     ):
         return None
-    made = latest(entry.meta.created_at for entry in state.entries)
-    start = made if state.entries else _missed_since(gang, subject)
+    created = latest(entry.meta.created_at for entry in state.entries)
+    start = created if state.entries else _entry_missing_since(gang, subject)
     return start + CREATION_GRACE if start is not None else None
 
 
-def _missed_since(gang: Gang, subject: Owner) -> datetime | None:
-    """Return since when a Workload is missing: it was suspended, or its last one went.
+def _entry_missing_since(gang: Gang, subject: Owner) -> datetime | None:
+    """Return since when an entry is missing, which is after its suspension or the end of the last entry.
 
-    None where something above it may be what is admitted (jobset-kueue.md §3.2).
+    None if the system may admit an owner above it instead (jobset-kueue.md §3.2).
     """
     if gang.owner.meta.controller is not None:
         return None
@@ -127,20 +127,20 @@ def _missed_since(gang: Gang, subject: Owner) -> datetime | None:
     return latest(times)
 
 
-def of_owner(gang: Gang) -> str:
+def owner_sentence(gang: Gang) -> str:
     """Return the sentence about a suspended owner that names a queue or has an entry in one."""
-    state, who = gang.queue, label(gang.owner.meta.ref)
-    if state.standing is QueueStanding.NOBODY:
+    state, name = gang.queue, label(gang.owner.meta.ref)
+    if state.standing is QueueStanding.NOT_SERVED:
         return (
-            f"{who} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
+            f"{name} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
             f"{system(gang)} {entry_kind(gang)}s."
         )
-    if state.standing is QueueStanding.NOT_KNOWN and not gang.cluster.queue_systems:
-        return f"{who} is held by queue {state.queue}, which gangboard does not read."
-    if state.standing is QueueStanding.NOT_KNOWN:
+    if state.standing is QueueStanding.UNKNOWN and not gang.cluster.queue_systems:
+        return f"{name} is held by queue {state.queue}, which gangboard does not read."
+    if state.standing is QueueStanding.UNKNOWN:
         return (
-            f"{who} carries the queue label {state.queue}; whether it is admitted is not known: "
-            f"{unseen(gang)}."
+            f"{name} carries the queue label {state.queue}; whether it is admitted is not known: "
+            f"{unreadable_entries_text(gang)}."
         )
     if state.standing is QueueStanding.ADMITTED:
         when = "in over 2 min" if is_not_resumed(gang, gang.owner) else "yet"
@@ -149,44 +149,46 @@ def of_owner(gang: Gang) -> str:
     return f"{queue_text(gang, state)} has not admitted it yet{_why(gang, state, 'it', is_late)}."
 
 
-def of_jobs(gang: Gang, jobs: Iterable[Owner]) -> str:
-    """Return the sentences about Jobs that wait in queues of their own: one for each queue."""
+def jobs_sentences(gang: Gang, jobs: Iterable[Owner]) -> str:
+    """Return a sentence for each queue about the Jobs that wait in it."""
     alike: dict[tuple[str, QueueStanding, bool, bool, bool], list[Owner]] = {}
     for job in jobs:
         state = gang.queue_statuses[job.meta.ref.uid]
         is_late = is_overdue(gang, job)
         kind = state.queue, state.standing, bool(state.entries), state.by_owner, is_late
         alike.setdefault(kind, []).append(job)
-    return " ".join(_of_some(gang, found) for found in alike.values())
+    return " ".join(_sentence_for_queue(gang, group) for group in alike.values())
 
 
-def _of_some(gang: Gang, jobs: list[Owner]) -> str:
+def _sentence_for_queue(gang: Gang, jobs: list[Owner]) -> str:
     state = gang.queue_statuses[jobs[0].meta.ref.uid]
-    noun, it = ("Job", "it") if len(jobs) == 1 else ("Jobs", "them")
-    who = f"{noun} {names(job.meta.ref.name for job in jobs)}"
+    noun, pronoun = ("Job", "it") if len(jobs) == 1 else ("Jobs", "them")
+    subject = f"{noun} {names(job.meta.ref.name for job in jobs)}"
     if state.by_owner:
         stay = "stays" if len(jobs) == 1 else "stay"
-        return f"{of_owner(gang)} {who} {stay} suspended."
-    if state.standing is QueueStanding.NOT_KNOWN and not gang.cluster.queue_systems:
-        return f"{who} {is_or_are(len(jobs))} held by queue {state.queue}, which gangboard does not read."
-    if state.standing is QueueStanding.NOT_KNOWN:
+        return f"{owner_sentence(gang)} {subject} {stay} suspended."
+    if state.standing is QueueStanding.UNKNOWN and not gang.cluster.queue_systems:
+        return f"{subject} {is_or_are(len(jobs))} held by queue {state.queue}, which gangboard does not read."
+    if state.standing is QueueStanding.UNKNOWN:
         carry = "carries" if len(jobs) == 1 else "carry"
         return (
-            f"{who} {carry} the queue label {state.queue}; whether "
+            f"{subject} {carry} the queue label {state.queue}; whether "
             f"{'it' if len(jobs) == 1 else 'they'} {is_or_are(len(jobs))} admitted is not known: "
-            f"{unseen(gang)}."
+            f"{unreadable_entries_text(gang)}."
         )
     queue = queue_text(gang, state)
     if state.standing is QueueStanding.ADMITTED:
         late = any(is_not_resumed(gang, job) for job in jobs)
         when = "in over 2 min" if late else "yet"
-        return f"{queue} has admitted {who}, and {system(gang)} has not resumed {it} {when}."
+        return (
+            f"{queue} has admitted {subject}, and {system(gang)} has not resumed {pronoun} {when}."
+        )
     is_late = is_overdue(gang, jobs[0])
-    return f"{queue} has not admitted {who} yet{_why(gang, state, it, is_late)}."
+    return f"{queue} has not admitted {subject} yet{_why(gang, state, pronoun, is_late)}."
 
 
 def admitted_jobs_text(gang: Gang) -> str:
-    """Return `1 of 3 Jobs is admitted.` of Jobs with entries of their own; nothing where none of them is."""
+    """Return `1 of 3 Jobs is admitted.` for Jobs with their own entries. Empty if none or all are admitted."""
     own = [
         status
         for job in gang.jobs
@@ -203,53 +205,56 @@ def queue_text(gang: Gang, state: QueueStatus) -> str:
     return f"Queue {state.queue}" if state.queue else system(gang)
 
 
-def _why(gang: Gang, state: QueueStatus, it: str, is_late: bool) -> str:
-    who = system(gang)
+def _why(gang: Gang, state: QueueStatus, pronoun: str, is_late: bool) -> str:
+    name = system(gang)
     if state.message is not None and state.message.cause:
         return f": {state.message.cause}"
     if not state.entries:
         late = " in over 2 min" if is_late else ""
-        return f": {who} has made no {entry_kind(gang)} for {it}{late}"
+        return f": {name} has made no {entry_kind(gang)} for {pronoun}{late}"
     unnamed = "" if state.queue else ": no queue is named for it"
     if not is_late:
         return unnamed
-    turn = "its" if it == "it" else "their"
-    silence = f"it is not {turn} turn, or {who} does not run"
+    turn = "its" if pronoun == "it" else "their"
+    silence = f"it is not {turn} turn, or {name} does not run"
     return f"{unnamed}; {silence}" if unnamed else f": {silence}"
 
 
 def system(gang: Gang) -> str:
-    """Return the name of what admits it: `Kueue`."""
+    """Return the name of its admission system, such as `Kueue`."""
     return gang.queue_system or "the queue system"
 
 
 def entry_kind(gang: Gang) -> str:
-    """Return the kind of the entries that its admission system keeps: `Workload`."""
+    """Return the kind of entries of its admission system, such as `Workload`."""
     name = system(gang)
-    return next((one.entry for one in gang.admission.values() if one.label == name), "entry")
+    traits = gang.admission.values()
+    return next((candidate.entry for candidate in traits if candidate.label == name), "entry")
 
 
-def unseen(gang: Gang) -> str:
-    """Return why nobody can tell whether something is admitted: half a sentence."""
+def unreadable_entries_text(gang: Gang) -> str:
+    """Return the clause that says why the admission is unknown."""
     return f"the {entry_kind(gang)}s of {system(gang)} cannot be read"
 
 
-def taker_text(gang: Gang, message: QueueMessage) -> str:
-    """Return for whom something was preempted, by name where it is known."""
-    taker = gang.takers.get(message.taker)
-    return f"{taker.namespace}/{taker.name}" if taker is not None else "another workload"
+def preemptor_text(gang: Gang, message: QueueMessage) -> str:
+    """Return the preemptor of a message, by name if known."""
+    preemptor = gang.preemptors.get(message.taker)
+    if preemptor is None:
+        return "another workload"
+    return f"{preemptor.namespace}/{preemptor.name}"
 
 
-def with_its_queue(gang: Gang, message: QueueMessage) -> QueueMessage:
-    """Return the message with why the queue that it is about admits nobody, where that queue is known.
+def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
+    """Return the message with the cause why its queue admits no entries, if the queue is known.
 
-    A system says of one that is stopped that it is inactive: only the queue itself tells the two apart.
+    A system also reports a stopped queue as inactive, so the state of the queue itself decides.
     """
     queue = _closed_queue(gang, message)
     if queue is None:
         return message
     if gang.queues.is_circular(queue):
-        several = names(str(one.name) for one in gang.queues.above(queue)[1:])
+        several = names(str(ancestor.name) for ancestor in gang.queues.lineage(queue)[1:])
         return replace(
             message,
             cause=f"{queue.name} is inactive: {several} are above each other",
@@ -265,7 +270,7 @@ def with_its_queue(gang: Gang, message: QueueMessage) -> QueueMessage:
 
 
 def _closed_queue(gang: Gang, message: QueueMessage) -> Queue | None:
-    """Return the queue that admits nobody: what a message is about, or the one that this leads to."""
+    """Return the queue that admits no entries, which is the queue of the message or the parent of this alias."""
     if message.code is not QueueCode.QUEUE_STOPPED:
         return None
     queue = gang.queues.get(message.about)
@@ -283,33 +288,34 @@ def _closed_evidence(gang: Gang, message: QueueMessage) -> Iterator[Evidence]:
 
 
 def message_evidence(gang: Gang, state: QueueStatus) -> tuple[Evidence, ...]:
-    """Return what its admission system says of an object, and for whom that was preempted."""
-    found = []
+    """Return the messages of its admission system about an object, and the preemptors."""
+    evidence = []
     for entry in state.entries:
         message = entry.message
         if message is None:
             continue
-        found.append(Evidence(message.label, message.text, entry.meta.ref))
-        found += _closed_evidence(gang, message)
-        taker = gang.takers.get(message.taker)
-        if taker is not None:
-            found.append(Evidence(f"preempted by {taker.kind}", taker_text(gang, message), taker))
-    return tuple(found)
+        evidence.append(Evidence(message.label, message.text, entry.meta.ref))
+        evidence += _closed_evidence(gang, message)
+        preemptor = gang.preemptors.get(message.taker)
+        if preemptor is not None:
+            name = preemptor_text(gang, message)
+            evidence.append(Evidence(f"preempted by {preemptor.kind}", name, preemptor))
+    return tuple(evidence)
 
 
 def queue_evidence(gang: Gang, state: QueueStatus, subject: Owner) -> tuple[Evidence, ...]:
-    """Return what says that a queue keeps an object suspended."""
+    """Return the evidence that a queue keeps an object suspended."""
     ref = subject.meta.ref
     queue = (Evidence("queue", state.queue, ref),) if state.queue else ()
     entries = tuple(
         Evidence("admitted", "true" if entry.admitted else "false", entry.meta.ref)
         for entry in state.entries
     )
-    untold = tuple(
+    without_conditions = tuple(
         Evidence("status.conditions", "none", entry.meta.ref)
         for entry in state.entries
         if not entry.conditions
     )
     missing = state.standing is QueueStanding.WAITS and not state.entries
     none = (Evidence(entry_kind(gang), "none", ref),) if missing else ()
-    return (*queue, *entries, *untold, *none, suspend_evidence(gang, subject))
+    return (*queue, *entries, *without_conditions, *none, suspend_evidence(gang, subject))

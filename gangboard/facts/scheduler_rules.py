@@ -15,7 +15,7 @@ from gangboard.domain.text import count, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import scheduler_messages
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 Find = Callable[[Unit], Finding | None]
@@ -56,7 +56,7 @@ def no_room(find: Find, *, order: int = 80) -> UnitRule:
     )
 
 
-_SHOWN = 3
+_MAX_MESSAGES = 3
 
 
 def gang_refusal(
@@ -68,7 +68,7 @@ def gang_refusal(
     `fits` is the number of members that found nodes.
     """
     messages = scheduler_messages(unit, "Unschedulable")
-    if not messages or not lacks_room(unit):
+    if not messages or not lacks_nodes(unit):
         return None
     needed = unit.needed
     if fits is None:
@@ -87,7 +87,10 @@ def gang_refusal(
         ),
         evidence=(
             Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
-            *(Evidence("scheduler says", raw, source) for raw, source in list(lines)[-_SHOWN:]),
+            *(
+                Evidence("scheduler says", raw, source)
+                for raw, source in list(lines)[-_MAX_MESSAGES:]
+            ),
         ),
         since=_since(unit),
     )
@@ -104,11 +107,13 @@ def _since(unit: Unit) -> datetime | None:
 
 
 def queue_of(unit: Unit) -> Queue | None:
-    """Return the queue of the unit's group. None without a queue, or if it is not known."""
+    """Return the queue of the unit's group, or None if it has none or the queue is unknown."""
     group = unit.group
     if group is None or not group.queue:
         return None
-    return unit.gang.queues.entrance(group.meta.ref.group, group.meta.ref.namespace, group.queue)
+    return unit.gang.queues.find_entry_queue(
+        group.meta.ref.group, group.meta.ref.namespace, group.queue
+    )
 
 
 def lacks_queue(unit: Unit, kind: str) -> bool:

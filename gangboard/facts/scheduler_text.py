@@ -15,34 +15,34 @@ from datetime import datetime, timedelta
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.objects import Condition, ObjectRef
 from gangboard.domain.placement_result import PlacementCause
-from gangboard.domain.pod import INNOCENT, Pod
+from gangboard.domain.pod import GROUP_WAIT_TEXTS, Pod
 from gangboard.facts.attempts import latest
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 
-LONGEST_KEPT = 4096
-"""Characters of a text whose reading is kept: no cluster drives out all others' with a few texts."""
+LONGEST_CACHED = 4096
+"""Longest text in characters whose result is cached, so that no cluster can fill the cache with a few texts."""
 _PREFIX = "pod group is unschedulable"
 _PREFIXES = re.compile(rf"^(?:{_PREFIX}, )+")
 _NODES = re.compile(r"\d{1,9}/\d{1,9} nodes are available|no nodes available to schedule pods")
-# After five minutes at the gate; the count before it is 1 whatever the cluster's size (1.35, 1.36).
+# Text after five minutes at the gate. Its count of nodes is always 1 (1.35, 1.36).
 _TIMEOUT = re.compile(r"rejected due to timeout after waiting .{1,40} at plugin GangScheduling")
-# With the gate TopologyAwareWorkloadScheduling every text has this part, topology or not.
+# With the feature gate TopologyAwareWorkloadScheduling every text has this prefix, even without topology.
 _ONE_PLACEMENT = re.compile(r"0/1 placements are available, (?:first|reported) placement status: ")
 # `0/6 nodes are available: ` and reasons with their numbers of nodes, or one reason without.
 _REASONS = re.compile(
     r"\d{1,9}/\d{1,9} nodes are available: (.*?)(?:; (?:Saturated|Excluded) nodes \(.*)?$"
 )
 _NEXT_REASON = re.compile(r"[,.] (?=\d+ )")
-NO_ROOM = "Unschedulable"
-"""The reason by which the scheduler says that it found no place."""
+UNSCHEDULABLE = "Unschedulable"
+"""Reason with which the scheduler reports that it found no node."""
 ONE_SCHEDULER = "should have the same .spec.schedulerName"
 """Part of the error about pods of a group that name several schedulers (schedule_one_podgroup.go, 1.36 and 1.37)."""
 _NO_ATTEMPT = frozenset({"", "SchedulingGated"})
-"""Reasons that tell of no failed attempt: none, and the gates of a pod."""
+"""Reasons without a failed attempt: an empty one, and the gates of a pod."""
 _LACK = "Insufficient "
 _COUNTED = re.compile(r"(\d{1,9}) (.*)")
 _PREEMPTION = re.compile(r"(?:no new claims to deallocate, )?(?:pod group )?preemption: .*")
-_TELLING = ("preemptionPolicy=Never", "terminating pod on the nominated node")
+_INFORMATIVE = ("preemptionPolicy=Never", "terminating pod on the nominated node")
 _EMPTY_TAILS = (
     "No preemption victims found for incoming preemptor",
     "one or more plugins asked to wait and no plugin rejected pod",
@@ -63,9 +63,9 @@ class SchedulerMessage:
 
     @property
     def reasons(self) -> str:
-        """Its reasons with their numbers of nodes, without how many nodes there are; else the text.
+        """Its reasons with their numbers of nodes, without the total number of nodes. Else the text.
 
-        What nodes lack comes first: most of the others are often not meant for such pods at all.
+        Insufficient resources come first, because other reasons are often about nodes for other workloads.
         """
         counted = sorted(
             node_reasons(self.text), key=lambda reason: not reason[0].startswith(_LACK)
@@ -78,7 +78,7 @@ class SchedulerMessage:
 
 def clean(text: str) -> str:
     """Return the text without empty preemption tails, doubled prefixes and a trailing comma."""
-    return _kept(text) if len(text) <= LONGEST_KEPT else _cleaned(text)
+    return _cached(text) if len(text) <= LONGEST_CACHED else _cleaned(text)
 
 
 def _cleaned(text: str) -> str:
@@ -89,13 +89,13 @@ def _cleaned(text: str) -> str:
 def _cleaned_line(text: str) -> str:
     line = " ".join(text.split())
     tail = _PREEMPTION.search(line)
-    if tail is not None and not any(word in tail.group() for word in _TELLING):
+    if tail is not None and not any(phrase in tail.group() for phrase in _INFORMATIVE):
         line = line[: tail.start()]
     line = _PREFIXES.sub("", _strip_tails(line))
     return _ONE_PLACEMENT.sub("", line).rstrip(" .,")
 
 
-_kept = bounded_cache(4096, 16 * MEBIBYTE)(_cleaned)
+_cached = bounded_cache(4096, 16 * MEBIBYTE)(_cleaned)
 
 
 def _strip_tails(line: str) -> str:
@@ -104,37 +104,39 @@ def _strip_tails(line: str) -> str:
     return line.rstrip(" ,")
 
 
-def is_rejection(reason: str) -> bool:
-    """Whether a pod or group with that reason, and the status False, was tried in vain.
+def is_failed_attempt(reason: str) -> bool:
+    """Return whether a pod or group with that reason and the status False had a failed attempt.
 
-    Also for a reason that this release does not know: schedulers get new ones.
+    An unknown reason counts as well, because schedulers get new ones.
     """
     return reason not in _NO_ATTEMPT
 
 
 def is_error(reason: str) -> bool:
     """Return whether the reason of a failed attempt is an error instead of a lack of room."""
-    return is_rejection(reason) and reason != NO_ROOM
+    return is_failed_attempt(reason) and reason != UNSCHEDULABLE
 
 
 def rejected_pods(unit: Unit) -> tuple[Pod, ...]:
     """Return current pods without a node whose last attempt failed, for whatever reason."""
-    return tuple(pod for pod in unit.unplaced if is_rejection(unit.gang.failed_scheduling(pod)))
+    return tuple(
+        pod for pod in unit.unplaced if is_failed_attempt(unit.gang.failed_scheduling(pod))
+    )
 
 
 def has_rejected_pods(unit: Unit) -> bool:
     """Return whether any pod is in `rejected_pods`. It stops at the first."""
-    return any(is_rejection(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
+    return any(is_failed_attempt(unit.gang.failed_scheduling(pod)) for pod in unit.unplaced)
 
 
 def group_refusal(unit: Unit) -> Condition | None:
     """Return the condition with which the scheduler refuses the group, if it is current.
 
-    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it proves nothing if all waiting
+    It stays False with its old text while a gang is suspended (observed on 1.36.3). So it is outdated if all waiting
     pods are younger and untried.
     """
     placed = unit.group.placed if unit.group is not None else None
-    if placed is None or not placed.is_false or not lacks_room(unit):
+    if placed is None or not placed.is_false or not lacks_nodes(unit):
         return None
     if not all(pod.is_untried for pod in unit.unplaced) or placed.since is None:
         return placed
@@ -142,13 +144,13 @@ def group_refusal(unit: Unit) -> Condition | None:
     return None if created and min(created) > placed.since else placed
 
 
-def scheduler_messages(unit: Unit, reason: str = NO_ROOM) -> tuple[SchedulerMessage, ...]:
+def scheduler_messages(unit: Unit, reason: str = UNSCHEDULABLE) -> tuple[SchedulerMessage, ...]:
     """Return the messages with that reason about waiting pods, and about their group."""
-    return _messages(unit, lambda word: word == reason)
+    return _messages(unit, lambda candidate: candidate == reason)
 
 
 def scheduler_errors(unit: Unit) -> tuple[SchedulerMessage, ...]:
-    """Return the errors in which attempts to place the pods that wait, or their group, have ended."""
+    """Return the errors with which the last attempts for waiting pods, or their group, ended."""
     return _messages(unit, is_error)
 
 
@@ -180,7 +182,7 @@ def _scheduler_message(condition: Condition, source: ObjectRef) -> SchedulerMess
 def best_scheduler_message(messages: tuple[SchedulerMessage, ...]) -> SchedulerMessage | None:
     """Return the most specific message: `0/4 nodes are available: …` before any text of the group.
 
-    Of equally specific ones it is the message of most pods.
+    If several are equally specific, it is the message of most pods.
     """
     often = Counter(message.text for message in messages)
     ranked = sorted(
@@ -204,14 +206,14 @@ def node_reasons(text: str) -> tuple[tuple[str, int], ...]:
     match = _REASONS.search(text)
     if match is None:
         return ()
-    counted = [_COUNTED.fullmatch(part) for part in _NEXT_REASON.split(match[1])]
+    counted = [_COUNTED.fullmatch(reason) for reason in _NEXT_REASON.split(match[1])]
     return tuple(
         (counted_reason[2], int(counted_reason[1])) for counted_reason in counted if counted_reason
     ) or ((match[1], 0),)
 
 
 def _rank(text: str) -> int:
-    if any(innocent in text for innocent in INNOCENT):
+    if any(innocent in text for innocent in GROUP_WAIT_TEXTS):
         return -1
     if text == _PREFIX:
         return 0
@@ -223,18 +225,19 @@ def _rank(text: str) -> int:
 
 
 RETRY_GRACE = timedelta(seconds=30)
-"""A pod or group that was refused is tried again when pods leave or nodes come, after a backoff of at
-most 10 s (`podMaxBackoffSeconds`); a busy scheduler and what passes between the clusters come on top."""
+"""Time in which the scheduler retries a refused pod or group after pods left or nodes were added.
+
+The backoff is at most 10 s (`podMaxBackoffSeconds`). The rest allows for a busy scheduler and the delay of the poll."""
 
 
 def fits_now(unit: Unit) -> bool:
-    """Return whether by arithmetic the members that wait for a node fit now."""
+    """Return whether the members that wait for a node fit now, by arithmetic."""
     assessment = unit.placing.assessment if unit.placing is not None else None
     return assessment is not None and assessment.cause is PlacementCause.FITS
 
 
 def fits_since(unit: Unit) -> datetime | None:
-    """Return since when the waiting members fit. None if by arithmetic they do not.
+    """Return since when the waiting members fit by arithmetic, or None if they do not.
 
     When gangboard sees a unit first, it did not observe when the nodes became free. The members then count as fitting
     since they were refused.
@@ -250,7 +253,7 @@ def fits_since(unit: Unit) -> datetime | None:
 def retry_due(unit: Unit) -> datetime | None:
     """Return until when a scheduler may still retry refused members that fit now.
 
-    None if it did not refuse them, if they do not fit, if its time is over, or if it refused them since.
+    None if no retry is due: it did not refuse them, they do not fit, the time is over, or it refused them since.
     """
     since = fits_since(unit)
     if since is None or since + RETRY_GRACE <= unit.now:
@@ -290,6 +293,6 @@ def _refusals(unit: Unit) -> Iterator[datetime | None]:
         yield group.since
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     for event in unit.events:
-        # Karpenter uses the same reason for what it says of pods that it brings no node for.
+        # Karpenter uses the same reason for pods for which it provisions no node.
         if event.reason == "FailedScheduling" and event.reporter != "karpenter":
             yield event.last_seen if event.regarding.uid in waiting else None

@@ -9,7 +9,7 @@ from gangboard.domain.health import Stage
 from gangboard.domain.verdict import FitReason, FitRow
 
 FULL, NONE = "full", "none"
-"""Nodes that could host its pods are full by it; no node could, and it excludes most of them."""
+"""`full`: eligible nodes are full. `none`: no node is eligible, and the label excludes most nodes."""
 LONGEST = 200
 
 

@@ -29,12 +29,12 @@ def suspension_of(gang: Gang, owner: Owner) -> Suspension | None:
     """
     manager = owner.suspend_set_by
     record = gang.recorded_suspends.get(owner.meta.ref.uid)
-    # A resume that a Hold turned back leaves the field and names who tried it, not who suspended
-    # (observed on 1.37.0), so the field manager of such a Job tells nothing.
-    turned_back = bool(owner.held_by)
-    if record is not None and (manager in ("", _OURS) or turned_back):
+    # After a Hold reverted a resume, the field manager is the client that tried to resume (observed on 1.37.0).
+    # So it does not show who suspended the Job.
+    is_reverted = bool(owner.held_by)
+    if record is not None and (manager in ("", _OURS) or is_reverted):
         return recorded(record)
-    if not manager or turned_back:
+    if not manager or is_reverted:
         return None
     noticed = find_condition(owner.conditions, "Suspended")
     noticed_at = noticed.since if noticed is not None and noticed.is_true else None
@@ -76,7 +76,7 @@ def deactivation_of(gang: Gang, entry: QueueEntry) -> Suspension | None:
 
 def recorded(record: RecordedSuspend) -> Suspension:
     """Return the suspension in gangboard's record."""
-    return Suspension(f"by {quote(record.actor)}", record.at, record.reason, by_person=True)
+    return Suspension(f"by {quote(record.actor)}", record.sent_at, record.reason, by_person=True)
 
 
 def author_of(writer: FieldWriter) -> Suspension:
@@ -109,53 +109,54 @@ def _with_manager(manager: str) -> str:
     return f"with {_KUBECTL}" if is_kubectl else f"by {quote(manager)}"
 
 
-def suspension_words(suspension: Suspension, link: str = "at") -> str:
+def suspension_text(suspension: Suspension, link: str = "at") -> str:
     """Return `by ada at 2026-11-27 02:19 UTC: make room`, without a full stop.
 
     The sentence is stored and can be days old when it is read, so it has the date. Its page shows the
     age beside it. `link` stands before the time: `since` after a state, `at` after an event.
     """
-    at = ""
-    if suspension.at is not None:
+    time = ""
+    if suspension.time is not None:
         link = "at" if suspension.or_before else link
         before = " or before" if suspension.or_before else ""
-        at = f" {link} {minute_of(suspension.at)}{before}"
+        time = f" {link} {minute_text(suspension.time)}{before}"
     reason = f": {quote(suspension.reason)}" if suspension.reason.strip() else ""
-    return f"{suspension.by}{at}{reason}"
+    return f"{suspension.by}{time}{reason}"
 
 
-def authors_words(authors: Iterable[Suspension | None]) -> str:
-    """Return the words of several authors, each once; empty if one of them is not known."""
-    found = list(authors)
-    words = list(dict.fromkeys(suspension_words(one) for one in found if one is not None))
-    if not words or None in found or len(words) > MOST_NAMED:
+def authors_text(authors: Iterable[Suspension | None]) -> str:
+    """Return the text about several authors, each once. Empty if any author is unknown."""
+    known = list(authors)
+    texts = list(dict.fromkeys(suspension_text(author) for author in known if author is not None))
+    if not texts or None in known or len(texts) > MOST_NAMED:
         return ""
-    return "; ".join(words)
+    return "; ".join(texts)
 
 
-def writers_words(writers: Iterable[FieldWriter | None]) -> str:
-    """Return `with kubectl at …` of the same change on several objects; empty if their authors differ.
+def writers_text(writers: Iterable[FieldWriter | None]) -> str:
+    """Return `with kubectl at …` for the same change of several objects. Empty if their authors differ.
 
-    Of several times it names the last.
+    If the times differ, the text has the last one.
     """
-    found = [None if writer is None else author_of(writer) for writer in writers]
-    authors = [one for one in found if one is not None]
-    if not authors or len(authors) < len(found) or len({one.by for one in authors}) > 1:
+    candidates = [None if writer is None else author_of(writer) for writer in writers]
+    authors = [author for author in candidates if author is not None]
+    is_same = len({author.by for author in authors}) == 1
+    if not authors or len(authors) < len(candidates) or not is_same:
         return ""
-    words = {suspension_words(one) for one in authors}
-    if len(words) == 1:
-        return words.pop()
-    last = max(authors, key=lambda one: one.at.timestamp() if one.at else 0.0)
-    return f"{last.by}, the last {suspension_words(last).removeprefix(last.by).strip()}"
+    texts = {suspension_text(author) for author in authors}
+    if len(texts) == 1:
+        return texts.pop()
+    last = max(authors, key=lambda author: author.time.timestamp() if author.time else 0.0)
+    return f"{last.by}, the last {suspension_text(last).removeprefix(last.by).strip()}"
 
 
-def minute_of(at: datetime) -> str:
+def minute_text(time: datetime) -> str:
     """Return `2026-11-27 02:19 UTC`."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def suspend_evidence(gang: Gang, owner: Owner) -> Evidence:
-    """Return the field by which this kind says that it is suspended, with its value."""
+    """Return the field that shows the suspension in this kind, with its value."""
     traits = gang.traits_of(owner.meta.ref)
     value = owner.detail.get(traits.suspended_detail, "true") if traits.suspended_detail else "true"
     return Evidence(traits.suspend_field or "spec.suspend", value, owner.meta.ref)

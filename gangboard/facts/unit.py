@@ -14,47 +14,45 @@ from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.node import Node
 from gangboard.domain.owner import Outcome, Owner, Role
-from gangboard.domain.placement_result import Placing
+from gangboard.domain.placement_result import PlacementResult
 from gangboard.domain.pod import Container, Pod
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.gang import Gang
 
-GOOD_ENDINGS = frozenset({"SuccessPolicy", "CompletionsReached"})
+SUCCESS_REASONS = frozenset({"SuccessPolicy", "CompletionsReached"})
 """Reasons of `SuccessCriteriaMet`. All other endings announce a failure (KEP-3998, KEP-3939)."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The thing that gets a stage: a group; without groups a child Job, a role, or the owner."""
+    """Unit of diagnosis, which has a stage: a group, or without groups a child Job, a role or the owner."""
 
     gang: Gang
     name: str
-    """How a sentence calls it. Unique within the gang."""
+    """Name in sentences, unique within the gang."""
     noun: str
-    """`group`, `Job`, or the owner's kind: what stands before the name."""
+    """Noun before the name: `group`, `Job`, or the owner's kind."""
     desired: int
     quorum: int | None
-    """None when it is scheduled pod by pod or by a basic group."""
+    """None if the scheduler places each pod by itself, with or without a basic group."""
     jobs: tuple[Owner, ...] = ()
     roles: tuple[Role, ...] = ()
-    """Roles of the owner whose pods belong here, their child Jobs made or not."""
+    """Roles of the owner whose pods belong to the unit. Their child Jobs need not exist."""
     pods: tuple[Pod, ...] = ()
     foreign_pods: tuple[Pod, ...] = ()
     group: Group | None = None
     group_name: str = ""
-    """The PodGroup, or the entry of a Workload (`WorkloadEntry.name`), that its pods name, there or
-    not."""
+    """PodGroup or entry of a Workload (`WorkloadEntry.name`) that its pods name. It need not exist."""
     held: int = 0
     """Desired pods of suspended child Jobs."""
     missing_jobs: tuple[str, ...] = ()
     """Child Jobs that the owner should have and that do not exist."""
     events: tuple[Event, ...] = ()
     memory: UnitMemory = field(default_factory=UnitMemory)
-    placing: Placing | None = None
-    """What arithmetic says of its members that wait for a node; None when none waits."""
+    placing: PlacementResult | None = None
+    """Result of the placement arithmetic for members that wait for a node, or None if none waits."""
     together: Unit | None = None
-    """All workers without a group as one, where others beside it wait for nodes as well: why they have
-    none is a matter of all of them."""
+    """Merged unit of all ungrouped workers, if others wait for nodes as well and share the cause."""
 
     # A large gang has thousands of pods. A list comprehension is one call, a generator one for each pod.
 
@@ -78,13 +76,14 @@ class Unit:
     def refused(self) -> tuple[Pod, ...]:
         """Current pods without a node that the scheduler calls Unschedulable.
 
-        Pods that only wait for another pod of their group are not among them (`Pod.is_innocent`).
+        Pods that only wait for another pod of their group are not among them (`Pod.is_waiting_for_group`).
         """
         return tuple(
             [
                 pod
                 for pod in self.unplaced
-                if self.gang.failed_scheduling(pod) == "Unschedulable" and not pod.is_innocent
+                if self.gang.failed_scheduling(pod) == "Unschedulable"
+                and not pod.is_waiting_for_group
             ]
         )
 
@@ -136,25 +135,25 @@ class Unit:
     def given_up(self) -> int:
         """The number of members that stay away because their index failed for good.
 
-        With `backoffLimitPerIndex` the Job goes on without such an index, and makes pods for other indexes as long as some
-        are left (firstPendingIndexes in pkg/controller/job).
+        With `backoffLimitPerIndex` the Job continues without such an index, and creates pods for the remaining indexes
+        (firstPendingIndexes in pkg/controller/job).
         """
         return sum([_indexes_short(job) for job in self.active_jobs if job.failed_index_count])
 
     @cached_property
-    def seats(self) -> int:
+    def expected_pods(self) -> int:
         """The number of pods that should be alive now: wanted, without those done or given up."""
         return max(0, self.wanted - self.succeeded - self.given_up)
 
     @cached_property
     def missing(self) -> int:
         """The number of pods that should be alive and do not exist."""
-        return max(0, self.seats - len(self.current))
+        return max(0, self.expected_pods - len(self.current))
 
     @cached_property
     def is_full(self) -> bool:
         """Whether every seat has a ready pod."""
-        return len(self.ready) >= self.seats
+        return len(self.ready) >= self.expected_pods
 
     @cached_property
     def now(self) -> datetime:
@@ -186,7 +185,7 @@ class Unit:
 def _has_succeeded(job: Owner) -> bool:
     if job.finish is not None:
         return job.finish.outcome is Outcome.SUCCEEDED
-    return job.ending in GOOD_ENDINGS
+    return job.ending in SUCCESS_REASONS
 
 
 def _indexes_short(job: Owner) -> int:
@@ -199,7 +198,7 @@ _CORE = "scheduling.k8s.io"
 
 
 def ready_count(unit: Unit) -> int:
-    """Return the number of ready pods. In a gang group the pods of other gangs count, too."""
+    """Return the number of ready pods. In a gang group the pods of other gangs count as well."""
     foreign = sum(pod.is_ready for pod in unit.foreign_pods) if unit.quorum is not None else 0
     return len(unit.ready) + foreign
 
@@ -216,7 +215,7 @@ def is_formed(unit: Unit) -> bool:
     return live_count(unit) >= unit.quorum
 
 
-def lacks_room(unit: Unit) -> bool:
+def lacks_nodes(unit: Unit) -> bool:
     """Return whether members wait for a node that the unit needs: below the quorum, or any without a quorum.
 
     At the quorum a gang is past placement, and waiting pods only keep it below its size. Succeeded members keep no gang
@@ -230,7 +229,7 @@ def lacks_room(unit: Unit) -> bool:
     return len(unit.placed) + unit.succeeded + foreign < unit.quorum
 
 
-def runs_enough(unit: Unit) -> bool:
+def has_ready_quorum(unit: Unit) -> bool:
     """Return whether a gang has its quorum ready. False without a quorum."""
     if unit.quorum is None or (unit.quorum and not unit.ready):
         return False
@@ -244,23 +243,23 @@ def failing_jobs(unit: Unit) -> tuple[Owner, ...]:
             job
             for job in unit.jobs
             if (job.finish is not None and job.finish.outcome is Outcome.FAILED)
-            or (job.finish is None and job.ending and is_bad_ending(job.ending))
+            or (job.finish is None and job.ending and is_failure_reason(job.ending))
         ]
     )
 
 
-def is_bad_ending(reason: str) -> bool:
+def is_failure_reason(reason: str) -> bool:
     """Return whether the reason of an announced end (`FailureTarget`, …) is a failure."""
-    return bool(reason) and reason not in GOOD_ENDINGS
+    return bool(reason) and reason not in SUCCESS_REASONS
 
 
-def sick_nodes(unit: Unit) -> tuple[Node, ...]:
+def unready_nodes(unit: Unit) -> tuple[Node, ...]:
     """Return nodes that are not ready and have live pods of it that are not ready, by name."""
-    nodes = {pod.node for pod in on_sick_nodes(unit)}
+    nodes = {pod.node for pod in pods_on_unready_nodes(unit)}
     return tuple(unit.gang.cluster.nodes[name] for name in sorted(nodes))
 
 
-def on_sick_nodes(unit: Unit) -> tuple[Pod, ...]:
+def pods_on_unready_nodes(unit: Unit) -> tuple[Pod, ...]:
     """Return live pods that are not ready, on nodes that are not ready."""
     if not unit.gang.cluster.nodes_known:
         return ()
@@ -291,7 +290,7 @@ def is_empty_plan(unit: Unit) -> bool:
     return is_plan and unit.group is None and not unit.pods
 
 
-def asks_for_nothing(unit: Unit) -> bool:
+def is_scaled_to_zero(unit: Unit) -> bool:
     """Return whether it is scaled to zero: no pods wanted or existing, and no Job ended."""
     nothing = unit.desired == 0 and not unit.current and not unit.missing_jobs
     if not nothing or is_bare_group(unit) or is_empty_plan(unit):

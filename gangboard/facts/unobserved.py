@@ -1,8 +1,8 @@
 """Which unobserved resources a gang needs.
 
-A gang needs a kind of owner if it has objects of that kind, or if its own kind may make some. It needs a grouping API
-for certain kinds of owners only with such an owner, and an API whose groups pods name by a mark only with such
-a pod. An unreadable resource that a gang does not need counts as not served.
+A gang needs a kind of owner if it has objects of that kind, or if its own kind may create some. It needs a grouping API
+for certain kinds of owners only if it has such an owner. It needs an API whose groups pods name by a label only if it
+has such a pod. An unreadable resource that a gang does not need counts as not served.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gangboard.plugins.owner_kind import OwnerKind
 def concerning(
     unobserved: Iterable[Unobserved], root: Linked, members: Iterable[Linked]
 ) -> tuple[Unobserved, ...]:
-    """Return the unobserved resources without which the gang of `root` cannot be judged."""
+    """Return the unobserved resources that the verdict of the gang needs."""
     resources = tuple(unobserved)
     if not resources:
         return ()

@@ -1,4 +1,4 @@
-"""Gangs of Kubernetes itself: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
+"""Gangs of Kubernetes: scheduling.k8s.io of 1.35 (v1alpha1) to 1.38 (v1).
 
 One struct per kind reads all versions, because a version only adds or renames fields. 1.35 has only Workloads. Their
 entries are read as templates, and diagnosis makes groups of the entries that pods name.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gangboard.decode.unions import WireUnion, read_union, set_members
+from gangboard.decode.scheduling_policy import WireUnion, present_members, read_scheduling_policy
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
@@ -23,7 +23,7 @@ _PLACED = (
     "CompositePodGroupInitiallyScheduled",
 )
 _NEVER_PLACED = ("Invalid", "PodGroupError", "CompositePodGroupError")
-"""Reasons of a group that is wrong in itself: 1.37 says Invalid, 1.38 has one for each kind."""
+"""Reasons of an invalid group. 1.37 has `Invalid`, and 1.38 has a reason per kind."""
 _POLICIES = {"gang": Policy.GANG, "basic": Policy.BASIC}
 
 
@@ -54,7 +54,7 @@ class _WireTemplateRef(Wire):
 
 
 class _WireClaim(Wire):
-    """An entry of `resourceClaims` of a spec, and of `resourceClaimStatuses`."""
+    """An entry of `spec.resourceClaims`, or of `status.resourceClaimStatuses`."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -124,7 +124,7 @@ class WireWorkload(Wire):
 
 def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
     spec = wire.spec or _WireGroupSpec()
-    policy = read_union(spec.scheduling_policy)
+    policy = read_scheduling_policy(spec.scheduling_policy)
     conditions = read_conditions(wire.status.conditions if wire.status else None)
     workload_name, template_name = _origin(spec)
     return Group(
@@ -146,7 +146,7 @@ def _build_group(wire: WireGroup, version: str, kind: str) -> Group:
 
 
 def _origin(spec: _WireGroupSpec) -> tuple[str, str]:
-    """Return the names of the Workload and of its template, from where this version keeps them."""
+    """Return the names of the Workload and its template, from the field of this version."""
     if spec.workload_ref is not None:
         return spec.workload_ref.workload_name or "", spec.workload_ref.template_name or ""
     old = spec.pod_group_template_ref and spec.pod_group_template_ref.workload
@@ -172,15 +172,15 @@ def _claims(spec: _WireGroupSpec, status: _WireGroupStatus) -> Iterator[GroupCla
 
 
 def _disruption_mode(mode: str | WireUnion | None) -> str:
-    """Return `Pod` or `PodGroup` (1.36), `single` or `all` (1.37); other words as served."""
-    return mode if isinstance(mode, str) else ", ".join(set_members(mode))
+    """Return `Pod` or `PodGroup` (1.36), `single` or `all` (1.37), or any other value as served."""
+    return mode if isinstance(mode, str) else ", ".join(present_members(mode))
 
 
 def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
     """Return the condition that says whether the scheduler placed the group, with its own type.
 
-    The API documents the reasons of `_NEVER_PLACED` (a cycle, too deep, several Workloads) together with
-    the status True. Such a group is not placed, whatever the status; `conditions` keeps it.
+    A condition with a reason of `_NEVER_PLACED` (a cycle, too deep, several Workloads) can have the status True by the
+    documentation of the API. The group is not placed in that case. `conditions` keeps the original status.
     """
     candidates = (find_condition(conditions, type_) for type_ in _PLACED)
     placed = next((condition for condition in candidates if condition is not None), None)
@@ -190,7 +190,7 @@ def _placed(conditions: tuple[Condition, ...]) -> Condition | None:
 
 
 def _build_workload(wire: WireWorkload, version: str) -> Group:
-    """Return a Workload: its templates have policies, it has none of its own."""
+    """Return a Workload. Its templates have policies, and it has no policy of its own."""
     spec = wire.spec or _WireWorkloadSpec()
     return Group(
         meta=read_meta(wire.metadata, _GROUP, "Workload", version),
@@ -200,11 +200,11 @@ def _build_workload(wire: WireWorkload, version: str) -> Group:
 
 
 def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
-    """Yield all templates; those inside a composite one follow it."""
-    waiting: list[tuple[_WireTemplate, bool]] = _inner(spec)
+    """Yield all templates. The children of a composite template follow it."""
+    waiting: list[tuple[_WireTemplate, bool]] = _child_templates(spec)
     while waiting:
         template, composite = waiting.pop(0)
-        policy = read_union(template.scheduling_policy or template.policy)
+        policy = read_scheduling_policy(template.scheduling_policy or template.policy)
         yield GroupTemplate(
             name=template.name,
             policy=_POLICIES.get(policy.member, Policy.UNKNOWN),
@@ -212,11 +212,11 @@ def _templates(spec: _WireWorkloadSpec) -> Iterator[GroupTemplate]:
             topology_keys=_topology_keys(template),
             composite=composite,
         )
-        waiting[:0] = _inner(template)
+        waiting[:0] = _child_templates(template)
 
 
-def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
-    """Return the templates directly inside, each with whether it is a composite one."""
+def _child_templates(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate, bool]]:
+    """Return the direct child templates, each with whether it is composite."""
     entries = spec.pod_groups or () if isinstance(spec, _WireWorkloadSpec) else ()
     return [
         *((entry, False) for entry in entries),
@@ -225,8 +225,8 @@ def _inner(spec: _WireWorkloadSpec | _WireTemplate) -> list[tuple[_WireTemplate,
     ]
 
 
-def _policy_of(path: str, quorum: str) -> tuple[str, ...]:
-    """Return the fields of a policy at that path: it is basic, or a gang with a quorum."""
+def _policy_fields(path: str, quorum: str) -> tuple[str, ...]:
+    """Return the field paths of a policy, which is basic or a gang with a quorum."""
     return f"{path}.basic", f"{path}.gang.{quorum}"
 
 
@@ -234,7 +234,7 @@ _VERSIONS = ("v1beta1", "v1alpha3")
 
 
 class Kubernetes(GroupingAPI):
-    """Groups of Kubernetes itself."""
+    """Groups of Kubernetes."""
 
     label = "Kubernetes"
     group = _GROUP
@@ -246,7 +246,7 @@ class Kubernetes(GroupingAPI):
             ("v1", *_VERSIONS, "v1alpha2"),
             WireGroup,
             lambda wire, version: _build_group(wire, version, "PodGroup"),
-            fields=_policy_of("spec.schedulingPolicy", "minCount"),
+            fields=_policy_fields("spec.schedulingPolicy", "minCount"),
         ),
         group_resource(
             _GROUP,
@@ -255,7 +255,7 @@ class Kubernetes(GroupingAPI):
             _VERSIONS,
             WireGroup,
             lambda wire, version: _build_group(wire, version, "CompositePodGroup"),
-            fields=_policy_of("spec.schedulingPolicy", "minGroupCount"),
+            fields=_policy_fields("spec.schedulingPolicy", "minGroupCount"),
         ),
         group_resource(
             _GROUP,
@@ -265,8 +265,10 @@ class Kubernetes(GroupingAPI):
             WireWorkload,
             _build_workload,
             fields=(
-                *_policy_of("spec.podGroupTemplates.schedulingPolicy", "minCount"),
-                *_policy_of("spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"),
+                *_policy_fields("spec.podGroupTemplates.schedulingPolicy", "minCount"),
+                *_policy_fields(
+                    "spec.compositePodGroupTemplates.schedulingPolicy", "minGroupCount"
+                ),
             ),
         ),
     )

@@ -1,11 +1,12 @@
 """PodGroups of the coscheduling plugin of scheduler-plugins (scheduling.x-k8s.io/v1alpha1).
 
 Pods name their group by a label, and only a scheduler with the plugin reads it. The admin chooses the name of that
-scheduler. The object has no condition, so only the pods tell why they wait. A controller of the plugin writes `status` and
-counts labelled pods of all namespaces (podgroup_controller.go of v0.35.4-devel). gangboard therefore counts pods itself
-and keeps only `phase`.
+scheduler. The object has no conditions, so only the pods say why they wait. A controller of the plugin writes `status` and
+counts labelled pods of all namespaces (podgroup_controller.go of v0.35.4-devel). So the decoder only keeps `phase`, and
+diagnosis counts the pods.
 
-The condition of a pod has a text of the default scheduler, or one of the plugin if another pod found no room (observed).
+The condition of a pod has a text of the default scheduler, or a text of the plugin if another member did not fit
+(observed).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.group import Group, Policy
 from gangboard.domain.verdict import Finding
@@ -23,11 +24,11 @@ from gangboard.facts.unit import Unit
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
 _GROUP = "scheduling.x-k8s.io"
-_OF_THE_GANG = re.compile(
+_GANG_REJECTIONS = re.compile(
     r"optimistic rejection in PostFilter|rejection in Unreserve|gets rejected due to Pod|failed recently",
     re.IGNORECASE,
 )
-"""Texts of the plugin about members that it turned back because another member found no room."""
+"""Texts of the plugin about members that it rejected because another member did not fit."""
 
 
 class _WireSpec(Wire):
@@ -39,7 +40,7 @@ class _WireStatus(Wire):
 
 
 class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
+    """The fields of a PodGroup that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -51,7 +52,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
     phase = (wire.status or _WireStatus()).phase
     return Group(
         meta=read_meta(wire.metadata, _GROUP, "PodGroup", version),
-        # One pod by itself is no gang.
+        # A single pod is no gang.
         policy=Policy.GANG if quorum > 1 else Policy.BASIC,
         quorum=quorum,
         detail={"phase": phase} if phase else {},
@@ -59,9 +60,9 @@ def _build(wire: WirePodGroup, version: str) -> Group:
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
-    """Return a finding with the text of a pod that names nodes, because the others were only turned back."""
+    """Return a finding with a message about nodes, because the other members were only rejected with them."""
     messages = scheduler_messages(unit, "Unschedulable")
-    about_nodes = tuple(message for message in messages if not _OF_THE_GANG.search(message.raw))
+    about_nodes = tuple(message for message in messages if not _GANG_REJECTIONS.search(message.raw))
     best = best_scheduler_message(about_nodes)
     scheduler = f"Scheduler {unit.other_scheduler}"
     return gang_refusal(NO_ROOM, unit, scheduler, best.text if best is not None else "")

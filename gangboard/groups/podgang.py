@@ -1,16 +1,16 @@
 """PodGangs of NVIDIA Grove (scheduler.grove.io/v1alpha1): PodCliques that are placed together.
 
-Grove creates one for each replica of a PodCliqueSet, and one for each replica of a scaling group beyond its
-`minAvailable`. Pods name it by a label. A scheduler's backend creates its own groups for it, such as core PodGroups. The
-PodGang owns these, and pods are counted in them. So pages show a PodGang, and it is no unit. Its `status.phase` is always
-Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1 writes no other value) and is not read.
+Grove creates a PodGang for each replica of a PodCliqueSet, and for each replica of a scaling group beyond its
+`minAvailable`. Pods name it by a label. A scheduler backend creates groups for it, such as core PodGroups, which it owns.
+Pods are counted in these groups. So pages show PodGangs, but a PodGang is no unit. Its `status.phase` is not read,
+because it is always Pending (podgang/syncflow.go of v0.1.0-alpha.12-rc1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import find_condition
@@ -48,7 +48,7 @@ class _WirePodGangStatus(Wire):
 
 
 class WirePodGang(Wire):
-    """A PodGang as narrow as it is kept."""
+    """The fields of a PodGang that gangboard reads."""
 
     metadata: WireMeta
     spec: _WirePodGangSpec | None = None
@@ -63,7 +63,7 @@ def _build(wire: WirePodGang, version: str) -> Group:
             name=group.name,
             policy=Policy.GANG,
             quorum=max(0, group.min_replicas or 0),
-            topology_keys=tuple(_keys(group.topology_constraint)),
+            topology_keys=tuple(_topology_keys(group.topology_constraint)),
             members=tuple(pod.name for pod in group.pod_references or ()),
         )
         for group in spec.podgroups or ()
@@ -72,14 +72,14 @@ def _build(wire: WirePodGang, version: str) -> Group:
         meta=read_meta(wire.metadata, _GROUP, "PodGang", version),
         policy=Policy.GANG,
         quorum=sum(group.quorum or 0 for group in templates),
-        topology_keys=tuple(_keys(spec.topology_constraint)),
+        topology_keys=tuple(_topology_keys(spec.topology_constraint)),
         conditions=conditions,
         placed=find_condition(conditions, "Scheduled"),
         templates=templates,
     )
 
 
-def _keys(constraint: _WireTopology | None) -> Iterator[str]:
+def _topology_keys(constraint: _WireTopology | None) -> Iterator[str]:
     if constraint is not None and constraint.pack_constraint is not None:
         key = constraint.pack_constraint.required
         if key:
@@ -93,7 +93,7 @@ class PodGangs(GroupingAPI):
     group = _GROUP
     resources = (group_resource(_GROUP, "podgangs", "PodGang", ("v1alpha1",), WirePodGang, _build),)
     groups_of = (("grove.io", "PodCliqueSet"),)
-    # A backend cannot hand a PodGang to its scheduler; no condition tells that.
+    # This event is the only report that a backend cannot translate a PodGang for its scheduler.
     event_reasons = frozenset({"KAIBackendMappingFailed"})
     notes = GroupingNotes(
         members="it lists its pods; these name it by a label",

@@ -1,4 +1,7 @@
-"""What an account may do, as the API server itself says it (authorization.k8s.io/v1). No request changes anything."""
+"""Access reviews: the permissions of an account by the API server itself (authorization.k8s.io/v1).
+
+No request changes anything.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +35,10 @@ class _Rule(msgspec.Struct, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class NamespaceRules:
-    """What the account may do in one namespace."""
+    """The permissions of the account in one namespace."""
 
     rules: tuple[_Rule, ...]
-    """Of authorizers that can list theirs. What is in no rule may be allowed all the same."""
+    """The rules of authorizers that can list them. An operation outside of them may be allowed nevertheless."""
 
     def allows(self, group: str, plural: str, verb: str) -> bool:
         """Return whether a rule allows the verb on all objects of the resource."""
@@ -60,13 +63,13 @@ class _RulesReview(msgspec.Struct):
 
 def is_allowed(connection: Connection, group: str, plural: str, verb: str) -> bool:
     """Return whether the account may do this in every namespace. Raises KubeError."""
-    asked = {"group": group, "resource": plural, "verb": verb}
-    spec = {"resourceAttributes": asked}
+    attributes = {"group": group, "resource": plural, "verb": verb}
+    spec = {"resourceAttributes": attributes}
     return _review(connection, "SelfSubjectAccessReview", spec, _AccessReview).status.allowed
 
 
 def namespace_rules(connection: Connection, namespace: str) -> NamespaceRules:
-    """Return what the account may do in a namespace. Raises KubeError."""
+    """Return the permissions of the account in a namespace. Raises KubeError."""
     spec = {"namespace": namespace}
     status = _review(connection, "SelfSubjectRulesReview", spec, _RulesReview).status
     return NamespaceRules(tuple(status.resource_rules or ()))

@@ -1,4 +1,4 @@
-"""Files of credentials: small texts, certificates and keys as PEM, and kubeconfigs as YAML with limits."""
+"""Credential files: small texts, PEM certificates and keys, and kubeconfigs as YAML with limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST_FILE = 1024 * 1024
 
 
 def read_small_file(path: Path, what: str) -> str:
-    """Return the text of a file of at most 1 MiB, no device or pipe. Raises CredentialError."""
+    """Return the text of a plain file of at most 1 MiB. Raises CredentialError, also for devices and pipes."""
     name = clean_text(str(path))
     try:
         if not path.is_file():
@@ -36,7 +36,7 @@ def read_small_file(path: Path, what: str) -> str:
 
 
 def small_text(file: BinaryIO, what: str) -> str:
-    """Return the text of an open file of at most 1 MiB. Raises CredentialError that begins with `what`."""
+    """Return the text of an open file of at most 1 MiB. Raises CredentialError with a sentence about `what`."""
     content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise CredentialError(f"{what} is larger than 1 MiB.")
@@ -50,7 +50,7 @@ _BROKEN = (ValueError, TypeError, UnsupportedAlgorithm)
 
 
 def load_certificates(pem: str, what: str) -> list[x509.Certificate]:
-    """Return all certificates in the text, at least one. Raises CredentialError that names `what`."""
+    """Return all certificates in the text, at least one. Raises CredentialError with a sentence about `what`."""
     try:
         return x509.load_pem_x509_certificates(pem.encode())
     except _BROKEN as error:
@@ -58,7 +58,7 @@ def load_certificates(pem: str, what: str) -> list[x509.Certificate]:
 
 
 def certificate_expiry(pem: str) -> datetime:
-    """Return when the first certificate in the text ends (UTC). Raises CredentialError."""
+    """Return when the first certificate in the text expires (UTC). Raises CredentialError."""
     return load_certificates(pem, "The certificate")[0].not_valid_after_utc
 
 
@@ -74,39 +74,39 @@ def check_pair(certificate_pem: str, key_pem: str) -> None:
     except _BROKEN as error:
         raise CredentialError("The client key is not a private key in PEM form.") from error
     try:
-        theirs = certificate.public_key()
+        certificate_key = certificate.public_key()
     except _BROKEN as error:
         raise CredentialError("The client certificate has a key of an unknown kind.") from error
-    form = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if theirs.public_bytes(*form) != key.public_key().public_bytes(*form):
+    encoding = (Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    if certificate_key.public_bytes(*encoding) != key.public_key().public_bytes(*encoding):
         raise CredentialError("The client key does not belong to the client certificate.")
 
 
 LARGEST = 1024 * 1024
-"""Bytes. A kubeconfig of a hundred clusters has a quarter of it."""
+"""Bytes. A kubeconfig of a hundred clusters has a quarter of that."""
 DEEPEST = 32
 
 
 def load_document(text: str) -> Any:
-    """Return the one document in the text, as plain values. Raises CredentialError.
+    """Return the document in the text as plain values. Raises CredentialError.
 
-    Aliases (`*name`) are refused: no kubeconfig has them, and they are how ten lines become gigabytes.
+    Aliases (`*name`) are refused. No kubeconfig uses them, and with them ten lines can expand to gigabytes.
     """
     if len(text) > LARGEST or len(text.encode(errors="surrogatepass")) > LARGEST:
         raise CredentialError("The kubeconfig is larger than 1 MiB.")
     try:
-        _look_through(text)
+        _check_structure(text)
         return yaml.load(text, Loader=yaml.CSafeLoader)  # safe, and written in C
     except yaml.MarkedYAMLError as error:
-        # The text around the mark is not shown: it may be a token.
-        where = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        raise CredentialError(f"The kubeconfig is not valid YAML{where}.") from error
+        # The text around the mark may be a token, so it is not shown.
+        line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
+        raise CredentialError(f"The kubeconfig is not valid YAML{line}.") from error
     except (yaml.YAMLError, ValueError) as error:
         raise CredentialError("The kubeconfig is not valid YAML.") from error
 
 
-def _look_through(text: str) -> None:
-    """Walk over the events without building anything."""
+def _check_structure(text: str) -> None:
+    """Check the YAML events without building values."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.AliasEvent):

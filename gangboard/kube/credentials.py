@@ -1,4 +1,4 @@
-"""Who we are to one cluster, and where it is: from a kubeconfig, a pod's own account, or the store."""
+"""Credentials and address of one cluster: from a kubeconfig, a pod's own account, or the store."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
-    """All that is needed to talk to one API server. Checked when made: CredentialError."""
+    """Everything a request to one API server needs. Raises CredentialError if it is inconsistent."""
 
     server: str
-    """https://host[:port][/prefix], without a slash at the end."""
+    """https://host[:port][/prefix], without a trailing slash."""
     ca_pem: str | None = None
-    """Authorities to trust; None trusts those of the system. Certificates are always verified."""
+    """Trusted authorities, or None for those of the system. Certificates are always verified."""
     token: str | None = None
     client_certificate_pem: str | None = None
     client_key_pem: str | None = None
     tls_server_name: str | None = None
-    """The name to expect in the server's certificate, where it differs from the host."""
+    """The expected name in the server's certificate, if it differs from the host."""
     token_file: str | None = None
-    """Absolute path of a token that is renewed in place; goes before `token`."""
+    """Absolute path of a token that is renewed in place. It takes precedence over `token`."""
     origin: str | None = None
-    """`page` where a person gave the address on a page or by the API: see `destinations`."""
+    """`page` if a person entered the address on a page or by the API: see `destinations`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "server", _checked_server(self.server))
@@ -67,8 +67,8 @@ class Credentials:
 
     def __repr__(self) -> str:
         kinds = ("token", "token_file", "client_certificate_pem")
-        held = ", ".join(kind for kind in kinds if getattr(self, kind) is not None)
-        return f"Credentials(server={self.server!r}, with {held})"
+        present = ", ".join(kind for kind in kinds if getattr(self, kind) is not None)
+        return f"Credentials(server={self.server!r}, with {present})"
 
     @property
     def host(self) -> str:
@@ -83,17 +83,17 @@ class Credentials:
 
     @property
     def prefix(self) -> str:
-        """Path in front of every API path, where a proxy serves many clusters. Mostly empty."""
+        """Path before every API path, for a proxy that serves many clusters. Mostly empty."""
         return urlsplit(self.server).path
 
     def to_document(self) -> dict[str, str]:
-        """Return all fields that are set, secrets in clear: for the store, which encrypts it."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in found.items() if value is not None}
+        """Return all fields that are set, with secrets in clear text. The store encrypts the result."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_document(cls, document: Any) -> Credentials:
-        """Read what `to_document` returned. Raises CredentialError when it is something else."""
+        """Return the credentials of a document from `to_document`. Raises CredentialError for any other value."""
         names = {field.name for field in fields(cls)}
         if not isinstance(document, dict) or not document.get("server"):
             raise CredentialError("The stored credentials have no server.")
@@ -109,20 +109,19 @@ class Credentials:
 def read_kubeconfig(
     text: str, *, context: str | None = None, files: NamedFiles | None = None
 ) -> Credentials:
-    """Take server, CA, token or client certificate of one context, and refuse all that is a program.
+    """Return the credentials of one context, and refuse every key that runs a program.
 
-    `context`: its name; None means `current-context`. `files`: which of the files that it names may
-    be read; None means none of them, as for text from standard input.
-    Raises CredentialError with the offending key and what to do.
+    `context`: its name, by default `current-context`. `files`: the files that it may name, by default none, as for
+    text from standard input. Raises CredentialError with the refused key and a solution.
     """
     return Credentials(**selected_entry(text, context=context, files=files))
 
 
 def in_cluster(directory: Path | None = None) -> Credentials:
-    """Return credentials of the pod's own service account; its token is read again (`token_file`).
+    """Return the credentials of the pod's own service account. Its token file is read again and again.
 
-    `directory` is where the account is mounted, if not at SERVICE_ACCOUNT. Raises CredentialError
-    when this process does not run in a pod, or the account is not mounted.
+    `directory` is where the account is mounted, by default SERVICE_ACCOUNT. Raises CredentialError outside a
+    Kubernetes pod, and if the account is not mounted.
     """
     directory = directory or SERVICE_ACCOUNT
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
@@ -141,9 +140,9 @@ def in_cluster(directory: Path | None = None) -> Credentials:
 
 
 def _checked_server(server: str) -> str:
-    """Return the address without a slash at the end. Refuses anything but plain https.
+    """Return the address without a trailing slash. Raises CredentialError for anything but plain https.
 
-    What may be a secret is not repeated: a user with a password, and what stands in a query.
+    Parts that may be secret are not repeated: user, password and query.
     """
     if not server.isascii() or any(character.isspace() for character in server):
         raise CredentialError("The server address has characters that do not belong there.")
@@ -151,15 +150,15 @@ def _checked_server(server: str) -> str:
         parts = urlsplit(server)
         usable = bool(parts.hostname) and parts.port != 0
     except ValueError:
-        # Its text would repeat what stands for the port, which may be the beginning of a password.
+        # The error would repeat the port, which may be the beginning of a password.
         raise CredentialError("The server address is not an address (https://host:port).") from None
     if "@" in server:
         raise CredentialError("The server address must not hold a user name or password.")
-    shown = clean_text(server.partition("?")[0].partition("#")[0], 200)
+    shown_server = clean_text(server.partition("?")[0].partition("#")[0], 200)
     if parts.scheme != "https":
         raise CredentialError(
-            f"The server {shown} is not https; credentials are never sent unencrypted."
+            f"The server {shown_server} is not https; credentials are never sent unencrypted."
         )
     if not usable or parts.query or parts.fragment or not server.isprintable():
-        raise CredentialError(f"The server {shown} is not of the form https://host:port.")
+        raise CredentialError(f"The server {shown_server} is not of the form https://host:port.")
     return server.rstrip("/")

@@ -1,11 +1,11 @@
-"""What one API server serves, in which versions, and what it could not tell."""
+"""Discovery of one API server: the resources and versions that it serves, and the hashes of its schemas."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import msgspec
 
@@ -21,14 +21,16 @@ AGGREGATED = ",".join(
         JSON,
     ]
 )
-"""One answer for all groups, since Kubernetes 1.26; older servers send the plain list."""
+"""One response for all groups, since Kubernetes 1.26. Older servers send the plain list."""
 
 SYSTEM_NAMESPACE = "kube-system"
 IDENTITY_SECONDS = 5.0
+LONGEST_HASH = 64
+"""Maximum characters of a schema hash. Servers send a SHA-512 in hexadecimal, 128 characters."""
 LONGEST_UID = 128
-"""Characters that are kept: those of a real uid are 36."""
+"""Maximum characters. A real uid has 36."""
 
-_OF_THE_WHOLE_SERVER = frozenset(
+_SERVER_ERRORS = frozenset(
     {
         KubeErrorCode.UNREACHABLE,
         KubeErrorCode.FORBIDDEN_ADDRESS,
@@ -38,7 +40,7 @@ _OF_THE_WHOLE_SERVER = frozenset(
         KubeErrorCode.THROTTLED,
     }
 )
-"""Codes that say nothing about the one group that was asked for."""
+"""Codes of errors that concern the whole server, not a single group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,19 @@ class ServedVersion:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What is served. What is in neither mapping is not served."""
+    """The served resources. A resource in neither mapping is not served."""
 
     server_version: str
-    """`v1.37.0`, for people. Empty where we may not ask."""
+    """`v1.37.0`, for people. Empty if the account may not read it."""
     resources: Mapping[tuple[str, str], tuple[ServedVersion, ...]]
     """(group, plural) → its versions in the server's order of preference. The core group is ''."""
     failed: Mapping[str, KubeError]
-    """`group/version` (core: `v1`) → why we do not know what it serves. Never "not served"."""
+    """`group/version` (core: `v1`) → why its resources are unknown. It may be served."""
     cluster_uid: str = ""
-    """uid of the namespace `kube-system`; empty where it may not be read, or was not answered."""
+    """uid of the namespace `kube-system`. Empty if it could not be read."""
 
     def failure_of(self, group: str) -> KubeError | None:
-        """Return why something of this group may be served although it is not listed."""
+        """Return the error because of which resources of this group may be missing here. None if the group is known."""
         for name, error in self.failed.items():
             if name.rpartition("/")[0] == group:
                 return error
@@ -73,7 +75,7 @@ class Discovery:
 
 
 @dataclass(slots=True)
-class _Found:
+class _DiscoveryBuilder:
     resources: dict[tuple[str, str], list[ServedVersion]] = field(default_factory=dict)
     failed: dict[str, KubeError] = field(default_factory=dict)
 
@@ -82,7 +84,7 @@ class _Found:
 
 
 class _Wire(msgspec.Struct, rename="camel"):
-    """What Go writes as null, an empty list, may be None here."""
+    """A wire struct. Go writes an empty list as null, which is None here."""
 
 
 class _Name(_Wire):
@@ -148,6 +150,14 @@ class _Identity(_Wire):
     uid: str = ""
 
 
+class _OpenApiPath(msgspec.Struct):
+    serverRelativeURL: str = ""  # noqa: N815 - as it is on the wire
+
+
+class _OpenApiIndex(msgspec.Struct):
+    paths: dict[str, _OpenApiPath] | None = None
+
+
 class _Namespace(_Wire):
     kind: str = ""
     metadata: _Identity = msgspec.field(default_factory=_Identity)
@@ -159,52 +169,75 @@ _AGGREGATED_LIST = msgspec.json.Decoder(_AggregatedList)
 _GROUP_LIST = msgspec.json.Decoder(_GroupList)
 _RESOURCE_LIST = msgspec.json.Decoder(_ResourceList)
 _VERSION = msgspec.json.Decoder(_Version)
+_OPENAPI_INDEX = msgspec.json.Decoder(_OpenApiIndex)
 
 
 def discover(connection: Connection, *, groups: Collection[str] | None = None) -> Discovery:
-    """Ask what is served in these groups ('' is the core group); None means all of them.
+    """Return the resources served in these groups ('' is the core group), by default in all groups.
 
-    Raises KubeError when the server as a whole does not tell. A single group version that fails, or
-    whose answer the server calls stale, is in `failed`.
+    Raises KubeError if discovery fails as a whole. A single group version that fails, or that the server calls stale,
+    is in `failed`.
     """
-    found = _Found()
+    builder = _DiscoveryBuilder()
     version = _server_version(connection)
     if groups is None or "" in groups:
-        _read_core(connection, found)
+        _read_core(connection, builder)
     if groups is None or set(groups) - {""}:
         body = connection.get("/apis", accept=AGGREGATED)
         kind = _decode(connection, "/apis", body, _KIND).kind
         if kind == "APIGroupDiscoveryList":
-            _read_aggregated(connection, "/apis", body, groups, found)
+            _read_aggregated(connection, "/apis", body, groups, builder)
         elif kind == "APIGroupList":
-            _read_plain(connection, body, groups, found)
+            _read_plain(connection, body, groups, builder)
         else:
-            # What stands in between may answer `{}`: that is not "nothing is served".
+            # A proxy in between may answer `{}`, which does not mean an empty discovery.
             raise _no_discovery(connection, "/apis")
-    resources = {key: tuple(served) for key, served in found.resources.items()}
-    return Discovery(version, resources, found.failed, read_cluster_uid(connection))
+    resources = {key: tuple(served) for key, served in builder.resources.items()}
+    return Discovery(version, resources, builder.failed, read_cluster_uid(connection))
 
 
 def read_cluster_uid(connection: Connection) -> str:
     """Return the identity of the cluster, which does not depend on its address. Empty if it cannot be read.
 
-    It is the uid of the namespace `kube-system`, which no cluster is without and which lives as long as
-    the cluster. A cluster is read without it too, so no error of this request counts.
+    It is the uid of the namespace `kube-system`, which every cluster has for its whole life. Errors of this request
+    are ignored, because a cluster is also read without its identity.
     """
     path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}"
     try:
         body = connection.get(path, deadline=IDENTITY_SECONDS)
-        found = _decode(connection, path, body, _NAMESPACE)
+        namespace = _decode(connection, path, body, _NAMESPACE)
     except KubeError:
         return ""
-    return found.metadata.uid[:LONGEST_UID] if found.kind == "Namespace" else ""
+    return namespace.metadata.uid[:LONGEST_UID] if namespace.kind == "Namespace" else ""
+
+
+def schema_hash(connection: Connection, group: str, version: str) -> str:
+    """Return a hash of the served schema of `group/version`. Empty if it is not served or may not be read.
+
+    It is in the index `/openapi/v3` (`?hash=` of the path of a group version, since Kubernetes 1.24). It changes with
+    every field, description or default, so nearly every release of the CRD's project has its own. Raises KubeError if
+    the server fails.
+    """
+    try:
+        body = connection.get("/openapi/v3")
+    except KubeError as error:
+        if error.code in (KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND):
+            return ""
+        raise
+    try:
+        index = _OPENAPI_INDEX.decode(body)
+    except msgspec.DecodeError:
+        return ""
+    path = (index.paths or {}).get(f"apis/{group}/{version}" if group else f"api/{version}")
+    hashes = parse_qs(urlsplit(path.serverRelativeURL).query).get("hash") if path else None
+    return hashes[0][:LONGEST_HASH] if hashes else ""
 
 
 def path_for(group: str, version: str, plural: str, namespace: str | None = None) -> str:
-    """Return the URL path of a list: of one namespace, or of the whole cluster."""
+    """Return the URL path of a list, in one namespace or in the whole cluster."""
     root = ("apis", group, version) if group else ("api", version)
-    inside = ("namespaces", namespace) if namespace else ()
-    return "/" + "/".join(quote(part, safe="") for part in (*root, *inside, plural))
+    scope = ("namespaces", namespace) if namespace else ()
+    return "/" + "/".join(quote(segment, safe="") for segment in (*root, *scope, plural))
 
 
 def _server_version(connection: Connection) -> str:
@@ -212,19 +245,19 @@ def _server_version(connection: Connection) -> str:
         return _decode(connection, "/version", connection.get("/version"), _VERSION).git_version
     except KubeError as error:
         if error.code in (KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND):
-            return ""  # for people only; some managed clusters hide it
+            return ""  # for people only, and some managed clusters hide it
         raise
 
 
-def _read_core(connection: Connection, found: _Found) -> None:
+def _read_core(connection: Connection, builder: _DiscoveryBuilder) -> None:
     try:
         body = connection.get("/api", accept=AGGREGATED)
         if _decode(connection, "/api", body, _KIND).kind == "APIGroupDiscoveryList":
-            _read_aggregated(connection, "/api", body, {""}, found)
+            _read_aggregated(connection, "/api", body, {""}, builder)
         else:
-            _read_version(connection, "", "v1", found)
+            _read_version(connection, "", "v1", builder)
     except KubeError as error:
-        _keep(error, "v1", found)
+        _record_failure(error, "v1", builder)
 
 
 def _read_aggregated(
@@ -232,7 +265,7 @@ def _read_aggregated(
     path: str,
     body: bytes,
     groups: Collection[str] | None,
-    found: _Found,
+    builder: _DiscoveryBuilder,
 ) -> None:
     for group in _decode(connection, path, body, _AGGREGATED_LIST).items:
         name = group.metadata.name
@@ -241,15 +274,15 @@ def _read_aggregated(
         for version in group.versions:
             title = _title(name, version.version)
             if version.freshness == "Stale":
-                # Its resources are those of some time ago, or none: kubectl treats it so too.
-                found.failed[title] = KubeError(
+                # Its resources are outdated or missing. kubectl also treats them as unknown.
+                builder.failed[title] = KubeError(
                     KubeErrorCode.SERVER_ERROR,
                     f"{connection.host} lists {title}, but the server behind it does not answer:"
                     " its discovery is stale.",
                 )
                 continue
             for item in version.resources:
-                found.add(name, item.resource, _aggregated_served(version.version, item))
+                builder.add(name, item.resource, _aggregated_served(version.version, item))
 
 
 def _aggregated_served(version: str, item: _AggregatedResource) -> ServedVersion:
@@ -258,39 +291,43 @@ def _aggregated_served(version: str, item: _AggregatedResource) -> ServedVersion
 
 
 def _read_plain(
-    connection: Connection, body: bytes, groups: Collection[str] | None, found: _Found
+    connection: Connection, body: bytes, groups: Collection[str] | None, builder: _DiscoveryBuilder
 ) -> None:
-    for name, version in _wanted(_decode(connection, "/apis", body, _GROUP_LIST), groups):
+    for name, version in _group_versions(_decode(connection, "/apis", body, _GROUP_LIST), groups):
         try:
-            _read_version(connection, name, version, found)
+            _read_version(connection, name, version, builder)
         except KubeError as error:
-            _keep(error, _title(name, version), found)
+            _record_failure(error, _title(name, version), builder)
 
 
-def _wanted(listed: _GroupList, groups: Collection[str] | None) -> Iterator[tuple[str, str]]:
+def _group_versions(
+    listed: _GroupList, groups: Collection[str] | None
+) -> Iterator[tuple[str, str]]:
     for group in listed.groups or ():
         if groups is None or group.name in groups:
             for entry in group.versions or ():
                 yield group.name, entry.version
 
 
-def _read_version(connection: Connection, group: str, version: str, found: _Found) -> None:
+def _read_version(
+    connection: Connection, group: str, version: str, builder: _DiscoveryBuilder
+) -> None:
     path = path_for(group, version, "").rstrip("/")
-    listed = _decode(connection, path, connection.get(path), _RESOURCE_LIST)
-    if listed.kind != "APIResourceList":
+    resource_list = _decode(connection, path, connection.get(path), _RESOURCE_LIST)
+    if resource_list.kind != "APIResourceList":
         raise _no_discovery(connection, path)
-    for item in listed.resources or ():
+    for item in resource_list.resources or ():
         if "/" not in item.name:  # no subresources
             verbs = frozenset(item.verbs or ())
             served = ServedVersion(version, item.kind, item.namespaced, verbs)
-            found.add(group, item.name, served)
+            builder.add(group, item.name, served)
 
 
-def _keep(error: KubeError, title: str, found: _Found) -> None:
-    """Note the failure of one group version, or raise it when it is the whole server's."""
-    if error.code in _OF_THE_WHOLE_SERVER:
+def _record_failure(error: KubeError, title: str, builder: _DiscoveryBuilder) -> None:
+    """Record the failure of one group version. Raise it if it concerns the whole server."""
+    if error.code in _SERVER_ERRORS:
         raise error
-    found.failed[title] = error
+    builder.failed[title] = error
 
 
 def _title(group: str, version: str) -> str:

@@ -1,4 +1,4 @@
-"""From what was seen on the wire to a KubeError: one place that writes these sentences."""
+"""Translates transport errors and HTTP statuses into KubeErrors. All of these sentences are written here."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gangboard.kube.status_sanitizer import read_status
 from gangboard.kube.transport import TLS_BROKEN_OFF, HandshakeTimeoutError, ResolveTimeoutError
 from gangboard.network_addresses import CLUSTER_NETWORKS, ForbiddenAddressError
 
-WIRE_FAULTS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
-"""Whatever the network, TLS and HTTP can raise."""
+TRANSPORT_ERRORS = (OSError, http.client.HTTPException, urllib3.exceptions.HTTPError)
+"""All exceptions of the network, TLS and HTTP."""
 
-LONGEST_RETRY_AFTER = 60.0
+MAX_RETRY_AFTER = 60.0
 LONGEST_QUOTE = 300
-"""Characters of what the server says, in a sentence of ours."""
+"""Characters of the server's message in one of our sentences."""
 LONGEST_ID = 128
 
 _STATUS_CODES = {
@@ -49,31 +49,31 @@ _CERTIFICATE_FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """What was asked of whom, for the sentence."""
+    """A sent request, as sentences name it."""
 
     host: str
     method: str
     path: str
     connect_seconds: float
     seconds: float
-    """The total deadline, as the sentence says it."""
-    until: float
-    """The same as a moment of `time.monotonic()`."""
+    """The total deadline, for sentences."""
+    deadline: float
+    """The total deadline as a moment of `time.monotonic()`."""
     secret: str = ""
-    """The token that was sent. A server that repeats it does not get it onto a page."""
+    """The token that was sent. It is removed from a message in which the server repeats it."""
 
     @property
-    def request(self) -> str:
+    def request_line(self) -> str:
         """`GET /api/v1/pods`."""
         return f"{self.method} {self.path}"
 
     def __repr__(self) -> str:
-        return f"SentRequest({self.host}, {self.request})"
+        return f"SentRequest({self.host}, {self.request_line})"
 
 
-def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
-    """Return why there is no connection."""
-    host = asked.host
+def connect_error(error: Exception, request: SentRequest) -> KubeError:
+    """Return the error of a failed connection."""
+    host = request.host
     if isinstance(error, ssl.SSLError):
         return KubeError(KubeErrorCode.TLS, _tls_sentence(error, host))
     if isinstance(error, socket.gaierror):
@@ -84,7 +84,7 @@ def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
             KubeErrorCode.FORBIDDEN_ADDRESS,
             f"gangboard does not connect to {host}, whose address is {error}: {CLUSTER_NETWORKS} must allow it.",
         )
-    within = f"within {asked.connect_seconds:g} s"
+    within = f"within {request.connect_seconds:g} s"
     if isinstance(error, ResolveTimeoutError):
         return KubeError(
             KubeErrorCode.UNREACHABLE, f"The name of {host} was not resolved {within}."
@@ -107,10 +107,10 @@ def connect_fault(error: Exception, asked: SentRequest) -> KubeError:
 
 def _tls_sentence(error: ssl.SSLError, host: str) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        what = _CERTIFICATE_FAULTS.get(error.verify_code)
-        if what is None:
-            what = f"is not valid: {clean_text(error.verify_message, 200).rstrip('.')}"
-        return f"The certificate of {host} {what}."
+        problem = _CERTIFICATE_FAULTS.get(error.verify_code)
+        if problem is None:
+            problem = f"is not valid: {clean_text(error.verify_message, 200).rstrip('.')}"
+        return f"The certificate of {host} {problem}."
     if isinstance(error, TLS_BROKEN_OFF):
         return f"{host} broke off the TLS handshake."
     reason = (error.reason or "").replace("_", " ").lower()
@@ -123,83 +123,84 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
     return f"No secure connection to {host} ({clean_text(reason or 'unknown reason', 100)})."
 
 
-def answer_fault(error: Exception, asked: SentRequest) -> KubeError:
-    """Return why the answer did not arrive, or not to its end."""
-    request = asked.request
+def handle_server_error(error: Exception, request: SentRequest) -> KubeError:
+    """Return the error of a response that did not arrive, or not completely."""
+    request_line = request.request_line
     if isinstance(error, TimeoutError | urllib3.exceptions.TimeoutError):
         return KubeError(
             KubeErrorCode.TIMEOUT,
-            f"{asked.host} did not complete {request} within {asked.seconds:g} s.",
+            f"{request.host} did not complete {request_line} within {request.seconds:g} s.",
         )
     if isinstance(error, ssl.SSLError) and not isinstance(error, TLS_BROKEN_OFF):
-        return KubeError(KubeErrorCode.TLS, _tls_sentence(error, asked.host))
+        return KubeError(KubeErrorCode.TLS, _tls_sentence(error, request.host))
     if isinstance(error, http.client.RemoteDisconnected):
         return KubeError(
             KubeErrorCode.BROKEN_OFF,
-            f"{asked.host} closed the connection without an answer to {request}.",
+            f"{request.host} closed the connection without an answer to {request_line}.",
         )
     if isinstance(error, urllib3.exceptions.DecodeError):
         return KubeError(
             KubeErrorCode.BROKEN_OFF,
-            f"{asked.host} sent an answer to {request} with damaged compression.",
+            f"{request.host} sent an answer to {request_line} with damaged compression.",
         )
     if isinstance(error, http.client.BadStatusLine | http.client.LineTooLong) or (
         type(error) is http.client.HTTPException
     ):
         return KubeError(
-            KubeErrorCode.NOT_JSON, f"{asked.host} does not speak HTTP: {request} got no headers."
+            KubeErrorCode.NOT_JSON,
+            f"{request.host} does not speak HTTP: {request_line} got no headers.",
         )
     return KubeError(
         KubeErrorCode.BROKEN_OFF,
-        f"{asked.host} broke off in the middle of its answer to {request}.",
+        f"{request.host} broke off in the middle of its answer to {request_line}.",
     )
 
 
-def status_fault(
-    status: int, headers: Mapping[str, str], body: bytes, asked: SentRequest
+def status_error(
+    status: int, headers: Mapping[str, str], body: bytes, request: SentRequest
 ) -> KubeError:
-    """Return why a complete answer is not the one that was asked for."""
+    """Return the error of a complete response with a bad status."""
     if 300 <= status < 400:
         return KubeError(
             KubeErrorCode.REDIRECTED,
-            f"{asked.host} redirects {asked.request} elsewhere ({status}), which is not followed;"
+            f"{request.host} redirects {request.request_line} elsewhere ({status}), which is not followed;"
             " an API server does not do this.",
             status=status,
         )
-    said = read_status(body, asked.secret)
+    api_status = read_status(body, request.secret)
     if status >= 500:
         code, verb = KubeErrorCode.SERVER_ERROR, "failed to answer"
-    elif status == 409 and said.reason == "AlreadyExists":
+    elif status == 409 and api_status.reason == "AlreadyExists":
         code, verb = _ALREADY_EXISTS
     else:
         code, verb = _STATUS_CODES.get(status, (KubeErrorCode.BAD_REQUEST, "does not understand"))
-    quote = clean_text(said.message, LONGEST_QUOTE)
-    words = quote or f"it sent {describe(headers, body)}, not a Kubernetes status."
+    quote = clean_text(api_status.message, LONGEST_QUOTE)
+    message = quote or f"it sent {describe(headers, body)}, not a Kubernetes status."
     return KubeError(
         code,
-        f"{asked.host} {verb} {asked.request} ({status}): {words}",
+        f"{request.host} {verb} {request.request_line} ({status}): {message}",
         status=status,
         retry_after=_retry_after(headers.get("Retry-After")),
-        said=said,
+        api_status=api_status,
         audit_id=audit_id(headers),
     )
 
 
 def audit_id(headers: Mapping[str, str]) -> str:
-    """Return the id by which the server's audit log has the request; empty when it does not say.
+    """Return the id of the request in the server's audit log. Empty if the response has none.
 
-    Every answer of a Kubernetes API server has it (apiserver, endpoints/filters/audit_init.go).
+    Every response of a Kubernetes API server has it (apiserver, endpoints/filters/audit_init.go).
     """
     return clean_text(headers.get("Audit-Id", ""), LONGEST_ID)
 
 
-def not_json_fault(
-    status: int, headers: Mapping[str, str], body: bytes, asked: SentRequest
+def not_json_error(
+    status: int, headers: Mapping[str, str], body: bytes, request: SentRequest
 ) -> KubeError:
-    """Return what is wrong with a success whose content cannot be an answer of Kubernetes."""
+    """Return the error of a response with a good status whose content is not from Kubernetes."""
     return KubeError(
         KubeErrorCode.NOT_JSON,
-        f"{asked.host} answered {asked.request} with {describe(headers, body, status)} instead of"
+        f"{request.host} answered {request.request_line} with {describe(headers, body, status)} instead of"
         " JSON: something between us and the API server, or no API server at all.",
         status=status,
     )
@@ -210,26 +211,26 @@ def describe(headers: Mapping[str, str], body: bytes, status: int | None = None)
     kind = clean_text(headers.get("Content-Type", "").partition(";")[0], 60) or "no content type"
     start = body[:64].lstrip().lower()
     if "html" in kind or start.startswith((b"<!doctype html", b"<html")):
-        what = "an HTML page"
+        content = "an HTML page"
     elif not body:
-        what = "nothing"
+        content = "nothing"
     elif start.startswith((b"{", b"[")):
-        what = "other JSON" if "json" in kind else "content"
+        content = "other JSON" if "json" in kind else "content"
     else:
-        what = "plain text" if kind.startswith("text/") else "content"
-    return f"{what} ({kind})" if status is None else f"{what} ({status}, {kind})"
+        content = "plain text" if kind.startswith("text/") else "content"
+    return f"{content} ({kind})" if status is None else f"{content} ({status}, {kind})"
 
 
 def _retry_after(value: str | None) -> float | None:
-    """Return the seconds that a number or a date says, at most 60; None when it says nothing usable."""
+    """Return the seconds of a Retry-After header, at most 60. None if it is unusable."""
     if not value:
         return None
     if re.fullmatch(r"[0-9]{1,9}", value.strip()):
-        return min(float(value), LONGEST_RETRY_AFTER)
+        return min(float(value), MAX_RETRY_AFTER)
     try:
-        moment = email.utils.parsedate_to_datetime(value)
+        time = email.utils.parsedate_to_datetime(value)
     except (ValueError, TypeError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, min((moment - datetime.now(UTC)).total_seconds(), LONGEST_RETRY_AFTER))
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    return max(0.0, min((time - datetime.now(UTC)).total_seconds(), MAX_RETRY_AFTER))

@@ -1,4 +1,4 @@
-"""What can go wrong between us and an API server, in codes for machines and sentences for people."""
+"""Errors of requests to an API server, with codes for machines and sentences for people."""
 
 from __future__ import annotations
 
@@ -8,50 +8,50 @@ from enum import StrEnum
 
 
 class KubeErrorCode(StrEnum):
-    """What went wrong with a request."""
+    """The reason why a request failed."""
 
     UNREACHABLE = "unreachable"
-    """No connection was made: the name or address leads nowhere, or nobody listens."""
+    """No connection was made: the name or address does not work, or no server listens there."""
     TIMEOUT = "timeout"
-    """It did not end, or nothing was heard, within the deadline."""
+    """The response did not end, or no byte arrived, within the deadline."""
     TLS = "tls"
-    """The connection is not secure: a certificate, or no TLS at all."""
+    """The connection is not secure: a bad certificate, or no TLS at all."""
     CREDENTIALS = "credentials"
-    """A kubeconfig, token or certificate cannot be used: nothing was sent."""
+    """A kubeconfig, token or certificate cannot be used. No request was sent."""
     UNAUTHORIZED = "unauthorized"
     """401: the server rejects the credentials."""
     FORBIDDEN = "forbidden"
-    """403: who asks may not do that."""
+    """403: the account lacks the permission."""
     NOT_FOUND = "not-found"
-    """404: neither the path nor the object, see `KubeError.is_object_missing`."""
+    """404: the path or the object does not exist, see `KubeError.is_object_missing`."""
     GONE = "gone"
-    """410: the state that was asked for, such as a resourceVersion, is not kept any more."""
+    """410: the requested state, such as a resourceVersion, has expired."""
     THROTTLED = "throttled"
     """429: the server asks to slow down."""
     SERVER_ERROR = "server-error"
-    """5xx, or an answer that no healthy server gives."""
+    """5xx, or a response that no healthy server sends."""
     REDIRECTED = "redirected"
-    """3xx: it leads elsewhere, which is not followed."""
+    """3xx: the server redirects elsewhere. Redirects are not followed."""
     NOT_JSON = "not-json"
-    """The answer is not one of Kubernetes."""
+    """The response is not from Kubernetes."""
     TOO_LARGE = "too-large"
-    """The answer is over one of our bounds."""
+    """The response exceeds one of our limits."""
     BROKEN_OFF = "broken-off"
-    """The answer ended in the middle."""
+    """The response ended early."""
     BAD_REQUEST = "bad-request"
     """Another 4xx."""
     ALREADY_EXISTS = "already-exists"
-    """409 to a create: there is an object of that name."""
+    """409 to a create: an object of that name exists."""
     CONFLICT = "conflict"
-    """409: the object is another than the request says."""
+    """409: the object is not in the state that the request requires."""
     INVALID = "invalid"
-    """422: the server does not accept what was sent."""
+    """422: the server does not accept the object."""
     FORBIDDEN_ADDRESS = "forbidden-address"
-    """A person gave an address to which this installation does not connect: nothing was sent."""
+    """A person entered an address to which this installation does not connect. No request was sent."""
     SAME_CLUSTER = "same-cluster"
-    """Another name of gangboard's is this cluster already: its `kube-system` has the same uid."""
+    """gangboard has another name for this cluster: its `kube-system` has the same uid."""
     OTHER_CLUSTER = "other-cluster"
-    """Another cluster answers now than the one that was added: its `kube-system` has another uid."""
+    """A different cluster answers than the one that was added: its `kube-system` has another uid."""
 
 
 PERMANENT = frozenset(
@@ -72,18 +72,18 @@ PERMANENT = frozenset(
         KubeErrorCode.OTHER_CLUSTER,
     }
 )
-"""Codes that the same request will meet again until a person or the cluster changes something."""
+"""Codes that the same request will get again until a person or the cluster changes something."""
 
 LONGEST_SENTENCE = 4000
-"""Characters. Longer only when a server made it so."""
+"""Maximum characters. Only long texts of servers reach it."""
 
 
 def clean_text(text: str, limit: int = LONGEST_SENTENCE) -> str:
     """Return one line without control, bidirectional or invisible characters, cut to `limit`.
 
-    What servers write ends up on pages and in logs, where such characters forge lines.
+    Text from servers is shown on pages and in logs, where such characters can forge lines.
     """
-    # Look at little more than what can be kept: a server may send a megabyte.
+    # Read little more than the limit, because a server may send a megabyte.
     plain = "".join(
         " " if unicodedata.category(character).startswith(("C", "Zl", "Zp")) else character
         for character in text[: limit * 4]
@@ -92,15 +92,15 @@ def clean_text(text: str, limit: int = LONGEST_SENTENCE) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-class Reach(StrEnum):
-    """How far a write that failed has come."""
+class WriteOutcome(StrEnum):
+    """The known outcome of a failed write."""
 
     NOT_SENT = "not-sent"
-    """Nothing of it left: there was no connection, or no token. It has certainly changed nothing."""
+    """No byte was sent, because there was no connection or no token. The object is certainly unchanged."""
     ANSWERED = "answered"
-    """The server refused it and said so. It has certainly changed nothing."""
+    """The server refused it with a response. The object is certainly unchanged."""
     UNKNOWN = "unknown"
-    """At least its first byte may have left, and no answer tells what became of it: read and see."""
+    """At least its first byte may have been sent, and no response tells the outcome. Read the object to find out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +113,24 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the Kubernetes Status of a refusal says; all empty when something else was sent.
+class ApiStatus:
+    """The Kubernetes Status of a refused request. All fields are empty if the body was no Status.
 
-    Texts are cleaned and cut, and a token that we sent is not in them.
+    Texts are cleaned and cut, and the sent token is removed.
     """
 
     reason: str = ""
-    """In Kubernetes' words: `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, …"""
+    """The reason of Kubernetes: `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, …"""
     message: str = ""
     kind: str = ""
-    """The resource or kind that it is about. Servers write plurals here, and sometimes the kind."""
+    """The resource or kind of the object. Servers write plurals here, and sometimes the kind."""
     name: str = ""
-    """The object that it is about. Empty in the 404 of a path that is not served at all."""
+    """The name of the object. Empty in the 404 of a path that is not served."""
     causes: tuple[Cause, ...] = ()
 
 
 class KubeError(Exception):
-    """A request that did not do what was asked. Chained to what caused it. `code` is a KubeErrorCode."""
+    """A failed request, chained to its cause. `code` is a KubeErrorCode."""
 
     def __init__(
         self,
@@ -139,34 +139,38 @@ class KubeError(Exception):
         *,
         status: int | None = None,
         retry_after: float | None = None,
-        said: Said = Said(),
+        api_status: ApiStatus = ApiStatus(),
         audit_id: str = "",
     ) -> None:
         super().__init__(str(code), sentence)
         self.code = str(code)
         self.sentence = clean_text(sentence)
-        """One sentence for a person: which server and path, and what was seen. No secrets."""
+        """One sentence for people: server, path and problem. No secrets."""
         self.status = status
-        """The HTTP status, where the server gave one."""
+        """The HTTP status, if the server sent one."""
         self.retry_after = retry_after
         """Seconds that the server asked to wait, at most 60."""
-        self.said = said
+        self.api_status = api_status
         self.audit_id = audit_id
-        """Under which id the server's audit log has the request, where it said so."""
-        self.reach: Reach | None = None
-        """How far a write has come; None for requests that only read."""
+        """The id of the request in the server's audit log. Empty if the response has none."""
+        self.write_outcome: WriteOutcome | None = None
+        """The known outcome of a write. None for requests that only read."""
 
     @property
     def is_object_missing(self) -> bool:
-        """A 404 for one object of a resource that is served; other 404s are paths not served.
+        """True for the 404 of one object of a served resource. Other 404s are paths that are not served.
 
-        In the 404 of a create the missing object can be the namespace: see `said.kind`.
+        In the 404 of a create the missing object can be the namespace: see `api_status.kind`.
         """
-        return self.status == 404 and self.said.reason == "NotFound" and bool(self.said.name)
+        return (
+            self.status == 404
+            and self.api_status.reason == "NotFound"
+            and bool(self.api_status.name)
+        )
 
     @property
     def permanent(self) -> bool:
-        """The same request will fail again until somebody changes something."""
+        """True if the same request will fail again until a person or the cluster changes something."""
         return self.code in PERMANENT
 
     def __str__(self) -> str:
@@ -174,13 +178,13 @@ class KubeError(Exception):
 
 
 class CredentialError(KubeError):
-    """A kubeconfig, token or certificate that cannot be used, found before any request is sent."""
+    """A kubeconfig, token or certificate that cannot be used. It is raised before any request is sent."""
 
     def __init__(self, sentence: str, *, commands: tuple[str, ...] = ()) -> None:
         super().__init__(KubeErrorCode.CREDENTIALS, sentence)
-        # A pickled exception is made again from its arguments.
+        # Unpickling an exception calls its class with these arguments.
         self.args = (sentence,)
         self.commands = commands
-        """Shell commands that help, one a line at the end of the sentence."""
+        """Shell commands that help. The sentence ends with them, one on each line."""
         if commands:
             self.sentence = "\n".join((self.sentence, *commands))

@@ -1,4 +1,4 @@
-"""Reads a kubeconfig for what it is: a program of others. An allow-list of keys, nothing is run."""
+"""Reads a kubeconfig. It accepts an allow-list of keys, and runs no program that the kubeconfig names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gangboard.kube.tokens import check_token
 Section = Mapping[str, Any]
 
 COMMANDS = ("manage.py print_rbac | kubectl apply -f -", *kubeconfig_commands())
-"""Make both kubeconfigs of service accounts; `manage.py print_rbac` ends with the same."""
+"""Shell commands that make the kubeconfigs of both service accounts. `manage.py print_rbac` ends with the same ones."""
 
 _CLUSTER_KEYS = {
     "server",
@@ -36,7 +36,7 @@ _USER_KEYS = {
 }
 _CONTEXT_KEYS = {"cluster", "user", "namespace"}
 _HARMLESS = {"extensions", "disable-compression", "insecure-skip-tls-verify"}
-"""Known and not used; the last one only where it says false."""
+"""Known keys that are not used. The last one is accepted only if it is false."""
 _UNSET: tuple[object, ...] = (None, "", False, {}, [])
 
 
@@ -54,34 +54,36 @@ class Entry(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """Which of the files that a kubeconfig names may be read."""
+    """The files that a kubeconfig may name."""
 
     directory: Path
-    """Relative names start here."""
+    """The folder of relative names."""
     private: tuple[Path, ...] = ()
     """Files and folders of gangboard itself. They are never read."""
     token_file: bool = False
-    """Whether `tokenFile` may name one. Its text is sent to the server that the kubeconfig names."""
+    """`tokenFile` is permitted. Its text is sent to the server that the kubeconfig names."""
 
 
-MOST_CONTEXTS = 100
+MAX_CONTEXTS = 100
 LONGEST_NAME = 253
-"""Characters of a context that is listed."""
+"""Maximum characters of a listed context."""
 
 
 def context_names(text: str) -> tuple[str, ...]:
-    """Return the names of the first MOST_CONTEXTS contexts in their order; none for any other text."""
+    """Return the names of the first MAX_CONTEXTS contexts in their order. Empty for text that is no kubeconfig."""
     try:
         document = load_document(text)
-        found = _named(document, "contexts", "context") if isinstance(document, dict) else {}
+        contexts = _named(document, "contexts", "context") if isinstance(document, dict) else {}
     except CredentialError:
         return ()
-    usable = (name for name in found if name and name.isprintable() and len(name) <= LONGEST_NAME)
-    return tuple(islice(usable, MOST_CONTEXTS))
+    usable = (
+        name for name in contexts if name and name.isprintable() and len(name) <= LONGEST_NAME
+    )
+    return tuple(islice(usable, MAX_CONTEXTS))
 
 
 def selected_entry(text: str, *, context: str | None, files: NamedFiles | None) -> Entry:
-    """Return what one context says. Raises CredentialError."""
+    """Return the credentials of one context. Raises CredentialError."""
     document = load_document(text)
     if not isinstance(document, dict) or not ({"clusters", "contexts"} & document.keys()):
         raise CredentialError("This is not a kubeconfig: it has neither clusters nor contexts.")
@@ -106,38 +108,42 @@ def selected_entry(text: str, *, context: str | None, files: NamedFiles | None) 
 
 def _context(document: Section, name: str | None) -> Section:
     entries = _named(document, "contexts", "context")
-    wanted = name if name is not None else document.get("current-context")
-    known = ", ".join(sorted(clean_text(entry, 100) for entry in entries)) or "none"
-    if not wanted:
-        raise CredentialError(f"No context was chosen and none is current; there are: {known}.")
-    found = entries.get(str(wanted))
-    if found is None:
+    context_name = name if name is not None else document.get("current-context")
+    known_names = ", ".join(sorted(clean_text(entry, 100) for entry in entries)) or "none"
+    if not context_name:
         raise CredentialError(
-            f"There is no context {clean_text(str(wanted), 100)}; there are: {known}."
+            f"No context was chosen and none is current; there are: {known_names}."
         )
-    _refuse_unknown(found, _CONTEXT_KEYS, "context")
-    return found
+    entry = entries.get(str(context_name))
+    if entry is None:
+        raise CredentialError(
+            f"There is no context {clean_text(str(context_name), 100)}; there are: {known_names}."
+        )
+    _refuse_unknown(entry, _CONTEXT_KEYS, "context")
+    return entry
 
 
 def _entry(document: Section, kind: str, name: object) -> Section:
-    found = _named(document, f"{kind}s", kind).get(str(name)) if name else None
-    if found is None:
-        shown = clean_text(str(name), 100) if name else "(none named)"
-        raise CredentialError(f"The {kind} of this context, {shown}, is not in the kubeconfig.")
-    return found
+    entry = _named(document, f"{kind}s", kind).get(str(name)) if name else None
+    if entry is None:
+        shown_name = clean_text(str(name), 100) if name else "(none named)"
+        raise CredentialError(
+            f"The {kind} of this context, {shown_name}, is not in the kubeconfig."
+        )
+    return entry
 
 
 def _named(document: Section, plural: str, kind: str) -> dict[str, Section]:
-    """`contexts: [{name: a, context: {…}}]` as a dict. The first of a name counts, as in kubectl."""
+    """Return `contexts: [{name: a, context: {…}}]` as a dict. The first entry of a name counts, as in kubectl."""
     entries = document.get(plural) or []
     if not isinstance(entries, list):
         raise CredentialError(f"{plural} in the kubeconfig is not a list.")
-    found: dict[str, Section] = {}
+    bodies: dict[str, Section] = {}
     for entry in entries:
         body = entry.get(kind) if isinstance(entry, dict) else None
         if isinstance(body, dict) and all(isinstance(key, str) for key in body):
-            found.setdefault(str(entry.get("name", "")), body)
-    return found
+            bodies.setdefault(str(entry.get("name", "")), body)
+    return bodies
 
 
 def _refuse_cluster(cluster: Section) -> None:
@@ -155,10 +161,10 @@ def _refuse_cluster(cluster: Section) -> None:
 
 
 def _refuse_user(user: Section) -> None:
-    for key, what in (("exec", "runs a program"), ("auth-provider", "uses a login plug-in")):
+    for key, problem in (("exec", "runs a program"), ("auth-provider", "uses a login plug-in")):
         if user.get(key) not in _UNSET:
             raise CredentialError(
-                f"The kubeconfig {what} to log in ({key}), which gangboard never does. Make"
+                f"The kubeconfig {problem} to log in ({key}), which gangboard never does. Make"
                 " kubeconfigs of two service accounts instead, with that cluster as kubectl's current"
                 " context:",
                 commands=COMMANDS,
@@ -197,7 +203,7 @@ def _text(section: Section, key: str) -> str | None:
 
 
 def _pem(section: Section, key: str, files: NamedFiles | None) -> str | None:
-    """Inline data goes before a file, as in kubectl."""
+    """Return the PEM text. Inline data takes precedence over a file, as in kubectl."""
     data = _text(section, f"{key}-data")
     if data is not None:
         try:
@@ -219,7 +225,7 @@ def _token_file(user: Section, files: NamedFiles | None) -> str | None:
             " to the server of the kubeconfig. Put the token into the key token; if you trust this"
             " kubeconfig, run add_cluster or set_actor with --allow-token-file."
         )
-    # Read once, so that a wrong file is refused now and never sent anywhere.
+    # Read once, so that a wrong file is refused now and never sent.
     check_token(read_small_file(path, "tokenFile:"), f"tokenFile {clean_text(str(path))}")
     return str(path.absolute())
 
@@ -246,5 +252,5 @@ def _path(name: str, key: str, files: NamedFiles | None) -> Path:
 def _resolved(path: Path, key: str) -> Path:
     try:
         return path.resolve()
-    except (OSError, RuntimeError) as error:  # a circle of symbolic links
+    except (OSError, RuntimeError) as error:  # a loop of symbolic links
         raise CredentialError(f"{key} in the kubeconfig names no file.") from error

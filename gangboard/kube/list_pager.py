@@ -1,4 +1,4 @@
-"""Lists in pages: memory stays small, the snapshot stays one, and an end is certain."""
+"""Paged lists: little memory, one consistent snapshot, and a certain end."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gangboard.kube.connection import Query
 from gangboard.kube.errors import KubeError, KubeErrorCode
 
 PAGE_BYTES_TARGET = 64 * 1024 * 1024
-MOST_PAGES = 5000
-MOST_BYTES = 4 * 1024**3
-"""Most bytes of one list. 150,000 pods are 300 pages and 0.9 GB."""
+MAX_PAGES = 5000
+MAX_LIST_BYTES = 4 * 1024**3
+"""Maximum bytes of one list. 150,000 pods are 300 pages and 0.9 GB."""
 
 
 class Reader(Protocol):
-    """Whoever reads from one API server: a Connection, or what stands before one."""
+    """A client that reads from one API server: a Connection, or a wrapper of one."""
 
     @property
     def host(self) -> str:
@@ -27,7 +27,7 @@ class Reader(Protocol):
 
 
 class Page(Protocol):
-    """What `pages` must know of a decoded page: its `metadata`."""
+    """The `metadata` of a decoded page that `pages` reads."""
 
     @property
     def continue_token(self) -> str:
@@ -35,7 +35,7 @@ class Page(Protocol):
 
     @property
     def resource_version(self) -> str:
-        """`metadata.resourceVersion`: from where a watch goes on. The same on every page."""
+        """`metadata.resourceVersion`, from which a watch continues. It is the same on every page."""
 
 
 P = TypeVar("P", bound=Page)
@@ -52,29 +52,30 @@ def pages(
     most_bytes: int | None = None,
     seconds: float | None = None,
 ) -> Iterator[P]:
-    """Each page of one list, decoded, in order; each has the reader's total deadline for itself.
+    """Yield each decoded page of one list, in order. Each page has the reader's total deadline for itself.
 
-    `limit` is in objects and is halved whenever a page is larger than `page_bytes_target` bytes.
-    `most_bytes` of the whole list; None means MOST_BYTES. No page is asked for later than `seconds`
-    from now; None means any time.
-    Raises KubeError; with code `gone` the snapshot is lost and the whole list must start again,
-    and what was yielded so far is no proof that anything else does not exist.
+    - `limit`: objects on a page. It is halved whenever a page has more than `page_bytes_target` bytes.
+    - `most_bytes`: of the whole list, by default MAX_LIST_BYTES.
+    - `seconds`: from now, after which no further page is requested, by default unlimited.
+
+    Raises KubeError. With the code `gone` the snapshot has expired, and the list must start again. The pages before
+    an error do not prove that any other object does not exist.
     """
     fixed = list(query.items() if isinstance(query, Mapping) else query or ())
     token = ""
     seen: set[str] = set()
     size = 0
-    most = MOST_BYTES if most_bytes is None else most_bytes
-    until = None if seconds is None else time.monotonic() + seconds
-    for _ in range(MOST_PAGES):
+    max_bytes = MAX_LIST_BYTES if most_bytes is None else most_bytes
+    deadline = None if seconds is None else time.monotonic() + seconds
+    for _ in range(MAX_PAGES):
         body, limit = _page(reader, path, fixed, limit, token)
         if len(body) > page_bytes_target:
             limit = max(1, limit // 2)
         size += len(body)
-        if size > most:
-            raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{most / 1024**3:.3g} GiB")
+        if size > max_bytes:
+            raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{max_bytes / 1024**3:.3g} GiB")
         page = decode(body)
-        del body  # while the caller works on the page, its text need not stay in memory
+        del body  # the caller may work on the page for long, and needs no copy of its text
         token = page.continue_token
         if token in seen:
             raise KubeError(
@@ -86,25 +87,25 @@ def pages(
         yield page
         if not token:
             return
-        if until is not None and time.monotonic() > until:
+        if deadline is not None and time.monotonic() > deadline:
             raise _endless(reader, path, KubeErrorCode.TIMEOUT, f"{seconds:g} s")
-    raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{MOST_PAGES} pages")
+    raise _endless(reader, path, KubeErrorCode.TOO_LARGE, f"{MAX_PAGES} pages")
 
 
-def _endless(reader: Reader, path: str, code: str, most: str) -> KubeError:
-    return KubeError(code, f"{reader.host} finds no end: {most} while listing {path}.")
+def _endless(reader: Reader, path: str, code: str, limit: str) -> KubeError:
+    return KubeError(code, f"{reader.host} finds no end: {limit} while listing {path}.")
 
 
 def _page(
     reader: Reader, path: str, fixed: list[tuple[str, str]], limit: int, token: str
 ) -> tuple[bytes, int]:
-    """Return the text of one page, and the limit with which it fitted."""
+    """Return the text of one page, and the limit that it was read with."""
     while True:
-        asked = [*fixed, ("limit", str(limit))]
+        page_query = [*fixed, ("limit", str(limit))]
         if token:
-            asked.append(("continue", token))
+            page_query.append(("continue", token))
         try:
-            return reader.get(path, asked), limit
+            return reader.get(path, page_query), limit
         except KubeError as error:
             if error.code != KubeErrorCode.TOO_LARGE or limit == 1:
                 raise

@@ -1,4 +1,4 @@
-"""The two service accounts that gangboard has in a cluster, and how kubeconfigs of them are made."""
+"""The two service accounts of gangboard in a cluster, and commands that make their kubeconfigs."""
 
 from __future__ import annotations
 
@@ -10,26 +10,25 @@ NAMESPACE = "gangboard"
 READER = "gangboard-reader"
 """Lists and watches. gangboard polls with it."""
 ACTOR = "gangboard-actor"
-"""Suspends and resumes, and looks at what came of it."""
+"""Suspends and resumes, and reads the results."""
 
 TOKEN_HOURS = 8760
-"""A year. The API server may give a shorter one; the Clusters page says when it ends."""
+"""A year. The API server may issue a shorter token. The Clusters page shows when it expires."""
 
 _VIEW = "config view --raw --minify --flatten --output"
 _AUTHORITY = "ca.crt"
 
 
 def user_name(account: str) -> str:
-    """Return the name by which an API server knows one of the accounts."""
+    """Return the user name of one of the accounts at an API server."""
     return f"system:serviceaccount:{NAMESPACE}:{account}"
 
 
 def kubeconfig_commands(cluster: str = "NAME", context: str = "") -> tuple[str, ...]:
-    """Return shell commands that make both kubeconfigs and hand them to gangboard.
+    """Return shell commands that make both kubeconfigs and pass them to gangboard.
 
-    `cluster` is its name in gangboard, `context` what kubectl calls it; without that it must be the current
-    context. To be run by a person who may create tokens there, after what `manage.py print_rbac` prints has
-    been applied.
+    `cluster` is its name in gangboard, `context` its name in kubectl, by default the current context. A person who
+    may create tokens in the cluster runs them, after applying the output of `manage.py print_rbac`.
     """
     kubectl = command_line(in_context(("kubectl",), context))
     data = "jsonpath='{.clusters[0].cluster.certificate-authority-data}'"

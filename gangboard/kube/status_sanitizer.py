@@ -1,18 +1,18 @@
-"""What a Kubernetes Status says, without what must not be shown: tokens, and objects that it quotes."""
+"""Reads a Kubernetes Status and removes secrets: tokens, and objects that it quotes."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gangboard.kube.errors import Cause, Said, clean_text
+from gangboard.kube.errors import ApiStatus, Cause, clean_text
 
 LONGEST_MESSAGE = 1000
-"""Characters. Admission policies are wordy before they come to the point."""
+"""Characters. Admission policies explain at length before they give the reason."""
 LONGEST_WORD = 128
 """Characters of reasons, kinds and names of fields."""
 LONGEST_VALUE = 200
-"""Characters of `Invalid value: …` and what follows that are shown as they are."""
-MOST_CAUSES = 16
+"""Characters after `Invalid value: ` up to which a message is shown unchanged."""
+MAX_CAUSES = 16
 
 _INVALID = "Invalid value: "
 
@@ -39,48 +39,52 @@ class _Status(msgspec.Struct):
 _STATUS = msgspec.json.Decoder(_Status)
 
 
-def read_status(body: bytes, secret: str = "") -> Said:
-    """Read the body of a refusal; an empty Said when it is something else than a Status.
+def read_status(body: bytes, secret: str = "") -> ApiStatus:
+    """Return the Status in the body of a refusal. Empty if the body is no Status.
 
     `secret`: the token that was sent, which a server may repeat.
     """
     try:
         status = _STATUS.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return Said()
+        return ApiStatus()
     if status.kind != "Status":
-        return Said()
+        return ApiStatus()
 
     def clean(text: str, limit: int = LONGEST_WORD) -> str:
-        longer = clean_text(without_value(text), limit * 4)
-        return clean_text(longer.replace(secret, "[token]") if secret else longer, limit)
+        cleaned = clean_text(without_value(text), limit * 4)
+        return clean_text(cleaned.replace(secret, "[token]") if secret else cleaned, limit)
 
     details = status.details or _Details()
-    causes = (details.causes or [])[:MOST_CAUSES]
-    return Said(
+    causes = (details.causes or [])[:MAX_CAUSES]
+    return ApiStatus(
         reason=clean(status.reason),
         message=clean(status.message, LONGEST_MESSAGE),
         kind=clean(details.kind),
         name=clean(details.name, 253),
         causes=tuple(
-            Cause(clean(one.field), clean(one.reason), clean(one.message, LONGEST_MESSAGE))
-            for one in causes
+            Cause(clean(cause.field), clean(cause.reason), clean(cause.message, LONGEST_MESSAGE))
+            for cause in causes
         ),
     )
 
 
 def without_value(message: str) -> str:
-    """Leave a long invalid value out of a message, and keep why it is invalid.
+    """Return the message without a long invalid value, but with the reason why it is invalid.
 
-    A 422 quotes the value: of an unknown field (`fieldValidation=Strict`) the whole object, of an
-    immutable pod template all of it, with the environment of its containers. Go writes them as JSON
-    without a space after its colons, so what follows the last one with a space is the reason.
+    A 422 quotes the value: the whole object for an unknown field (`fieldValidation=Strict`), the whole pod template
+    with the environment of its containers for an immutable one. Go writes such values as JSON without a space after
+    colons, so the reason follows the last colon with a space.
     """
-    before, found, rest = message.partition(_INVALID)
-    if not found or len(rest) <= LONGEST_VALUE:
+    before, marker, value_and_reason = message.partition(_INVALID)
+    if not marker or len(value_and_reason) <= LONGEST_VALUE:
         return message
-    why = rest.rpartition(": ")[2].rstrip("]")
-    # A message may end with the value: then this is a piece of it.
-    if len(why) > LONGEST_VALUE or any(sign in why for sign in "{}\\") or why.count('"') % 2:
-        why = "the server quotes a long value, which is left out here"
-    return f"{before}{_INVALID}…: {why}"
+    reason = value_and_reason.rpartition(": ")[2].rstrip("]")
+    # If the message ends with the value, this is a part of the value.
+    if (
+        len(reason) > LONGEST_VALUE
+        or any(character in reason for character in "{}\\")
+        or reason.count('"') % 2
+    ):
+        reason = "the server quotes a long value, which is left out here"
+    return f"{before}{_INVALID}…: {reason}"

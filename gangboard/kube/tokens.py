@@ -1,4 +1,4 @@
-"""Bearer tokens: what one looks like, when it ends, and the file that a kubelet keeps fresh."""
+"""Bearer tokens: their form, their expiry, and token files that a kubelet renews."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gangboard.kube.credential_files import read_small_file
 from gangboard.kube.errors import CredentialError
 
 TOKEN = re.compile(r"[A-Za-z0-9._~+/:=-]+")
-"""Anything else does not belong into a header, and is the content of some other file."""
+"""Any other text must not be in a header, and is the content of some other file."""
 
 REREAD_SECONDS = 60.0
 
@@ -29,12 +29,12 @@ _CLAIMS = msgspec.json.Decoder(_Claims)
 
 
 def token_expiry(token: str) -> datetime | None:
-    """Return when a JWT ends, by its `exp` claim, unverified; None when it does not say."""
-    parts = token.split(".")
-    if len(parts) != 3:
+    """Return when a JWT expires by its `exp` claim, unverified. None if it has none."""
+    segments = token.split(".")
+    if len(segments) != 3:
         return None
     try:
-        claims = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+        claims = base64.urlsafe_b64decode(segments[1] + "=" * (-len(segments[1]) % 4))
         seconds = _CLAIMS.decode(claims).exp
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (binascii.Error, ValueError, OverflowError, OSError, RecursionError):
@@ -42,7 +42,7 @@ def token_expiry(token: str) -> datetime | None:
 
 
 def check_token(token: str, source: str) -> str:
-    """Return the token without surrounding space, or raise CredentialError naming the source."""
+    """Return the token without surrounding space. Raises CredentialError with a sentence about the source."""
     stripped = token.strip()
     if not stripped:
         raise CredentialError(f"{source} is empty; a bearer token is needed.")
@@ -52,7 +52,7 @@ def check_token(token: str, source: str) -> str:
 
 
 class TokenFile:
-    """A token that somebody else renews in a file. May be asked from many threads."""
+    """A token in a file that another process renews. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,9 +62,9 @@ class TokenFile:
         self._read_at = 0.0
 
     def current(self) -> str:
-        """Return the token as it is now: read again when the file changed, and every 60 s in any case."""
+        """Return the current token. The file is read again after a change, and every 60 s."""
         with self._lock:
-            stamp = self._look()
+            stamp = self._read_stamp()
             stale = time.monotonic() - self._read_at >= REREAD_SECONDS
             if stamp is None or stamp != self._stamp or stale:
                 content = read_small_file(self._path, "The token file")
@@ -72,10 +72,10 @@ class TokenFile:
                 self._stamp, self._read_at = stamp, time.monotonic()
             return self._token
 
-    def _look(self) -> tuple[int, int, int] | None:
+    def _read_stamp(self) -> tuple[int, int, int] | None:
         try:
-            # Follows the symbolic link that a kubelet swaps, so a new target shows.
-            seen = self._path.stat()
+            # Follows the symbolic link that a kubelet replaces, so a new target is detected.
+            status = self._path.stat()
         except OSError:
             return None
-        return (seen.st_mtime_ns, seen.st_ino, seen.st_size)
+        return (status.st_mtime_ns, status.st_ino, status.st_size)

@@ -1,4 +1,4 @@
-"""What urllib3's connection lacks: a deadline that is a moment, not a pause between bytes, and a cut."""
+"""TLS connections for urllib3 with a deadline at a fixed moment, which another thread can cut."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gangboard.network_addresses import Destinations, ForbiddenAddressError
 Address = tuple[socket.AddressFamily, Any]
 
 TLS_BROKEN_OFF = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
-"""The other side left in the middle. Of a handshake CPython 3.11.2 says the second, 3.11.7 the first."""
+"""The server closed the connection early. For a handshake, CPython 3.11.2 raises the second, 3.11.7 the first."""
 
 
 class ResolveTimeoutError(TimeoutError):
@@ -32,37 +32,37 @@ class ResolveTimeoutError(TimeoutError):
 
 
 class HandshakeTimeoutError(TimeoutError):
-    """The other side took the connection and then did not speak TLS in time."""
+    """The server accepted the connection and did not finish the TLS handshake in time."""
 
 
 class DeadlineSocket(ssl.SSLSocket):
-    """Before each read and write the time that is left becomes its timeout.
+    """A socket whose timeout before each read and write is the time until its deadline.
 
-    An ordinary timeout starts again with every byte, so a server that drips never meets it.
+    An ordinary timeout starts again with every byte, so a server that sends single bytes never exceeds it.
     """
 
-    until: float = math.inf
-    """Moment of `time.monotonic()` after which reading and writing raise TimeoutError."""
+    deadline: float = math.inf
+    """Moment of `time.monotonic()` after which reads and writes raise TimeoutError."""
     reader: io.BufferedReader
-    """What the answer is read from, once a request was sent."""
+    """The reader of the response, once a request was sent."""
     has_written = False
-    """A byte of a request may have left. The handshake does not count: OpenSSL writes it itself."""
+    """A byte of a request may have been sent. The handshake does not count, because OpenSSL writes it itself."""
 
     def recv_into(self, buffer: Any, nbytes: int | None = None, flags: int = 0) -> int:
-        """As for every socket, until the deadline."""
-        self._arm()
+        """Read like any socket, until the deadline."""
+        self._set_timeout()
         return super().recv_into(buffer, nbytes, flags)
 
     def send(self, data: Any, flags: int = 0) -> int:
-        """As for every socket, until the deadline."""
-        self._arm()
+        """Write like any socket, until the deadline."""
+        self._set_timeout()
         self.has_written = True
         return super().send(data, flags)
 
     def getpeername(self) -> Any:
-        """As for every socket; but one that the other side has left already closes itself.
+        """Return the peer like any socket, but close a socket whose peer has left.
 
-        `ssl` asks this first when it wraps a socket, and CPython 3.11 then loses the socket unclosed.
+        `ssl` calls this first when it wraps a socket, and CPython 3.11 then loses such a socket unclosed.
         """
         try:
             return super().getpeername()
@@ -71,71 +71,71 @@ class DeadlineSocket(ssl.SSLSocket):
             raise ConnectionResetError(errno.ECONNRESET, "left before TLS began") from error
 
     def makefile(self, *args: Any, **kwargs: Any) -> Any:
-        """Keep what http.client reads from: a watch takes over after the headers."""
+        """Keep the reader of http.client, because a watch takes it over after the headers."""
         self.reader = super().makefile(*args, **kwargs)
         return self.reader
 
-    def arrived(self, most: int) -> bytes:
-        """Return what is here already, at most about `most` bytes, without waiting.
+    def recv_available(self, limit: int) -> bytes:
+        """Return bytes that have already arrived, at most about `limit`, without waiting.
 
-        Only right after `reader.read1(n)` with a large n: then the reader itself holds nothing back.
+        Call it only after `reader.read1(n)` with a large n, so that the reader itself buffers nothing.
         """
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         size = 0
         self.settimeout(0)
-        # An end or an error shows again, or as an end, in the next read that waits.
+        # The next read that waits meets the same end or error.
         with contextlib.suppress(OSError):
-            while size < most and (piece := self.recv(most)):
-                pieces.append(piece)
-                size += len(piece)
-        return b"".join(pieces)
+            while size < limit and (chunk := self.recv(limit)):
+                chunks.append(chunk)
+                size += len(chunk)
+        return b"".join(chunks)
 
-    def _arm(self) -> None:
-        if self.until == math.inf:
+    def _set_timeout(self) -> None:
+        if self.deadline == math.inf:
             self.settimeout(None)
             return
-        left = self.until - time.monotonic()
-        if left <= 0:
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError("the deadline is over")
-        self.settimeout(left)
+        self.settimeout(remaining)
 
 
 class TLSConnection(HTTPSConnection):
-    """One connection to one API server. Used by one thread; `cut` may come from another.
+    """A connection to one API server. One thread uses it, and another may call `cut`.
 
-    urllib3 makes it, shakes hands and speaks HTTP; its `timeout` is the deadline of reaching the
-    server, and of the handshake.
+    urllib3 creates it, does the handshake and speaks HTTP. Its `timeout` is the deadline for reaching the server, and
+    for the handshake.
     """
 
     wire: DeadlineSocket
-    """The TLS socket, once connected. It outlives `sock` when the server asks to close."""
+    """The TLS socket, once connected. It outlives `sock` if the server asks to close."""
     destinations: Destinations | None = None
-    """Where it may lead. None: anywhere."""
+    """Permitted addresses, or None for any."""
     can_be_cut = False
-    """Whether `cut` is wanted. Then a second handle is kept, and `dispose` must follow."""
+    """Enables `cut`. A second handle is then kept, and `dispose` must be called."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._lock = threading.Lock()
         self._handle: socket.socket | None = None
         self._is_cut = False
-        self._until = math.inf
+        self._deadline = math.inf
         self.idle_since = 0.0
-        """Moment at which it was given back to its pool."""
+        """Moment at which it was returned to its pool."""
 
     @property
     def has_written(self) -> bool:
-        """Whether a byte of a request may have left on it."""
+        """True if a byte of a request may have been sent."""
         wire: DeadlineSocket | None = getattr(self, "wire", None)
         return wire is not None and wire.has_written
 
-    def connect_until(self, until: float) -> None:
-        """Connect, and give up at the moment `until` at the latest. Raises OSError."""
-        self._until = until
+    def connect_by(self, deadline: float) -> None:
+        """Connect before the deadline, a moment of `time.monotonic()`. Raises OSError."""
+        self._deadline = deadline
         self.connect()
 
     def connect(self) -> None:
-        """Find and reach the server, then shake hands: each within `timeout`."""
+        """Resolve the name, reach the server, then do the handshake, each within `timeout`."""
         try:
             super().connect()
         except TimeoutError as error:
@@ -147,7 +147,7 @@ class TLSConnection(HTTPSConnection):
         self.wire = self.sock
 
     def cut(self) -> None:
-        """End whatever the other thread waits for, at once. It meets an end of file or an OSError."""
+        """Interrupt the thread that uses the connection, at once. It gets an end of file or an OSError."""
         with self._lock:
             self._is_cut = True
             if self._handle is not None:
@@ -155,7 +155,7 @@ class TLSConnection(HTTPSConnection):
                     self._handle.shutdown(socket.SHUT_RDWR)
 
     def dispose(self) -> None:
-        """Give the sockets back. Only the thread that uses the connection may do this."""
+        """Close the sockets. Only the thread that uses the connection may call this."""
         self.close()
         with self._lock:
             if self._handle is not None:
@@ -163,26 +163,26 @@ class TLSConnection(HTTPSConnection):
                 self._handle = None
 
     def _new_conn(self) -> socket.socket:
-        """TCP, for urllib3, which then wraps it. The handshake has the deadline for itself."""
-        raw = self._dial(time.monotonic() + self._patience())
-        raw.settimeout(self._patience())
+        """Return a TCP socket, which urllib3 then wraps in TLS. The handshake has the whole deadline again."""
+        raw = self._dial(time.monotonic() + self._connect_timeout())
+        raw.settimeout(self._connect_timeout())
         return raw
 
-    def _patience(self) -> float:
-        left = self._until - time.monotonic()
-        deadline = self.timeout if isinstance(self.timeout, int | float) else left
-        return max(min(deadline, left), 0.001)
+    def _connect_timeout(self) -> float:
+        remaining = self._deadline - time.monotonic()
+        timeout = self.timeout if isinstance(self.timeout, int | float) else remaining
+        return max(min(timeout, remaining), 0.001)
 
-    def _dial(self, until: float) -> socket.socket:
-        """TCP to the first address that answers; each gets its share of the time that is left."""
-        addresses = self._allowed(resolve(self.host, self.port, until - time.monotonic()))
+    def _dial(self, deadline: float) -> socket.socket:
+        """Return a TCP socket to the first address that answers. Each address gets an equal share of the remaining time."""
+        addresses = self._allowed(resolve(self.host, self.port, deadline - time.monotonic()))
         failure: OSError = OSError("the name has no address")
         for position, (family, address) in enumerate(addresses):
             raw = socket.socket(family, socket.SOCK_STREAM)
             try:
-                self._hold(raw)
+                self._keep_handle(raw)
                 raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                share = (until - time.monotonic()) / (len(addresses) - position)
+                share = (deadline - time.monotonic()) / (len(addresses) - position)
                 raw.settimeout(max(share, 0.001))
                 raw.connect(address)
             except OSError as error:
@@ -193,16 +193,16 @@ class TLSConnection(HTTPSConnection):
         raise failure
 
     def _allowed(self, addresses: list[Address]) -> list[Address]:
-        """Return the addresses that may be connected to. Raises ForbiddenAddressError if that is none."""
+        """Return the permitted addresses. Raises ForbiddenAddressError if none is permitted."""
         if self.destinations is None or not addresses:
             return addresses
-        found = [one for one in addresses if self.destinations.allows(one[1][0])]
-        if not found:
+        allowed = [address for address in addresses if self.destinations.allows(address[1][0])]
+        if not allowed:
             raise ForbiddenAddressError(addresses[0][1][0])
-        return found
+        return allowed
 
-    def _hold(self, raw: socket.socket) -> None:
-        """Keep a second handle: it stays valid while TLS takes the first one over."""
+    def _keep_handle(self, raw: socket.socket) -> None:
+        """Keep a second handle, which stays valid while TLS takes over the first one."""
         if not self.can_be_cut:
             return
         with self._lock:
@@ -214,34 +214,34 @@ class TLSConnection(HTTPSConnection):
 
 
 def resolve(host: str, port: int, seconds: float) -> list[Address]:
-    """Addresses of a host, or OSError; TimeoutError when the resolver needs longer than `seconds`.
+    """Return the addresses of a host. Raises OSError, and TimeoutError if the resolver needs longer than `seconds`.
 
-    getaddrinfo knows no deadline, so it runs in a thread that is left behind when it is late.
+    getaddrinfo has no deadline, so it runs in a thread that is abandoned when it is late.
     """
     if is_address(host):
         return _lookup(host, port)
-    answers: queue.SimpleQueue[list[Address] | OSError] = queue.SimpleQueue()
+    results: queue.SimpleQueue[list[Address] | OSError] = queue.SimpleQueue()
 
-    def ask() -> None:
+    def run() -> None:
         try:
-            answers.put(_lookup(host, port))
+            results.put(_lookup(host, port))
         except UnicodeError:
-            answers.put(socket.gaierror(socket.EAI_NONAME, "the name is not valid"))
+            results.put(socket.gaierror(socket.EAI_NONAME, "the name is not valid"))
         except OSError as error:
-            answers.put(error)
+            results.put(error)
 
-    threading.Thread(target=ask, daemon=True, name="resolve").start()
+    threading.Thread(target=run, daemon=True, name="resolve").start()
     try:
-        answer = answers.get(timeout=max(seconds, 0.001))
+        result = results.get(timeout=max(seconds, 0.001))
     except queue.Empty:
         raise ResolveTimeoutError("the name was not resolved in time") from None
-    if isinstance(answer, OSError):
-        raise answer
-    return answer
+    if isinstance(result, OSError):
+        raise result
+    return result
 
 
 def is_address(host: str) -> bool:
-    """Whether it is an IP address and needs no resolver."""
+    """Return whether the host is an IP address and needs no resolver."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -250,19 +250,19 @@ def is_address(host: str) -> bool:
 
 
 def _lookup(host: str, port: int) -> list[Address]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [(family, address) for family, _, _, _, address in found]
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, address) for family, _, _, _, address in entries]
 
 
 def tls_context(credentials: Credentials) -> ssl.SSLContext:
-    """TLS 1.2 or later, always verified, with our client certificate. Raises CredentialError."""
+    """Return a context for verified TLS 1.2 or later, with our client certificate. Raises CredentialError."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.sslsocket_class = DeadlineSocket
     if credentials.ca_pem is None:
         context.load_default_certs()
     else:
-        # As kubectl does: what the kubeconfig trusts is trusted, an intermediate authority too.
+        # As in kubectl, the authorities in the kubeconfig are trusted, including intermediate ones.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         try:
             context.load_verify_locations(cadata=credentials.ca_pem)
@@ -278,7 +278,7 @@ def tls_context(credentials: Credentials) -> ssl.SSLContext:
 
 
 def _load_client_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """OpenSSL takes these from a file only: one that nobody else may read, gone right after."""
+    """Load the client certificate through a private temporary file, because OpenSSL reads it from files only."""
     with tempfile.NamedTemporaryFile(prefix="gangboard-") as file:
         file.write(f"{certificate.strip()}\n{key.strip()}\n".encode())
         file.flush()

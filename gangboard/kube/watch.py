@@ -1,7 +1,7 @@
-"""One watch: lines as they arrive, an end in time, and no silence that nobody notices.
+"""One watch: it yields lines as they arrive, ends in time, and detects a silent connection.
 
-The official client opens it. The chunks of HTTP are taken off here, because http.client waits for the next chunk before
-it gives out the lines of this one.
+The official client opens it. The HTTP chunks are decoded here, because http.client waits for the next chunk before it
+returns the lines of this one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 
 from gangboard.kube.connection import Connection, Query
-from gangboard.kube.error_translation import WIRE_FAULTS
+from gangboard.kube.error_translation import TRANSPORT_ERRORS
 from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.kube.transport import DeadlineSocket, TLSConnection
 
@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"[1-9][0-9]*", re.ASCII)
 
 
 def is_lower(version: str, other: str) -> bool:
-    """Whether `version` comes before `other`; False where either is no number."""
+    """Return whether `version` comes before `other`. False if either is no number."""
     if not (_NUMBER.fullmatch(version) and _NUMBER.fullmatch(other)):
         return False
     return (len(version), version) < (len(other), other)
@@ -38,35 +38,32 @@ class FramingError(ValueError):
 
 
 class LineTooLongError(ValueError):
-    """A line that no honest server sends."""
+    """A line that no correct server sends."""
 
 
 class Unchunker:
-    """Takes the framing off a chunked body, whatever pieces it arrives in.
-
-    http.client would do it too, but waits for the next chunk before it gives out this one's lines.
-    """
+    """Decodes a chunked body, in whatever pieces it arrives."""
 
     def __init__(self) -> None:
         self.finished = False
-        """The last chunk was seen: this is the end, not a broken connection."""
-        self.has_rest = False
-        """Bytes came behind the end, which belong to nothing."""
+        """The last chunk has arrived, so the body is complete."""
+        self.has_remainder = False
+        """Bytes arrived after the end. They belong to no response."""
         self._left = 0
         self._line = bytearray()
         self._data_just_ended = False
         self._in_trailers = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return the payload in these bytes, perhaps nothing. Raises FramingError."""
+        """Return the payload in these bytes, which may be empty. Raises FramingError."""
         payload = bytearray()
         position = 0
         while position < len(data) and not self.finished:
             if self._left:
-                piece = data[position : position + self._left]
-                payload += piece
-                position += len(piece)
-                self._left -= len(piece)
+                chunk = data[position : position + self._left]
+                payload += chunk
+                position += len(chunk)
+                self._left -= len(chunk)
                 continue
             end = data.find(b"\n", position)
             stop = len(data) if end < 0 else end + 1
@@ -77,7 +74,7 @@ class Unchunker:
             if end >= 0:
                 self._take_line(bytes(self._line).strip())
                 self._line.clear()
-        self.has_rest |= position < len(data)
+        self.has_remainder |= position < len(data)
         return bytes(payload)
 
     def _take_line(self, line: bytes) -> None:
@@ -97,27 +94,27 @@ class Unchunker:
 
 
 class LineSplitter:
-    """Collects bytes and gives out complete lines."""
+    """Splits a stream of bytes into complete lines."""
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
         self._longest = longest
         self._tail = bytearray()
 
     @property
-    def has_rest(self) -> bool:
-        """A line has begun and not ended."""
+    def has_remainder(self) -> bool:
+        """True if the last line is incomplete."""
         return bool(self._tail.strip())
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that these bytes complete, without empty ones. Raises LineTooLongError."""
-        first, *others = data.split(b"\n")
-        self._tail += first
+        first_part, *following = data.split(b"\n")
+        self._tail += first_part
         if len(self._tail) > self._longest:
             raise LineTooLongError
-        if not others:
+        if not following:
             return []
-        lines = [bytes(self._tail), *others[:-1]]
-        self._tail = bytearray(others[-1])
+        lines = [bytes(self._tail), *following[:-1]]
+        self._tail = bytearray(following[-1])
         return [line for line in lines if line.strip()]
 
 
@@ -127,10 +124,9 @@ READ_SIZE = 256 * 1024
 class Watch:
     """Changes of one resource since a resourceVersion. Iterate it once, in one thread.
 
-    Yields `list[bytes]`: the complete JSON lines of one read, bookmarks too. The iteration ends when
-    the server ends the watch after `timeout_seconds`, or after `close`. Raises KubeError: `gone` (list
-    again), `timeout` (silently dead), `broken-off`, `too-large` (a line over 16 MiB), and all that a
-    GET can raise.
+    It yields `list[bytes]`: the complete JSON lines of one read, including bookmarks. The iteration ends when the
+    server ends the watch after `timeout_seconds`, or after `close`. It raises KubeError: `gone` (list again),
+    `timeout` (silently dead), `broken-off`, `too-large` (a line over 16 MiB), and every error of a GET.
     """
 
     def __init__(
@@ -145,11 +141,11 @@ class Watch:
         query: Query = None,
         on_open: Callable[[], None] | None = None,
     ) -> None:
-        """Times in seconds.
+        """Times are in seconds.
 
-        `silence_deadline`: without a byte for so long, not even a bookmark, the watch is dead.
-        `overdue`: how much later than `timeout_seconds` the server may end it. `on_open` is called
-        when the server has accepted the watch, which may be long before the first change.
+        - `silence_deadline`: time without any byte, bookmarks included, after which the watch counts as dead.
+        - `overdue`: how much later than `timeout_seconds` the server may end it.
+        - `on_open`: called when the server has accepted the watch, which may be long before the first change.
         """
         fixed = query.items() if isinstance(query, Mapping) else query or ()
         self._query = [
@@ -168,9 +164,9 @@ class Watch:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._tls: TLSConnection | None = None
-        """While it is ours: under the lock."""
+        """The connection while the watch uses it. Guarded by the lock."""
         self._was_read = False
-        """The answer was read to its end, so the connection can have another one."""
+        """The response was read to its end, so the connection can be reused."""
 
     def __enter__(self) -> Watch:
         return self
@@ -184,7 +180,7 @@ class Watch:
         self.close()
 
     def close(self) -> None:
-        """End the iteration at once, without an error. From any thread, any number of times."""
+        """End the iteration at once, without an error. Callable from any thread, any number of times."""
         with self._lock:
             self._closed.set()
             if self._tls is not None:
@@ -198,14 +194,14 @@ class Watch:
         try:
             yield from self._batches(tls)
         except KubeError:
-            # Cutting the connection makes errors; they mean nothing any more.
+            # Errors after `close` come from the cut connection.
             if not self._closed.is_set():
                 raise
         finally:
-            self._let_go(tls)
+            self._release(tls)
 
-    def _let_go(self, tls: TLSConnection) -> None:
-        """Keep the connection for the next watch where it can have one. `close` does not reach it then."""
+    def _release(self, tls: TLSConnection) -> None:
+        """Keep the connection for the next watch if it is reusable. `close` then no longer cuts it."""
         with self._lock:
             self._tls = None
             if self._was_read and not self._closed.is_set() and not tls.is_closed:
@@ -223,51 +219,53 @@ class Watch:
             yield from self._lines(tls.wire, Unchunker() if chunked else None, ends_at)
         finally:
             if self._was_read:
-                response.release_conn()  # else closing the answer closes the connection
+                response.release_conn()  # otherwise closing the response closes the connection
             response.close()
 
     def _lines(
         self, wire: DeadlineSocket, frames: Unchunker | None, ends_at: float
     ) -> Iterator[list[bytes]]:
         splitter = LineSplitter()
-        heard_at = ends_at - self._timeout_seconds  # its headers were the first sign of life
+        last_byte_at = ends_at - self._timeout_seconds  # the headers were the first sign of life
         while not (frames and frames.finished):
-            data = self._read(wire, heard_at, ends_at)
+            data = self._read(wire, last_byte_at, ends_at)
             if data is None or self._closed.is_set():
                 return
             if not data:
                 break
-            heard_at = time.monotonic()
+            last_byte_at = time.monotonic()
             lines = self._split(data, frames, splitter)
             if lines:
                 yield lines
             if self._closed.is_set():
                 return
-        if splitter.has_rest or (frames and not frames.finished):
+        if splitter.has_remainder or (frames and not frames.finished):
             raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of")
-        self._was_read = frames is not None and not frames.has_rest
+        self._was_read = frames is not None and not frames.has_remainder
 
-    def _read(self, wire: DeadlineSocket, heard_at: float, ends_at: float) -> bytes | None:
-        """Wait for at least one byte and return what has arrived; empty at its end, None when we end it."""
-        last = ends_at + self._overdue
-        if time.monotonic() >= last:
-            # It speaks, but does not know timeoutSeconds. The next watch goes on from here.
+    def _read(self, wire: DeadlineSocket, last_byte_at: float, ends_at: float) -> bytes | None:
+        """Return the next bytes, after waiting for at least one. Empty at the end of the response, None if we end the
+        watch.
+        """
+        latest_end = ends_at + self._overdue
+        if time.monotonic() >= latest_end:
+            # The server ignores timeoutSeconds. The next watch continues from here.
             return None
-        wire.until = min(time.monotonic() + self._silence_deadline, last)
+        wire.deadline = min(time.monotonic() + self._silence_deadline, latest_end)
         try:
-            # A server sends each event by itself; those that wait already are one batch.
+            # A server sends each event separately. Events that have already arrived form one batch.
             data = wire.reader.read1(READ_SIZE)
-            return data + wire.arrived(READ_SIZE) if data else data
+            return data + wire.recv_available(READ_SIZE) if data else data
         except TimeoutError as error:
-            if heard_at > ends_at:
+            if last_byte_at > ends_at:
                 return None
-            silent = f"{time.monotonic() - heard_at:.3g} s"
+            silence = f"{time.monotonic() - last_byte_at:.3g} s"
             raise self._error(
                 KubeErrorCode.TIMEOUT,
                 "is silently dead: nothing, not even a bookmark, came for",
-                silent,
+                silence,
             ) from error
-        except WIRE_FAULTS as error:
+        except TRANSPORT_ERRORS as error:
             raise self._error(KubeErrorCode.BROKEN_OFF, "broke off in the middle of") from error
 
     def _split(self, data: bytes, frames: Unchunker | None, splitter: LineSplitter) -> list[bytes]:
@@ -278,8 +276,8 @@ class Watch:
         except FramingError as error:
             raise self._error(KubeErrorCode.BROKEN_OFF, "garbled") from error
 
-    def _error(self, code: str, verb: str, silent: str = "") -> KubeError:
+    def _error(self, code: str, verb: str, silence: str = "") -> KubeError:
         host = self._connection.host
-        if silent:
-            return KubeError(code, f"The watch of {self._path} on {host} {verb} {silent}.")
+        if silence:
+            return KubeError(code, f"The watch of {self._path} on {host} {verb} {silence}.")
         return KubeError(code, f"{host} {verb} the watch of {self._path}.")

@@ -1,4 +1,4 @@
-"""Writes: each is sent once, and its error says what is known about it."""
+"""Writes. Each is sent once, and its error tells whether it may have changed anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from gangboard import __version__
 from gangboard.kube.connection import JSON, Connection
 from gangboard.kube.error_translation import audit_id
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, WriteOutcome
 
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -21,32 +21,35 @@ FIELD_MANAGER = "gangboard"
 _REFUSED_BY_WEBHOOK = re.compile(
     r'(Internal error occurred: )?failed calling webhook "|admission webhook "[^"]*" denied the request'
 )
-"""How apiserver (pkg/util/webhook/error.go, admission/plugin/webhook/errors/statuserror.go) begins
-the Status of a write that a webhook kept from the store. Webhooks choose the code of a denial."""
+"""The start of the message in the Status of a write that a webhook refused before it was stored.
+
+Sources: apiserver, pkg/util/webhook/error.go and admission/plugin/webhook/errors/statuserror.go. Webhooks choose the
+status code of a denial."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered to a write that it carried out, or would have (dry run)."""
+    """The response to a write that the server carried out, or would carry out (dry run)."""
 
     body: bytes
-    """The object as it is now, as JSON; of a deletion the object or a Status."""
+    """The object after the write, as JSON. After a deletion, the object or a Status."""
     status: int
     audit_id: str
-    """Under which id the server's audit log has it; empty when it did not say."""
+    """The id of the request in the server's audit log. Empty if the response has none."""
 
 
 class WriteClient:
-    """Writes to one API server, for any number of threads. Use one for each action.
+    """Writes to one API server, for any number of threads. Create one for each action.
 
-    A write is never repeated by itself, and always goes over a connection of its own. All methods
-    raise KubeError, whose `reach` says which of three happened: nothing was sent, the server refused
-    it, or it is not known.
+    A write is never repeated automatically, and always uses a new connection. All methods raise KubeError, whose
+    `write_outcome` tells whether the request was not sent, was refused, or has an unknown outcome.
 
-    Paths start with a slash and are URL-safe. `dry_run` has the server do everything but store it;
-    admission takes part. `field_manager` is who then stands in `managedFields`. `deadline`: seconds
-    from now to the last byte of the answer; None means the connection's own. A field that the server
-    does not know is an error (`fieldValidation=Strict`).
+    - Paths start with a slash and are URL-safe.
+    - `dry_run`: the server does everything except storing the result. Admission takes part.
+    - `field_manager`: the name in `managedFields`.
+    - `deadline`: seconds from now to the last byte of the response, by default those of the connection.
+
+    A field that the server does not know is an error (`fieldValidation=Strict`).
     """
 
     def __init__(self, connection: Connection, *, action: str = "") -> None:
@@ -78,10 +81,10 @@ class WriteClient:
         field_manager: str = FIELD_MANAGER,
         deadline: float | None = None,
     ) -> Answer:
-        """Apply all operations (RFC 6902) to the object at `path`, or none. Bytes are sent as they are.
+        """Apply all operations (RFC 6902) to the object at `path`, or none. Bytes are sent unchanged.
 
-        A failing `test` and a path that is not there get the same 422 `Invalid`, without a word on
-        which ("the server rejected our request due to an error in our request"): read to tell.
+        A failing `test` and a missing path get the same 422 `Invalid` with the same text ("the server rejected our
+        request due to an error in our request"). Read the object to tell them apart.
         """
         body = operations if isinstance(operations, bytes) else msgspec.json.encode(operations)
         query = _query(dry_run, field_manager)
@@ -102,10 +105,10 @@ class WriteClient:
     def delete(
         self, path: str, *, uid: str, dry_run: bool = False, deadline: float | None = None
     ) -> Answer:
-        """Delete the object at `path` if it is still the one with this uid; 409 `Conflict` if not.
+        """Delete the object at `path` if it still has this uid, otherwise raise a 409 `Conflict`.
 
-        What it owns is collected afterwards (Background): the object itself goes at once, unless
-        finalizers keep it.
+        Its dependents are deleted afterwards (Background). The object itself is removed at once, unless finalizers
+        keep it.
         """
         options: dict[str, Any] = {
             "apiVersion": "v1",
@@ -114,7 +117,7 @@ class WriteClient:
             "propagationPolicy": "Background",
         }
         if dry_run:
-            # Beside a body the server does not look at the query (endpoints/handlers/delete.go).
+            # With a body, the server ignores the query (endpoints/handlers/delete.go).
             options["dryRun"] = ["All"]
         return self._send("DELETE", path, [], msgspec.json.encode(options), JSON, deadline)
 
@@ -134,7 +137,9 @@ class WriteClient:
                 tls, method, path, query, body, headers, deadline=deadline
             )
         except KubeError as error:
-            error.reach = _reach(error, method) if tls.has_written else Reach.NOT_SENT
+            error.write_outcome = (
+                _write_outcome(error, method) if tls.has_written else WriteOutcome.NOT_SENT
+            )
             raise
         return Answer(answer, response.status, audit_id(response.headers))
 
@@ -144,19 +149,19 @@ def _query(dry_run: bool, field_manager: str) -> list[tuple[str, str]]:
     return [("dryRun", "All"), *pairs] if dry_run else pairs
 
 
-def _reach(error: KubeError, method: str) -> Reach:
-    """Return what is known about a write of which a byte has left.
+def _write_outcome(error: KubeError, method: str) -> WriteOutcome:
+    """Return the outcome of a write of which a byte was sent.
 
-    A 4xx is a refusal, whoever between us and the store gives it; a 408 is a proxy that has waited
-    too long. A 5xx may come after the object was stored (504 `Timeout`, 500 `InternalError` of a
-    store that was slow): only a refusal by a webhook is known to come before. Deleting asks the
-    webhooks again between marking the object and removing it (registry/generic/registry/store.go).
-    A redirect or a page with 200 is not from an API server: who knows what that one did before.
+    - A 4xx is a refusal, whether by the server or by a proxy. The exception is 408, by a proxy that waited too long.
+    - A 5xx may follow after the object was stored (504 `Timeout`, 500 `InternalError` of a slow store). The exception
+      is a refusal by a webhook, which comes before that. A deletion asks the webhooks again between marking the
+      object and removing it (registry/generic/registry/store.go).
+    - A redirect, or a page with status 200, is not from an API server, so its effect is unknown.
     """
     status = error.status or 0
     if 400 <= status < 500 and status != 408:
-        return Reach.ANSWERED
-    before_storing = _REFUSED_BY_WEBHOOK.match(error.said.message)
+        return WriteOutcome.ANSWERED
+    before_storing = _REFUSED_BY_WEBHOOK.match(error.api_status.message)
     if status >= 500 and before_storing and method != "DELETE":
-        return Reach.ANSWERED
-    return Reach.UNKNOWN
+        return WriteOutcome.ANSWERED
+    return WriteOutcome.UNKNOWN

@@ -1,5 +1,5 @@
-"""One file per lever: its requests, its proof, its confirmation, and what the actor may change for it.
+"""Levers, one file each: its requests, its proof, its confirmation, and the permissions that the actor needs for it.
 
-A lever gets the facts of a gang and returns a `Decision` or a refusal. `policy` chooses the lever and adds what kinds and
-queues do meanwhile. Levers are found by folder and never import each other.
+A lever reads a gang and returns a `Decision` or a refusal. `policy` chooses the lever and adds the reactions of
+kinds and queues. The registry finds levers by folder. They never import each other.
 """

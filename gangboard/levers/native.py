@@ -1,7 +1,8 @@
-"""`native`: `spec.suspend` of one Job, which the controller above leaves alone.
+"""`native`: `spec.suspend` of one Job, which the controller above does not revert.
 
-The owner must ask for that (`Owner.independent_claim`), and this build of the controller must have been seen to do
-it. The whole owner is then also suspended Job by Job, because its own field must stay unset (jobset#1202).
+The owner must request that (`Owner.independent_claim`), and gangboard must have seen that this build of the
+controller does it. The whole owner is then also suspended Job by Job, because its own field must stay unset
+(jobset#1202).
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from gangboard.policy.decision import (
     PlanRefusal,
     generation_unknown,
     nothing_to_do,
-    shown,
-    watch,
+    watch_seconds,
+    yaml_value,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped, job_resumed, pods_of_job
 from gangboard.policy.requests import resume_job, suspend_job
 
-_SHORT_BUILD = 12
-"""Characters of a build in the list of levers."""
+_BUILD_LENGTH = 12
+"""The number of characters of a build in the list of levers."""
 
 
 class Native(Lever):
@@ -40,38 +41,40 @@ class Native(Lever):
     after_restart = "re-created running: its suspension is lost"
     writes = ("spec", "suspend")
     is_bare = True
-    told_by_build = True
+    depends_on_build = True
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return a patch of the Job, or of each Job if the subject is the owner."""
         if subject is gang.owner:
-            return _one_by_one(gang, desired)
+            return _decide_job_by_job(gang, desired)
         if desired.verb is Verb.SUSPEND:
             return _suspend(gang, subject, desired)
-        return _resume(gang, subject, desired, is_proved=not self.goes_first(gang, desired.levers))
+        return _resume(
+            gang, subject, desired, is_proved=not self.applies_job_by_job(gang, desired.levers)
+        )
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
-        """Return a claim, until this build was seen to honour it."""
-        build = f"this build of {kinds} ({levers.build[:_SHORT_BUILD]})" if levers.build else kinds
-        seen = "was seen" if levers.native_honoured else "was not seen"
-        text = f"For {kinds}s that ask for Independent: {build} {seen} to honour it."
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
+        """Return UNPROVED until this build was seen to honour the request."""
+        build = f"this build of {kinds} ({levers.build[:_BUILD_LENGTH]})" if levers.build else kinds
+        observation = "was seen" if levers.native_honoured else "was not seen"
+        text = f"For {kinds}s that ask for Independent: {build} {observation} to honour it."
         if not levers.native_honoured:
             return LeverState(Readiness.UNPROVED, text)
-        return LeverState.ready(text, shut)
+        return LeverState.ready(text, closed_reason)
 
     def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
-        """Refuse an owner that does not ask for independent Jobs, or whose controller does not honour that."""
+        """Refuse an owner that does not request independent Jobs, or whose controller does not honour that."""
         if not gang.owner.independent_claim:
             return PlanRefusal(f"{gang.name} would resume it")
         return None if levers.native_honoured else PlanRefusal(_not_honoured(gang, levers))
 
-    def passed_over(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
-        """Warn that the controller was not seen to honour what the owner asks for."""
+    def fallback_warnings(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
+        """Warn that the controller was not seen to honour the owner's request."""
         if not gang.owner.independent_claim or levers.native_honoured:
             return ()
         return (f"{_not_honoured(gang, levers)}.",)
 
-    def goes_first(self, gang: Gang, levers: ClusterLevers) -> bool:
+    def applies_job_by_job(self, gang: Gang, levers: ClusterLevers) -> bool:
         """Return whether the Jobs can be suspended one by one."""
         return bool(gang.owner.independent_claim) and levers.native_honoured
 
@@ -91,7 +94,7 @@ def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanR
         lambda: (suspend_job(gang, job, desired.action, suspend=True),),
         before={"spec.suspend": "false"},
         after={"spec.suspend": "true"},
-        watch_seconds=watch(job.grace_seconds),
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=(pods_of_job(gang, job),),
     )
 
@@ -99,7 +102,7 @@ def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanR
 def _resume(gang: Gang, job: Owner, desired: DesiredAction, *, is_proved: bool) -> Decision:
     """Return the resume of a Job without a known Hold.
 
-    A dry run comes first if `is_proved`: an unknown Hold may turn the resume back.
+    With `is_proved` a dry run comes first, because an unknown Hold may reject the resume.
     """
 
     def make() -> tuple[Step, ...]:
@@ -110,12 +113,12 @@ def _resume(gang: Gang, job: Owner, desired: DesiredAction, *, is_proved: bool) 
         make,
         before={"spec.suspend": "true"},
         after={"spec.suspend": "false"},
-        watch_seconds=watch(job.grace_seconds),
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=job_resumed(gang, job),
     )
 
 
-def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
+def _decide_job_by_job(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
     """Return a patch of each Job that is not in the desired state yet."""
     suspend = desired.verb is Verb.SUSPEND
     changed = tuple(
@@ -136,10 +139,10 @@ def _one_by_one(gang: Gang, desired: DesiredAction) -> Decision | PlanRefusal:
     fields = [f"{label(job.meta.ref)} spec.suspend" for job in changed]
     return Decision(
         partial(_patches, gang, changed, desired),
-        before=dict.fromkeys(fields, shown(not suspend)),
-        after=dict.fromkeys(fields, shown(suspend)),
-        watch_seconds=watch(max(job.grace_seconds for job in changed)),
-        reactions=_whole_reactions(gang, suspend=suspend),
+        before=dict.fromkeys(fields, yaml_value(not suspend)),
+        after=dict.fromkeys(fields, yaml_value(suspend)),
+        watch_seconds=watch_seconds(max(job.grace_seconds for job in changed)),
+        reactions=_gang_reactions(gang, suspend=suspend),
     )
 
 
@@ -148,7 +151,7 @@ def _patches(gang: Gang, jobs: tuple[Owner, ...], desired: DesiredAction) -> tup
     return tuple(suspend_job(gang, job, desired.action, suspend=suspend) for job in jobs)
 
 
-def _whole_reactions(gang: Gang, *, suspend: bool) -> tuple[str, ...]:
+def _gang_reactions(gang: Gang, *, suspend: bool) -> tuple[str, ...]:
     if not suspend:
         return (gang_resumed(gang), "Its Jobs are resumed one by one.")
     return (

@@ -1,6 +1,6 @@
 """`parallelism`: one Job paused by parallelism 0, if no better lever works and an admin has enabled it.
 
-An annotation keeps the old value. The Job is not suspended, so its controller still counts it as ready.
+An annotation stores the old value. The Job is not suspended, so its controller still counts it as ready.
 """
 
 from __future__ import annotations
@@ -15,23 +15,29 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
 from gangboard.facts.jobs import is_paused
-from gangboard.plugins.lever import Bounds, Lever, LeverState, Readiness, Rule
-from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, shown, watch
+from gangboard.plugins.lever import AdmissionRule, Bounds, Lever, LeverState, Readiness
+from gangboard.policy.decision import (
+    Decision,
+    DesiredAction,
+    PlanRefusal,
+    watch_seconds,
+    yaml_value,
+)
 from gangboard.policy.phrases import job_resumed, pods_of_job, wait_of
 from gangboard.policy.requests import FieldChange, patch_owner
 
 _FIELD = ("spec", "parallelism")
 _IMMUTABLE = "v1alpha2"
 """Version of scheduling.k8s.io (1.36) in which the parallelism of a Job in a gang is immutable."""
-_NOTE = f"[?'{PAUSED_PARALLELISM}'].orValue('')"
+_ANNOTATION = f"[?'{PAUSED_PARALLELISM}'].orValue('')"
 _VARIABLES = {
     "newParallelism": "variables.newSpec.?parallelism.orValue(1)",
     "oldParallelism": "variables.oldSpec.?parallelism.orValue(1)",
-    "newNote": f"variables.newAnnotations{_NOTE}",
-    "oldNote": f"variables.oldAnnotations{_NOTE}",
+    "newNote": f"variables.newAnnotations{_ANNOTATION}",
+    "oldNote": f"variables.oldAnnotations{_ANNOTATION}",
 }
-"""Variables of the rule in CEL; the API's default is 1."""
-_SWITCHED_OFF = (
+"""Variables of the rule in CEL. The API's default is 1."""
+_DISABLED_WARNING = (
     "Pausing by parallelism 0 is not enabled here any more: the cluster may refuse to let "
     "gangboard change parallelism."
 )
@@ -59,18 +65,18 @@ class Parallelism(Lever):
         decide = _pause if desired.verb is Verb.SUSPEND else _unpause
         return decide(gang, subject, desired)
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return OFF with the command that enables it."""
         if not levers.parallelism:
-            return LeverState(Readiness.OFF, f"Switched off ({_switch(levers)}).")
-        return super().readiness(levers, kinds, shut)
+            return LeverState(Readiness.OFF, f"Switched off ({_enable_command(levers)}).")
+        return super().readiness(levers, kinds, closed_reason)
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
-        """Refuse a cluster for which no admin has enabled it."""
+        """Refuse a cluster in which no admin has enabled the lever."""
         if levers.parallelism:
             return None
         why = "pausing by parallelism 0 is not enabled here"
-        return PlanRefusal(why, _switch(levers), opt_in=True)
+        return PlanRefusal(why, _enable_command(levers), opt_in=True)
 
     def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a Job without pods, and a Job whose parallelism is immutable."""
@@ -91,23 +97,24 @@ class Parallelism(Lever):
             f"Kubernetes 1.36 refuses parallelism 0 for a Job of gang {label(group.meta.ref)}"
         )
 
-    def stopped(self, gang: Gang, job: Owner) -> str:
-        """Return the kept parallelism of a paused Job."""
+    def describe_stop(self, gang: Gang, job: Owner) -> str:
+        """Return the stored parallelism of a paused Job, or empty."""
         if not is_paused(job):
             return ""
         return f"paused already (parallelism 0, {job.paused_parallelism} is kept)"
 
-    def undoes(self, gang: Gang, job: Owner) -> bool:
+    def has_undoable_change(self, gang: Gang, job: Owner) -> bool:
         """Return whether the Job is paused."""
         return is_paused(job)
 
     def bounds(self, kind: str) -> Bounds:
-        """Allow 0 together with the annotation of the old value, and the value in the annotation.
+        """Allow 0 together with the annotation of the old value, or the value in the annotation.
 
-        The annotation changes only together with the value. Else it could be set to any number first.
+        The annotation changes only together with the value. Otherwise the actor could first set it to any
+        number.
         """
         new, old, note, old_note = (f"variables.{name}" for name in _VARIABLES)
-        rule = Rule(
+        rule = AdmissionRule(
             f"{new} == {old} ? {note} == {old_note} : "
             f"({new} == 0 ? {note} == string({old}) : {old} == 0 && {old_note} == string({new}))",
             f"gangboard may set spec.parallelism of a {kind} to 0 with the old value in "
@@ -117,13 +124,15 @@ class Parallelism(Lever):
 
 
 def _pause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
-    kept = job.parallelism or 0
-    notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: str(kept)}
+    old_parallelism = job.parallelism or 0
+    notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: str(old_parallelism)}
     return Decision(
-        lambda: (patch_owner(gang, job, "Pause", [FieldChange(_FIELD, 0, kept)], {**notes}),),
-        before={"spec.parallelism": shown(kept)},
+        lambda: (
+            patch_owner(gang, job, "Pause", [FieldChange(_FIELD, 0, old_parallelism)], {**notes}),
+        ),
+        before={"spec.parallelism": yaml_value(old_parallelism)},
         after={"spec.parallelism": "0"},
-        watch_seconds=watch(job.grace_seconds),
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=(pods_of_job(gang, job),),
         remarks=(
             f"It is paused, not suspended: {gang.name} goes on counting it as ready, and an "
@@ -139,25 +148,27 @@ def _pause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
 
 
 def _unpause(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
-    kept = job.paused_parallelism or 0
-    stays = job.suspended or wait_of(gang, job) is not None
+    old_parallelism = job.paused_parallelism or 0
+    remains_stopped = job.suspended or wait_of(gang, job) is not None
     notes = {ACTION_ANNOTATION: desired.action, PAUSED_PARALLELISM: None}
     return Decision(
-        lambda: (patch_owner(gang, job, "Unpause", [FieldChange(_FIELD, kept, 0)], {**notes}),),
+        lambda: (
+            patch_owner(gang, job, "Unpause", [FieldChange(_FIELD, old_parallelism, 0)], {**notes}),
+        ),
         before={"spec.parallelism": "0"},
-        after={"spec.parallelism": shown(kept)},
-        watch_seconds=watch(job.grace_seconds),
+        after={"spec.parallelism": yaml_value(old_parallelism)},
+        watch_seconds=watch_seconds(job.grace_seconds),
         reactions=job_resumed(gang, job),
-        warnings=() if desired.levers.parallelism else (_SWITCHED_OFF,),
-        resumes=not stays,
-        label="Unpause" if stays else "",
+        warnings=() if desired.levers.parallelism else (_DISABLED_WARNING,),
+        resumes=not remains_stopped,
+        label="Unpause" if remains_stopped else "",
         meaning=(
-            f"Restore parallelism {kept}; the Job resumes with its {gang.owner.meta.ref.kind}."
-            if stays
+            f"Restore parallelism {old_parallelism}; the Job resumes with its {gang.owner.meta.ref.kind}."
+            if remains_stopped
             else ""
         ),
     )
 
 
-def _switch(levers: ClusterLevers) -> str:
+def _enable_command(levers: ClusterLevers) -> str:
     return f"manage.py set_lever {quote(levers.cluster or 'NAME')} parallelism on"

@@ -1,4 +1,4 @@
-"""`suspend`: the suspend field of an owner that nobody else suspends."""
+"""`suspend`: the suspend field of an owner that no other controller suspends."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gangboard.policy.decision import (
     PlanRefusal,
     generation_unknown,
     nothing_to_do,
-    shown,
-    watch,
+    watch_seconds,
+    yaml_value,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.registry_lookups import described_kind
@@ -45,21 +45,21 @@ class Suspend(Lever):
             return refused
         kind = described_kind(subject)
         path, is_missing = kind.suspend_field, kind.suspend_map_missing
-        # An owner that is not suspended may lack the field. Then only the generation is tested.
+        # An owner that is not suspended may lack the field. The patch then tests only the generation.
         old = True if subject.suspended else None
         lacks_map = is_missing is not None and is_missing(subject)
         change = FieldChange(path, suspend, old, map_missing=lacks_map)
-        what, field = "Suspend" if suspend else "Resume", ".".join(path)
-        mark = {ACTION_ANNOTATION: desired.action}
+        verb, field = "Suspend" if suspend else "Resume", ".".join(path)
+        annotations = {ACTION_ANNOTATION: desired.action}
         return Decision(
-            lambda: (patch_owner(gang, subject, what, [change], {**mark}),),
-            before={field: shown(not suspend)},
-            after={field: shown(suspend)},
-            watch_seconds=watch(subject.grace_seconds),
-            reactions=_stopped(gang) if suspend else (gang_resumed(gang),),
+            lambda: (patch_owner(gang, subject, verb, [change], {**annotations}),),
+            before={field: yaml_value(not suspend)},
+            after={field: yaml_value(suspend)},
+            watch_seconds=watch_seconds(subject.grace_seconds),
+            reactions=_suspend_reactions(gang) if suspend else (gang_resumed(gang),),
         )
 
 
-def _stopped(gang: Gang) -> tuple[str, ...]:
+def _suspend_reactions(gang: Gang) -> tuple[str, ...]:
     jobs = ("Its Jobs stay, suspended; those that have finished are not touched.",)
     return (gang_stopped(gang), *(jobs if gang.child_jobs else ()))

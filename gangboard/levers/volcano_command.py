@@ -1,8 +1,9 @@
-"""`volcano_command`: a Command by which Volcano aborts a Job of its own, or resumes it.
+"""`volcano_command`: a Command that makes Volcano abort or resume one of its Jobs.
 
-`vcctl job suspend` and `resume` send the same Command (pkg/cli/util of v1.14.1) under another name. The controller
-deletes the Command and then acts; `status.state.phase` of the Job confirms it. A Command to abort is lost while the
-Job restarts. Each resume counts as a retry, and at `maxRetry` the Job fails for good (pkg/controllers/job/state).
+`vcctl job suspend` and `resume` send the same Command (pkg/cli/util of v1.14.1) under another name. The
+controller deletes the Command and then acts. `status.state.phase` of the Job confirms it. A Command to abort is
+lost while the Job restarts. Each resume counts as a retry, and at `maxRetry` the Job fails permanently
+(pkg/controllers/job/state).
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
-from gangboard.plugins.lever import Lever, Made, Rule
+from gangboard.plugins.lever import AdmissionRule, CreatedResource, Lever
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
     PlanRefusal,
     nothing_to_do,
-    watch,
+    watch_seconds,
 )
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import json_text, object_path
 
-PHASE, RETRIES, MOST_RETRIES = "phase", "retries", "maxRetry"
-"""Names in `Owner.detail` of a Job: `status.state.phase`, `status.retryCount` and `spec.maxRetry`."""
+PHASE, RETRIES, MAX_RETRIES = "phase", "retries", "maxRetry"
+"""Keys in `Owner.detail` of a Job: `status.state.phase`, `status.retryCount` and `spec.maxRetry`."""
 
 _GROUP, _VERSION, _PLURAL = "bus.volcano.sh", "v1alpha1", "commands"
 _ABORT, _RESUME = "AbortJob", "ResumeJob"
 _JOBS = "batch.volcano.sh"
-_LONGEST_NAME = 253
+_MAX_NAME_LENGTH = 253
 
 
 class VolcanoCommand(Lever):
@@ -53,14 +54,14 @@ class VolcanoCommand(Lever):
             return nothing_to_do(
                 f"{gang.name} is {'suspended already' if stops else 'not suspended'}"
             )
-        refused = _restarting(gang, subject) if stops else _out_of_retries(gang, subject)
+        refused = _refuse_restarting(gang, subject) if stops else _refuse_last_retry(gang, subject)
         if refused is not None:
             return refused
         return Decision(
             lambda: (_command(subject, desired, _ABORT if stops else _RESUME),),
             before={"status.state.phase": subject.detail[PHASE]},
             after={"status.state.phase": "Aborted" if stops else "Pending"},
-            watch_seconds=watch(subject.grace_seconds),
+            watch_seconds=watch_seconds(subject.grace_seconds),
             reactions=(
                 (
                     gang_stopped(gang),
@@ -72,35 +73,35 @@ class VolcanoCommand(Lever):
             warnings=_warnings(subject, stops=stops),
         )
 
-    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool:
+    def confirms_action(self, raw: Mapping[str, Any], suspend: bool) -> bool:
         """Return whether the phase of the Job confirms the Command."""
         phase = ((raw.get("status") or {}).get("state") or {}).get("phase")
         if suspend:
             return phase == "Aborted"
         return phase in ("Pending", "Running", "Completing", "Completed")
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
-        """Return the conditions for Commands of gangboard."""
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
+        """Return the resource Command, with conditions for Commands of gangboard."""
         target = "object.target"
         rules = (
-            Rule(
+            AdmissionRule(
                 f"object.action in ['{_ABORT}', '{_RESUME}']",
                 "gangboard commands Volcano to abort Jobs and to resume them, and nothing else",
             ),
-            Rule(
+            AdmissionRule(
                 f"{target}.kind == 'Job' && {target}.apiVersion.startsWith('{_JOBS}/')",
                 "gangboard commands Jobs of Volcano only",
             ),
-            Rule(
+            AdmissionRule(
                 "size(object.metadata.?ownerReferences.orValue([])) == 1 && "
                 f"object.metadata.ownerReferences[0].uid == {target}.uid",
                 "a Command of gangboard belongs to the Job that it is for",
             ),
         )
-        return Made(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
+        return CreatedResource(_GROUP, _PLURAL, "Command", ("create", "get"), rules)
 
 
-def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
+def _refuse_restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
     if owner.detail[PHASE] not in ("Restarting", "Completing", "Terminating"):
         return None
     phase = owner.detail[PHASE].lower()
@@ -110,37 +111,39 @@ def _restarting(gang: Gang, owner: Owner) -> PlanRefusal | None:
     )
 
 
-def _left(owner: Owner) -> int:
-    """Return how many retries are left after one more."""
-    return int(owner.detail[MOST_RETRIES]) - int(owner.detail[RETRIES]) - 1
+def _remaining_retries(owner: Owner) -> int:
+    """Return the number of retries that remain after one more."""
+    return int(owner.detail[MAX_RETRIES]) - int(owner.detail[RETRIES]) - 1
 
 
-def _out_of_retries(gang: Gang, owner: Owner) -> PlanRefusal | None:
-    if _left(owner) > 0:
+def _refuse_last_retry(gang: Gang, owner: Owner) -> PlanRefusal | None:
+    if _remaining_retries(owner) > 0:
         return None
     return PlanRefusal(
         f"A resume would end {gang.name}: it counts as a retry, {owner.detail[RETRIES]} of "
-        f"{owner.detail[MOST_RETRIES]} are used, and at maxRetry the Job fails.",
+        f"{owner.detail[MAX_RETRIES]} are used, and at maxRetry the Job fails.",
         f"Raise spec.maxRetry of {gang.name} first.",
     )
 
 
 def _warnings(owner: Owner, *, stops: bool) -> tuple[str, ...]:
-    left = _left(owner)
-    if left <= 0:
+    remaining = _remaining_retries(owner)
+    if remaining <= 0:
         return (
             "It could not be resumed after that: a resume counts as a retry, and its last one would "
             "end it (maxRetry).",
         )
     if stops:
         return ()
-    return (f"A resume counts as a retry: {left} {'is' if left == 1 else 'are'} left after it.",)
+    return (
+        f"A resume counts as a retry: {remaining} {'is' if remaining == 1 else 'are'} left after it.",
+    )
 
 
 def _command(owner: Owner, desired: DesiredAction, action: str) -> Step:
     ref = owner.meta.ref
     suffix = f"-{desired.action}"
-    name = f"{ref.name[: _LONGEST_NAME - len(suffix)]}{suffix}".lower()
+    name = f"{ref.name[: _MAX_NAME_LENGTH - len(suffix)]}{suffix}".lower()
     target = {
         "apiVersion": f"{ref.group}/{owner.meta.api_version}",
         "kind": ref.kind,

@@ -26,18 +26,18 @@ from gangboard.network_addresses import (
 _SENDING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 
 
-class AnswerTooLargeError(OSError):
-    """The other side sent more than a receiver of messages has to say."""
+class ResponseTooLargeError(OSError):
+    """The receiver sent a longer response than a receiver of messages needs."""
 
 
 refused: list[str] = []
-"""Addresses that were refused in this process: libraries hide the error that says so."""
+"""Refused addresses of this process, because libraries hide the error that names them."""
 too_large: list[int] = []
-"""Not empty once an answer was too large."""
+"""Not empty after a response was too large."""
 
 
 def is_literal(host: str) -> bool:
-    """Return whether a host is an IP address and no name."""
+    """Return whether a host is an IP address rather than a name."""
     try:
         ip_address(host)
     except ValueError:
@@ -46,23 +46,25 @@ def is_literal(host: str) -> bool:
 
 
 def is_allowed(address: str, allowed: Sequence[Network]) -> bool:
-    """Return whether a message may go to an IP address: a public one, or one of the allowed networks."""
-    given = read_address(address)
-    if given is None:
+    """Return whether a message may go to an IP address: a public one, or one in the allowed networks."""
+    parsed = read_address(address)
+    if parsed is None:
         return False
-    found = embedded(given)
-    return is_within(given, allowed) or (found.is_global and not found.is_multicast)
+    embedded_address = embedded(parsed)
+    return is_within(parsed, allowed) or (
+        embedded_address.is_global and not embedded_address.is_multicast
+    )
 
 
 def guard_connections(allowed: Sequence[Network]) -> None:
-    """Refuse every connection of this process to an address that is not allowed. It cannot be undone."""
+    """Refuse all connections of this process to addresses that are not allowed. It cannot be undone."""
 
     def check(event: str, arguments: tuple[Any, ...]) -> None:
         if event not in _SENDING:
             return
         target = arguments[1]
         if target is None:
-            return  # a socket that is connected already, which was checked then
+            return  # A connected socket, which was checked before.
         host = target[0] if isinstance(target, tuple) and target else "a local socket"
         if not is_allowed(str(host), allowed):
             refused.append(str(host))
@@ -72,14 +74,14 @@ def guard_connections(allowed: Sequence[Network]) -> None:
 
 
 def limit_answers(most: int) -> None:
-    """Let each connection of this process receive `most` bytes. It cannot be undone."""
+    """Let each connection of this process receive at most `most` bytes. It cannot be undone."""
     received: WeakKeyDictionary[socket.socket, int] = WeakKeyDictionary()
 
     def count(connection: socket.socket, number: int) -> None:
         received[connection] = received.get(connection, 0) + number
         if received[connection] > most:
             too_large.append(most)
-            raise AnswerTooLargeError("the answer is too large")
+            raise ResponseTooLargeError("the answer is too large")
 
     plain_recv, plain_recv_into, tls_read = (
         socket.socket.recv,

@@ -1,4 +1,4 @@
-"""Channels: making, changing, testing and removing them."""
+"""Channels: creating, changing, testing and removing them."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def make_channel(
     for_everybody: bool = False,
     post: Post = run_sender,
 ) -> tuple[Channel, str]:
-    """Return a new channel and the secret of a webhook, which is shown this once.
+    """Create a channel. Return it and the secret of a webhook, which is shown only once.
 
-    `owner` is the name of the one person who may use it. Raises NotifyError.
+    `owner` is the name of the only person who may use it. Raises NotifyError.
     """
     person = _find_person(owner, for_everybody)
     service = _service_of(kind, address, post)
@@ -79,14 +79,14 @@ def change_channel(
 ) -> Channel | None:
     """Change a channel and return it; None if there is no such channel. Raises NotifyError.
 
-    Arguments that are left out keep the stored value. A new address is checked as the first one was, keeps the
-    secret, and gets the waiting messages at once.
+    Missing arguments keep the stored value. A new address is checked like the first one, keeps the secret,
+    and gets the waiting messages at once.
     """
-    found = Channel.objects.filter(pk=channel_id).first()
-    if found is None:
+    stored = Channel.objects.filter(pk=channel_id).first()
+    if stored is None:
         return None
     # The check may take ten seconds, so it comes before the transaction.
-    service = _service_of(found.kind, address, post) if address else ""
+    service = _service_of(stored.kind, address, post) if address else ""
     now = timezone.now()
     with transaction.atomic():
         channel = Channel.objects.select_for_update().filter(pk=channel_id).first()
@@ -104,10 +104,10 @@ def change_channel(
             f"it has a new address ({service})" if address else "",
             f"it is for {users_in_words(channel)}" if users_in_words(channel) != old_users else "",
         ]
-        if words := ", ".join(filter(None, changes)):
+        if change_text := ", ".join(filter(None, changes)):
             # The other columns belong to the worker that sends to the channel now.
             channel.save(update_fields=[*_SET_BY_ADMIN, *(_SET_WITH_ADDRESS if address else ())])
-            sentence = f"Channel {old_name} was changed: {words}."
+            sentence = f"Channel {old_name} was changed: {change_text}."
             record("channel-changed", sentence, viewer, f"Channel/{old_name}", at=now)
     return channel
 
@@ -134,7 +134,6 @@ def _refuse_taken(name: str) -> None:
 
 
 def _set_users(channel: Channel, owner: str | None, for_everybody: bool | None) -> None:
-    """Set whose rules may use a channel. A person replaces everybody, and the other way round."""
     if owner is None and not for_everybody:
         channel.for_everybody = channel.for_everybody and for_everybody is None
         return
@@ -168,8 +167,8 @@ def remove_channel(*, viewer: Viewer, channel_id: int) -> bool:
     return True
 
 
-def order_test(*, viewer: Viewer, channel_id: int) -> Delivery | None:
-    """Order a test message, which is sent before all others; return None if there is no such channel."""
+def queue_test_message(*, viewer: Viewer, channel_id: int) -> Delivery | None:
+    """Queue a test message, which is sent before all others. Return None if there is no such channel."""
     now = timezone.now()
     with transaction.atomic():
         channel = Channel.objects.filter(pk=channel_id).first()
@@ -189,19 +188,19 @@ def order_test(*, viewer: Viewer, channel_id: int) -> Delivery | None:
 
 
 def record(event: str, sentence: str, viewer: Viewer, about: str, *, at: datetime) -> None:
-    """Write who changed what about messages into the audit, last in the transaction of the change."""
+    """Record a change of channels or rules in the audit, last in the transaction of the change."""
     audit(event, sentence, at=at, actor=viewer.name, object_name=about, source=viewer.address)
 
 
 def usable_channels(viewer: Viewer) -> QuerySet[Channel]:
-    """Return the channels that rules of this person may use."""
+    """Return the channels that the rules of this person may use."""
     if viewer.is_admin:
         return Channel.objects.all()
     return Channel.objects.filter(Q(for_everybody=True) | Q(owner_id=viewer.user_id))
 
 
-def may_use(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
-    """Return whether a rule may still use a channel, with the rights of its owner now."""
+def may_use_channel(rule: Rule, channel: Channel, viewer: Viewer) -> bool:
+    """Return whether a rule may use a channel, with the current rights of its owner."""
     if rule.owner_id is None or viewer.is_admin:
         return True
     return channel.for_everybody or channel.owner_id == rule.owner_id
@@ -222,17 +221,17 @@ def _service_of(kind: str, address: str, post: Post) -> str:
 def _webhook_host(address: str) -> str:
     if problem := address_problem(address, ("https", "http")):
         raise NotifyError(f"the address {problem}")
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    if not host or "@" in parts.netloc:
+    url = urlsplit(address)
+    host = url.hostname or ""
+    if not host or "@" in url.netloc:
         raise NotifyError("the address of a webhook has a host, and neither user nor password")
     known = "127.0.0.1" if host == "localhost" else host
     if is_literal(known) and not is_allowed(known, settings.NOTIFY_NETWORKS):
         raise NotifyError(
             "the address is not public; the setting GANGBOARD_NOTIFY_NETWORKS can allow it"
         )
-    return f"{parts.scheme}://{parts.netloc}"[:LONGEST_SERVICE]
+    return f"{url.scheme}://{url.netloc}"[:LONGEST_SERVICE]
 
 
 class NotifyError(ValueError):
-    """A refused change. The text is one sentence for the person who wanted it."""
+    """A refused change. The text is one sentence for the requester."""

@@ -1,4 +1,4 @@
-"""The content of a delivery: small references, which become words when the delivery is sent.
+"""The content of a delivery: small references, which become text when the delivery is sent.
 
 Until then the rights of the rule's owner may change, and so may the gang.
 """
@@ -27,10 +27,10 @@ class Item(TypedDict, total=False):
     type: str
     id: int
     cluster: int
-    """Id of the cluster of a Hold, or of the one that is silent."""
+    """Id of the cluster of a Hold, or of the silent cluster."""
     namespace: str
     name: str
-    """Of the Hold."""
+    """Name of the Hold."""
     job: str
     """The Job that the Hold keeps suspended."""
     gang: str
@@ -38,7 +38,7 @@ class Item(TypedDict, total=False):
     until: str
     """End of the Hold."""
     count: int
-    """Items that `more` stands for."""
+    """The number of items that `more` stands for."""
 
 
 def event_item(number: int) -> Item:
@@ -60,16 +60,16 @@ def add_more(items: Sequence[Item], count: int) -> list[Item]:
 
 
 def count_more(items: Sequence[Item]) -> int:
-    """Return how many further items a delivery has beside those that it lists."""
+    """Return the number of further items that a delivery does not list."""
     return sum(item["count"] for item in items if item["type"] == "more")
 
 
 def count_items(items: Sequence[Item]) -> int:
-    """Return how many changes a delivery is about."""
+    """Return the number of changes in a delivery."""
     return sum(item["count"] if item["type"] == "more" else 1 for item in items)
 
 
 def read_items(stored: Any) -> list[Item]:
-    """Return stored items without those that only another release knows."""
+    """Return the stored items that this release knows."""
     known_items = [item for item in stored if isinstance(item, dict) and item.get("type") in _TYPES]
     return cast("list[Item]", known_items)

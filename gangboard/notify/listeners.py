@@ -1,4 +1,4 @@
-"""Rules in force, each with the rights of its owner and the channels that it may use now."""
+"""Active rules, each with the rights of its owner and its usable channels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from django.db.models import Q
 
-from gangboard.notify.channels import may_use
+from gangboard.notify.channels import may_use_channel
 from gangboard.notify.items import Item
 from gangboard.notify.messages import ADMINS
 from gangboard.notify.outbox import queue_items
@@ -21,18 +21,18 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A rule in force."""
+    """An active rule."""
 
     rule: Rule
     viewer: Viewer
     channels: tuple[Channel, ...]
 
-    def is_muted(self, at: datetime) -> bool:
-        """Return whether the mute of the rule covers a time. Its marks change, and it sends no message."""
-        return self.rule.muted_until is not None and at < self.rule.muted_until
+    def is_muted(self, when: datetime) -> bool:
+        """Return whether the rule was muted at a time. A muted rule updates its marks and sends no message."""
+        return self.rule.muted_until is not None and when < self.rule.muted_until
 
-    def wants_place(self, cluster_id: int, namespace: str) -> bool:
-        """Return whether the rule is about a namespace, and its owner may see it."""
+    def matches_namespace(self, cluster_id: int, namespace: str) -> bool:
+        """Return whether the rule covers a namespace that its owner may see."""
         rule = self.rule
         if rule.cluster_id not in (None, cluster_id):
             return False
@@ -40,7 +40,7 @@ class Listener:
             return False
         return self.viewer.sees(cluster_id, namespace)
 
-    def wants_gang(
+    def matches_gang(
         self,
         cluster_id: int,
         namespace: str,
@@ -50,19 +50,19 @@ class Listener:
         health: str,
         accelerators: float,
     ) -> bool:
-        """Return whether the rule is about a gang with such a verdict."""
+        """Return whether the rule matches a gang with this verdict."""
         rule = self.rule
         return (
             rule.kind in ("", kind)
             and rule.code in ("", code)
             and rule.health in ("", health)
             and accelerators >= (rule.accelerators_at_least or 0)
-            and self.wants_place(cluster_id, namespace)
+            and self.matches_namespace(cluster_id, namespace)
         )
 
 
 def read_listeners(triggers: Iterable[str]) -> list[Listener]:
-    """Return the rules in force with these triggers (3 queries)."""
+    """Return the active rules with these triggers (3 queries)."""
     rules = (
         Rule.objects.filter(ended_at=None, trigger__in=list(triggers))
         .filter(Q(owner=None) | Q(owner__is_active=True))
@@ -70,22 +70,24 @@ def read_listeners(triggers: Iterable[str]) -> list[Listener]:
         .prefetch_related("channels")
         .order_by("pk")
     )
-    found = list(rules)
-    viewers = viewers_of({rule.owner for rule in found if rule.owner is not None})
+    rule_list = list(rules)
+    viewers = viewers_of({rule.owner for rule in rule_list if rule.owner is not None})
     listeners = []
-    for rule in found:
+    for rule in rule_list:
         viewer = ADMINS if rule.owner_id is None else viewers[rule.owner_id]
-        usable = tuple(one for one in rule.channels.all() if may_use(rule, one, viewer))
+        usable = tuple(
+            channel for channel in rule.channels.all() if may_use_channel(rule, channel, viewer)
+        )
         if usable and viewer.scopes:
             listeners.append(Listener(rule, viewer, usable))
     return listeners
 
 
 class Marks:
-    """The RuleMarks of some rules about some subjects. Used inside a transaction."""
+    """The RuleMarks of some rules about some subjects. Use it inside a transaction."""
 
     def __init__(self, listeners: Sequence[Listener], subjects: Iterable[str]) -> None:
-        self._rules = [one.rule.pk for one in listeners]
+        self._rules = [listener.rule.pk for listener in listeners]
         self._known: dict[tuple[int, str], str] = {}
         self._new: dict[tuple[int, str], str] = {}
         self._forgotten: set[tuple[int, str]] = set()
@@ -98,7 +100,7 @@ class Marks:
                 self._known[rule_id, subject] = mark
 
     def is_new(self, rule: Rule, subject: str, mark: str) -> bool:
-        """Set the mark of a subject; return False if the rule has this mark already."""
+        """Set the mark of a subject. Return False if the rule has this mark already."""
         key = (rule.pk, subject)
         if self._known.get(key) == mark:
             return False
@@ -107,7 +109,7 @@ class Marks:
         return True
 
     def forget(self, rule: Rule, subject: str) -> None:
-        """Remove the mark of a subject, so the rule tells the same state again when it comes back."""
+        """Remove the mark of a subject, so that the rule reports the same state again when it returns."""
         key = (rule.pk, subject)
         if self._known.pop(key, None) is not None:
             self._new.pop(key, None)
@@ -129,20 +131,20 @@ class Marks:
         )
 
 
-class Told:
-    """The items that each listener tells, gathered so that each becomes one delivery."""
+class PendingDeliveries:
+    """The items of each listener, collected so that each listener gets one delivery."""
 
     def __init__(self) -> None:
         self._items: dict[int, tuple[Listener, list[Item]]] = {}
 
     def add(self, listener: Listener, item: Item, *, at: datetime) -> None:
-        """Let a listener tell an item of some time, unless it was muted then."""
+        """Add an item of a time for a listener, unless the rule was muted then."""
         if listener.is_muted(at):
             return
         self._items.setdefault(listener.rule.pk, (listener, []))[1].append(item)
 
     def queue(self, *, now: datetime) -> int:
-        """Write the deliveries; return how many items they have."""
+        """Write the deliveries. Return the number of their items."""
         for listener, items in self._items.values():
             queue_items(listener.rule, listener.channels, items, now=now)
         return sum(len(items) for _, items in self._items.values())

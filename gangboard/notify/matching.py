@@ -1,4 +1,4 @@
-"""Matching rules with the events of the feed: each change once, in its order."""
+"""Matching rules with the events of the feed, each event once and in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import transaction
 from gangboard.domain.action import ActionState
 from gangboard.domain.health import Health
 from gangboard.notify.items import event_item
-from gangboard.notify.listeners import Listener, Marks, Told, read_listeners
+from gangboard.notify.listeners import Listener, Marks, PendingDeliveries, read_listeners
 from gangboard.notify.rules import RUNS, Trigger
 from gangboard.store.feed import CHUNK, FeedType, newest_number, number_events, read_after
 from gangboard.store.models import FeedEvent, NotifyCursor, Rule, VerdictSpan
@@ -18,28 +18,28 @@ from gangboard.store.models import FeedEvent, NotifyCursor, Rule, VerdictSpan
 AT_ONCE = 1000
 """Events of one transaction."""
 MOST_ROUNDS = 50
-"""Rounds of one call, so that it ends: the next call goes on."""
+"""Maximum number of rounds of one call. The next call continues."""
 _TRIGGERS = (Trigger.VERDICT, Trigger.ACTION, Trigger.REVERTED, Trigger.RUNS)
 
 
 def match_feed(*, now: datetime) -> int:
-    """Number the new events of the feed and write deliveries for them; return the number of their items."""
+    """Number the new events of the feed and write deliveries for them. Return the number of their items."""
     for _ in range(MOST_ROUNDS):
         if number_events() < CHUNK:
             break
-    told = 0
+    total = 0
     for _ in range(MOST_ROUNDS):
         number, items = _match_some(now)
-        told += items
+        total += items
         if number < AT_ONCE:
             break
-    return told
+    return total
 
 
 def _match_some(now: datetime) -> tuple[int, int]:
-    """Match the next events; return the number of events and of items for messages.
+    """Match the next events. Return the number of events and of items for messages.
 
-    The process that matches locks the row of the cursor, so an event is matched once.
+    The process locks the row of the cursor, so that each event is matched once.
     """
     if not NotifyCursor.objects.exists():
         NotifyCursor.objects.get_or_create(pk=1, defaults={"number": newest_number()})
@@ -48,9 +48,9 @@ def _match_some(now: datetime) -> tuple[int, int]:
         events = read_after(cursor.number, limit=AT_ONCE)
         if not events:
             return 0, 0
-        told = _match(events, now)
+        item_count = _match(events, now)
         NotifyCursor.objects.filter(pk=1).update(number=events[-1].number)
-    return len(events), told
+    return len(events), item_count
 
 
 def _match(events: Sequence[FeedEvent], now: datetime) -> int:
@@ -58,21 +58,21 @@ def _match(events: Sequence[FeedEvent], now: datetime) -> int:
     if not listeners:
         return 0
     gangs = {event.span.gang_id for event in events if event.span is not None}
-    marks, told = Marks(listeners, map(_subject, gangs)), Told()
+    marks, deliveries = Marks(listeners, map(_subject, gangs)), PendingDeliveries()
     for event in events:
         for listener in listeners:
-            if _tells(listener, event, marks):
+            if _matches_event(listener, event, marks):
                 assert event.number is not None  # noqa: S101  # of read_after
-                told.add(listener, event_item(event.number), at=event.at)
+                deliveries.add(listener, event_item(event.number), at=event.at)
                 if listener.rule.trigger == Trigger.RUNS:
                     end_rule(listener.rule, now=now)
-    number = told.queue(now=now)
+    number = deliveries.queue(now=now)
     marks.save(now=now)
     return number
 
 
 def end_rule(rule: Rule, *, now: datetime) -> None:
-    """End a rule about one gang, which sends one message."""
+    """End a rule about one gang, which sends only one message."""
     rule.ended_at = now
     Rule.objects.filter(pk=rule.pk).update(ended_at=now)
 
@@ -81,12 +81,12 @@ def _subject(gang_id: str) -> str:
     return f"gang:{gang_id}"
 
 
-def _tells(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
+def _matches_event(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
     rule = listener.rule
     if rule.ended_at is not None:
         return False
     if event.type == FeedType.ACTION.value:
-        return _tells_action(listener, event)
+        return _matches_action(listener, event)
     span = event.span
     if span is None:
         return False
@@ -101,23 +101,23 @@ def _tells(listener: Listener, event: FeedEvent, marks: Marks) -> bool:
         return False
     if event.type == FeedType.DELETED.value:
         marks.forget(rule, _subject(span.gang_id))
-        # A rule about certain verdicts is not about the end of a gang.
-        return not rule.health and not rule.code and _is_about(listener, span)
-    return _tells_verdict(listener, span, marks)
+        # A rule about certain verdicts does not cover the end of a gang.
+        return not rule.health and not rule.code and _matches_span(listener, span)
+    return _matches_verdict(listener, span, marks)
 
 
-def _tells_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
+def _matches_verdict(listener: Listener, span: VerdictSpan, marks: Marks) -> bool:
     subject = _subject(span.gang_id)
-    if _is_about(listener, span):
+    if _matches_span(listener, span):
         return marks.is_new(listener.rule, subject, f"{span.health}/{span.code}")
     if span.health != Health.UNKNOWN:
-        # A gang that could not be looked at for a while has not changed.
+        # A gang without visibility for a while has not changed.
         marks.forget(listener.rule, subject)
     return False
 
 
-def _is_about(listener: Listener, span: VerdictSpan) -> bool:
-    return listener.wants_gang(
+def _matches_span(listener: Listener, span: VerdictSpan) -> bool:
+    return listener.matches_gang(
         span.cluster_id,
         span.namespace,
         kind=span.kind,
@@ -127,11 +127,11 @@ def _is_about(listener: Listener, span: VerdictSpan) -> bool:
     )
 
 
-def _tells_action(listener: Listener, event: FeedEvent) -> bool:
+def _matches_action(listener: Listener, event: FeedEvent) -> bool:
     rule, action = listener.rule, event.action
     if action is None or rule.kind not in ("", action.kind):
         return False
     if rule.trigger == Trigger.REVERTED and action.state != ActionState.REVERTED:
         return False
-    wanted = rule.trigger in (Trigger.ACTION, Trigger.REVERTED)
-    return wanted and listener.wants_place(event.cluster_id, event.namespace)
+    is_triggered = rule.trigger in (Trigger.ACTION, Trigger.REVERTED)
+    return is_triggered and listener.matches_namespace(event.cluster_id, event.namespace)

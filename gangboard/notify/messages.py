@@ -1,4 +1,4 @@
-"""The message of a delivery: title and text for people, a document for programs."""
+"""The message of a delivery: title and text for people, a JSON document for programs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gangboard.public_address import public_url
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Rule
 
-MOST_TOLD = 10
-"""News of one message to people, which counts the others."""
+MOST_LISTED = 10
+"""Maximum number of changes in one message to people. The others are counted."""
 PAGE = "/notifications/"
 ADMINS = Viewer(0, "gangboard", (Scope(None, "", "admin"),), may_act=False)
-"""Whose rights the rules of all admins have."""
+"""The viewer of rules of all admins."""
 LONGEST_LINE = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message, for both kinds of channel."""
+    """One message in both formats."""
 
     title: str
     body: str
@@ -35,14 +35,14 @@ def make_message(
 ) -> Message | None:
     """Return the message about the items that the viewer may see, else None.
 
-    With `everything`, for programs, it has all items. For people it has the worst MOST_TOLD.
+    With `everything`, for programs, it contains all items. For people it contains the worst MOST_LISTED.
     """
     listed = [item for item in items if item["type"] != "more"]
     ranked = listed if everything else rank_items(listed, viewer=viewer)
-    news = read_news(ranked if everything else ranked[:MOST_TOLD], viewer=viewer, now=now)
+    news = read_news(ranked if everything else ranked[:MOST_LISTED], viewer=viewer, now=now)
     if not news:
         return None
-    readable = len(news) if everything or len(ranked) <= MOST_TOLD else len(ranked)
+    readable = len(news) if everything or len(ranked) <= MOST_LISTED else len(ranked)
     number = readable + count_more(items)
     return Message(
         _title(rule, news, number),
@@ -52,7 +52,7 @@ def make_message(
 
 
 def make_test_message(channel: str, *, now: datetime) -> Message:
-    """Return the message that proves a channel."""
+    """Return the message that tests a channel."""
     text = f"This is a test of the channel {channel}. Messages of gangboard arrive here."
     return Message(
         "gangboard: a test",
@@ -66,17 +66,17 @@ def _title(rule: Rule, news: Sequence[News], number: int) -> str:
 
 
 def _body(rule: Rule, news: Sequence[News], readable: int, number: int) -> str:
-    """Return the text for people. `readable` changes were ranked, of `number` in all."""
-    parts = [_paragraph(one) for one in news]
+    """Return the text for people. `readable` of the `number` changes were ranked."""
+    paragraphs = [_paragraph(entry) for entry in news]
     if number > len(news):
         first = f"the first {readable:,} of " if readable < number else ""
         worst = f"These are the worst {len(news)} of {first}{number:,}."
-        parts.append(f"{worst} All gangs: {public_url()}/")
+        paragraphs.append(f"{worst} All gangs: {public_url()}/")
     if rule.gang_id:
-        parts.append("You asked to be told once. No further message follows.")
+        paragraphs.append("You asked to be told once. No further message follows.")
     else:
-        parts.append(f"Rule: {rule.name}. Mute it: {public_url()}{PAGE}rules/{rule.pk}/mute/")
-    return "\n\n".join(parts)
+        paragraphs.append(f"Rule: {rule.name}. Mute it: {public_url()}{PAGE}rules/{rule.pk}/mute/")
+    return "\n\n".join(paragraphs)
 
 
 def _paragraph(news: News) -> str:
@@ -96,22 +96,22 @@ def _document(rule: Rule, news: Sequence[News], now: datetime) -> Mapping[str, A
             "rule": {"id": rule.pk, "name": rule.name, "trigger": rule.trigger},
             "events": [
                 {
-                    "number": one.number,
-                    "type": one.type,
-                    "at": one.at.isoformat(),
-                    "cluster": one.cluster,
-                    "namespace": one.namespace,
-                    "kind": one.kind,
-                    "name": one.name,
-                    "gang_id": one.gang_id,
-                    "health": one.health,
-                    "code": one.code,
-                    "accelerators": one.accelerators,
-                    "message": one.sentence,
-                    "next_step": one.next_step,
-                    "url": f"{public_url()}{one.path}",
+                    "number": entry.number,
+                    "type": entry.type,
+                    "at": entry.at.isoformat(),
+                    "cluster": entry.cluster,
+                    "namespace": entry.namespace,
+                    "kind": entry.kind,
+                    "name": entry.name,
+                    "gang_id": entry.gang_id,
+                    "health": entry.health,
+                    "code": entry.code,
+                    "accelerators": entry.accelerators,
+                    "message": entry.sentence,
+                    "next_step": entry.next_step,
+                    "url": f"{public_url()}{entry.path}",
                 }
-                for one in news
+                for entry in news
             ],
         },
     }

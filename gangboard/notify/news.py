@@ -1,4 +1,4 @@
-"""The items of a delivery in words, as far as one viewer may see them."""
+"""Texts of the items of a delivery, as one viewer may see them."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from gangboard.domain.cluster_reach import silence_sentence
 from gangboard.domain.health import Health
 from gangboard.notify.items import Item
 from gangboard.readmodels.actions import action_row
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.verdict_spans import SpanRow, rows_of_spans
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, FeedEvent, Gang, VerdictSpan
 
 _NO_SEVERITY = len(Health)
-_AT_ONCE = 500
+_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One thing that happened, in words."""
+    """One change as text."""
 
     type: str
     """`verdict`, `deleted`, `action`, `waits`, `hold-ends` or `cluster-silent`."""
     at: datetime
     cluster: str
     subject: str
-    """`Blocked: JobSet llama (research, eu-train)`: what happened to what."""
+    """The change and its subject: `Blocked: JobSet llama (research, eu-train)`."""
     sentence: str
     path: str
-    """Where the page about it is."""
+    """Path of its page."""
     next_step: str = ""
     number: int | None = None
-    """In the feed."""
+    """Number in the feed."""
     namespace: str = ""
     kind: str = ""
     name: str = ""
@@ -46,11 +46,11 @@ class News:
     code: str = ""
     accelerators: float = 0.0
     now: str = ""
-    """The gang's verdict since then if it differs: `Running`."""
+    """The gang's current verdict if it differs, such as `Running`."""
 
 
 def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
-    """Return the items that the viewer may see, the worst first (1 query for 500 items of each type)."""
+    """Return the items that the viewer may see, worst first (1 query for 500 items of each type)."""
     ranks: dict[tuple[str, int | None], tuple[int, float]] = {}
     columns = ("cluster_id", "namespace", "health", "accelerators")
     for batch in _batches([item["id"] for item in items if item["type"] == "event"]):
@@ -74,9 +74,9 @@ def rank_items(items: Sequence[Item], *, viewer: Viewer) -> list[Item]:
 
 
 def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[News]:
-    """Return the items in words and in their order, as the viewer may see them.
+    """Return the texts of the items in their order, as the viewer may see them.
 
-    Items whose object is gone from the database, or that the viewer may not see, have no news.
+    Items whose object was deleted from the database, or that the viewer may not see, have no text.
     """
     events = {
         event.number: event
@@ -90,25 +90,25 @@ def read_news(items: Sequence[Item], *, viewer: Viewer, now: datetime) -> list[N
         for span in VerdictSpan.objects.filter(pk__in=batch)
     }
     spans = [event.span for event in events.values() if event.span] + list(waiting.values())
-    scene = _Scene.read(spans, viewer=viewer, now=now)
-    found: list[News | None] = []
+    scene = _Rows.read(spans, viewer=viewer, now=now)
+    texts: list[News | None] = []
     for item in items:
         if item["type"] == "event":
             event = events.get(item["id"])
-            found.append(_of_event(event, scene, viewer) if event is not None else None)
+            texts.append(_event_news(event, scene, viewer) if event is not None else None)
         elif item["type"] == "span":
             span = waiting.get(item["id"])
-            found.append(scene.of_span(span, _type_of(span)) if span is not None else None)
+            texts.append(scene.span_news(span, _news_type(span)) if span is not None else None)
         elif item["type"] == "hold":
-            found.append(_of_hold(item, scene, viewer))
+            texts.append(_hold_news(item, scene, viewer))
         elif item["type"] == "silent":
-            found.append(_of_cluster(item, viewer, now))
-    return [one for one in found if one is not None]
+            texts.append(_cluster_news(item, viewer, now))
+    return [text for text in texts if text is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
-    """Rows that the news of one delivery need."""
+class _Rows:
+    """The rows that the texts of one delivery need."""
 
     rows: Mapping[int, SpanRow]
     gangs: Mapping[str, GangRow]
@@ -116,8 +116,8 @@ class _Scene:
     now: datetime
 
     @classmethod
-    def read(cls, spans: Iterable[VerdictSpan], *, viewer: Viewer, now: datetime) -> _Scene:
-        """Read all that is needed (3 queries, and those of redaction)."""
+    def read(cls, spans: Iterable[VerdictSpan], *, viewer: Viewer, now: datetime) -> _Rows:
+        """Read all rows (3 queries, and those of redaction)."""
         spans = list(spans)
         clusters = read_freshness(viewer=viewer, now=now)
         gangs = Gang.objects.filter(
@@ -131,21 +131,21 @@ class _Scene:
             now,
         )
 
-    def of_span(self, span: VerdictSpan, type: str, number: int | None = None) -> News | None:  # noqa: A002  # its column
-        """Return the news of a verdict; None if the viewer may not see it."""
+    def span_news(self, span: VerdictSpan, type: str, number: int | None = None) -> News | None:  # noqa: A002  # its column
+        """Return the text of a verdict; None if the viewer may not see it."""
         row, cluster = self.rows.get(span.pk), self.clusters.get(span.cluster_id)
         if row is None or cluster is None:
             return None
         gang = self.gangs.get(span.gang_id)
         living = gang is not None and gang.gone_at is None
         same = gang is not None and living and (gang.health, gang.code) == (row.health, row.code)
-        word = "Deleted" if type == "deleted" else row.face.label
+        label = "Deleted" if type == "deleted" else row.face.label
         name = f"{printable(span.kind)} {printable(span.name)}"
         sentence = f"{row.title}. {row.message}" if row.title else row.message
         if type == "deleted":
             sentence = f"It was deleted. The last verdict was: {row.face.label}, {row.title}."
         elif type == "waits":
-            sentence = f"{sentence} It has been so since {_clock(span.began_at)}."
+            sentence = f"{sentence} It has been so since {_format_time(span.began_at)}."
         return News(
             type=type,
             at=row.ended_at or self.now if type == "deleted" else row.began_at,
@@ -158,30 +158,30 @@ class _Scene:
             health=row.health,
             code=row.code,
             accelerators=span.accelerators,
-            subject=f"{word}: {name} ({printable(span.namespace)}, {cluster})",
+            subject=f"{label}: {name} ({printable(span.namespace)}, {cluster})",
             sentence=sentence,
             next_step=gang.next_step if gang is not None and same and type != "deleted" else "",
             path=f"/gangs/{span.gang_id}/",
-            now="" if same or type == "deleted" else _since_then(gang),
+            now="" if same or type == "deleted" else _current_verdict(gang),
         )
 
 
-def _type_of(span: VerdictSpan) -> str:
-    ends = (Health.RUNNING, Health.SUCCEEDED, Health.FAILED)
-    return "verdict" if span.health in ends else "waits"
+def _news_type(span: VerdictSpan) -> str:
+    settled = (Health.RUNNING, Health.SUCCEEDED, Health.FAILED)
+    return "verdict" if span.health in settled else "waits"
 
 
-def _since_then(gang: GangRow | None) -> str:
+def _current_verdict(gang: GangRow | None) -> str:
     if gang is None or gang.gone_at is not None:
         return "Deleted"
     return f"{gang.face.label}, {gang.title}"
 
 
-def _of_event(event: FeedEvent, scene: _Scene, viewer: Viewer) -> News | None:
+def _event_news(event: FeedEvent, scene: _Rows, viewer: Viewer) -> News | None:
     if not viewer.sees(event.cluster_id, event.namespace):
         return None
     if event.span is not None:
-        return scene.of_span(event.span, event.type, event.number)
+        return scene.span_news(event.span, event.type, event.number)
     row = action_row(viewer=viewer, action_id=event.action_id or "")
     if row is None:
         return None
@@ -202,7 +202,7 @@ def _of_event(event: FeedEvent, scene: _Scene, viewer: Viewer) -> News | None:
     )
 
 
-def _of_hold(item: Item, scene: _Scene, viewer: Viewer) -> News | None:
+def _hold_news(item: Item, scene: _Rows, viewer: Viewer) -> News | None:
     cluster = scene.clusters.get(item["cluster"])
     if cluster is None or not viewer.sees(item["cluster"], item["namespace"]):
         return None
@@ -217,13 +217,13 @@ def _of_hold(item: Item, scene: _Scene, viewer: Viewer) -> News | None:
         name=printable(item["name"]),
         gang_id=item["gang"],
         subject=f"Hold ends: Job {job} ({namespace}, {cluster})",
-        sentence=f"The Hold on Job {job} ends at {_clock(until)}.",
+        sentence=f"The Hold on Job {job} ends at {_format_time(until)}.",
         next_step="Release the Job before, or hold it again for longer.",
         path=f"/gangs/{item['gang']}/" if item["gang"] else "/holds/",
     )
 
 
-def _of_cluster(item: Item, viewer: Viewer, now: datetime) -> News | None:
+def _cluster_news(item: Item, viewer: Viewer, now: datetime) -> News | None:
     cluster = Cluster.objects.filter(viewer.cluster_filter(), pk=item["cluster"]).first()
     if cluster is None:
         return None
@@ -245,10 +245,10 @@ def _rank(health: str, accelerators: float) -> tuple[int, float]:
     return Health(health).severity if known else _NO_SEVERITY, -accelerators
 
 
-def _clock(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+def _format_time(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _batches(ids: Sequence[int]) -> Iterable[Sequence[int]]:
-    for start in range(0, len(ids), _AT_ONCE):
-        yield ids[start : start + _AT_ONCE]
+    for start in range(0, len(ids), _BATCH):
+        yield ids[start : start + _BATCH]

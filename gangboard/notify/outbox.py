@@ -15,20 +15,20 @@ SENT = "sent"
 GIVEN_UP = "given-up"
 STATES = (WAITING, FAILED, SENT, GIVEN_UP)
 PAUSE = timedelta(minutes=1)
-"""Between two messages of one rule to people on one channel. Changes of that time are one message."""
+"""Minimum interval between two messages of one rule to people on one channel. Its changes form one message."""
 MOST_OF_WEBHOOK = 100
-"""Events of one request to a program."""
+"""Maximum number of events in one request to a program."""
 MOST_FOR_PEOPLE = 5000
-"""Changes that one message to people ranks. It only counts the others."""
+"""Maximum number of changes that one message to people ranks. The others are counted."""
 MOST_WAITING = 500
-"""Messages that wait for one channel: 50,000 events for a program. Later ones are left out."""
+"""Maximum number of waiting messages of a channel: 50,000 events for a program. Later ones are dropped."""
 LEFT_OUT = f"The channel had {MOST_WAITING} messages waiting, so this one was left out."
 
 
 def queue_items(
     rule: Rule, channels: Sequence[Channel], items: Sequence[Item], *, now: datetime
 ) -> None:
-    """Write the deliveries of a rule about these items, inside the transaction of the caller."""
+    """Write the deliveries of a rule about these items. Call it inside a transaction."""
     for channel in channels:
         if channel.kind == WEBHOOK:
             _queue_for_program(rule, channel, list(items), now)
@@ -37,18 +37,22 @@ def queue_items(
 
 
 def _open_delivery(rule: Rule, channel: Channel) -> Delivery | None:
-    """Return the newest delivery if no attempt was made yet. It is locked until the transaction ends."""
+    """Return the newest delivery, locked, if it has had no attempt."""
     newest = Delivery.objects.filter(rule=rule, channel=channel).exclude(error=LEFT_OUT)
-    found = newest.order_by("-pk").select_for_update().first()
-    return found if found is not None and found.state == WAITING and not found.attempts else None
+    delivery = newest.order_by("-pk").select_for_update().first()
+    return (
+        delivery
+        if delivery is not None and delivery.state == WAITING and not delivery.attempts
+        else None
+    )
 
 
 def _queue_for_people(rule: Rule, channel: Channel, items: list[Item], now: datetime) -> None:
-    if (found := _open_delivery(rule, channel)) is not None:
-        _append(found, items)
+    if (open_delivery := _open_delivery(rule, channel)) is not None:
+        _append(open_delivery, items)
         return
-    if not _room(channel):
-        _leave_out(rule, channel, len(items), now)
+    if not _free_slots(channel):
+        _drop(rule, channel, len(items), now)
         return
     last = Delivery.objects.filter(rule=rule, channel=channel).order_by("-pk").first()
     next_at = now if last is None else max(now, min(last.next_at, now) + PAUSE)
@@ -56,28 +60,28 @@ def _queue_for_people(rule: Rule, channel: Channel, items: list[Item], now: date
 
 
 def _queue_for_program(rule: Rule, channel: Channel, items: list[Item], now: datetime) -> None:
-    found = _open_delivery(rule, channel)
-    if found is not None and len(found.items) < MOST_OF_WEBHOOK:
-        room = MOST_OF_WEBHOOK - len(found.items)
-        _append(found, items[:room])
-        items = items[room:]
+    open_delivery = _open_delivery(rule, channel)
+    if open_delivery is not None and len(open_delivery.items) < MOST_OF_WEBHOOK:
+        space = MOST_OF_WEBHOOK - len(open_delivery.items)
+        _append(open_delivery, items[:space])
+        items = items[space:]
     if not items:
         return
-    accepted = _room(channel) * MOST_OF_WEBHOOK
+    accepted = _free_slots(channel) * MOST_OF_WEBHOOK
     for start in range(0, min(len(items), accepted), MOST_OF_WEBHOOK):
         _add(rule, channel, items[start : start + MOST_OF_WEBHOOK], now, now)
     if len(items) > accepted:
-        _leave_out(rule, channel, len(items) - accepted, now)
+        _drop(rule, channel, len(items) - accepted, now)
 
 
-def _room(channel: Channel) -> int:
-    """Return how many more messages may wait for a channel."""
+def _free_slots(channel: Channel) -> int:
+    """Return how many more messages a channel may queue."""
     return max(0, MOST_WAITING - Delivery.objects.filter(channel=channel, finished_at=None).count())
 
 
 def _append(delivery: Delivery, items: list[Item]) -> None:
-    room = max(0, MOST_FOR_PEOPLE - len(delivery.items))
-    delivery.items = add_more([*delivery.items, *items[:room]], len(items[room:]))
+    space = max(0, MOST_FOR_PEOPLE - len(delivery.items))
+    delivery.items = add_more([*delivery.items, *items[:space]], len(items[space:]))
     delivery.save(update_fields=["items"])
 
 
@@ -92,8 +96,8 @@ def _add(rule: Rule, channel: Channel, items: list[Item], next_at: datetime, now
     )
 
 
-def _leave_out(rule: Rule, channel: Channel, number: int, now: datetime) -> None:
-    """Count changes that no message will tell, in one delivery an hour that is over already."""
+def _drop(rule: Rule, channel: Channel, number: int, now: datetime) -> None:
+    """Count dropped changes in one finished delivery per hour."""
     counted = Delivery.objects.filter(
         rule=rule, channel=channel, error=LEFT_OUT, created_at__gt=now - timedelta(hours=1)
     )

@@ -1,4 +1,4 @@
-"""Posting one message to a channel, by a process of its own."""
+"""Sending one message to a channel in a separate process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = (APPRISE, WEBHOOK)
 DEADLINE = 10.0
 """Seconds for one message, from the start of its process to its end."""
 _PASSED_ON = ("PATH", "LANG", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
-"""Variables of the environment that a sender gets: no key, no database, no proxy."""
+"""Environment variables that a sender process gets: no key, no database, no proxy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Receipt:
     ok: bool
     sentence: str = ""
     final: bool = False
-    """Sending the same again is of no use."""
+    """Retrying the same message is useless."""
     service: str = ""
 
 
@@ -47,8 +47,8 @@ Post = Callable[[Mapping[str, Any]], Receipt]
 
 
 def run_sender(order: Mapping[str, Any]) -> Receipt:
-    """Carry out an order in a process of its own, which ends within DEADLINE."""
-    document = {**order, "networks": [str(one) for one in settings.NOTIFY_NETWORKS]}
+    """Run an order in a separate process, which ends within DEADLINE."""
+    document = {**order, "networks": [str(network) for network in settings.NOTIFY_NETWORKS]}
     try:
         done = subprocess.run(
             (sys.executable, "-m", "gangboard.notify.sender"),
@@ -72,7 +72,7 @@ def run_sender(order: Mapping[str, Any]) -> Receipt:
 
 
 def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Post) -> Receipt:
-    """Send a message to a channel. `key` is the same each time that the message is sent again."""
+    """Send a message to a channel. `key` is the same for all attempts."""
     try:
         document = unseal(bytes(channel.address))
     except SecretUnreadableError:
@@ -87,9 +87,9 @@ def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Po
     return post({"do": "apprise", "address": address, "title": message.title, "body": message.body})
 
 
-def sign(secret: str, key: str, at: datetime, body: str) -> dict[str, str]:
-    """Return the headers of a webhook as Standard Webhooks wants them."""
-    stamp = str(int(at.timestamp()))
+def sign(secret: str, key: str, when: datetime, body: str) -> dict[str, str]:
+    """Return the headers of a webhook, signed as Standard Webhooks requires."""
+    stamp = str(int(when.timestamp()))
     signed = hmac.new(
         base64.b64decode(secret.removeprefix("whsec_")),
         f"{key}.{stamp}.{body}".encode(),

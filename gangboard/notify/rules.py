@@ -1,4 +1,4 @@
-"""Rules and their triggers. Page and API call the same functions to make, change, mute and remove rules."""
+"""Rules and their triggers. Page and API call the same functions to create, change, mute and remove rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gangboard.store.models import Channel, Cluster, Gang, Rule
 
 
 class Trigger(StrEnum):
-    """A kind of change that a rule can wait for."""
+    """A kind of change that a rule waits for."""
 
     VERDICT = "verdict"
     WAITS = "waits"
@@ -32,8 +32,8 @@ class Trigger(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
-    """A trigger in words, and which conditions it looks at."""
+class TriggerInfo:
+    """The label of a trigger and the conditions that it uses."""
 
     label: str
     conditions: frozenset[str]
@@ -41,26 +41,26 @@ class Meaning:
 
 _PLACE = frozenset({"cluster", "namespace"})
 _GANG = _PLACE | {"kind", "code", "health", "accelerators_at_least"}
-MEANINGS: Mapping[Trigger, Meaning] = {
-    Trigger.VERDICT: Meaning("A gang gets another verdict", _GANG),
-    Trigger.WAITS: Meaning("A gang has waited for some minutes", _GANG | {"minutes"}),
-    Trigger.HOLD_ENDS: Meaning("A Hold ends within some minutes", _PLACE | {"minutes"}),
-    Trigger.ACTION: Meaning("An action has ended", _PLACE | {"kind"}),
-    Trigger.REVERTED: Meaning("An action was undone by somebody", _PLACE | {"kind"}),
-    Trigger.SILENT: Meaning("A cluster cannot be read", frozenset({"cluster"})),
-    Trigger.RUNS: Meaning("One gang runs or ends", frozenset()),
+TRIGGER_INFO: Mapping[Trigger, TriggerInfo] = {
+    Trigger.VERDICT: TriggerInfo("A gang gets another verdict", _GANG),
+    Trigger.WAITS: TriggerInfo("A gang has waited for some minutes", _GANG | {"minutes"}),
+    Trigger.HOLD_ENDS: TriggerInfo("A Hold ends within some minutes", _PLACE | {"minutes"}),
+    Trigger.ACTION: TriggerInfo("An action has ended", _PLACE | {"kind"}),
+    Trigger.REVERTED: TriggerInfo("An action was undone by somebody", _PLACE | {"kind"}),
+    Trigger.SILENT: TriggerInfo("A cluster cannot be read", frozenset({"cluster"})),
+    Trigger.RUNS: TriggerInfo("One gang runs or ends", frozenset()),
 }
-"""Conditions that are named nowhere here must be empty."""
+"""Conditions that a trigger does not list must be empty."""
 TRIGGERS = tuple(trigger.value for trigger in Trigger)
 CHOICES = tuple(trigger.value for trigger in Trigger if trigger is not Trigger.RUNS)
 """Triggers that a person chooses. `runs` belongs to "Tell me when it runs"."""
 RUNS = frozenset({Health.RUNNING, Health.SUCCEEDED, Health.FAILED})
-"""States that end "Tell me when it runs"."""
+"""Health values that end "Tell me when it runs"."""
 MOST_RULES = 100
-"""Rules of one person, and of all admins together."""
+"""Maximum number of rules of one person, and of all admins together."""
 MOST_MINUTES = 7 * 24 * 60
 MOST_HOURS = 30 * 24
-"""For which a rule can be muted."""
+"""Maximum number of hours for which a rule can be muted."""
 CONDITIONS = (
     *("cluster", "namespace", "kind", "code", "health", "accelerators_at_least"),
     "minutes",
@@ -77,20 +77,20 @@ def make_rule(
     for_admins: bool = False,
     **conditions: Any,
 ) -> Rule:
-    """Return a new rule. `channels` are names; see CONDITIONS for the rest. Raises NotifyError.
+    """Create a rule. `channels` are names; see CONDITIONS for the rest. Raises NotifyError.
 
-    `for_admins`: it is no person's rule but one of all admins, who see everything.
+    `for_admins` makes it a rule of all admins, who see everything.
     """
     if for_admins and not viewer.is_admin:
         raise NotifyError("only an admin makes rules of all admins")
-    given = {key: conditions.get(key) or None for key in CONDITIONS}
-    columns = _checked(trigger, given, viewer)
+    values = {key: conditions.get(key) or None for key in CONDITIONS}
+    columns = _validated_columns(trigger, values, viewer)
     return _make(viewer, name, trigger, _find_channels(viewer, channels), for_admins, columns)
 
 
 def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> Rule:
-    """Return a rule of the viewer that tells once when a gang runs or ends. Raises NotifyError."""
-    found = _find_channels(viewer, channels)
+    """Create a rule that reports once when a gang runs or ends. Raises NotifyError."""
+    channel_list = _find_channels(viewer, channels)
     with transaction.atomic():
         gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
         if gang is None:
@@ -104,14 +104,14 @@ def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> 
             raise NotifyError("you will be told already")
         columns = {"gang_id": gang_id, "cluster_id": gang.cluster_id}
         name = f"{gang.kind} {gang.name} runs"[:60]
-        return _make(viewer, name, Trigger.RUNS, found, False, columns)
+        return _make(viewer, name, Trigger.RUNS, channel_list, False, columns)
 
 
 def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
-    """Change a rule; return False if the viewer has no such rule. Raises NotifyError.
+    """Change a rule. Return False if the viewer has no such rule. Raises NotifyError.
 
-    `changes` has `name`, `trigger`, `channels` and CONDITIONS, as `make_rule` takes them. A key that is left out
-    keeps the stored value, and None removes a condition. The marks of the rule stay, so it repeats no message.
+    `changes` has `name`, `trigger`, `channels` and CONDITIONS, as `make_rule` takes them. A missing key keeps
+    the stored value, and None removes a condition. The marks of the rule stay, so it repeats no message.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -120,58 +120,58 @@ def change_rule(*, viewer: Viewer, rule_id: int, **changes: Any) -> bool:
         if rule is None:
             return False
         owner, before = owner_of(rule, viewer), _settings_of(rule)
-        wanted = before | {name: changes[name] for name in before if name in changes}
-        columns = {"name": wanted["name"]}
+        new_settings = before | {name: changes[name] for name in before if name in changes}
+        columns = {"name": new_settings["name"]}
         if not rule.gang_id:
-            conditions = {name: wanted[name] or None for name in CONDITIONS}
-            columns |= {"trigger": str(wanted["trigger"])}
-            columns |= _checked(wanted["trigger"], conditions, owner)
-        elif any(wanted[name] != before[name] for name in ("trigger", *CONDITIONS)):
+            conditions = {name: new_settings[name] or None for name in CONDITIONS}
+            columns |= {"trigger": str(new_settings["trigger"])}
+            columns |= _validated_columns(new_settings["trigger"], conditions, owner)
+        elif any(new_settings[name] != before[name] for name in ("trigger", *CONDITIONS)):
             raise NotifyError("a rule about one gang has a name and channels, and no conditions")
-        channels = _find_channels(owner, wanted["channels"])
+        channels = _find_channels(owner, new_settings["channels"])
         for name, value in columns.items():
             setattr(rule, name, value)
         rule.save(update_fields=list(columns))
         rule.channels.set(channels)
         rule.deliveries.filter(finished_at=None).exclude(channel__in=channels).delete()
-        if words := _changes_in_words(before, _settings_of(rule)):
-            sentence = f"Rule {before['name']} was changed: {words}."
+        if change_text := _changes_text(before, _settings_of(rule)):
+            sentence = f"Rule {before['name']} was changed: {change_text}."
             record("rule-changed", sentence, viewer, f"Rule/{before['name']}", at=now)
     return True
 
 
 def owner_of(rule: Rule, viewer: Viewer) -> Viewer:
-    """Return with whose rights a rule works: an admin may change the rule of another person."""
+    """Return the viewer whose rights apply to a rule. An admin may change the rule of another person."""
     if rule.owner is None or rule.owner_id == viewer.user_id:
         return viewer
     return viewers_of([rule.owner])[rule.owner.pk]
 
 
 def _settings_of(rule: Rule) -> dict[str, Any]:
-    """Return all that `change_rule` can change, as it takes it."""
+    """Return all fields that `change_rule` can change, in its format."""
     conditions = {name: getattr(rule, name) or None for name in CONDITIONS}
     conditions["cluster"] = rule.cluster.name if rule.cluster is not None else None
     channels = sorted(rule.channels.values_list("name", flat=True))
     return {"name": rule.name, "trigger": rule.trigger, "channels": channels, **conditions}
 
 
-def _changes_in_words(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return each difference: `minutes from 10 to 5, channels from mail to mail and ops`."""
+def _changes_text(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return the differences as text: `minutes from 10 to 5, channels from mail to mail and ops`."""
     return ", ".join(
-        f"{name.replace('_', ' ')} from {_in_words(before[name])} to {_in_words(after[name])}"
+        f"{name.replace('_', ' ')} from {_value_text(before[name])} to {_value_text(after[name])}"
         for name in before
         if before[name] != after[name]
     )
 
 
-def _in_words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list):
         return " and ".join(value) or "none"
     return "any" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
-    """Remove a rule with its messages; return False if the viewer has no such rule."""
+    """Remove a rule with its messages. Return False if the viewer has no such rule."""
     with transaction.atomic():
         rule = visible_rules(viewer).filter(pk=rule_id).first()
         if rule is None:
@@ -188,9 +188,9 @@ def remove_rule(*, viewer: Viewer, rule_id: int) -> bool:
 
 
 def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
-    """Mute a rule for some hours, 0 ends the mute; return False if the viewer has no such rule.
+    """Mute a rule for some hours; 0 ends the mute. Return False if the viewer has no such rule.
 
-    No message tells what happens during the mute. Raises NotifyError.
+    No message reports events during the mute. Raises NotifyError.
     """
     if not 0 <= hours <= MOST_HOURS:
         raise NotifyError(f"a rule is muted for at most {MOST_HOURS} hours")
@@ -212,7 +212,7 @@ def mute_rule(*, viewer: Viewer, rule_id: int, hours: int) -> bool:
 
 
 def visible_rules(viewer: Viewer) -> QuerySet[Rule]:
-    """Return the rules that the viewer may see, change, mute and remove: their own, and every one for admins."""
+    """Return the rules that the viewer may see and change: their own, and all rules for admins."""
     if viewer.is_admin:
         return Rule.objects.all()
     return Rule.objects.filter(owner_id=viewer.user_id)
@@ -236,10 +236,10 @@ def _make(
         )
         rule.channels.set(channels)
         to = ", ".join(channel.name for channel in channels)
-        whose = " of all admins" if for_admins else ""
+        scope_text = " of all admins" if for_admins else ""
         record(
             "rule-made",
-            f"Rule {name}{whose} was made; it sends to {to}.",
+            f"Rule {name}{scope_text} was made; it sends to {to}.",
             viewer,
             f"Rule/{name}",
             at=now,
@@ -248,40 +248,40 @@ def _make(
 
 
 def _find_channels(viewer: Viewer, names: Sequence[str]) -> list[Channel]:
-    wanted = set(names)
-    found = list(usable_channels(viewer).filter(Q(name__in=wanted)))
-    if not wanted:
+    unique_names = set(names)
+    channel_list = list(usable_channels(viewer).filter(Q(name__in=unique_names)))
+    if not unique_names:
         raise NotifyError("choose a channel")
-    if missing := sorted(wanted - {channel.name for channel in found}):
+    if missing := sorted(unique_names - {channel.name for channel in channel_list}):
         raise NotifyError(f"there is no channel {missing[0]!r} that the rule may use")
-    return found
+    return channel_list
 
 
-def _checked(trigger: str, given: Mapping[str, Any], viewer: Viewer) -> dict[str, Any]:
+def _validated_columns(trigger: str, values: Mapping[str, Any], viewer: Viewer) -> dict[str, Any]:
     """Return the columns of the conditions. Raises NotifyError."""
     if trigger not in set(Trigger) or trigger == Trigger.RUNS:
         raise NotifyError(f"a rule cannot wait for {trigger!r}")
-    meaning = MEANINGS[Trigger(trigger)]
-    for name, value in given.items():
+    meaning = TRIGGER_INFO[Trigger(trigger)]
+    for name, value in values.items():
         if value is not None and name not in meaning.conditions:
             raise NotifyError(f"{name} means nothing for this kind of rule: leave it empty")
-    minutes = given["minutes"]
+    minutes = values["minutes"]
     if trigger in NEED_MINUTES and not (minutes and 1 <= minutes <= MOST_MINUTES):
         raise NotifyError(f"say after how many minutes: 1 to {MOST_MINUTES:,}")
-    if given["health"] and given["health"] not in set(Health):
-        raise NotifyError(f"there is no health {given['health']!r}")
+    if values["health"] and values["health"] not in set(Health):
+        raise NotifyError(f"there is no health {values['health']!r}")
     cluster = None
-    if given["cluster"]:
+    if values["cluster"]:
         clusters = Cluster.objects.filter(viewer.cluster_filter())
-        cluster = clusters.filter(name=given["cluster"]).first()
+        cluster = clusters.filter(name=values["cluster"]).first()
         if cluster is None:
             raise NotifyError(
-                f"there is no cluster {given['cluster']!r} that the owner of the rule may see"
+                f"there is no cluster {values['cluster']!r} that the owner of the rule may see"
             )
-    texts = {name: given[name] or "" for name in ("namespace", "kind", "code", "health")}
+    texts = {name: values[name] or "" for name in ("namespace", "kind", "code", "health")}
     return {
         **texts,
         "cluster": cluster,
         "minutes": minutes,
-        "accelerators_at_least": given["accelerators_at_least"],
+        "accelerators_at_least": values["accelerators_at_least"],
     }

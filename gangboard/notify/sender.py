@@ -1,7 +1,7 @@
 """A process that sends one message. It reads an order from standard input and prints the result.
 
-The worker ends the process after its deadline, so no receiver and no library can hang the worker. It has neither database nor keys, connects to allowed addresses only, receives
-64 KiB at most, and writes no file.
+The worker ends the process after its deadline, so neither a receiver nor a library can hang the worker. It
+has no database and no keys, connects to allowed addresses only, receives at most 64 KiB, and writes no file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ SECONDS = 8.0
 LOCAL = frozenset(
     {*("blink1", "dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows"), "deltachat"}
 )
-"""Services of apprise that concern the machine itself."""
+"""Services of apprise that use the local machine."""
 
 Answer = dict[str, Any]
 
 
 def answer(sentence: str = "", *, final: bool = False, service: str = "") -> Answer:
-    """Return the result to print. Without a sentence the message has arrived.
+    """Return the result to print. Without a sentence the message was delivered.
 
-    `final`: sending the same again is of no use.
+    `final` means that retrying the same message is useless.
     """
     return {"ok": not sentence, "sentence": sentence, "final": final, "service": service}
 
@@ -39,9 +39,9 @@ def answer(sentence: str = "", *, final: bool = False, service: str = "") -> Ans
 def main() -> None:
     """Carry out the order on standard input."""
     order = json.load(sys.stdin)
-    logging.disable(logging.CRITICAL)  # libraries write addresses with secrets
+    logging.disable(logging.CRITICAL)  # Libraries log addresses with secrets.
     _limit_process()
-    addresses.guard_connections([ip_network(one) for one in order["networks"]])
+    addresses.guard_connections([ip_network(network) for network in order["networks"]])
     addresses.limit_answers(MOST_RECEIVED)
     work = {"check": check, "apprise": send_by_apprise, "webhook": send_webhook}[order["do"]]
     json.dump(work(order), sys.stdout)
@@ -54,11 +54,11 @@ def _limit_process() -> None:
 
 
 def check(order: Answer) -> Answer:
-    """Return the name of the service of an apprise address, or a sentence about its fault."""
-    found = _service(order["address"])
-    if isinstance(found, str):
-        return answer(found)
-    return answer(service=str(found.service_name))
+    """Return the service name of an apprise address, or a sentence about its fault."""
+    service = _service(order["address"])
+    if isinstance(service, str):
+        return answer(service)
+    return answer(service=str(service.service_name))
 
 
 def send_by_apprise(order: Answer) -> Answer:
@@ -66,15 +66,15 @@ def send_by_apprise(order: Answer) -> Answer:
     import apprise
     import requests
 
-    found = _service(order["address"])
-    if isinstance(found, str):
-        return answer(found, final=True)
+    service = _service(order["address"])
+    if isinstance(service, str):
+        return answer(service, final=True)
     codes: list[int] = []
     problems: list[str] = []
-    _note_answers(requests.adapters.HTTPAdapter, codes, problems)
-    mail_codes = _note_mail_codes()
-    found.socket_connect_timeout = found.socket_read_timeout = SECONDS
-    sent = found.notify(
+    _record_responses(requests.adapters.HTTPAdapter, codes, problems)
+    mail_codes = _record_mail_codes()
+    service.socket_connect_timeout = service.socket_read_timeout = SECONDS
+    sent = service.notify(
         body=order["body"], title=order["title"], body_format=apprise.NotifyFormat.TEXT
     )
     if sent:
@@ -95,25 +95,25 @@ def _service(address: str) -> Any:
         async_mode=False,
     )
     try:
-        found = apprise.Apprise.instantiate(address, asset=asset, suppress_exceptions=True)
-    except (OSError, ValueError, TypeError):  # a plugin that checks its parts by itself
-        found = None
-    if found is None:
+        service = apprise.Apprise.instantiate(address, asset=asset, suppress_exceptions=True)
+    except (OSError, ValueError, TypeError):  # A plugin with its own validation.
+        service = None
+    if service is None:
         return "This is no address that apprise knows: see the list of its services."
-    if type(found).__module__.split(".")[2] in LOCAL or not found.enabled:
+    if type(service).__module__.split(".")[2] in LOCAL or not service.enabled:
         return "This service is not available here."
-    return found
+    return service
 
 
-def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
-    """Note the status and the failure of each request, which apprise keeps for itself."""
+def _record_responses(adapter: Any, codes: list[int], problems: list[str]) -> None:
+    """Record the status and the error of each request, which apprise hides."""
     plain_send = adapter.send
 
     def send(self: Any, *arguments: Any, **options: Any) -> Any:
         try:
             response = plain_send(self, *arguments, **options)
         except Exception as error:
-            problems.append(_cause(error))
+            problems.append(_cause_sentence(error))
             raise
         codes.append(response.status_code)
         return response
@@ -121,7 +121,7 @@ def _note_answers(adapter: Any, codes: list[int], problems: list[str]) -> None:
     adapter.send = send
 
 
-def _note_mail_codes() -> list[int]:
+def _record_mail_codes() -> list[int]:
     codes: list[int] = []
     plain_getreply = smtplib.SMTP.getreply
 
@@ -138,7 +138,7 @@ def _failure(codes: list[int], mail_codes: list[int], problems: list[str]) -> An
     if special := _special_failure():
         return answer(special)
     if codes and codes[-1] >= 300:
-        return _refusal(codes[-1])
+        return _refusal_answer(codes[-1])
     if mail_codes and mail_codes[-1] >= 400:
         return answer(f"The mail server refused the message with {mail_codes[-1]}.")
     return answer(problems[-1] if problems else "The service did not take the message.")
@@ -155,7 +155,7 @@ def _special_failure() -> str:
     return ""
 
 
-def _refusal(status: int) -> Answer:
+def _refusal_answer(status: int) -> Answer:
     if status < 400:
         return answer(f"The receiver answered with a redirect ({status}), which is not followed.")
     final = status < 500 and status not in (408, 425, 429)
@@ -178,22 +178,22 @@ def send_webhook(order: Answer) -> Answer:
             redirect=False,
             preload_content=False,
         )
-        response.close()  # the status says it all
+        response.close()  # The status is enough.
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        return answer(_special_failure() or _cause(error))
-    return answer() if response.status < 300 else _refusal(response.status)
+        return answer(_special_failure() or _cause_sentence(error))
+    return answer() if response.status < 300 else _refusal_answer(response.status)
 
 
-def _cause(error: BaseException) -> str:
-    """Return what failed, by the types of the error and of its causes: their texts have addresses."""
+def _cause_sentence(error: BaseException) -> str:
+    """Return the cause of an error, derived from exception types, because exception texts contain addresses."""
     names: set[str] = set()
     cause: BaseException | None = error
     while cause is not None and len(names) < 20:
-        names.update(one.__name__ for one in type(cause).__mro__)
-        parts = [one for one in cause.args if isinstance(one, BaseException)]
+        names.update(error_class.__name__ for error_class in type(cause).__mro__)
+        nested = [argument for argument in cause.args if isinstance(argument, BaseException)]
         reason = getattr(cause, "reason", None)
-        parts += [reason] if isinstance(reason, BaseException) else []
-        cause = parts[0] if parts else cause.__cause__ or cause.__context__
+        nested += [reason] if isinstance(reason, BaseException) else []
+        cause = nested[0] if nested else cause.__cause__ or cause.__context__
     if names & {"NameResolutionError", "gaierror"}:
         return "The name of the receiver cannot be resolved."
     if names & {"SSLError", "SSLCertVerificationError"}:

@@ -1,1 +1,1 @@
-"""Doors for operators: management commands that parse, call one function, print."""
+"""Interfaces for operators: management commands that parse, call one function, and print."""

@@ -1,14 +1,14 @@
-"""The Django app that brings the management commands and checks."""
+"""The Django app with the management commands and checks."""
 
 from django.apps import AppConfig
 
 
 class OpsConfig(AppConfig):
-    """Management commands and checks only: no tables."""
+    """Management commands and checks, without tables."""
 
     name = "gangboard.ops"
     label = "ops"
 
     def ready(self) -> None:
-        """Have the checks register themselves."""
+        """Import the checks, which register themselves."""
         from gangboard.ops import checks  # noqa: F401

@@ -1,4 +1,4 @@
-"""What `manage.py check` says besides Django's own; before every command, and in every worker that is started by hand."""
+"""gangboard's checks for `manage.py check`. They run before every command and in workers started by hand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gangboard.plugins.discovery import RegistryError
 from gangboard.store.database_state import check_server
 
 SHORTEST_TOKEN = 32
-"""Characters; of what `openssl rand -hex 24` prints there are 48."""
+"""Characters; `openssl rand -hex 24` prints 48."""
 
 
 @register()
-def registries_are_whole(**_: Any) -> list[CheckMessage]:
-    """Return what is half-made or said twice in `owners/`, `levers/`, `groups/`, `queues/` and `rules/`."""
+def check_registries(**_: Any) -> list[CheckMessage]:
+    """Report incomplete or duplicate members of `owners/`, `levers/`, `groups/`, `queues/` and `rules/`."""
     try:
         for members in (
             registry.owner_kinds,
@@ -34,13 +34,11 @@ def registries_are_whole(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.database)
-def server_can_hold_our_data(
-    databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+def check_database_server(databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """Refuse a database server of a wrong encoding or version, or one that is down.
 
-    Raises CommandError: `migrate`, which runs this check first, then ends with one sentence. A list of
-    messages would be printed with headings around it.
+    Raises CommandError, so that `migrate`, which runs this check first, ends with one sentence. Django would
+    print headings around a list of messages.
     """
     for alias in databases or ():
         check_server(alias)
@@ -48,18 +46,18 @@ def server_can_hold_our_data(
 
 
 @register()
-def settings_are_known(**_: Any) -> list[CheckMessage]:
-    """Return the variables that look like settings and are none."""
-    return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_names()]
+def check_setting_names(**_: Any) -> list[CheckMessage]:
+    """Report variables that look like settings and are none."""
+    return [Warning(sentence, id="gangboard.W003") for sentence in env.unknown_variable_warnings()]
 
 
 @register(Tags.security, deploy=True)
-def metrics_are_not_for_everybody(**_: Any) -> list[CheckMessage]:
-    """Return what is weak in who may read `/metrics`."""
-    found: list[CheckMessage] = []
+def check_metrics_access(**_: Any) -> list[CheckMessage]:
+    """Report weak access control of `/metrics`."""
+    messages: list[CheckMessage] = []
     token, networks = settings.METRICS_TOKEN, settings.METRICS_NETWORKS
     if token and len(token) < SHORTEST_TOKEN:
-        found.append(
+        messages.append(
             Warning(
                 f"GANGBOARD_METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters.",
                 hint="Make one with: openssl rand -hex 24",
@@ -67,11 +65,11 @@ def metrics_are_not_for_everybody(**_: Any) -> list[CheckMessage]:
             )
         )
     if not token and any(network.prefixlen == 0 for network in networks):
-        found.append(
+        messages.append(
             Warning(
                 "GANGBOARD_METRICS_NETWORKS names every address, so anybody can read /metrics.",
                 hint="Name the network of the scrapers, or set GANGBOARD_METRICS_TOKEN as well.",
                 id="gangboard.W002",
             )
         )
-    return found
+    return messages

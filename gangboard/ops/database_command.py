@@ -1,4 +1,4 @@
-"""Base classes of commands that work on gangboard's tables, and the author that they record."""
+"""Base classes of commands that use gangboard's tables, and the author that they record."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from gangboard.store.role_places import role_text
 
 
 class DatabaseCommand(PrintingCommand):
-    """Base of all commands that read or write the database."""
+    """Base class of commands that read or write the database."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run the command. Raises CommandError where the database fails or is of another release."""
+        """Run the command. Raises CommandError if the database fails or belongs to another release."""
         try:
             migrated = is_migrated()
         except Error as error:
@@ -36,7 +36,7 @@ class DatabaseCommand(PrintingCommand):
 
 
 class RoleCommand(DatabaseCommand):
-    """Base of the commands whose options are a role, a cluster and a namespace."""
+    """Base class of commands whose options are a role, a cluster and a namespace."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options of a role."""
@@ -51,7 +51,7 @@ class RoleCommand(DatabaseCommand):
     def change(self, **place: Any) -> None:
         """Make the change and print it. `place` has role, cluster_name, namespace and by; see `store.people`.
 
-        May raise PeopleError and ClusterError.
+        It may raise PeopleError and ClusterError.
         """
         raise NotImplementedError
 
@@ -70,12 +70,12 @@ class RoleCommand(DatabaseCommand):
 
     @property
     def text(self) -> str:
-        """Return the role of the options, in words."""
+        """Return the role of the options as text."""
         return role_text(self.options["role"], self.options["cluster"], self.options["namespace"])
 
 
 def command_author() -> str:
-    """Return `ada (manage.py)`, or the user's number if the container has no such user."""
+    """Return `ada (manage.py)`, or the uid if the container has no such user."""
     uid = os.getuid()
     try:
         name = pwd.getpwuid(uid).pw_name

@@ -1,17 +1,21 @@
-"""From a kubeconfig file to what the store keeps of a cluster."""
+"""Kubeconfigs of commands: reading them, saving their access, and printing the result of a trial."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from django.conf import settings
 
 from gangboard import env
 from gangboard.kube.credential_files import read_small_file, small_text
-from gangboard.kube.errors import CredentialError
+from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.kube.kubeconfig import NamedFiles
+from gangboard.pages.clusters.trial_steps import actor_steps, trial_steps
+from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_trial import Access, kubeconfig_access
+from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.store import clusters
 
 STANDARD_INPUT = Path("-")
@@ -20,19 +24,19 @@ STANDARD_INPUT = Path("-")
 def read_access(path: Path, *, context: str | None = None, token_file: bool = False) -> Access:
     """Read one context of a kubeconfig, the current one by default. Raises kube's CredentialError.
 
-    `path` `-` is standard input; a kubeconfig from there may name no files. `token_file`: whether it
-    may name a file whose text is sent as token. The cluster is not contacted.
+    The `path` `-` is standard input, whose kubeconfig may name no files. `token_file` allows a file whose
+    text is sent as a token. The cluster is not contacted.
     """
     files = None
     if path != STANDARD_INPUT:
         private = (settings.STATE_DIR, *env.secret_files())
         files = NamedFiles(path.parent, private=private, token_file=token_file)
-    text = _text(path)
+    text = _read_text(path)
     keep_context = path != STANDARD_INPUT
     return kubeconfig_access(text, context=context, files=files, keep_context=keep_context)
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     if path != STANDARD_INPUT:
         return read_small_file(path, "The kubeconfig")
     if sys.stdin is None or sys.stdin.isatty():
@@ -46,10 +50,10 @@ def _text(path: Path) -> str:
 
 
 def save_access(name: str, access: Access, *, by: str = "gangboard", uid: str = "") -> bool:
-    """Watch the cluster in this way from now on; return whether it is new.
+    """Use this access for a cluster from now on. Return whether the cluster is new.
 
-    `by` is who did it, for the audit, `uid` that of the namespace `kube-system`, if it is known. Raises
-    ClusterError, also for a cluster that has a name already.
+    `by` is the author for the audit, `uid` that of the namespace `kube-system`, if known. Raises
+    ClusterError, also for a cluster that is watched under another name.
     """
     new = name not in clusters.cluster_names()
     save = clusters.add_cluster if new else clusters.replace_credentials
@@ -66,9 +70,9 @@ def save_access(name: str, access: Access, *, by: str = "gangboard", uid: str = 
 
 
 def save_actor(name: str, access: Access, *, by: str) -> bool:
-    """Let gangboard act on a watched cluster with this access; return whether that is new.
+    """Let gangboard act on a watched cluster with this access. Return whether that is new.
 
-    `by` is who did it, for the audit. Raises ClusterError.
+    `by` is the author for the audit. Raises ClusterError.
     """
     return clusters.set_actor(
         name=name,
@@ -80,7 +84,36 @@ def save_actor(name: str, access: Access, *, by: str) -> bool:
 
 
 def expiry_sentence(access: Access, what: str = "These credentials") -> str:
-    """Return when the credentials end, as a command prints it; empty when they do not say."""
+    """Return the expiry of the credentials as text; empty if unknown."""
     if access.expires_at is None:
         return ""
     return f"{what} expire at {access.expires_at:%Y-%m-%d %H:%M} UTC."
+
+
+def step_lines(steps: Iterable[KubectlCommand]) -> Iterator[str]:
+    """Yield each step: its meaning, then its command."""
+    for step in steps:
+        yield f"{step.meaning}\n    {step.text}"
+
+
+def actor_lines(name: str, context: str, trial: ActorTrial) -> Iterator[str]:
+    """Yield the result of an actor's trial. `context` is the name of the cluster in the person's kubectl."""
+    yield f"Cluster {name} {trial.sentence}."
+    yield from step_lines(actor_steps(name, context, needs_rights=trial.needs_rights))
+
+
+def unreachable_lines(name: str, access: Access, error: KubeError) -> Iterator[str]:
+    """Yield why the cluster did not answer the actor."""
+    yield (
+        f"Cluster {name} does not answer the actor now: {error.sentence} gangboard uses these credentials "
+        "all the same."
+    )
+    yield from step_lines(
+        trial_steps(
+            code=error.code,
+            server=access.server,
+            context=access.context,
+            unreadable=(),
+            uid_known=True,
+        )
+    )

@@ -1,4 +1,4 @@
-"""Everything on one machine: what `make run` and `manage.py up` do."""
+"""All processes on one machine, for `make run` and `manage.py up`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from gangboard import public_address
 from gangboard.kube.transport import is_address
 from gangboard.network_addresses import CLUSTER_NETWORKS
 from gangboard.ops import processes
-from gangboard.ops.fleet import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.kubeconfigs import read_access, save_access
+from gangboard.ops.simulated_clusters import SimulatedClusters, real_clusters, remove_simulated
 from gangboard.ops.supervisor import Supervisor
 from gangboard.store import authentication, people
 from gangboard.store.database_state import check_server
@@ -29,41 +29,43 @@ from gangboard.store.database_state import check_server
 ADMIN = "admin"
 PORTS_TRIED = 50
 START_SECONDS = 120.0
-"""Longer than any machine needs; then something is wrong that the log has told."""
+"""Longer than any machine needs. After that, the log has the cause."""
 
 
 class LaunchError(RuntimeError):
-    """It cannot be started. The text is one sentence for the person who tried."""
+    """gangboard cannot be started. The text is one sentence for the person who tried."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the web server listens."""
+class ServerAddress:
+    """The address on which the web server listens."""
 
     host: str
     port: int
 
     @property
-    def reached_at(self) -> str:
-        """The host to ask for it from this machine."""
+    def connect_host(self) -> str:
+        """Return the host by which this machine connects to the server."""
         return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # compared, not listened on
 
     @property
     def host_name(self) -> str:
-        """The host as it stands in an address, and in GANGBOARD_HOSTS."""
-        return f"[{self.reached_at}]" if ":" in self.reached_at else self.reached_at
+        """Return the host as written in a URL and in GANGBOARD_HOSTS."""
+        return f"[{self.connect_host}]" if ":" in self.connect_host else self.connect_host
 
     @property
     def url(self) -> str:
-        """The address to print."""
+        """Return the URL to print."""
         return f"http://{self.host_name}:{self.port}"
 
     def answers(self) -> bool:
-        """Whether the web server says that it is alive."""
-        with closing(http.client.HTTPConnection(self.reached_at, self.port, timeout=1)) as asked:
+        """Return whether the web server answers its health check."""
+        with closing(
+            http.client.HTTPConnection(self.connect_host, self.port, timeout=1)
+        ) as connection:
             try:
-                asked.request("GET", "/healthz")
-                return asked.getresponse().status == 200
+                connection.request("GET", "/healthz")
+                return connection.getresponse().status == 200
             except (OSError, http.client.HTTPException):
                 return False
 
@@ -73,16 +75,16 @@ def launch(
     host: str,
     port: int,
     kubeconfig: Path | None,
-    say: Callable[[str], None],
+    report_progress: Callable[[str], None],
     announce: Callable[[str], None],
 ) -> None:
     """Migrate, start all processes, announce address and sign-in link, and stay until a signal.
 
-    `say` gets what happens, `announce` the lines that a person waits for, the link last.
-    Raises LaunchError, kube's CredentialError and ClusterError before anything runs; everything
-    that was started has ended when this returns.
+    `say` gets progress messages, and `announce` the lines for the person, the link last. Raises LaunchError,
+    kube's CredentialError and ClusterError before any process runs. All started processes have ended when
+    this returns.
     """
-    with only_one():
+    with single_instance_lock():
         check_server()
         call_command("migrate", verbosity=0, interactive=False)
         people.create_user(name=ADMIN, role="admin")
@@ -90,61 +92,66 @@ def launch(
             access = read_access(kubeconfig)
             name = access.cluster_name
             new = save_access(name, access)
-            say(f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}.")
-        place = Place(host, free_port(host, port))
+            report_progress(
+                f"Cluster {name} {'is watched from now on' if new else 'has been watched before'}."
+            )
+        place = ServerAddress(host, free_port(host, port))
         if is_address(host) and ip_address(host).is_loopback:
-            # Clusters of a laptop (kind, minikube) are on it, and so is everyone who can reach the pages.
+            # Clusters of a laptop (kind, minikube) are on this machine, and so are all users of
+            # the pages.
             os.environ.setdefault(CLUSTER_NETWORKS, "0.0.0.0/0,::/0")
-        with Supervisor(say) as supervisor:
+        with Supervisor(report_progress) as supervisor:
             try:
-                _run(supervisor, place, say, announce)
+                _run(supervisor, place, report_progress, announce)
             finally:
                 public_address.forget_address()
 
 
 def _run(
     supervisor: Supervisor,
-    place: Place,
-    say: Callable[[str], None],
+    place: ServerAddress,
+    report_progress: Callable[[str], None],
     announce: Callable[[str], None],
 ) -> None:
-    fleet = _start_simulated(supervisor, say)
-    _start_own(supervisor, place)
+    fleet = _start_simulated(supervisor, report_progress)
+    _start_processes(supervisor, place)
 
     def is_up() -> bool:
         return (fleet is None or fleet.point()) and place.answers()
 
     if not supervisor.wait(is_up, START_SECONDS):
-        if supervisor.stop_asked:
+        if supervisor.is_stopping:
             return
         raise LaunchError(f"gangboard did not answer within {START_SECONDS:g} seconds")
     public_address.remember_address(place.url)
     user = people.find_user(name=ADMIN)
-    assert user is not None  # noqa: S101  # made by our caller
+    assert user is not None  # noqa: S101  # created by our caller
     announce(f"gangboard is at {place.url}/ (Ctrl-C ends it).")
     announce(f"Sign in as {ADMIN}, once, within one hour:")
     announce(public_address.sign_in_url(authentication.create_sign_in_link(user=user)))
     connections.close_all()
     supervisor.run(fleet.point if fleet is not None else None)
-    say("Ending.")
+    report_progress("Ending.")
 
 
 def _start_simulated(
-    supervisor: Supervisor, say: Callable[[str], None]
+    supervisor: Supervisor, report_progress: Callable[[str], None]
 ) -> SimulatedClusters | None:
     if real := real_clusters():
         for name in remove_simulated():
-            say(f"The simulated cluster {name} is gone, because {real[0]} is configured.")
+            report_progress(
+                f"The simulated cluster {name} is gone, because {real[0]} is configured."
+            )
         return None
-    fleet = SimulatedClusters(settings.STATE_DIR / "simulator", say)
+    fleet = SimulatedClusters(settings.STATE_DIR / "simulator", report_progress)
     fleet.start(supervisor, code=settings.BASE_DIR)
     return fleet
 
 
-def _start_own(supervisor: Supervisor, place: Place) -> None:
+def _start_processes(supervisor: Supervisor, place: ServerAddress) -> None:
     code, state = settings.BASE_DIR, settings.STATE_DIR
     if not settings.REDIS_URL:
-        # Orders of an earlier run; those of a worker that is gone would lie there for ever.
+        # Tasks of an earlier run. Those of a dead worker would stay there forever.
         for message in (settings.CELERY_BROKER_FOLDER / "queue").glob("*.msg"):
             message.unlink(missing_ok=True)
     hosts = dict.fromkeys([*settings.ALLOWED_HOSTS, place.host_name])
@@ -159,7 +166,7 @@ def _start_own(supervisor: Supervisor, place: Place) -> None:
 
 
 def free_port(host: str, first: int) -> int:
-    """Return the first port from `first` on that nobody listens on. Raises LaunchError."""
+    """Return the first free port from `first` on. Raises LaunchError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for port in range(first, min(first + PORTS_TRIED, 65536)):
         try:
@@ -174,8 +181,8 @@ def free_port(host: str, first: int) -> int:
 
 
 @contextmanager
-def only_one() -> Iterator[None]:
-    """Hold the state folder, so that no second `up` runs from it. Raises LaunchError."""
+def single_instance_lock() -> Iterator[None]:
+    """Lock the state folder against a second `up`. Raises LaunchError."""
     try:
         settings.STATE_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = (settings.STATE_DIR / "up.lock").open("w")

@@ -1,4 +1,4 @@
-"""A command that lists rows: a table for people, JSON for programs."""
+"""Base class of list commands: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from django.core.management.base import CommandParser
 
 from gangboard.logs import one_line
 from gangboard.ops.database_command import DatabaseCommand
-from gangboard.pages.core.pager import RowPage
+from gangboard.pages.core.pagination import RowPage
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.core.tables import Cell, table_of
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.store.access import Scope, Viewer
 
 SERVER = Viewer(0, "manage.py", (Scope(None, "", "admin"),), may_act=False)
-"""Who runs a command can read the database, so the command shows everything."""
+"""No permission check: anyone who can run this command can read the database."""
 Row = TypeVar("Row")
 
 
 class ListCommand(DatabaseCommand):
-    """Base of the commands that list something. JSON has the names of the API, one object a row."""
+    """Base class of list commands. JSON has the names of the API, one object per row."""
 
     row: ClassVar[type]
-    """What is listed, a row of a page."""
+    """The row class, which a page declares."""
     nothing: ClassVar[str]
-    """What is printed if there are no rows."""
+    """The output if there are no rows."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add `--json`."""
         parser.add_argument("--json", action="store_true", help="print a JSON list")
 
     def rows(self) -> Iterable[Any]:
-        """Return what is listed."""
+        """Return the rows to list."""
         raise NotImplementedError
 
     def documents(self, rows: Sequence[Any]) -> Any:
@@ -54,7 +54,7 @@ class ListCommand(DatabaseCommand):
 
 
 def every_row(read: Callable[[str | None, int], RowPage[Row]]) -> Iterator[Row]:
-    """Yield the rows of all pages; `read` takes the cursor and the number of rows of a page."""
+    """Yield the rows of all pages. `read` takes a cursor and a page size."""
     cursor: str | None = None
     while True:
         page = read(cursor, LARGEST_PAGE)

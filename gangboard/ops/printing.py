@@ -1,4 +1,4 @@
-"""What every command prints: text of clusters in it cannot steer the terminal."""
+"""Output of commands, in which text of clusters cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gangboard.logs import one_line
 
 
 class Output(OutputWrapper):
-    """Standard output of a command: what would move the cursor or forge a line is escaped."""
+    """Standard output of a command. Characters that move the cursor or forge a line are escaped."""
 
     def write(  # type: ignore[override]  # as Django's own
         self,
@@ -22,12 +22,12 @@ class Output(OutputWrapper):
         style_func: Callable[[str], str] | None = None,
         ending: str | None = None,
     ) -> None:
-        """Write lines; styles, which are such characters themselves, come after."""
-        super().write(_plain(msg), style_func, ending)
+        """Write lines. Styles, which contain such characters, are applied afterwards."""
+        super().write(_escape(msg), style_func, ending)
 
 
 class ErrorOutput(Output):
-    """Standard error of a command: no password of an address either."""
+    """Standard error of a command, which also hides passwords of addresses."""
 
     def write(  # type: ignore[override]  # as Django's own
         self,
@@ -39,13 +39,13 @@ class ErrorOutput(Output):
         super().write(hide_passwords(msg), style_func, ending)
 
 
-def _plain(text: str) -> str:
-    """Return the text with its lines and tabs, and all else as a line of the log has it."""
+def _escape(text: str) -> str:
+    """Return the text with its lines and tabs; other control characters are escaped as in log lines."""
     return "\n".join(one_line(line.expandtabs()) for line in text.split("\n"))
 
 
 class PrintingCommand(BaseCommand):
-    """Base of all commands. What may be one line only (a text of a cluster) they escape by themselves."""
+    """Base class of all commands. A command escapes texts that must stay on one line itself."""
 
     def __init__(
         self,
@@ -60,8 +60,8 @@ class PrintingCommand(BaseCommand):
         self.stderr.style_func = self.style.ERROR
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run the command; `stdout` and `stderr` are other places to print to."""
-        # Taken out, because Django would wrap them in its own.
+        """Run the command. `stdout` and `stderr` replace the standard streams."""
+        # Removed, because Django would wrap them in its own class.
         if stdout := options.pop("stdout", None):
             self.stdout = Output(stdout)
         if stderr := options.pop("stderr", None):
@@ -69,7 +69,7 @@ class PrintingCommand(BaseCommand):
         return super().execute(*args, **options)
 
     def check(self, *args: Any, **options: Any) -> None:
-        """Run Django's checks; it would write their colours as text, so they have none."""
+        """Run Django's checks without colours, which would be escaped."""
         style, self.style = self.style, no_style()
         try:
             super().check(*args, **options)

@@ -1,4 +1,4 @@
-"""The processes of gangboard on one machine: what `manage.py up` keeps running."""
+"""The processes that `manage.py up` keeps running on one machine."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from gangboard.ops.supervisor import Child, python_module
 from gangboard.serving.web_server import WEB_SERVER
 
 ACT_THREADS = WORKER_SLOTS + 2
-"""Two beyond the actions that are carried out at once, so that the sweep runs while all of them wait."""
+"""Two more than the simultaneous actions, so that the sweep runs while all of them wait."""
 
 _AS_ROOT = "ignore:You're running the worker with superuser privileges"
-"""The beginning of Celery's warning to root, seven lines from each worker around the sign-in link. A worker reads
-only JSON that this machine wrote, and all other processes of `up` run as root as well."""
+"""The beginning of Celery's warning to root, which prints seven lines per worker around the sign-in link. A
+worker reads only JSON of this machine, and all other processes of `up` run as root as well."""
 _CELERY = {
-    # Without it Celery checks all of Django in each process that it starts, as `up` has done already. That
-    # reads pages and API, which it does not need: a third of its start, and memory for as long as it runs.
+    # Otherwise Celery runs all Django checks in each process, as `up` has done already. They
+    # import pages and API, which a worker does not need. That is a third of its start time, and
+    # memory for its lifetime.
     "CELERY_SKIP_CHECKS": "1",
     "PYTHONWARNINGS": ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), _AS_ROOT))),
 }
@@ -31,7 +32,7 @@ def web(host: str, port: int, *, folder: Path, env: Mapping[str, str]) -> Child:
     argv = python_module(
         "granian",
         *WEB_SERVER,
-        # A page that waits for news would hold up the end for half a minute.
+        # A waiting page would delay the shutdown for half a minute.
         *("--workers-kill-timeout", "2", "--host", host, "--port", str(port)),
         *("--log-level", "error"),
     )
@@ -60,9 +61,9 @@ def act_worker(*, folder: Path) -> Child:
 
 
 def prove_worker(*, folder: Path) -> Child:
-    """Return the worker that looks at the clusters after the fact.
+    """Return the worker that checks the clusters after actions.
 
-    A process of its own, about as large as the one that acts: whatever hangs here holds up no click.
+    It is a separate process, about as large as the act worker, so that a hang here delays no click.
     """
     argv = python_module(
         "celery",
@@ -74,7 +75,8 @@ def prove_worker(*, folder: Path) -> Child:
 
 
 def notify_worker(*, folder: Path) -> Child:
-    """Return the worker that sends messages: a receiver that hangs holds up neither clicks nor proofs."""
+    """Return the worker that sends messages. It is separate, so that a hanging receiver delays neither clicks
+    nor proofs."""
     argv = python_module(
         "celery",
         *("--quiet", "-A", "gangboard.celery", "worker", "--queues", "notify"),
@@ -85,9 +87,9 @@ def notify_worker(*, folder: Path) -> Child:
 
 
 def beat(schedule: Path, *, folder: Path) -> Child:
-    """Return the clock that orders polls of clusters that nobody holds.
+    """Return the beat process, which schedules the periodic tasks.
 
-    A process of its own: inside the worker it would be a grandchild that outlives a killed worker.
+    It is a separate process, because inside a worker it would survive a killed worker.
     """
     argv = python_module(
         "celery",

@@ -1,4 +1,4 @@
-"""Kinds of objects that people make: a file each, with a subclass of `OwnerKind`.
+"""Owner kinds: one file or folder per kind, each with a subclass of `OwnerKind`.
 
-The registry finds it by the folder (docs/adding-a-kind.md). Files do not import each other.
+The registry discovers them by the folder (docs/adding-a-kind.md). Kinds do not import each other.
 """

@@ -1,10 +1,12 @@
-"""StatefulSets and Deployments (apps/v1): their pods take room and are no gang without a group or a queue of theirs.
+"""StatefulSets and Deployments (apps/v1), which are gangs only with a group or an admission queue.
 
-A web server is no gang, so most of them are only occupants of nodes. Their pods tell that by their controller, so
-they are listed only if a group takes such pods. One whose pod template, or one of whose pods, names a group, or whose
-pods name a queue that admits pods, is a gang like any other. A Deployment makes its pods through a ReplicaSet, which is
-not read: the Deployment controller names that `<deployment>-<hash>` and gives its pods the hash as label (getNewReplicaSet in
-pkg/controller/deployment/sync.go), so the pods tell the Deployment. Pods of a ReplicaSet that a user made have none.
+A web server is no gang. Its pods only use capacity, and their controller reference is enough to tell that. So the poller
+lists these kinds only if a group can take their pods. A StatefulSet or Deployment is a gang if its pod template or a
+pod names a group, or if its pods name a queue that admits pods.
+
+A Deployment creates its pods through a ReplicaSet, which gangboard does not read. The Deployment controller names the
+ReplicaSet `<deployment>-<hash>` and labels its pods with the hash (getNewReplicaSet in pkg/controller/deployment/sync.go).
+This gives the name of the Deployment. Pods of a ReplicaSet that a user created have no such label.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from gangboard.decode.jobs import WirePodTemplate, template_spec
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, or_one, read_text
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Owner, PodRequests
@@ -35,18 +37,18 @@ class _WireSpec(Wire):
     replicas: Int32 | None = None
     template: WirePodTemplate | None = None
     pod_management_policy: str | None = None
-    """Only a StatefulSet has it; the API server fills in `OrderedReady`."""
+    """Field of StatefulSets only. The API server defaults it to `OrderedReady`."""
 
 
 class WireReplicas(Wire):
-    """A StatefulSet or Deployment as narrow as it is kept."""
+    """The fields of a StatefulSet or Deployment that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: _WireSpec | None = None
 
 
 class Replicas(OwnerKind):
-    """The base of StatefulSets and Deployments: a number of pods of one template."""
+    """Base of StatefulSets and Deployments: replicas of one pod template."""
 
     group = _GROUP
     versions = ("v1",)
@@ -56,7 +58,7 @@ class Replicas(OwnerKind):
     needs_group = True
 
     def build(self, wire: WireReplicas, version: str) -> Owner:
-        """Return the owner with its pods, which are one unit."""
+        """Return the owner. Its pods are one unit."""
         spec = wire.spec or _WireSpec()
         pod = template_spec(spec.template)
         replicas = or_one(spec.replicas)
@@ -71,14 +73,14 @@ class Replicas(OwnerKind):
             grace_seconds=pod.grace_seconds,
             detail={_POLICY: policy} if policy else {},
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
 
-def _waits_for_itself(unit: Unit) -> Finding | None:
-    """Return a finding where a StatefulSet makes its pods one by one, and its group needs several at once.
+def _find_ordered_deadlock(unit: Unit) -> Finding | None:
+    """Return a finding if a StatefulSet creates its pods one by one and its group needs several at once.
 
-    It makes the next pod when the one before is ready (pkg/controller/statefulset), and the scheduler places
-    none below the quorum.
+    The controller creates the next pod once the previous one is ready (pkg/controller/statefulset). The scheduler
+    places none below the quorum.
     """
     owner, group = unit.owner, unit.group
     if owner.detail.get(_POLICY) != _ORDERED or unit.quorum is None or group is None:
@@ -106,7 +108,7 @@ ORDERED = UnitRule(
     Stage.FORMATION,
     "Quorum deadlock",
     10,
-    _waits_for_itself,
+    _find_ordered_deadlock,
     health=Health.BLOCKED,
 )
 
@@ -147,12 +149,12 @@ class Deployment(Replicas):
     no_lever = _no_lever(kind)
 
     def name_by_pod(self, pod: Pod) -> str:
-        """Return the name of the Deployment whose controller made the ReplicaSet of a pod, empty for none."""
+        """Return the name of the Deployment that owns the ReplicaSet of a pod. Empty: no Deployment does."""
         made_by = pod.meta.controller
         if made_by is None or made_by.kind != _REPLICASET or made_by.group != _GROUP:
             return ""
         suffix = pod.labels.get(_HASH, "")
         if not suffix:
             return ""
-        name, _, end = made_by.name.rpartition("-")
-        return name if end == suffix else ""
+        name, _, last_part = made_by.name.rpartition("-")
+        return name if last_part == suffix else ""

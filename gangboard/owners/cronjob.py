@@ -1,13 +1,13 @@
-"""CronJobs (batch/v1): they make Jobs, each of which is a gang of its own.
+"""CronJobs (batch/v1), which create Jobs. Each Job is a gang of its own.
 
-`spec.suspend` of a CronJob keeps it from starting the next run and touches no run that is there. It does not undo a
-change of a run, which is suspended by its own field as any Job (both seen on 1.37.0). A suspended run counts as an
-active one, so the concurrency policy decides about the next.
+`spec.suspend` stops a CronJob from starting further runs and leaves existing runs alone. A run is suspended by its own
+field, like any Job, and the CronJob does not undo that (both observed on 1.37.0). A suspended run counts as active, so
+the concurrency policy decides about the next run.
 """
 
 from __future__ import annotations
 
-from gangboard.decode.owner_meta import WireActedMeta, WireOwnerMeta
+from gangboard.decode.owner_meta import WireActionMeta, WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
@@ -26,14 +26,14 @@ class _WireCronJobSpec(Wire):
 
 
 class WireCronJob(Wire):
-    """A CronJob as narrow as it is kept."""
+    """The fields of a CronJob that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: _WireCronJobSpec | None = None
 
 
 class CronJob(OwnerKind):
-    """A CronJob. Its queue label is for its runs: it has no queue itself."""
+    """A CronJob. Its queue label is for its runs, and it has no queue itself."""
 
     group = "batch"
     kind = "CronJob"
@@ -72,11 +72,11 @@ class CronJob(OwnerKind):
         )
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:
-        """Return no queue: the label is for its runs."""
+        """Return no queue, because the label is for the runs."""
         return ""
 
     def sentence(self, owner: Owner) -> str:
-        """Return when it starts runs, or that it starts none."""
+        """Return the sentence about its schedule, or about its suspension."""
         name = label(owner.meta.ref)
         schedule = owner.detail.get(_SCHEDULE, "")
         zone = owner.detail.get(_ZONE, "")
@@ -86,13 +86,13 @@ class CronJob(OwnerKind):
         return f"{name} starts a run by its schedule, {when}."
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what becomes of runs when the CronJob, or one of them, is suspended or resumed."""
+        """Return the consequences for runs if the CronJob, or one of its runs, is suspended or resumed."""
         if target.meta.ref.uid == owner.meta.ref.uid:
-            return _of_itself(owner, verb)
-        return _of_a_run(owner) if verb is Verb.SUSPEND else ()
+            return _own_reactions(owner, verb)
+        return _run_reactions(owner) if verb is Verb.SUSPEND else ()
 
 
-def _of_itself(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
+def _own_reactions(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
     if verb is Verb.SUSPEND:
         return ("It starts no further run; runs that are there go on.",)
     deadline = cronjob.detail.get(_DEADLINE)
@@ -106,8 +106,8 @@ def _of_itself(cronjob: Owner, verb: Verb) -> tuple[str, ...]:
     )
 
 
-def _of_a_run(cronjob: Owner) -> tuple[str, ...]:
-    """Say what becomes of the next run while this one is suspended and counts as active."""
+def _run_reactions(cronjob: Owner) -> tuple[str, ...]:
+    """Return the consequences for the next run while this one is suspended and counts as active."""
     name, policy = label(cronjob.meta.ref), cronjob.detail.get(_CONCURRENCY)
     if cronjob.suspended:
         return (f"{name} is suspended, too: it starts no further run.",)

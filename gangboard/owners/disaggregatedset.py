@@ -1,8 +1,8 @@
 """DisaggregatedSets (disaggregatedset.x-k8s.io/v1): one LeaderWorkerSet for each role, such as prefill and decode.
 
-Served by LeaderWorkerSet 0.9. It makes `<name>-<revision>-<role>` for each role (seen on 0.9.0), and while
-it rolls out a change those of the old revision beside them, which it scales down (lws_manager.go of 0.9.0).
-The LeaderWorkerSets tell the number of pods. For a role without one its own spec does.
+LeaderWorkerSet 0.9 serves this kind. The controller creates `<name>-<revision>-<role>` for each role (observed on 0.9.0).
+During a rollout the sets of the old revision also exist, and the controller scales them down (lws_manager.go of 0.9.0).
+The number of pods comes from the LeaderWorkerSets, and from the spec for a role without one.
 """
 
 from __future__ import annotations
@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, size_of, template_spec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, WireCondition, or_one, read_conditions
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, PodRequests, Role
+from gangboard.domain.owner import Blueprint, Owner, PodRequests, Role
 from gangboard.domain.pod import Pod
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_MADE = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
+_CHILD_KIND = "leaderworkerset.x-k8s.io", "LeaderWorkerSet"
 _PREFIX = "leaderworkerset.sigs.k8s.io"
-_REVISION = 8
+_REVISION_LENGTH = 8
 """Characters of a revision in the names of its LeaderWorkerSets (revisionLength in utils.go of 0.9.0)."""
 
 
@@ -52,7 +51,7 @@ class _WireDisaggregatedSetStatus(Wire):
 
 
 class WireDisaggregatedSet(Wire):
-    """A DisaggregatedSet as narrow as it is kept."""
+    """The fields of a DisaggregatedSet that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: _WireDisaggregatedSetSpec | None = None
@@ -74,7 +73,7 @@ class DisaggregatedSet(OwnerKind):
         limits="it has no suspend field; it makes and scales its LeaderWorkerSets itself",
         tested="LeaderWorkerSet 0.9 on 1.37",
     )
-    makes = (_MADE,)
+    makes = (_CHILD_KIND,)
     no_lever = (
         "DisaggregatedSets have no suspend field, and scaling to 0 would end all pods without a "
         "record of how many there were."
@@ -91,9 +90,12 @@ class DisaggregatedSet(OwnerKind):
             replicas, size = or_one(spec.replicas), max(1, or_one(template.size))
             workers = template_spec(template.worker_template)
             leaders = template_spec(template.leader_template or template.worker_template)
-            worker, malformed = pod_requests(workers)
-            leader, also = pod_requests(leaders)
-            faults += [f"in {role.name} {fault}" for fault in dict.fromkeys((*malformed, *also))]
+            worker, malformed_worker = pod_requests(workers)
+            leader, malformed_leader = pod_requests(leaders)
+            faults += [
+                f"in {role.name} {fault}"
+                for fault in dict.fromkeys((*malformed_worker, *malformed_leader))
+            ]
             roles.append(Role(role.name, replicas, size, noun="role"))
             requests += [PodRequests(replicas, leader), PodRequests(replicas * (size - 1), worker)]
         owner = Owner(
@@ -103,17 +105,21 @@ class DisaggregatedSet(OwnerKind):
             pod_requests=tuple(request for request in requests if request.count),
             conditions=read_conditions((wire.status or _WireDisaggregatedSetStatus()).conditions),
         )
-        return deliver(owner, tuple(faults))
+        return raise_for_faults(owner, tuple(faults))
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return it with the replicas of its LeaderWorkerSets; a role that is not made stays as it is."""
-        sets = [child for child in made if (child.meta.ref.group, child.meta.ref.kind) == _MADE]
+        """Return the set with the replicas of its LeaderWorkerSets. A role without one stays unchanged."""
+        sets = [
+            child
+            for child in children
+            if (child.meta.ref.group, child.meta.ref.kind) == _CHILD_KIND
+        ]
         if not sets:
             return owner
         names = [child.meta.ref.name for child in sets]
-        unmade = [role for role in owner.roles if not _is_made(owner, role, names)]
+        unmade = [role for role in owner.roles if not _has_leader_worker_set(owner, role, names)]
         return replace(
             owner,
             desired=sum(child.desired for child in sets) + size_of(unmade),
@@ -122,16 +128,16 @@ class DisaggregatedSet(OwnerKind):
         )
 
     def role_of(self, pod: Pod) -> str:
-        """Return the replica that a pod belongs to: the name of its leader pod."""
+        """Return the replica of a pod, which is the name of its leader pod."""
         name, index = pod.labels.get(f"{_PREFIX}/name"), pod.labels.get(f"{_PREFIX}/group-index")
         return f"{name}-{index}" if name and index else ""
 
     def is_numbered(self, role: Role) -> bool:
-        """Return whether a role has the replicas of a LeaderWorkerSet; a role that is not made is one unit."""
+        """Return whether a role has numbered replicas. A role without a LeaderWorkerSet is one unit."""
         return role.noun == "replica"
 
 
-def _is_made(owner: Owner, role: Role, names: Sequence[str]) -> bool:
-    """Return whether a LeaderWorkerSet has the name of a role, of any revision."""
-    start = len(owner.meta.ref.name) + 1 + _REVISION
+def _has_leader_worker_set(owner: Owner, role: Role, names: Sequence[str]) -> bool:
+    """Return whether a LeaderWorkerSet of any revision exists for a role."""
+    start = len(owner.meta.ref.name) + 1 + _REVISION_LENGTH
     return any(name[start:] == f"-{role.name}" for name in names)

@@ -1,15 +1,15 @@
-"""Jobs (batch/v1): standing alone as an owner, or as child Jobs of another owner."""
+"""Jobs (batch/v1), as owners of their own or as children of another owner."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActedJob
-from gangboard.decode.jobs import WireJobSpec, read_gang_request, read_indexes
-from gangboard.decode.managers import field_writer
-from gangboard.decode.owner_meta import WireOwnerMeta, labels_as
+from gangboard.decode.annotations import WireJobAnnotations
+from gangboard.decode.jobs import WireJobSpec, read_failed_indexes, read_gang_request
+from gangboard.decode.managed_fields import field_writer
+from gangboard.decode.owner_meta import WireOwnerMeta, decode_labels
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -18,16 +18,16 @@ from gangboard.decode.wire import (
     read_conditions,
     read_time,
 )
-from gangboard.domain.objects import Condition, first_true, resumed_at
-from gangboard.domain.owner import Outcome, Owner, PodRequests, Reported, finish_by
+from gangboard.domain.objects import Condition, first_true_condition, resumed_at
+from gangboard.domain.owner import Outcome, Owner, PodRequests, ReportedCounts, finish_by
 from gangboard.domain.traits import KindTraits
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
+_OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 
 
 class _WireLabels(Wire):
-    """Labels by which a JobSet tells role and attempt of a Job."""
+    """Labels with which a JobSet marks the role and the attempt of a Job."""
 
     role: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/replicatedjob-name")
     attempt: str | None = msgspec.field(default=None, name="jobset.sigs.k8s.io/restart-attempt")
@@ -36,7 +36,7 @@ class _WireLabels(Wire):
     )
 
 
-class _WireAnnotations(WireActedJob):
+class _WireAnnotations(WireJobAnnotations):
     template: str | None = msgspec.field(default=None, name="scheduling.k8s.io/group-template-name")
 
 
@@ -55,14 +55,14 @@ class _WireJobStatus(Wire):
 
     @property
     def active_pods(self) -> int | None:
-        """`active`, of which zero is omitted; None when no controller has written a status yet."""
+        """`active`, which the API omits if it is zero. None: no controller has written a status yet."""
         if self.active is None and self.ready is None and not self.conditions:
             return None
         return self.active or 0
 
 
 class WireJob(Wire):
-    """A Job as narrow as it is kept."""
+    """The fields of a Job that gangboard reads."""
 
     metadata: _WireJobMeta
     spec: WireJobSpec | None = None
@@ -70,7 +70,7 @@ class WireJob(Wire):
 
 
 class Job(OwnerKind):
-    """A Job of Kubernetes itself."""
+    """A Job of batch/v1."""
 
     group = "batch"
     kind = "Job"
@@ -98,15 +98,15 @@ class Job(OwnerKind):
     suspended_condition = "Suspended"
 
     def build(self, wire: WireJob, version: str) -> Owner:
-        """Return the Job with its counts, its end and its place in an attempt of its owner."""
-        labels = labels_as(wire.metadata, _WireLabels)
+        """Return the Job with its counts, its end, its role and its attempt."""
+        labels = decode_labels(wire.metadata, _WireLabels)
         annotations = wire.metadata.annotations or _WireAnnotations()
         spec, status = wire.spec or WireJobSpec(), wire.status or _WireJobStatus()
         conditions = read_conditions(status.conditions)
         requests, faults = pod_requests(spec.pod)
         parallelism = or_one(spec.parallelism)
-        finish = finish_by(conditions, _ENDS)
-        failed_indexes, failed_index_count = read_indexes(status.failed_indexes)
+        finish = finish_by(conditions, _OUTCOMES)
+        failed_indexes, failed_index_count = read_failed_indexes(status.failed_indexes)
         owner = Owner(
             meta=self.read_meta(wire, version),
             **self.read_control(wire, spec.managed_by),
@@ -136,7 +136,7 @@ class Job(OwnerKind):
             priority_class=spec.pod.priority_class_name or "",
             started_at=read_time(status.start_time),
             resumed_at=resumed_at(conditions),
-            ending="" if finish else _ending(conditions),
+            ending="" if finish else _pending_end(conditions),
             delegated_template=annotations.template or "",
             paused_parallelism=annotations.paused_parallelism,
             held_by=annotations.held_by,
@@ -144,7 +144,7 @@ class Job(OwnerKind):
             reported=_reported(_desired(spec, status), status),
             deadline_seconds=spec.active_deadline_seconds,
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def tries_again(self, owner: Owner) -> bool:
         """Return whether its backoff limit allows another try."""
@@ -152,12 +152,12 @@ class Job(OwnerKind):
 
 
 def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
-    """Return the pods that must have succeeded or be there now, by the Job controller's manageJob.
+    """Return the number of pods that must exist or have succeeded (manageJob of the Job controller).
 
-    With `completions`: those that succeeded and at most `parallelism` of the rest, so a gang
-    (completions = parallelism) always asks for its size, and a queue of ten with two at a time
-    asks for 2, then 3 when one is done, …, at last for 10. Without `completions`: `parallelism`
-    until the first pod succeeds; from then on the controller replaces no pod, and the others end.
+    With `completions` these are the succeeded pods, and at most `parallelism` others. A gang (completions = parallelism)
+    always asks for its full size. A work queue of ten with two at a time asks for 2, then 3 once one has succeeded, and
+    10 in the end. Without `completions` it is `parallelism` until the first pod succeeds. After that the controller
+    replaces no pod, and the others end.
     """
     succeeded = status.succeeded or 0
     parallelism = or_one(spec.parallelism)
@@ -166,13 +166,13 @@ def _desired(spec: WireJobSpec, status: _WireJobStatus) -> int:
     return succeeded + (status.active or 0) if succeeded else parallelism
 
 
-def _reported(desired: int, status: _WireJobStatus) -> Reported | None:
+def _reported(desired: int, status: _WireJobStatus) -> ReportedCounts | None:
     if status.active_pods is None:
         return None
-    return Reported(min(desired, (status.ready or 0) + (status.succeeded or 0)), desired)
+    return ReportedCounts(min(desired, (status.ready or 0) + (status.succeeded or 0)), desired)
 
 
-def _ending(conditions: tuple[Condition, ...]) -> str:
-    """Return why the Job will end although its pods are not all gone (KEP-3998, KEP-3939)."""
-    condition = first_true(conditions, "FailureTarget", "SuccessCriteriaMet")
+def _pending_end(conditions: tuple[Condition, ...]) -> str:
+    """Return why the Job will end once its remaining pods are gone (KEP-3998, KEP-3939)."""
+    condition = first_true_condition(conditions, "FailureTarget", "SuccessCriteriaMet")
     return "" if condition is None else condition.reason or condition.type

@@ -1,26 +1,25 @@
-"""MiniClusters of the Flux operator (flux-framework.org/v1alpha2): one Indexed Job of the same name, a pod a node of Flux.
+"""MiniClusters of the Flux operator (flux-framework.org/v1alpha2), each with one Indexed Job of the same name.
 
-Its status says that all was made (`JobMiniClusterReady`), not that anything runs, and `minSize` is Flux's own matter: fewer
-pods run the same work. Its end is that of its Job (minicluster.go, scale.go of 2026-06-25, read and not run: its module
-cannot be had).
+Each pod is a node of Flux. `JobMiniClusterReady` only says that all objects exist, not that anything runs. `minSize` is
+no quorum, because fewer pods run the same work. A MiniCluster ends with its Job. Source: minicluster.go and scale.go of
+2026-06-25. No test runs the operator, because it is not published as a Go module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, read_conditions
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, Role
+from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind, copy_fields
 
-_LOWEST, _HIGHEST = "minSize", "maxSize"  # in `detail`
-_FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
+_MIN_SIZE, _MAX_SIZE = "minSize", "maxSize"  # in `detail`
+_FIELDS_FROM_JOB = ("pod_requests", "finish", "group_name", "priority_class", "grace_seconds")
 
 
 class _WireMiniClusterSpec(Wire):
@@ -34,7 +33,7 @@ class _WireMiniClusterStatus(Wire):
 
 
 class WireMiniCluster(Wire):
-    """A MiniCluster as narrow as it is kept."""
+    """The fields of a MiniCluster that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: _WireMiniClusterSpec | None = None
@@ -63,12 +62,12 @@ class MiniCluster(OwnerKind):
     )
 
     def build(self, wire: WireMiniCluster, version: str) -> Owner:
-        """Return the MiniCluster with one role: the Job of its name."""
+        """Return the MiniCluster with one role for its Job."""
         spec, status = wire.spec or _WireMiniClusterSpec(), wire.status or _WireMiniClusterStatus()
-        # The API server fills in 1; for 0 the operator makes no Job and sets no condition
+        # The API server defaults to 1. For 0 the operator creates no Job and sets no condition
         # (minicluster_controller.go).
         size = 1 if spec.size is None else max(0, spec.size)
-        sizes = {_LOWEST: spec.min_size or 0, _HIGHEST: spec.max_size or 0}
+        sizes = {_MIN_SIZE: spec.min_size or 0, _MAX_SIZE: spec.max_size or 0}
         meta = self.read_meta(wire, version)
         return Owner(
             meta=meta,
@@ -79,19 +78,19 @@ class MiniCluster(OwnerKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return it with the requests and the end of its Job."""
-        job = next((child for child in made if child.meta.ref.is_job), None)
-        return taken_from(owner, job, _FROM_JOB) if job is not None else owner
+        """Return the MiniCluster with the requests and the end of its Job."""
+        job = next((child for child in children if child.meta.ref.is_job), None)
+        return copy_fields(owner, job, _FIELDS_FROM_JOB) if job is not None else owner
 
     def facts(self, owner: Owner) -> dict[str, str]:
-        """Return the sizes between which Flux scales."""
-        return {name: owner.detail[name] for name in (_LOWEST, _HIGHEST) if name in owner.detail}
+        """Return the minimum and maximum size."""
+        return {name: owner.detail[name] for name in (_MIN_SIZE, _MAX_SIZE) if name in owner.detail}
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
-        """Return the number of pods with which Flux begins, while not all are ready."""
-        lowest = unit.owner.detail.get(_LOWEST)
+        """Return the minimum size while not all pods are ready, because Flux starts with that many."""
+        lowest = unit.owner.detail.get(_MIN_SIZE)
         if lowest is None or len(unit.ready) >= unit.wanted:
             return ()
-        return (Evidence(f"spec.{_LOWEST}", lowest, unit.owner.meta.ref),)
+        return (Evidence(f"spec.{_MIN_SIZE}", lowest, unit.owner.meta.ref),)

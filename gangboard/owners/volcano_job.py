@@ -1,13 +1,13 @@
-"""Jobs of Volcano (batch.volcano.sh/v1alpha1): called as those of Kubernetes are, and made of tasks.
+"""Jobs of Volcano (batch.volcano.sh/v1alpha1), which consist of tasks and share the kind name of Kubernetes Jobs.
 
-Its controller makes a PodGroup for it and, once its queue has let that in, the pods of all tasks, each labelled with
-its task. It has no field to suspend it: `status.state.phase` alone says that it is aborted, and a Command brings
-that about (`levers/volcano_command.py`). An aborted one has no PodGroup, a resumed one gets another
-(job_controller_actions.go, state/ of v1.14.1; brought about).
+The controller creates a PodGroup and, once the queue has admitted it, the pods of all tasks, each with a task label. The
+kind has no suspend field. A Command aborts a Job (`levers/volcano_command.py`), and only `status.state.phase` shows that.
+An aborted Job has no PodGroup, and a resumed one gets a new PodGroup (job_controller_actions.go and state/ of v1.14.1,
+observed).
 
-Its policies (`RestartJob`, `RestartTask`, `RestartPod`) and people make it restart. The controller deletes pods and the
-PodGroup, makes another PodGroup at once, and then the missing pods. The Job stays `Restarting` as long as so many pods
-terminate that fewer than `minAvailable` are left (state/restarting.go of v1.14.1, seen).
+Policies (`RestartJob`, `RestartTask`, `RestartPod`) and users can restart a Job. The controller deletes pods and the
+PodGroup, creates a new PodGroup at once, and then the missing pods. The Job stays `Restarting` while so many pods
+terminate that fewer than `minAvailable` remain (state/restarting.go of v1.14.1, observed).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import (
     DEFAULT_GRACE,
     WirePodTemplate,
@@ -24,9 +23,10 @@ from gangboard.decode.jobs import (
     size_of,
     template_spec,
 )
-from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.health import Health, Stage
@@ -41,19 +41,19 @@ from gangboard.facts.attempts import latest, restart_under_way
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, CREATION_GRACE, newest_creation
-from gangboard.facts.lost_members import bring_back, give_up
-from gangboard.facts.unit import Unit, sick_nodes
+from gangboard.facts.lost_members import force_delete_advice, recover_nodes_advice
+from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.levers import volcano_command
-from gangboard.levers.volcano_command import MOST_RETRIES, PHASE, RETRIES
+from gangboard.levers.volcano_command import MAX_RETRIES, PHASE, RETRIES
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.plugins.rule import UnitRule
 
 _TASK = "volcano.sh/task-spec"
-_MOST_RETRIES = 3
+_DEFAULT_MAX_RETRIES = 3
 """Default of `spec.maxRetry` in the CRD."""
 _STOPPED = ("Aborting", "Aborted")
 _RESTARTING = "Restarting"
-_ENDS = {
+_OUTCOMES = {
     "Completed": Outcome.SUCCEEDED,
     "Failed": Outcome.FAILED,
     "Terminated": Outcome.FAILED,
@@ -93,9 +93,9 @@ class _WireStatus(Wire):
 
 
 class WireJob(Wire):
-    """A Job of Volcano as narrow as it is kept."""
+    """The fields of a Job of Volcano that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: _WireSpec | None = None
     status: _WireStatus | None = None
 
@@ -106,7 +106,7 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
     for task in tasks:
         requests, malformed = pod_requests(task.pod)
         pods = max(0, task.replicas or 0)
-        # A pointer in Go: 0 was written on purpose, and the task is optional (getMinTaskMember).
+        # The field is a pointer in Go. An explicit 0 makes the task optional (getMinTaskMember).
         least = pods if task.min_available is None else min(pods, max(0, task.min_available))
         roles.append(Role(task.name, 1, pods, requests, noun="task", quorum=least))
         faults += [f"in task {task.name} {fault}" for fault in malformed]
@@ -114,7 +114,7 @@ def _roles(tasks: list[_WireTask]) -> tuple[tuple[Role, ...], tuple[str, ...]]:
 
 
 def _finish(state: _WireState) -> Finish | None:
-    outcome = _ENDS.get(state.phase or "")
+    outcome = _OUTCOMES.get(state.phase or "")
     if outcome is None:
         return None
     reason = state.reason or (state.phase if outcome is Outcome.FAILED else "") or ""
@@ -125,38 +125,38 @@ def _finish(state: _WireState) -> Finish | None:
 
 
 def _find_restart(unit: Unit) -> Finding | None:
-    """Return a finding while pods of before terminate, or others are not made yet."""
+    """Return a finding while old pods terminate, or new ones do not exist yet."""
     restart = restart_under_way(unit) if unit.owner.restarting else None
     if restart is None:
         return None
     leaving = [pod for pod in unit.pods if pod.is_live and pod.is_terminating]
     is_refused = newest_creation_refusal(unit) is not None
     if not leaving and (is_refused or not unit.missing):
-        return None  # other rules tell why its pods wait
+        return None  # other rules report why the pods wait
     ready = len(unit.ready)
     counts = f"{restart.text}: {out_of(ready, unit.wanted, 'pod')} {is_or_are(ready)} ready"
-    due = _end_of_patience(unit, leaving)
+    due = _restart_due(unit, leaving)
     is_stuck = bool(_sick_nodes_of(leaving, unit)) or (due is not None and due <= unit.now)
     return unit_finding(
         RESTARTING,
         unit,
-        f"{counts}; {_waits_until_gone(leaving, unit) if leaving else _is_to_make(unit)}.",
+        f"{counts}; {_deletion_text(leaving, unit) if leaving else _creation_text(unit)}.",
         health=Health.BLOCKED if is_stuck and not unit.ready else None,
         advice=_advice(unit, leaving) if is_stuck else (),
         evidence=(
             Evidence("status.state.phase", "Restarting", unit.owner.meta.ref),
             *(
-                Evidence("metadata.deletionTimestamp", _time(pod), pod.meta.ref)
+                Evidence("metadata.deletionTimestamp", _deletion_time(pod), pod.meta.ref)
                 for pod in leaving[:1]
             ),
         ),
         recheck_at=due if due is not None and due > unit.now else None,
-        since=_begun(unit),
+        since=_restarting_since(unit),
         stage=Stage.RUN,
     )
 
 
-def _waits_until_gone(leaving: list[Pod], unit: Unit) -> str:
+def _deletion_text(leaving: list[Pod], unit: Unit) -> str:
     """Return `pod run-0 is still being deleted on node n0, which is NotReady`."""
     pods = names(pod.meta.ref.name for pod in leaving)
     noun = "pod" if len(leaving) == 1 else "pods"
@@ -171,10 +171,10 @@ def _waits_until_gone(leaving: list[Pod], unit: Unit) -> str:
 
 def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
     nodes = {pod.node for pod in pods}
-    return tuple(node for node in sick_nodes(unit) if node.meta.ref.name in nodes)
+    return tuple(node for node in unready_nodes(unit) if node.meta.ref.name in nodes)
 
 
-def _is_to_make(unit: Unit) -> str:
+def _creation_text(unit: Unit) -> str:
     number = unit.missing
     rest = "the other pod" if number == 1 else f"the other {number} pods"
     text = f"{_CONTROLLER} has not made {rest} yet"
@@ -183,18 +183,18 @@ def _is_to_make(unit: Unit) -> str:
     return f"{text}. Events cannot be read, so a refusal would not be seen"
 
 
-def _end_of_patience(unit: Unit, leaving: list[Pod]) -> datetime | None:
-    """Return when a pod should be gone or made. Later than that, the restart is stuck."""
+def _restart_due(unit: Unit, leaving: list[Pod]) -> datetime | None:
+    """Return the time by which pods should be deleted or created. After that, the restart is stuck."""
     if leaving:
-        # Their `deletionTimestamp` is when their grace is over.
-        over = latest(pod.meta.deleting_since for pod in leaving)
-        return over + COUNT_GRACE if over is not None else None
-    begun = latest((_begun(unit), newest_creation(unit.current)))
-    return begun + CREATION_GRACE if begun is not None else None
+        # `deletionTimestamp` is the end of the grace period.
+        grace_ends = latest(pod.meta.deleting_since for pod in leaving)
+        return grace_ends + COUNT_GRACE if grace_ends is not None else None
+    since = latest((_restarting_since(unit), newest_creation(unit.current)))
+    return since + CREATION_GRACE if since is not None else None
 
 
-def _begun(unit: Unit) -> datetime | None:
-    """Return when its controller said that it restarts."""
+def _restarting_since(unit: Unit) -> datetime | None:
+    """Return the time at which the Job entered the phase `Restarting`."""
     return latest(condition.since for condition in unit.owner.conditions)
 
 
@@ -205,14 +205,14 @@ def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
         return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)
     sick = _sick_nodes_of(leaving, unit)
     if sick:
-        return (*bring_back(sick), *give_up(unit))
+        return (*recover_nodes_advice(sick), *force_delete_advice(unit))
     first = label(leaving[0].meta.ref)
     return (
         f"Look why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",
     )
 
 
-def _time(pod: Pod) -> str:
+def _deletion_time(pod: Pod) -> str:
     return pod.meta.deleting_since.isoformat() if pod.meta.deleting_since is not None else ""
 
 
@@ -257,7 +257,7 @@ class VolcanoJob(OwnerKind):
         phase = state.phase or ""
         roles, faults = _roles(spec.tasks or [])
         retries = max(0, status.retry_count or 0)
-        most = _MOST_RETRIES if spec.max_retry is None else spec.max_retry
+        most = _DEFAULT_MAX_RETRIES if spec.max_retry is None else spec.max_retry
         is_restarting = phase == _RESTARTING
         changed_at = read_time(state.last_transition_time)
         annotations = wire.metadata.annotations
@@ -269,7 +269,7 @@ class VolcanoJob(OwnerKind):
             roles=roles,
             pod_requests=requests_of(roles),
             finish=_finish(state),
-            # A resume also counts as a retry: it is a restart only while the phase says so.
+            # A resume also counts as a retry, so the phase tells whether it is a restart.
             restarts=retries if is_restarting else 0,
             counted_restarts=retries if is_restarting else 0,
             max_restarts=most,
@@ -280,17 +280,17 @@ class VolcanoJob(OwnerKind):
             grace_seconds=max(
                 (task.pod.grace_seconds for task in spec.tasks or ()), default=DEFAULT_GRACE
             ),
-            detail={PHASE: phase, RETRIES: str(retries), MOST_RETRIES: str(most)},
+            detail={PHASE: phase, RETRIES: str(retries), MAX_RETRIES: str(most)},
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def role_of(self, pod: Pod) -> str:
-        """Return the task that a pod belongs to."""
+        """Return the task of a pod."""
         return pod.labels.get(_TASK, "")
 
     def facts(self, owner: Owner) -> dict[str, str]:
-        """Return how often it was restarted or resumed: both count, and at the most it fails."""
-        retries, most = owner.detail[RETRIES], owner.detail[MOST_RETRIES]
+        """Return the number of retries. Restarts and resumes count, and the Job fails at the maximum."""
+        retries, most = owner.detail[RETRIES], owner.detail[MAX_RETRIES]
         return (
             {"Retries": f"{retries} of {most} (a resume counts as one)"} if retries != "0" else {}
         )

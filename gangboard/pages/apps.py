@@ -1,4 +1,4 @@
-"""The app whose template tags print rows."""
+"""The Django app of the pages. It has template tags and no tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class PagesConfig(AppConfig):
-    """Has no tables."""
+    """The app of the pages."""
 
     name = "gangboard.pages"
     label = "pages"

@@ -1,4 +1,4 @@
-"""The addresses of all pages below this folder: each has its own `urls.py`."""
+"""URLs of all pages, found in the `urls.py` of each folder."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ _PATTERNS: list[URLPattern] = [
     for pattern in import_module(f"{pages.__name__}.{module.name}.urls").urlpatterns
 ]
 
-# Addresses without a parameter come first: `actions/confirm/` is not the id of an action.
+# URLs without a parameter come first, so that `actions/confirm/` is not read as the id of an action.
 urlpatterns = sorted(_PATTERNS, key=lambda pattern: "<" in str(pattern.pattern))

@@ -1,1 +1,1 @@
-"""Pure arithmetic of placement: fits, free room, and changes that would make a gang fit."""
+"""Placement arithmetic: whether gangs fit, free capacity, and changes that would make a gang fit."""

@@ -1,9 +1,9 @@
-"""Required anti-affinity by another node label than the host name: one pod of a set in each zone.
+"""Required anti-affinity by another node label than the hostname, such as one pod per zone.
 
-Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term keeps its
-pod and the pods that match it from nodes with the same value of the label, whichever came first. It does
-not apply to nodes without the label. Pods on nodes are a filter of nodes (`node_filters`). This module
-handles the members themselves, if they are equal: each value takes one.
+Source: InterPodAffinity of kube-scheduler (interpodaffinity/filtering.go, 1.35 to 1.37). A term separates its
+pod from the pods that match it: nodes with the same label value cannot host both, whichever came first. The term does
+not apply to nodes without the label. Terms of pods on nodes are node filters (`node_filters`). This module handles
+equal members that exclude each other, so that each value takes one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 
 @dataclass(frozen=True, slots=True)
 class OnePerDomain:
-    """Equal pods of which each value of a label takes one."""
+    """Equal pods that need a different value of a node label each."""
 
     pod_set: PodSet
     key: str
 
 
 def one_per_domain_of(request: PlacementRequest) -> OnePerDomain | None:
-    """Return what of a request is worked out here; None where members do not keep each other away."""
+    """Return the members that exclude each other by one label. None: the request has other constraints, or none."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     if len(pod_sets) != 1 or request.topology_keys:
         return None
@@ -42,11 +42,13 @@ def one_per_domain_of(request: PlacementRequest) -> OnePerDomain | None:
 
 
 def is_anti_affinity_unsupported(request: PlacementRequest) -> bool:
-    """Whether members keep each other away in a way that is not worked out."""
+    """Return whether members exclude each other in a way that this module does not support."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
-    alike = any(pod_set.count > 1 and one_per_domain_keys(pod_set.shape) for pod_set in pod_sets)
+    excludes_itself = any(
+        pod_set.count > 1 and one_per_domain_keys(pod_set.shape) for pod_set in pod_sets
+    )
     pairs = combinations([pod_set.shape for pod_set in pod_sets], 2)
-    if not alike and not any(
+    if not excludes_itself and not any(
         _has_domain_anti_affinity(shape, other_shape) for shape, other_shape in pairs
     ):
         return False
@@ -64,28 +66,30 @@ def fit_one_per_domain(
     snapshot: NodeSnapshot, members: OnePerDomain, when: When, target: int
 ) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(members, _places(snapshot, members.pod_set.shape, members.key, when), target)
+    return place_one_per_domain(
+        members, _candidates(snapshot, members.pod_set.shape, members.key, when), target
+    )
 
 
-def most_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
-    """Return how many pods of a shape fit that keep each other away by one label; None for others."""
+def max_one_per_domain(snapshot: NodeSnapshot, shape: Shape, when: When) -> int | None:
+    """Return how many pods of a shape fit if they exclude each other by one label. None: other shapes."""
     keys = one_per_domain_keys(shape)
     if len(keys) != 1:
         return None
-    return sum(number for _, number in _one_each(_places(snapshot, shape, keys[0], when)))
+    return sum(pods for _, pods in _one_node_per_value(_candidates(snapshot, shape, keys[0], when)))
 
 
-def values_with_room(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
-    """Return how many values of a label have a node that takes a pod of the shape."""
-    places = _places(snapshot, shape, key, when)
-    return len({value for value, _, _ in places if value is not None})
+def values_with_free_capacity(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> int:
+    """Return how many values of a label have a node with free capacity for a pod of the shape."""
+    candidates = _candidates(snapshot, shape, key, when)
+    return len({value for value, _, _ in candidates if value is not None})
 
 
-Place = tuple[str | None, str, int]
-"""Value of the label, None where the node does not have it; node; how many pods it takes alone."""
+Candidate = tuple[str | None, str, int]
+"""Label value (None: no such label), name of the node, and how many pods the node takes alone."""
 
 
-def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Place]:
+def _candidates(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Iterator[Candidate]:
     max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
     for row in np.flatnonzero(max_pods > 0).tolist():
         node = snapshot[row]
@@ -95,27 +99,29 @@ def _places(snapshot: NodeSnapshot, shape: Shape, key: str, when: When) -> Itera
 # The placement
 
 
-def _one_each(places: Iterable[Place]) -> list[tuple[str, int]]:
-    """Return the node of each value that takes the fewest, and all nodes without the label."""
+def _one_node_per_value(candidates: Iterable[Candidate]) -> list[tuple[str, int]]:
+    """Return for each value the node that takes the fewest pods, and all nodes without the label."""
     best: dict[str, tuple[int, str]] = {}
-    free: list[tuple[str, int]] = []
-    for value, name, number in places:
+    unlabelled: list[tuple[str, int]] = []
+    for value, name, pods in candidates:
         if value is None:
-            free.append((name, number))
+            unlabelled.append((name, pods))
         else:
-            best[value] = min(best.get(value, (number, name)), (number, name))
-    return [*((name, 1) for _, name in best.values()), *free]
+            best[value] = min(best.get(value, (pods, name)), (pods, name))
+    return [*((name, 1) for _, name in best.values()), *unlabelled]
 
 
-def place(members: OnePerDomain, places: Iterable[Place], target: int) -> Fit:
-    """Return whether at least `target` of the pods fit in these places, and where."""
-    chosen = _one_each(places)
-    if sum(number for _, number in chosen) < target:
+def place_one_per_domain(
+    members: OnePerDomain, candidates: Iterable[Candidate], target: int
+) -> Fit:
+    """Return whether at least `target` of the pods fit on these candidates, with a placement."""
+    chosen = _one_node_per_value(candidates)
+    if sum(pods for _, pods in chosen) < target:
         return Fit(FitAnswer.NO)
     remaining = members.pod_set.count
     placement: dict[str, Mapping[str, int]] = {}
-    for name, number in sorted(chosen, key=lambda pair: (pair[1], pair[0])):
-        placed = min(number, remaining)
+    for name, pods in sorted(chosen, key=lambda pair: (pair[1], pair[0])):
+        placed = min(pods, remaining)
         remaining -= placed
         if placed:
             placement[name] = {members.pod_set.shape.name: placed}

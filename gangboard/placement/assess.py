@@ -1,4 +1,4 @@
-"""Why a gang has no nodes: one cause, proven, with the resource or the constraint that decides."""
+"""The proven cause why a gang has no nodes, with the deciding resource or constraint."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gangboard.domain.placement_result import (
     PlacementCause,
     When,
 )
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.fits import fits
-from gangboard.placement.joint_topology_spread import several_of
+from gangboard.placement.gang_fit import check_fit
+from gangboard.placement.joint_topology_spread import multiply_constrained_pods
 from gangboard.placement.node_snapshot import NodeSnapshot, as_snapshot
-from gangboard.placement.packing import BUDGET
+from gangboard.placement.packing_search import BUDGET
 from gangboard.placement.topology_spread import spread_of
-from gangboard.placement.totals import shortest_of_any, totals
+from gangboard.placement.totals import find_scarcest_resource, totals
 
 
 def assess(
     request: PlacementRequest, nodes: Sequence[NodeInfo], *, steps: int = BUDGET
 ) -> Assessment:
-    """Return whether the members fit now and without the pods that can leave, and if not, why.
+    """Return whether the members fit now, whether they fit without the pods that can leave, and the cause if not.
 
-    The cause is about the members that must be placed at once: the quorum, or all without a quorum.
-    `steps` is the budget of each single question.
+    The cause is about the members that must be placed together: the quorum, or all without a quorum.
+    `steps` is the search budget of each check.
     """
     return _Assessor(request, as_snapshot(nodes), steps).assessment()
 
@@ -46,24 +46,24 @@ class _Cause:
 
 @dataclass(frozen=True, slots=True)
 class _Assessor:
-    """Why the members of a request have no nodes."""
+    """Finds the cause why the members of a request have no nodes."""
 
     request: PlacementRequest
     snapshot: NodeSnapshot
     steps: int
 
     def assessment(self) -> Assessment:
-        """Return the whole answer."""
+        """Return the assessment."""
         request = self.request
         now = self._fit(When.CURRENT)
         # Members that fit now also fit on drained nodes.
-        empty = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED)
-        cause = self._cause(now, empty)
+        drained = now if now.answer is FitAnswer.YES else self._fit(When.DRAINED)
+        cause = self._cause(now, drained)
         return Assessment(
             request,
             cause.kind,
             now,
-            empty,
+            drained,
             totals(request.pod_sets, request.needed, self.snapshot, request.topology_keys),
             cause.deciding,
             cause.constraints,
@@ -72,9 +72,9 @@ class _Assessor:
 
     def _fit(self, when: When) -> Fit:
         request = self.request
-        return fits(request, self.snapshot, when, request.needed, steps=self.steps)
+        return check_fit(request, self.snapshot, when, request.needed, steps=self.steps)
 
-    def _cause(self, now: Fit, empty: Fit) -> _Cause:
+    def _cause(self, now: Fit, drained: Fit) -> _Cause:
         """Return why the needed members do not fit, with the resource or constraint that decides."""
         if self.request.needed > self.request.size:
             return _Cause(PlacementCause.TOO_FEW_PODS)
@@ -82,18 +82,18 @@ class _Assessor:
             return _Cause(PlacementCause.FITS)
         if now.answer is FitAnswer.CANNOT_TELL:
             return _Cause(PlacementCause.CANNOT_TELL, why=now.why)
-        if empty.answer is FitAnswer.CANNOT_TELL and not empty.but_for:
-            return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.CURRENT), why=empty.why)
-        # What is not worked out takes nodes away only: what lacks now lacks without it, too.
-        when = When.DRAINED if empty.answer is FitAnswer.NO else When.CURRENT
+        if drained.answer is FitAnswer.CANNOT_TELL and not drained.but_for:
+            return _Cause(PlacementCause.CANNOT_TELL, self._lacking(When.CURRENT), why=drained.why)
+        # Unsupported requirements only exclude nodes. A resource that is short now is also short without them.
+        when = When.DRAINED if drained.answer is FitAnswer.NO else When.CURRENT
         if self._hosted() < self.request.needed:
-            # Without the topology, nodes that lack its label may do.
+            # Without the topology constraint, nodes without its label may be eligible.
             return self._constrained(when) or _Cause(PlacementCause.NO_ELIGIBLE_NODE)
         constrained = self._constrained(when)
         return constrained if constrained is not None else self._by_room(when)
 
     def _hosted(self) -> int:
-        """Return how many members have an eligible node at all."""
+        """Return how many members have an eligible node."""
         keys = self.request.topology_keys
         return sum(
             pod_set.count
@@ -102,8 +102,8 @@ class _Assessor:
         )
 
     def _constrained(self, when: When) -> _Cause | None:
-        """Leave out each constraint, then all of them: does it fit at the same moment then?"""
-        present = _present(self.request)
+        """Return the constraints without which the members fit at the same moment. Try each, then all together."""
+        present = _present_constraints(self.request)
         if not present:
             return None
         trials: list[tuple[Constraint, ...]] = [(constraint,) for constraint in present]
@@ -125,7 +125,7 @@ class _Assessor:
 
     def _without(self, when: When, constraints: Sequence[Constraint], resource: str = "") -> Fit:
         request = relaxed(self.request, constraints, resource)
-        return fits(request, self.snapshot, when, request.needed, steps=self.steps)
+        return check_fit(request, self.snapshot, when, request.needed, steps=self.steps)
 
     def _by_room(self, when: When) -> _Cause:
         lacking = self._lacking(when)
@@ -140,12 +140,12 @@ class _Assessor:
 
     def _lacking(self, when: When) -> str:
         request = self.request
-        return shortest_of_any(
+        return find_scarcest_resource(
             request.pod_sets, request.needed, when, self.snapshot, request.topology_keys
         )
 
     def _any_room(self) -> bool:
-        """Whether a node takes a member now."""
+        """Return whether a node takes a member now."""
         keys = self.request.topology_keys
         feasible = (
             feasible_nodes_of(self.snapshot, pod_set.shape)
@@ -158,8 +158,10 @@ class _Assessor:
         )
 
     def _single(self, when: When) -> str:
-        """Return the only resource without which it would fit. Empty: there are none or several."""
-        requested = {name for pod_set in self.request.pod_sets for name in wanted(pod_set.shape)}
+        """Return the only resource without which the members would fit. Empty: there is none, or several."""
+        requested = {
+            name for pod_set in self.request.pod_sets for name in requested_amounts(pod_set.shape)
+        }
         names = [
             name
             for name in sorted(requested)
@@ -168,7 +170,7 @@ class _Assessor:
         return names[0] if len(names) == 1 else ""
 
 
-def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
+def _present_constraints(request: PlacementRequest) -> tuple[Constraint, ...]:
     shapes = [pod_set.shape for pod_set in request.pod_sets if pod_set.count]
     is_present = {
         Constraint.TOPOLOGY: bool(request.topology_keys),
@@ -182,7 +184,7 @@ def _present(request: PlacementRequest) -> tuple[Constraint, ...]:
 
 
 def _is_spread(request: PlacementRequest) -> bool:
-    return spread_of(request) is not None or several_of(request) is not None
+    return spread_of(request) is not None or multiply_constrained_pods(request) is not None
 
 
 def relaxed(

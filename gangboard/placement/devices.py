@@ -1,9 +1,9 @@
-"""Devices that a driver serves under the name of an extended resource.
+"""Devices that a DRA driver provides under the name of an extended resource.
 
-If a node lists none of a resource and a DeviceClass has its name as `extendedResourceName`,
-kube-scheduler compares no amounts there and asks the driver (shouldDelegateResourceToDRA in
-plugins/noderesources/fit.go; gate DRAExtendedResource: off before 1.36, on in 1.36, locked on in
-1.37). The poller does not read DeviceClasses. The scheduler says `Insufficient …` of amounts that it compares.
+The scheduler asks the driver instead of comparing amounts if a node does not list the resource and a DeviceClass has
+its name as `extendedResourceName` (shouldDelegateResourceToDRA in plugins/noderesources/fit.go). The gate
+DRAExtendedResource is off before 1.36, on in 1.36 and locked on in 1.37. The poller does not read DeviceClasses. But the
+scheduler reports `Insufficient …` only for amounts that it compares.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import Toleration
 from gangboard.facts.scheduler_text import node_reasons, scheduler_messages
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import snapshot_of
 
-_SERVED = "devices that a DeviceClass may serve as "
+_SERVED_PREFIX = "devices that a DeviceClass may serve as "
 _SERVED_SINCE = (1, 36)
 _EVERYWHERE = (Toleration(operator="Exists"),)
 
 
-def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, ...]:
-    """Return the requests of a shape that drivers may serve, for `Shape.undecidable`.
+def driver_served_requests(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, ...]:
+    """Return the requests of a shape that a driver may provide, for `Shape.undecidable`.
 
-    These are extended resources that no selected node has, unless the scheduler calls them
+    These are extended resources that no selected node lists, unless the scheduler reports them as
     insufficient. Empty: the cluster is older than 1.36, or the pods select no node at all.
     """
     if unit.gang.cluster.kubernetes is not None and unit.gang.cluster.kubernetes < _SERVED_SINCE:
         return ()
-    requested = [name for name in wanted(shape) if "/" in name and "kubernetes.io/" not in name]
+    requested = [
+        name for name in requested_amounts(shape) if "/" in name and "kubernetes.io/" not in name
+    ]
     if not requested:
         return ()
     snapshot = snapshot_of(unit.gang.cluster.room)
@@ -44,14 +46,14 @@ def may_be_served(unit: Unit, shape: Shape, pods: Sequence[Pod]) -> tuple[str, .
         is_listed = snapshot.resource(resource).allocatable != 0
         if not selected.any() or (selected & is_listed).any():
             continue
-        # Of pods that select other nodes it tells nothing where those list the resource.
-        if not _is_compared(unit, resource, pods if is_listed.any() else None):
-            names.append(f"{_SERVED}{resource}")
+        # Other nodes list the resource, so only messages about these pods count.
+        if not _scheduler_compares(unit, resource, pods if is_listed.any() else None):
+            names.append(f"{_SERVED_PREFIX}{resource}")
     return tuple(names)
 
 
-def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
-    """Whether the scheduler says of one of these pods, or of any, that nodes have too little."""
+def _scheduler_compares(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
+    """Return whether the scheduler reports the resource as insufficient for one of these pods. None: for any pod."""
     own_refs = None if pods is None else {pod.meta.ref for pod in pods}
     return any(
         reason == f"Insufficient {resource}"
@@ -62,19 +64,26 @@ def _is_compared(unit: Unit, resource: str, pods: Sequence[Pod] | None) -> bool:
 
 
 def without_devices(request: PlacementRequest) -> PlacementRequest:
-    """Return the same request without what `may_be_served` has named in its shapes."""
+    """Return the request without the resources that `driver_served_requests` has named in its shapes."""
     return replace(
         request,
         pod_sets=tuple(
-            PodSet(_without(pod_set.shape), pod_set.count) for pod_set in request.pod_sets
+            PodSet(_shape_without_devices(pod_set.shape), pod_set.count)
+            for pod_set in request.pod_sets
         ),
     )
 
 
-def _without(shape: Shape) -> Shape:
-    served = {name.removeprefix(_SERVED) for name in shape.undecidable if name.startswith(_SERVED)}
+def _shape_without_devices(shape: Shape) -> Shape:
+    served = {
+        name.removeprefix(_SERVED_PREFIX)
+        for name in shape.undecidable
+        if name.startswith(_SERVED_PREFIX)
+    }
     return replace(
         shape,
         requests={name: amount for name, amount in shape.requests.items() if name not in served},
-        undecidable=tuple(name for name in shape.undecidable if not name.startswith(_SERVED)),
+        undecidable=tuple(
+            name for name in shape.undecidable if not name.startswith(_SERVED_PREFIX)
+        ),
     )

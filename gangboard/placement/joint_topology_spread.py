@@ -1,14 +1,14 @@
-"""Several topology spread constraints at once: how many pods of one shape they let in at most.
+"""Several topology spread constraints together: an upper bound of the pods of one shape that they allow.
 
-Each constraint works as in `topology_spread`, and a node counts only if it has the labels of all of them
+Each constraint works as in `topology_spread`. A node counts only if it has the labels of all constraints
 (calPreFilterState in podtopologyspread/filtering.go, 1.35 to 1.37). The number depends on the order in which the
 scheduler places pods. This module returns an upper bound over all orders, so it can prove that the pods do not
-fit, and never that they do.
+fit, but never that they do.
 
 The bound rises step by step from the pods on the nodes. `low` is the fewest pods in a domain of a constraint. No
-domain comes to more than `low + maxSkew`. A `low` rises only if all domains of its constraint can get more pods
-within the limits of the other constraints. If no `low` can rise, no order of placing gets further, because the
-first pod that raised one would have found all domains below those limits.
+domain gets more than `low + maxSkew` pods. A `low` rises only if all domains of its constraint can get more pods
+within the limits of the other constraints. If no `low` can rise, no order places more pods. The first pod to raise a
+`low` would have found all domains below those limits.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import Spread
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.topology_spread import matching
+from gangboard.placement.topology_domains import domains_of
+from gangboard.placement.topology_spread import matching_pods
 
 
-def several_of(request: PlacementRequest) -> PodSet | None:
-    """Return the equal pods of a request that have several constraints; None where it is otherwise."""
+def multiply_constrained_pods(request: PlacementRequest) -> PodSet | None:
+    """Return the equal pods of a request that have several constraints. None: other requests."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     if len(pod_sets) != 1 or request.topology_keys:
         return None
@@ -38,11 +38,11 @@ def several_of(request: PlacementRequest) -> PodSet | None:
     return pod_set if len(pod_set.shape.spreads) > 1 else None
 
 
-# What is there
+# Pods on nodes
 
 
-def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
-    """Return how many of the pods fit at most."""
+def max_pods_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
+    """Return an upper bound of the pods that fit."""
     shape, filters = pod_set.shape, NodeFilters(snapshot, pod_set.shape)
     codes = [domains_of(snapshot, (spread.topology_key,)).codes for spread in shape.spreads]
     labelled: BoolColumn = np.logical_and.reduce([domain_codes >= 0 for domain_codes in codes])
@@ -53,106 +53,106 @@ def most_by_all(snapshot: NodeSnapshot, pod_set: PodSet, when: When) -> int:
         counted = labelled & filters.counted(spread)
         present = np.unique(all_codes[counted])
         counts = np.zeros(len(present), dtype=np.int64)
-        for row, number in matching(snapshot, spread.counted, when):
+        for row, number in matching_pods(snapshot, spread.counted, when):
             if counted[row]:
                 counts[np.searchsorted(present, all_codes[row])] += number
-        rules.append(SpreadRule(spread, counts))
-        # A node that could host one is counted: both policies are filters of every pod, too.
+        rules.append(SpreadLimit(spread, counts))
+        # The node policies of the constraints also filter the nodes of the pod, so each candidate counts.
         places.append(np.searchsorted(present, all_codes[hosts]))
-    return most_placed(
-        SpreadState(rules, places, room_for(max_pods[hosts], pod_set.count)), pod_set.count
+    return max_placed(
+        SpreadState(rules, places, capped_pods(max_pods[hosts], pod_set.count)), pod_set.count
     )
 
 
-def room_for(max_pods: IntColumn, count: int) -> IntColumn:
-    """Return how many of so many pods each node takes."""
-    room: IntColumn = np.minimum(max_pods, count).astype(np.int64)
-    return room
+def capped_pods(max_pods: IntColumn, count: int) -> IntColumn:
+    """Return how many of `count` pods each node takes."""
+    capped: IntColumn = np.minimum(max_pods, count).astype(np.int64)
+    return capped
 
 
-# What may come
+# Upper bound
 
 
 @dataclass(slots=True)
-class SpreadRule:
-    """One of the constraints."""
+class SpreadLimit:
+    """One constraint with the pods in its domains."""
 
     spread: Spread
-    there: IntColumn
-    """The pods that count in each domain."""
+    counted: IntColumn
+    """Number of counted pods in each domain."""
     low: int = 0
     can_rise: bool = False
     """Whether new pods can change `low`."""
 
     def __post_init__(self) -> None:
-        """Begin `low` with the fewest pods in a domain, or with 0 for fewer domains than `minDomains`."""
-        if len(self.there) >= self.spread.min_domains:
-            self.low = int(self.there.min())
+        """Set `low` to the fewest pods in a domain, or to 0 for fewer domains than `minDomains`."""
+        if len(self.counted) >= self.spread.min_domains:
+            self.low = int(self.counted.min())
             self.can_rise = self.spread.counts_itself
 
-    def most(self, domains: IntColumn, room: IntColumn) -> IntColumn:
-        """Return how many of the pods that there is room for may come to these domains."""
-        remaining = self.low + self.spread.max_skew - self.there[domains]
+    def most(self, domains: IntColumn, max_pods: IntColumn) -> IntColumn:
+        """Return how many of `max_pods` pods the constraint allows in these domains."""
+        remaining = self.low + self.spread.max_skew - self.counted[domains]
         allowed: IntColumn
         if self.spread.counts_itself:
-            allowed = np.minimum(room, np.maximum(0, remaining))
+            allowed = np.minimum(max_pods, np.maximum(0, remaining))
         else:
-            allowed = np.where(remaining >= 0, room, 0)
+            allowed = np.where(remaining >= 0, max_pods, 0)
         return allowed
 
 
 @dataclass(slots=True)
-class _Pairs:
-    """The room of nodes by their domains of two constraints."""
+class _DomainPairs:
+    """Pods that nodes take, summed by the domains of two constraints."""
 
-    mine: IntColumn
-    theirs: IntColumn
-    room: IntColumn
+    own: IntColumn
+    neighbour: IntColumn
+    max_pods: IntColumn
     inside: BoolColumn
-    """Whether the domain of the first lies within that of the second."""
+    """Whether the domain of the first constraint is inside one domain of the second."""
 
 
 @dataclass(slots=True)
 class SpreadState:
-    """The constraints, and where there is room."""
+    """The constraints, and the nodes that take pods."""
 
-    rules: Sequence[SpreadRule]
-    places: Sequence[IntColumn]
-    """For each constraint the domains of the nodes that take a pod."""
-    room: IntColumn
-    """How many each of them takes."""
-    pairs: dict[tuple[int, int], _Pairs] = field(default_factory=dict)
+    rules: Sequence[SpreadLimit]
+    domains: Sequence[IntColumn]
+    """Domains of the nodes that take a pod, by constraint."""
+    max_pods: IntColumn
+    """Number of pods that each of these nodes takes."""
+    pairs: dict[tuple[int, int], _DomainPairs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Work out which domains share nodes."""
+        """Find the domains that share nodes."""
         numbers = range(len(self.rules))
         self.pairs = {
-            (index, other): self._pairs(index, other)
-            for index in numbers
-            for other in numbers
-            if index != other
+            (first, second): self._pairs(first, second)
+            for first in numbers
+            for second in numbers
+            if first != second
         }
 
-    def _pairs(self, index: int, other: int) -> _Pairs:
-        width = max(1, len(self.rules[other].there))
+    def _pairs(self, first: int, second: int) -> _DomainPairs:
+        width = max(1, len(self.rules[second].counted))
         pairs, pair_of_node = np.unique(
-            self.places[index] * width + self.places[other], return_inverse=True
+            self.domains[first] * width + self.domains[second], return_inverse=True
         )
-        mine = pairs // width
-        room = _sums(pair_of_node, self.room, len(pairs))
-        return _Pairs(mine, pairs % width, room, np.bincount(mine)[mine] == 1)
+        own = pairs // width
+        max_pods = _sum_by_domain(pair_of_node, self.max_pods, len(pairs))
+        return _DomainPairs(own, pairs % width, max_pods, np.bincount(own)[own] == 1)
 
     def most(self) -> int:
-        """Return how many pods may come in all, with the fewest as they are now."""
+        """Return the upper bound for the current values of `low`."""
         return min(
-            int(rule.most(np.arange(len(rule.there)), self._reach(index)).sum())
+            int(rule.most(np.arange(len(rule.counted)), self._reach(index)).sum())
             for index, rule in enumerate(self.rules)
         )
 
     def rises(self, index: int) -> bool:
-        """Let the fewest of a constraint rise as far as the others allow; whether they did."""
+        """Raise `low` of a constraint as far as the others allow. Return whether it rose."""
         rule = self.rules[index]
-        low, high = rule.low, int((rule.there + self._reach(index)).min())
+        low, high = rule.low, int((rule.counted + self._reach(index)).min())
         while rule.low < high:
             middle = (rule.low + high + 1) // 2
             if self._lets(index, middle):
@@ -162,41 +162,48 @@ class SpreadState:
         return rule.low > low
 
     def _reach(self, index: int) -> IntColumn:
-        """Return how many pods the other constraints let come to each domain of one."""
-        size = len(self.rules[index].there)
-        best = _sums(self.places[index], self.room, size)
-        for other, rule in enumerate(self.rules):
-            if other != index:
-                pairs = self.pairs[index, other]
-                allowed = _sums(pairs.mine, rule.most(pairs.theirs, pairs.room), size)
+        """Return how many pods the other constraints allow in each domain of one constraint."""
+        size = len(self.rules[index].counted)
+        best = _sum_by_domain(self.domains[index], self.max_pods, size)
+        for second, rule in enumerate(self.rules):
+            if second != index:
+                pairs = self.pairs[index, second]
+                allowed = _sum_by_domain(
+                    pairs.own, rule.most(pairs.neighbour, pairs.max_pods), size
+                )
                 best = np.minimum(best, allowed)
         return best
 
     def _lets(self, index: int, low: int) -> bool:
-        """Whether the others let all domains of one come to so many, as far as these lie within theirs."""
-        counts = self.rules[index].there
-        for other, rule in enumerate(self.rules):
-            if other == index:
+        """Return whether the others allow `low` pods in all domains of one constraint.
+
+        It checks the domains that are inside one domain of the other constraint.
+        """
+        counts = self.rules[index].counted
+        for second, rule in enumerate(self.rules):
+            if second == index:
                 continue
-            pairs = self.pairs[index, other]
-            mine, theirs = pairs.mine[pairs.inside], pairs.theirs[pairs.inside]
-            lacking = _sums(theirs, np.maximum(0, low - counts[mine]), len(rule.there))
-            if bool((rule.most(np.arange(len(rule.there)), lacking) < lacking).any()):
+            pairs = self.pairs[index, second]
+            own_domains, other_domains = pairs.own[pairs.inside], pairs.neighbour[pairs.inside]
+            lacking = _sum_by_domain(
+                other_domains, np.maximum(0, low - counts[own_domains]), len(rule.counted)
+            )
+            if bool((rule.most(np.arange(len(rule.counted)), lacking) < lacking).any()):
                 return False
         return True
 
 
-def _sums(places: IntColumn, amounts: IntColumn, size: int) -> IntColumn:
-    """Return the sum of the amounts at each place."""
+def _sum_by_domain(places: IntColumn, amounts: IntColumn, size: int) -> IntColumn:
+    """Return the sum of the amounts of each domain."""
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, places, amounts)
     return sums
 
 
-def most_placed(scene: SpreadState, count: int) -> int:
-    """Return how many of so many pods the constraints let in at most."""
-    rising = [index for index, rule in enumerate(scene.rules) if rule.can_rise]
-    # Each round is one pod more in each domain of some constraint at least, so there are few.
-    while scene.most() < count and any(scene.rises(index) for index in rising):
+def max_placed(state: SpreadState, count: int) -> int:
+    """Return an upper bound of the pods that the constraints allow, at most `count`."""
+    rising = [index for index, rule in enumerate(state.rules) if rule.can_rise]
+    # Each round adds at least one pod to each domain of a constraint, so there are few rounds.
+    while state.most() < count and any(state.rises(index) for index in rising):
         pass
-    return min(count, scene.most())
+    return min(count, state.most())

@@ -1,4 +1,4 @@
-"""Whether a label meets a requirement, a toleration covers a taint, or a pod clashes with another one."""
+"""Matching of labels to requirements, tolerations to taints, and pods to other pods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELD_OPERATORS = frozenset({"In", "NotIn"})
 
 
 def matches_label(requirement: Requirement, value: str | None) -> bool:
-    """Whether a label value, or None for a missing label, meets a requirement.
+    """Return whether a label value, or None for a missing label, meets a requirement.
 
     Source: labels.Requirement. `NotIn` also matches a missing label.
     """
@@ -61,7 +61,7 @@ def _integer(text: str | None) -> int | None:
 
 
 def matches_pod(term: PodTerm, namespace: str, labels: Mapping[str, str]) -> bool:
-    """Whether a term is about a pod of that namespace with these labels."""
+    """Return whether a term matches a pod with this namespace and these labels."""
     return (term.namespaces is None or namespace in term.namespaces) and all(
         matches_label(entry, labels.get(entry.key)) for entry in term.selector
     )
@@ -96,7 +96,7 @@ def undecidable(shape: Shape) -> list[str]:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether one toleration covers one taint (Toleration.ToleratesTaint in k8s.io/api/core/v1)."""
+    """Return whether one toleration covers one taint (Toleration.ToleratesTaint in k8s.io/api/core/v1)."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -107,10 +107,10 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def untolerated(node: NodeInfo, shape: Shape) -> list[Taint]:
-    """Return the taints that keep the pod away, the cordon among them once.
+    """Return the taints that the shape does not tolerate, including the cordon once.
 
-    `PreferNoSchedule` keeps no pod away. A cordoned node counts as tainted even in the moment
-    before the node controller adds the taint (plugins/nodeunschedulable).
+    `PreferNoSchedule` is ignored. A cordoned node counts as tainted even before the node controller adds the taint
+    (plugins/nodeunschedulable).
     """
     taints = [
         taint for taint in node.taints if taint.effect in (Effect.NO_SCHEDULE, Effect.NO_EXECUTE)
@@ -126,12 +126,12 @@ def untolerated(node: NodeInfo, shape: Shape) -> list[Taint]:
 
 
 def is_tainted(node: NodeInfo, shape: Shape) -> bool:
-    """Whether a taint keeps the pod away. `spec.unschedulable` without its taint is none here."""
+    """Return whether the node has an untolerated taint. `spec.unschedulable` without its taint does not count."""
     return bool(untolerated(replace(node, unschedulable=False), shape))
 
 
 def ports_clash(ports: Iterable[HostPort], taken_ports: Iterable[HostPort]) -> bool:
-    """Whether two pods want the same port of a node (HostPortInfo.CheckConflict)."""
+    """Return whether two pods need the same host port of a node (HostPortInfo.CheckConflict)."""
     taken = list(taken_ports)
     return any(
         port.port == taken_port.port
@@ -143,20 +143,20 @@ def ports_clash(ports: Iterable[HostPort], taken_ports: Iterable[HostPort]) -> b
 
 
 def _is_every(port: HostPort) -> bool:
-    return port.address in ("", "0.0.0.0")  # noqa: S104 - a word of the API, nothing is bound
+    return port.address in ("", "0.0.0.0")  # noqa: S104 - an API value, no socket is bound
 
 
-def has_host_anti_affinity(shape: Shape, other: Shape | Requested) -> bool:
-    """Whether pods of a shape must not share a host with other pods. With itself, a node takes one pod.
+def has_host_anti_affinity(shape: Shape, neighbour: Shape | Requested) -> bool:
+    """Return whether pods of a shape must not share a host with other pods.
 
-    A term of anti-affinity works both ways, whatever the terms of the other pod
-    (plugins/interpodaffinity, 1.35 to 1.37). See `anti_affinity` for terms by other node labels.
+    If it excludes itself, a node takes one pod. A term of anti-affinity works in both directions, independent of the
+    other pod's terms (plugins/interpodaffinity, 1.35 to 1.37). See `anti_affinity` for terms by other node labels.
     """
-    return any(term.is_by_host for term in clashing(shape, other))
+    return any(term.is_by_host for term in clashing(shape, neighbour))
 
 
 def is_about_hosts(shape: Shape) -> bool:
-    """Whether a term by host is about pods of a shape, its own or another's."""
+    """Return whether a term by hostname applies to pods of a shape, one of its own or of another pod."""
     return any(
         term.is_by_host
         for term in (*shape.anti_affinity, *shape.matched_terms, *_pod_affinity_terms(shape))
@@ -164,7 +164,7 @@ def is_about_hosts(shape: Shape) -> bool:
 
 
 def is_about_values(shape: Shape) -> bool:
-    """Whether a term by another label than the host's name is about pods of a shape.
+    """Return whether a term by another label than the hostname applies to pods of a shape.
 
     A pod on one node then closes other nodes, so all nodes must be considered together.
     """
@@ -176,14 +176,14 @@ def _pod_affinity_terms(shape: Shape) -> tuple[PodTerm, ...]:
 
 
 def one_per_domain_keys(shape: Shape) -> tuple[str, ...]:
-    """Return the labels of nodes, the host's name not among them, of which a value takes one only."""
+    """Return the node labels, without the hostname, of which each value takes only one pod of the shape."""
     own_terms = (term for term in shape.anti_affinity if term in shape.matched_terms)
     return tuple(sorted({term.topology_key for term in own_terms if not term.is_by_host}))
 
 
-def clashing(shape: Shape, other: Shape | Requested | Terms) -> Iterator[PodTerm]:
-    """Yield the terms of either that are about the other, as the other has them."""
+def clashing(shape: Shape, neighbour: Shape | Requested | Terms) -> Iterator[PodTerm]:
+    """Yield the terms of each side that match the other side."""
     if shape.anti_affinity:
-        yield from (term for term in other.matched_terms if term in shape.anti_affinity)
+        yield from (term for term in neighbour.matched_terms if term in shape.anti_affinity)
     if shape.matched_terms:
-        yield from (term for term in other.anti_affinity if term in shape.matched_terms)
+        yield from (term for term in neighbour.anti_affinity if term in shape.matched_terms)

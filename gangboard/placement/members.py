@@ -1,4 +1,4 @@
-"""The request of a unit: the members that wait for a node, by shape, and what they need together."""
+"""The placement request of a unit: its waiting members by shape, with quorum and topology."""
 
 from __future__ import annotations
 
@@ -9,52 +9,62 @@ from decimal import Decimal
 
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import AFFINITY, ANTI_AFFINITY, SPREAD, Needs, PodTerm, Spread
+from gangboard.domain.pod_constraints import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    SPREAD,
+    PodConstraints,
+    PodTerm,
+    Spread,
+)
 from gangboard.domain.text import count, listed
 from gangboard.facts.unit import Unit
-from gangboard.placement.devices import may_be_served
+from gangboard.placement.devices import driver_served_requests
 from gangboard.placement.matching import matches_pod
-from gangboard.placement.neighbours import NO_TERMS, matcher
 from gangboard.placement.node_snapshot import snapshot_of
+from gangboard.placement.term_matching import NO_TERMS, term_matcher
 
-OF_OTHERS = "anti-affinity of other pods"
-"""Name of the unsupported case that another pod's inexact term may keep a pod away."""
-_Kind = tuple[
-    tuple[tuple[str, Decimal], ...], Needs, tuple[str, ...], frozenset[PodTerm], tuple[Spread, ...]
+OTHER_ANTI_AFFINITY = "anti-affinity of other pods"
+"""Name of the unsupported case that an inexact term of another pod may exclude a pod."""
+_PodSetKey = tuple[
+    tuple[tuple[str, Decimal], ...],
+    PodConstraints,
+    tuple[str, ...],
+    frozenset[PodTerm],
+    tuple[Spread, ...],
 ]
 
 
-def waiting(unit: Unit) -> tuple[Pod, ...]:
-    """Return the members that want a node now: live, not on their way out, not gated, not bound.
+def waiting_members(unit: Unit) -> tuple[Pod, ...]:
+    """Return the members that need a node now: live, not terminating, not gated, not bound.
 
-    Pods of other gangs in the same group are among them: the scheduler places all of a group
-    together. A nominated node is not a place yet.
+    They include pods of other gangs in the same group, because the scheduler places a group together. A pod with a
+    nominated node still waits.
     """
-    others = (
+    foreign_pods = (
         pod
         for pod in unit.foreign_pods
         if pod.is_live and not pod.is_terminating and not pod.is_placed
     )
-    return tuple([pod for pod in (*unit.unplaced, *others) if not pod.gates])
+    return tuple([pod for pod in (*unit.unplaced, *foreign_pods) if not pod.gates])
 
 
-def request_of(unit: Unit) -> PlacementRequest:
+def placement_request_of(unit: Unit) -> PlacementRequest:
     """Return the request of the waiting members.
 
-    The quorum counts only members that still need a node. Without a quorum (pod by pod, a basic group), or if
-    members with a node already are the quorum, the request is for all waiting members. The scheduler then
-    places each by itself.
+    The quorum counts only members that still need a node. The request is for all waiting members if there is no quorum
+    (pod by pod, a basic group), or if placed members already reach it. The scheduler then places each separately.
     """
-    pods = waiting(unit)
+    pods = waiting_members(unit)
     keys = unit.group.topology_keys if unit.group is not None else ()
-    domain, unclear = _domain(unit, keys)
-    also = (*unclear, *_siblings(unit))
-    pod_sets = _pod_sets(unit, pods, also, is_free=not keys)
+    domain, unclear_domain = _domain(unit, keys)
+    unsupported = (*unclear_domain, *_sibling_groups(unit))
+    pod_sets = _pod_sets(unit, pods, unsupported, is_free=not keys)
     return PlacementRequest(pod_sets, _quorum(unit), keys, domain, _jobs_text(unit, pods))
 
 
 def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Return `2 Jobs` where pods of several Jobs wait that no group keeps together."""
+    """Return `2 Jobs` if pods of several Jobs without a group wait. Empty: other cases."""
     if unit.group is not None or len(unit.jobs) < 2:
         return ""
     jobs = {job.meta.ref.uid for job in unit.jobs}
@@ -62,12 +72,11 @@ def _jobs_text(unit: Unit, pods: Sequence[Pod]) -> str:
     return count(len(makers), "Job") if len(makers) > 1 and makers <= jobs else ""
 
 
-def on_nodes(unit: Unit) -> list[Pod]:
-    """Return the members that have a node, those that are being deleted among them.
+def members_with_node(unit: Unit) -> list[Pod]:
+    """Return the members that have a node, including those being deleted.
 
-    The scheduler counts these for the quorum, and for the domain of the group, until they are gone
-    (assignedPods in pkg/scheduler/backend/cache/podgroupstate.go, 1.36 and 1.37; on 1.35
-    AssignedPods of the WorkloadManager).
+    Until they are gone, the scheduler counts them for the quorum and for the domain of the group. Source: assignedPods
+    in pkg/scheduler/backend/cache/podgroupstate.go (1.36 and 1.37), AssignedPods of the WorkloadManager (1.35).
     """
     return [pod for pod in (*unit.pods, *unit.foreign_pods) if pod.is_live and pod.is_placed]
 
@@ -75,24 +84,24 @@ def on_nodes(unit: Unit) -> list[Pod]:
 def _quorum(unit: Unit) -> int | None:
     if unit.quorum is None:
         return None
-    remaining = unit.quorum - len(on_nodes(unit))
+    remaining = unit.quorum - len(members_with_node(unit))
     return remaining if remaining > 0 else None
 
 
-def _siblings(unit: Unit) -> tuple[str, ...]:
-    """Name the groups that are placed together with this one and are not counted here."""
+def _sibling_groups(unit: Unit) -> tuple[str, ...]:
+    """Return the name of the unsupported groups that the scheduler places together with this one."""
     if unit.group is None or not unit.group.parent_name:
         return ()
     return (f"the other groups of the CompositePodGroup {unit.group.parent_name}",)
 
 
 def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Return the values that members with a node have chosen, or what keeps them from being told.
+    """Return the topology domain of the placed members, and what is unsupported if it is unclear.
 
-    The scheduler takes such a group into the domain of its placed members and no other, and gives
-    up where these are in several (plugins/topologyaware, "more than 1 domain found").
+    The scheduler places the other members only in this domain. It gives up if placed members are in several domains
+    (plugins/topologyaware, "more than 1 domain found").
     """
-    taken = {pod.node for pod in on_nodes(unit)}
+    taken = {pod.node for pod in members_with_node(unit)}
     if not keys or not taken:
         return None, ()
     labels = {node.name: node.labels for node in unit.gang.cluster.room.nodes if node.name in taken}
@@ -111,19 +120,19 @@ def _domain(unit: Unit, keys: Sequence[str]) -> tuple[tuple[str, ...] | None, tu
 # Shapes
 
 
-_MOST_ROLES = 3
-"""So many are named; of more it is the object that makes them."""
+_MAX_ROLES = 3
+"""Most role names in the name of a pod set. Beyond that, it has the name of the owner."""
 
 
 def _pod_sets(
-    unit: Unit, pods: Sequence[Pod], also: tuple[str, ...], *, is_free: bool
+    unit: Unit, pods: Sequence[Pod], group_unsupported: tuple[str, ...], *, is_free: bool
 ) -> tuple[PodSet, ...]:
     """Return the pods grouped by their requests and constraints, in the order of unique names.
 
-    `is_free`: the group has no topology keys, so a topology spread of equal pods is worked out.
+    `is_free`: the group has no topology keys, so the topology spread of equal pods is supported.
     """
-    kinds: dict[_Kind, list[Pod]] = {}
-    matched = matcher(unit.gang.cluster.room, pods)
+    kinds: dict[_PodSetKey, list[Pod]] = {}
+    matched = term_matcher(unit.gang.cluster.room, pods)
     for pod in pods:
         kind = (
             tuple(sorted(pod.requests.items())),
@@ -137,39 +146,43 @@ def _pod_sets(
     makers = Counter(_name(unit, members) for members in kinds.values())
     for (requests, needs, unread, terms, spreads), members in kinds.items():
         name = _name(unit, members)
-        # What one object makes of several kinds is told by their roles, where these are known.
+        # Different pods of one owner have the names of their roles, if known.
         name = plain = (makers[name] > 1 and _role_names(unit, members)) or name
         number = 2
         while name in pod_sets:
             name, number = f"{plain} ({number})", number + 1
-        unsupported = (*needs.unsupported, *map(unread_text, unread), *also)
-        is_open = any(_may_count_more(unit, spread, pods) for spread in spreads)
+        unsupported = (
+            *needs.unsupported,
+            *map(unreadable_request_text, unread),
+            *group_unsupported,
+        )
+        is_open = any(_counts_nominated_pods(unit, spread, pods) for spread in spreads)
         if len(kinds) > 1 or not is_free or is_open:
             spreads = ()
         pod_affinity = needs.pod_affinity
-        if pod_affinity is not None and _may_come(unit, pod_affinity):
+        if pod_affinity is not None and _may_place_affinity_pods(unit, pod_affinity):
             pod_affinity = None
         shape = shape_of(name, dict(requests), needs, unsupported, terms, spreads, pod_affinity)
-        served = may_be_served(unit, shape, members)
+        served = driver_served_requests(unit, shape, members)
         shape = replace(shape, undecidable=(*shape.undecidable, *served)) if served else shape
         pod_sets[name] = PodSet(shape, len(members))
     return tuple(pod_sets[name] for name in sorted(pod_sets))
 
 
-def _may_come(unit: Unit, pod_affinity: PodTerm) -> bool:
-    """Whether pods of the gang without a node may still decide where others must be near them.
+def _may_place_affinity_pods(unit: Unit, pod_affinity: PodTerm) -> bool:
+    """Return whether unplaced pods of the gang may still decide the nodes of a pod affinity.
 
-    If such pods have nodes already, members with the same affinity follow them.
+    If matching pods already have nodes, members with the same affinity follow them.
     """
-    coming = [
+    unplaced = [
         pod
         for pod in (*unit.gang.pods, *unit.foreign_pods)
         if pod.is_live
         and not pod.is_placed
         and matches_pod(pod_affinity, pod.meta.ref.namespace, pod.labels)
     ]
-    if not coming or any(pod.needs.pod_affinity != pod_affinity for pod in coming):
-        return bool(coming)
+    if not unplaced or any(pod.needs.pod_affinity != pod_affinity for pod in unplaced):
+        return bool(unplaced)
     snapshot = snapshot_of(unit.gang.cluster.room)
     return not any(
         pod_affinity in load.matched_terms and pod_affinity.topology_key in snapshot[row].labels
@@ -186,11 +199,11 @@ def _spreads(pod: Pod) -> tuple[Spread, ...]:
     )
 
 
-def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
-    """Whether pods of others that count are nominated to nodes.
+def _counts_nominated_pods(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
+    """Return whether other pods that the constraint counts are nominated to nodes.
 
-    Until they are bound the scheduler counts them on the node that it looks at and on no other
-    (RunFilterPluginsWithNominatedPods); on 1.35 those that wait at the gate everywhere.
+    The scheduler counts a nominated pod only while it filters the nominated node (RunFilterPluginsWithNominatedPods).
+    On 1.35 it counts pods at the gate for every node.
     """
     snapshot = snapshot_of(unit.gang.cluster.room)
     term = spread.counted.of_nominated
@@ -201,38 +214,37 @@ def _may_count_more(unit: Unit, spread: Spread, pods: Sequence[Pod]) -> bool:
     return number > (len(own_pods) if spread.counts_itself else 0)
 
 
-def unread_text(resource: str) -> str:
-    """Return how a request is called in `Shape.unsupported` that could not be read."""
+def unreadable_request_text(resource: str) -> str:
+    """Return the entry of an unreadable request in `Shape.unsupported`."""
     return f"a request of {resource} that could not be read"
 
 
 def shape_of(
     name: str,
     requests: Mapping[str, Decimal],
-    needs: Needs,
+    needs: PodConstraints,
     unsupported: tuple[str, ...],
     matched_terms: frozenset[PodTerm] = NO_TERMS,
     spreads: tuple[Spread, ...] = (),
     pod_affinity: PodTerm | None = None,
 ) -> Shape:
-    """Return one pod's requests and needs as a shape.
+    """Return one pod's requests and constraints as a shape.
 
-    `matched_terms` are the terms of anti-affinity that it matches: its gang's, and those of pods with a
-    node. The nodes that an inexact term excludes are unknown. `spreads` and
-    `pod_affinity` are its constraints and its affinity where those can be worked out.
+    `matched_terms` are the anti-affinity terms that match the pod, of its gang and of pods with a node. The nodes that
+    an inexact term excludes are unknown. `spreads` and `pod_affinity` are the supported ones of its constraints.
     """
     if needs.pod_affinity is not None and pod_affinity is None:
         unsupported = (*unsupported, AFFINITY)
     if needs.spreads and not spreads:
         unsupported = (*unsupported, SPREAD)
     if len(spreads) > 1:
-        # How many of them fit at most is worked out, not whether as many do.
+        # Several constraints only have an upper bound of the pods that fit.
         unsupported = (*unsupported, SPREAD)
     if any(term.is_open for term in needs.anti_affinity):
-        # Whom it keeps away by its own rule is not known; who keeps it away is.
+        # The pods that an open term excludes are unknown.
         unsupported = (*unsupported, ANTI_AFFINITY)
     if not all(term.is_exact for term in matched_terms.difference(needs.anti_affinity)):
-        unsupported = (*unsupported, OF_OTHERS)
+        unsupported = (*unsupported, OTHER_ANTI_AFFINITY)
     return Shape(
         name,
         requests,
@@ -250,7 +262,7 @@ def shape_of(
 
 
 def _name(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Call pods after their Job, after its role when several Jobs of it made them, or as the unit."""
+    """Return the name of a pod set: its Job, the role of several Jobs, or the unit."""
     role_of = {job.meta.ref.uid: job.role_name for job in unit.jobs}
     makers = {pod.meta.controller.uid: pod.meta.controller for pod in pods if pod.meta.controller}
     if not all(pod.meta.controller for pod in pods):
@@ -264,7 +276,7 @@ def _name(unit: Unit, pods: Sequence[Pod]) -> str:
 
 
 def _role_names(unit: Unit, pods: Sequence[Pod]) -> str:
-    """Return the roles of pods that no Job makes; empty where they are many or not known."""
+    """Return the roles of pods without a Job. Empty: too many, or unknown."""
     known = unit.gang.roles_of_pods
     names = sorted({known.get(pod.meta.ref.uid, "") for pod in pods})
-    return listed(names) if all(names) and len(names) <= _MOST_ROLES else ""
+    return listed(names) if all(names) and len(names) <= _MAX_ROLES else ""

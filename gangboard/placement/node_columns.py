@@ -1,7 +1,6 @@
-"""Columns of nodes: one amount, label or set of taints for every node of a cluster.
+"""Node columns: one amount, label or set of taints for every node of a cluster.
 
-Amounts are whole numbers: 64 bits where every amount fits with room to spare, Python's integers where one
-does not.
+Amounts are integers: int64 if every amount is far from overflow, else Python integers.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ BoolColumn = npt.NDArray[np.bool_]
 IntColumn = npt.NDArray[Any]
 """Integers: int64, or objects that are Python integers."""
 SAFE = 2**62
-"""Amounts up to here are kept in 64 bits: one can be taken from another."""
+"""Largest amount in an int64 column. The difference of two such amounts does not overflow."""
 
 
 def int_column(amounts: Sequence[int]) -> IntColumn:
-    """Return amounts as a column that holds them exactly."""
+    """Return a column with the exact amounts."""
     try:
         column = np.array(amounts, dtype=np.int64)
     except OverflowError:
@@ -45,7 +44,7 @@ def total(column: IntColumn) -> int:
 
 
 def largest_rows(column: IntColumn, number: int) -> list[int]:
-    """Return the rows of the largest entries above zero, the largest first, then in order."""
+    """Return the rows of the largest entries above zero, largest first, then in order."""
     rows = np.flatnonzero(column > 0)
     largest: list[int] = rows[np.argsort(-column[rows], kind="stable")[:number]].tolist()
     return largest
@@ -53,7 +52,7 @@ def largest_rows(column: IntColumn, number: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class ResourceColumn:
-    """One resource on every node."""
+    """The amounts of a resource on every node."""
 
     allocatable: IntColumn
     now: IntColumn
@@ -79,16 +78,18 @@ class NodeTotals:
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """One text on every node, as places in a list of all that occur."""
+    """The value of a label on every node, encoded as integers."""
 
-    places: Mapping[str | None, int]
-    """Text → its place; None stands for nodes that do not have the label."""
+    codes_by_value: Mapping[str | None, int]
+    """Value → code. None stands for nodes without the label."""
     codes: npt.NDArray[np.int64]
 
     def among(self, values: Iterable[str | None]) -> BoolColumn:
-        """Return the nodes that have one of these."""
-        table = np.zeros(len(self.places), dtype=np.bool_)
-        table[[self.places[value] for value in values if value in self.places]] = True
+        """Return the nodes that have one of these values."""
+        table = np.zeros(len(self.codes_by_value), dtype=np.bool_)
+        table[[self.codes_by_value[value] for value in values if value in self.codes_by_value]] = (
+            True
+        )
         return table[self.codes]
 
 
@@ -132,7 +133,7 @@ def _amounts_of(amounts: Sequence[Amounts], resource: str) -> list[int]:
 
 
 def _difference(column: IntColumn, taken: IntColumn) -> IntColumn:
-    """Return the difference; both are at most SAFE from zero, so 64 bits hold it."""
+    """Return the difference. Both are at most SAFE from zero, so it does not overflow."""
     difference: IntColumn = column - taken
     return difference if difference.dtype == object else _checked(difference)
 
@@ -144,7 +145,7 @@ def _checked(column: IntColumn) -> IntColumn:
 
 
 def patched(base: ResourceColumn, rows: Sequence[int], changed: ResourceColumn) -> ResourceColumn:
-    """Return a column of which some rows, in order, are replaced by those of another column."""
+    """Return a column with some rows replaced by the rows of another column, in order."""
 
     def column(old: IntColumn, new: IntColumn) -> IntColumn:
         copy = old.astype(object) if object in (old.dtype, new.dtype) else old.copy()
@@ -159,10 +160,10 @@ def patched(base: ResourceColumn, rows: Sequence[int], changed: ResourceColumn) 
 
 
 def label_column(values: Sequence[str | None]) -> LabelColumn:
-    """Return the column of one label, None for nodes without it."""
-    places: dict[str | None, int] = {}
-    codes = [places.setdefault(value, len(places)) for value in values]
-    return LabelColumn(places, np.array(codes, dtype=np.int64))
+    """Return the column of a label from its values. None stands for nodes without it."""
+    codes_by_value: dict[str | None, int] = {}
+    codes = [codes_by_value.setdefault(value, len(codes_by_value)) for value in values]
+    return LabelColumn(codes_by_value, np.array(codes, dtype=np.int64))
 
 
 def taints_of(node: NodeInfo) -> tuple[tuple[Taint, ...], bool]:
@@ -172,12 +173,12 @@ def taints_of(node: NodeInfo) -> tuple[tuple[Taint, ...], bool]:
 
 def taint_groups(nodes: Sequence[NodeInfo]) -> TaintGroups:
     """Return the nodes by their taints and cordons."""
-    places: dict[tuple[tuple[Taint, ...], bool], int] = {}
-    firsts: list[NodeInfo] = []
+    codes_by_taints: dict[tuple[tuple[Taint, ...], bool], int] = {}
+    representatives: list[NodeInfo] = []
     codes: list[int] = []
     for node in nodes:
-        index = places.setdefault(taints_of(node), len(firsts))
-        if index == len(firsts):
-            firsts.append(node)
+        index = codes_by_taints.setdefault(taints_of(node), len(representatives))
+        if index == len(representatives):
+            representatives.append(node)
         codes.append(index)
-    return TaintGroups(tuple(firsts), np.array(codes, dtype=np.int64))
+    return TaintGroups(tuple(representatives), np.array(codes, dtype=np.int64))

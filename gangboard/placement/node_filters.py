@@ -13,7 +13,7 @@ import numpy as np
 from gangboard.domain.capacity import Requested, Shape
 from gangboard.domain.placement_result import Filter, When
 from gangboard.domain.pod_constraints import CORDON, HostPort, Requirement, Spread, Taint
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.matching import (
     NAME_FIELD,
     NOT_READY,
@@ -34,16 +34,16 @@ class NodeFilters:
     def __init__(self, snapshot: NodeSnapshot, shape: Shape) -> None:
         self._snapshot = snapshot
         self._shape = shape
-        self._asked = wanted(shape)
-        self._kept: dict[str, BoolColumn] = {}
+        self._requests = requested_amounts(shape)
+        self._masks: dict[str, BoolColumn] = {}
 
     def eligible(self, keys: Sequence[str] = ()) -> BoolColumn:
         """Return the nodes that no filter excludes."""
-        if "eligible" not in self._kept:
+        if "eligible" not in self._masks:
             readable = self._readable()
             is_all_read = not self._snapshot.sparse().unreadable
-            self._kept["eligible"] = readable if is_all_read else readable & ~self._unreadable()
-        mask = self._kept["eligible"]
+            self._masks["eligible"] = readable if is_all_read else readable & ~self._unreadable()
+        mask = self._masks["eligible"]
         for key in keys:
             mask = mask & has_label(self._snapshot, key)
         return mask
@@ -57,25 +57,25 @@ class NodeFilters:
 
     def first_unreadable(self, row: int) -> str:
         """Return the first requested resource of a node that could not be read."""
-        return min(self._snapshot[row].unreadable & self._asked.keys())
+        return min(self._snapshot[row].unreadable & self._requests.keys())
 
     def _readable(self) -> BoolColumn:
         """Return the nodes that no filter but the one about unreadable amounts excludes."""
-        if "readable" not in self._kept:
+        if "readable" not in self._masks:
             shape, sparse = self._shape, self._snapshot.sparse()
             mask = self._selected() & self._tolerated()
-            # Most shapes have none of these, and a column costs time on thousands of nodes.
+            # Skip absent constraints, because a column of thousands of nodes costs time.
             if shape.pod_affinity is not None:
                 mask &= self._pod_affinity()
             if self.depends_on_pods:
                 mask &= ~self.taken_by_pods(When.DRAINED)
             if sparse.silent:
                 mask &= ~self._silent()
-            for resource, amount in self._asked.items():
+            for resource, amount in self._requests.items():
                 enough = self._enough(resource, amount)
                 mask &= enough | self._unread(resource) if sparse.unreadable else enough
-            self._kept["readable"] = mask
-        return self._kept["readable"]
+            self._masks["readable"] = mask
+        return self._masks["readable"]
 
     def _all(self) -> BoolColumn:
         return np.ones(len(self._snapshot), dtype=np.bool_)
@@ -88,8 +88,8 @@ class NodeFilters:
 
         Source: GetRequiredNodeAffinity in k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
         """
-        if "selected" in self._kept:
-            return self._kept["selected"]
+        if "selected" in self._masks:
+            return self._masks["selected"]
         mask = self._all()
         for key, value in self._shape.node_selector.items():
             mask &= self._matching(Requirement(key, "In", (value,)))
@@ -105,11 +105,11 @@ class NodeFilters:
                     each &= self._matching(entry, field=True)
                 any_term |= each
             mask &= any_term
-        self._kept["selected"] = mask
+        self._masks["selected"] = mask
         return mask
 
     def _pod_affinity(self) -> BoolColumn:
-        """Return the nodes near a pod that the required pod affinity names. Pods that can leave count as well."""
+        """Return the nodes of the domains that have a pod of the required pod affinity. Pods that can leave count."""
         term = self._shape.pod_affinity
         if term is None:
             return self._all()
@@ -127,29 +127,29 @@ class NodeFilters:
     def _matching(self, entry: Requirement, *, field: bool = False) -> BoolColumn:
         if field and entry.key != NAME_FIELD:
             return self._all() if matches_label(entry, None) else self._none()
-        place = ("matching", entry, field)
+        cache_key = ("matching", entry, field)
         cache = self._snapshot.cache
-        if place not in cache:
+        if cache_key not in cache:
             texts = self._snapshot.labels(NAME if field else entry.key)
-            if entry.operator == "In":  # told apart since names of nodes are many
-                cache[place] = texts.among(entry.values)
+            if entry.operator == "In":  # faster than a check of every value, such as names of nodes
+                cache[cache_key] = texts.among(entry.values)
             elif entry.operator == "NotIn":
-                cache[place] = ~texts.among(entry.values)
+                cache[cache_key] = ~texts.among(entry.values)
             else:
-                cache[place] = texts.among(
-                    text for text in texts.places if matches_label(entry, text)
+                cache[cache_key] = texts.among(
+                    text for text in texts.codes_by_value if matches_label(entry, text)
                 )
-        mask: BoolColumn = cache[place]
+        mask: BoolColumn = cache[cache_key]
         return mask
 
     def _taints(self) -> tuple[IntColumn, list[list[Taint]]]:
-        """Return the kind of each node, and for each kind the taints that keep the pod away."""
-        place = ("taints", self._shape.tolerations)
+        """Return the taint group of each node, and the untolerated taints of each group."""
+        cache_key = ("taints", self._shape.tolerations)
         cache = self._snapshot.cache
-        if place not in cache:
+        if cache_key not in cache:
             kinds = self._snapshot.taint_groups()
-            cache[place] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
-        groups: tuple[IntColumn, list[list[Taint]]] = cache[place]
+            cache[cache_key] = kinds.codes, [untolerated(node, self._shape) for node in kinds.nodes]
+        groups: tuple[IntColumn, list[list[Taint]]] = cache[cache_key]
         return groups
 
     def _tolerated(self) -> BoolColumn:
@@ -181,7 +181,7 @@ class NodeFilters:
         )
 
     def _unreadable(self) -> BoolColumn:
-        requested = self._asked.keys()
+        requested = self._requests.keys()
         return self._mask_of(
             row for row, names in self._snapshot.sparse().unreadable.items() if names & requested
         )
@@ -189,9 +189,9 @@ class NodeFilters:
     def _silent(self) -> BoolColumn:
         return self._mask_of(self._snapshot.sparse().silent)
 
-    def _mask_of(self, places: Iterable[int]) -> BoolColumn:
+    def _mask_of(self, rows: Iterable[int]) -> BoolColumn:
         mask = self._none()
-        mask[list(places)] = True
+        mask[list(rows)] = True
         return mask
 
     def _port_clashes(self, taken: Mapping[int, frozenset[HostPort]]) -> BoolColumn:
@@ -217,56 +217,63 @@ class NodeFilters:
         for key in keys:
             yield Filter.TOPOLOGY_LABEL, key, ~has_label(self._snapshot, key)
         silent = self._silent()
-        for resource in self._asked:
+        for resource in self._requests:
             has_resource = self._snapshot.resource(resource).allocatable != 0
             yield (
                 Filter.MISSING_RESOURCE,
                 resource,
                 ~(has_resource | silent | self._unread(resource)),
             )
-        for resource, amount in self._asked.items():
+        for resource, amount in self._requests.items():
             enough = self._enough(resource, amount)
             yield Filter.TOO_SMALL, resource, ~(enough | silent | self._unread(resource))
         yield Filter.UNSAID, "", silent
         codes, taints = self._taints()
-        for why in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
-            yield from self._tainted(why, codes, taints)
+        for node_filter in (Filter.CORDON, Filter.NOT_READY, Filter.TAINT):
+            yield from self._tainted(node_filter, codes, taints)
         yield Filter.HOST_PORT, "", self.ports_taken(When.DRAINED)
         yield Filter.ANTI_AFFINITY, "", self.anti_affinity_taken(When.DRAINED)
-        for resource in sorted(self._asked):
+        for resource in sorted(self._requests):
             yield Filter.UNREADABLE, resource, self._unread(resource)
 
     def _tainted(
-        self, why: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
+        self, node_filter: Filter, codes: IntColumn, taints: Sequence[Sequence[Taint]]
     ) -> Iterator[tuple[Filter, str, BoolColumn]]:
-        """Yield the nodes by the first taint of a sort that they have."""
-        firsts = [
-            next((_detail(why, taint) for taint in group if _filter_of(taint) is why), None)
+        """Yield the nodes by their first taint that belongs to the filter."""
+        first_details = [
+            next(
+                (
+                    _detail(node_filter, taint)
+                    for taint in group
+                    if _filter_of(taint) is node_filter
+                ),
+                None,
+            )
             for group in taints
         ]
-        for detail in sorted({detail for detail in firsts if detail is not None}):
-            hit = np.array([first == detail for first in firsts], dtype=np.bool_)
-            yield why, detail, hit[codes]
+        for detail in sorted({detail for detail in first_details if detail is not None}):
+            has_detail = np.array([first == detail for first in first_details], dtype=np.bool_)
+            yield node_filter, detail, has_detail[codes]
 
-    # What is taken
+    # Conflicts with pods on nodes
 
     @property
     def depends_on_pods(self) -> bool:
-        """Whether host ports or anti-affinity of pods on a node can keep the shape away."""
+        """Whether host ports or anti-affinity of pods on a node can exclude the shape."""
         shape = self._shape
         return bool(shape.host_ports or shape.anti_affinity or shape.matched_terms)
 
     def taken_by_pods(self, when: When) -> BoolColumn:
-        """Return the nodes where host ports or anti-affinity of pods keep the shape away."""
+        """Return the nodes where host ports or anti-affinity of pods exclude the shape."""
         return self.ports_taken(when) | self.anti_affinity_taken(when)
 
     def ports_taken(self, when: When) -> BoolColumn:
-        """Return the nodes on which a host port that it wants is taken."""
+        """Return the nodes on which a host port of the shape is taken."""
         sparse = self._snapshot.sparse()
         return self._port_clashes(sparse.ports_now if when is When.CURRENT else sparse.ports_pinned)
 
     def anti_affinity_taken(self, when: When) -> BoolColumn:
-        """Return the nodes where a pod keeps it away, on the node or with the same value of a label."""
+        """Return the nodes where anti-affinity of a pod excludes the shape, by hostname or by another label."""
         if not (self._shape.anti_affinity or self._shape.matched_terms):
             return self._none()
         sparse = self._snapshot.sparse()
@@ -281,11 +288,11 @@ class NodeFilters:
 
 def has_label(snapshot: NodeSnapshot, key: str) -> BoolColumn:
     """Return the nodes that have a label."""
-    place = ("label", key)
-    if place not in snapshot.cache:
+    cache_key = ("label", key)
+    if cache_key not in snapshot.cache:
         texts = snapshot.labels(key)
-        snapshot.cache[place] = ~texts.among((None,))
-    mask: BoolColumn = snapshot.cache[place]
+        snapshot.cache[cache_key] = ~texts.among((None,))
+    mask: BoolColumn = snapshot.cache[cache_key]
     return mask
 
 
@@ -295,5 +302,5 @@ def _filter_of(taint: Taint) -> Filter:
     return Filter.NOT_READY if taint.key in NOT_READY else Filter.TAINT
 
 
-def _detail(why: Filter, taint: Taint) -> str:
-    return "" if why is Filter.CORDON else str(taint)
+def _detail(node_filter: Filter, taint: Taint) -> str:
+    return "" if node_filter is Filter.CORDON else str(taint)

@@ -1,4 +1,4 @@
-"""The usage of each pod on its node, and sums of it."""
+"""The usage of each pod on its node, and the sums per node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gangboard.placement.amounts import pod_amounts
 Key = TypeVar("Key")
 
 
-class Taken(NamedTuple):
+class PodUsage(NamedTuple):
     """The usage of one pod on its node."""
 
     node: str
@@ -25,23 +25,26 @@ class Taken(NamedTuple):
     host_ports: frozenset[HostPort]
     anti_affinity: tuple[PodTerm, ...]
     unread: tuple[str, ...]
-    stays: bool
-    bound: bool
-    leaves: bool
-    """Somebody deletes it."""
+    is_pinned: bool
+    is_bound: bool
+    is_terminating: bool
+    """True if the pod is being deleted."""
 
     def counted(self, terms: Iterable[PodTerm]) -> Iterator[PodTerm]:
-        """Yield the terms that it matches as its node has them: not all of them count each pod."""
+        """Yield the matching terms that count the pod, in the form in which its node counts them."""
         for term in terms:
             if not term.is_count:
                 yield term
-            elif not self.leaves:
-                yield term if self.bound else term.of_nominated
+            elif not self.is_terminating:
+                yield term if self.is_bound else term.of_nominated
 
 
 @dataclass(slots=True)
-class Sum:
-    """A load that pods are added to and taken from; what two pods hold is held until both go."""
+class RequestedSum:
+    """A load to which pods are added and from which they are removed.
+
+    A host port or term of two pods stays until both are removed.
+    """
 
     amounts: dict[str, int] = field(default_factory=dict)
     pods: int = 0
@@ -49,8 +52,8 @@ class Sum:
     anti_affinity: dict[PodTerm, int] = field(default_factory=dict)
     matched_terms: dict[PodTerm, int] = field(default_factory=dict)
 
-    def count(self, taken: Taken, sign: int) -> None:
-        """Add a pod (1) or take it away (-1)."""
+    def count(self, taken: PodUsage, sign: int) -> None:
+        """Add a pod (1) or remove it (-1)."""
         self.pods += sign
         for resource, amount in taken.amounts.items():
             _count(self.amounts, resource, sign * amount)
@@ -59,13 +62,13 @@ class Sum:
         for term in taken.anti_affinity:
             _count(self.anti_affinity, term, sign)
 
-    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
-        """Note that a pod matches these terms (1), or no longer (-1)."""
+    def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
+        """Count a pod that matches these terms (1), or no longer does (-1)."""
         for term in taken.counted(terms):
             _count(self.matched_terms, term, sign)
 
     def load(self) -> Requested:
-        """Return it as it is now."""
+        """Return the current load."""
         return Requested(
             dict(self.amounts),
             self.pods,
@@ -77,30 +80,30 @@ class Sum:
 
 @dataclass(slots=True)
 class NodePods:
-    """The pods of one node, whether the node is known or not."""
+    """The pods of one node, which may be unknown."""
 
     uids: set[str] = field(default_factory=set)
-    now: Sum = field(default_factory=Sum)
-    pinned: Sum = field(default_factory=Sum)
+    now: RequestedSum = field(default_factory=RequestedSum)
+    pinned: RequestedSum = field(default_factory=RequestedSum)
     unread: dict[str, int] = field(default_factory=dict)
 
-    def count(self, taken: Taken, sign: int) -> None:
-        """Add a pod (1) or take it away (-1)."""
+    def count(self, taken: PodUsage, sign: int) -> None:
+        """Add a pod (1) or remove it (-1)."""
         self.now.count(taken, sign)
-        if taken.stays:
+        if taken.is_pinned:
             self.pinned.count(taken, sign)
         for resource in taken.unread:
             _count(self.unread, resource, sign)
 
-    def match(self, taken: Taken, terms: Iterable[PodTerm], sign: int) -> None:
-        """Note that a pod of it matches these terms (1), or no longer (-1)."""
+    def match(self, taken: PodUsage, terms: Iterable[PodTerm], sign: int) -> None:
+        """Count a pod of the node that matches these terms (1), or no longer does (-1)."""
         self.now.match(taken, terms, sign)
-        if taken.stays:
+        if taken.is_pinned:
             self.pinned.match(taken, terms, sign)
 
 
 def _count(into: dict[Key, int], key: Key, by: int) -> None:
-    """Add to an entry, and drop it at zero. The result then depends on neither order nor history."""
+    """Add to an entry, and delete it at zero, so that the result does not depend on history."""
     remaining = into.get(key, 0) + by
     if remaining:
         into[key] = remaining
@@ -108,13 +111,15 @@ def _count(into: dict[Key, int], key: Key, by: int) -> None:
         into.pop(key, None)
 
 
-def same_but_counts(taken: Taken, before: Taken) -> bool:
-    """Whether they differ at most in whether they count for topology spread."""
-    return taken == before or taken == before._replace(bound=taken.bound, leaves=taken.leaves)
+def differs_only_in_counting(taken: PodUsage, before: PodUsage) -> bool:
+    """Return whether two usages differ at most in fields that matter for topology spread."""
+    return taken == before or taken == before._replace(
+        is_bound=taken.is_bound, is_terminating=taken.is_terminating
+    )
 
 
 def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
-    """Return the terms of a pod that say where pods may go."""
+    """Return the terms of a pod that restrict the nodes of pods."""
     if pod.is_finished:
         return ()
     needs = pod.needs
@@ -126,24 +131,24 @@ def terms_of(pod: Pod) -> tuple[PodTerm, ...]:
     return (*terms, *pod_affinity, *(spread.counted for spread in needs.spreads))
 
 
-def taken_of(pod: Pod) -> Taken | None:
-    """Return the usage of a pod. None: it is finished or has no node."""
+def pod_usage_of(pod: Pod) -> PodUsage | None:
+    """Return the usage of a pod. None: the pod is finished or has no node."""
     node = pod.node or pod.nominated_node
     if not node or pod.is_finished:
         return None
-    return Taken(
+    return PodUsage(
         node=sys.intern(node),
         amounts=_amounts(tuple(pod.requests.items())),
         host_ports=pod.needs.host_ports,
         anti_affinity=pod.needs.anti_affinity,
         unread=pod.unread_requests,
-        stays=pod.stays,
-        bound=pod.is_placed,
-        leaves=pod.is_terminating,
+        is_pinned=pod.stays,
+        is_bound=pod.is_placed,
+        is_terminating=pod.is_terminating,
     )
 
 
 @bounded_cache(16384, 32 * MEBIBYTE)
 def _amounts(requests: tuple[tuple[str, Decimal], ...]) -> Amounts:
-    """Return the amounts of one pod, the same object for the many pods that ask the same."""
+    """Return the amounts of one pod. Pods with equal requests share the object."""
     return pod_amounts(dict(requests))

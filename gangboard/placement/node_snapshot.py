@@ -1,6 +1,6 @@
-"""The nodes of a cluster at one moment, over which placement evaluates many questions at once.
+"""Snapshot of the nodes of a cluster, with columns for placement.
 
-A column is made when it is read for the first time, and is kept.
+A column is built when it is read for the first time, and then cached.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gangboard.placement.node_columns import (
     taints_of,
 )
 
-Thing = TypeVar("Thing")
+Entry = TypeVar("Entry")
 _KEY = "node snapshot"
 NAME = ""
 """Stands for the name of a node among the keys of labels."""
@@ -39,7 +39,7 @@ class SparseNodeData:
     ports_now: Mapping[int, frozenset[HostPort]]
     ports_pinned: Mapping[int, frozenset[HostPort]]
     terms_now: Mapping[int, Requested]
-    """Where pods have or match a term of anti-affinity."""
+    """Nodes with pods that have or match a term of anti-affinity."""
     terms_pinned: Mapping[int, Requested]
     unreadable: Mapping[int, frozenset[str]]
     silent: frozenset[int]
@@ -47,13 +47,13 @@ class SparseNodeData:
 
 
 class NodeSnapshot(Sequence[NodeInfo]):
-    """All nodes of a cluster at one moment, in the order of their names, never changed."""
+    """All nodes of a cluster at one moment, in the order of their names. A snapshot is immutable."""
 
     def __init__(self, nodes: Iterable[NodeInfo]) -> None:
         self.nodes = tuple(sorted(nodes, key=lambda node: node.name))
         self.names = tuple(node.name for node in self.nodes)
         self.cache: dict[Hashable, Any] = {}
-        """Results about these nodes that later questions reuse."""
+        """Cached results about these nodes."""
         self._base: NodeSnapshot | None = None
         self._rows: dict[int, NodeInfo] = {}
         """The nodes that differ from those of `_base`."""
@@ -101,7 +101,7 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return rows.get(name)
 
     def resource(self, resource: str) -> ResourceColumn:
-        """Return one resource on every node, 0 allocatable where it is not there."""
+        """Return the column of a resource. Nodes without it have 0 allocatable."""
         if resource not in self._resources:
             self._resources[resource] = self._read_column(resource)
         return self._resources[resource]
@@ -115,7 +115,7 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return patched(self._base.resource(resource), list(self._rows), column)
 
     def labels(self, key: str) -> LabelColumn:
-        """Return one label of every node; for NAME the names."""
+        """Return the column of a label. For NAME it has the names of the nodes."""
         if key not in self._labels:
             if self._base is not None and self._same_labels():
                 self._labels[key] = self._base.labels(key)
@@ -130,7 +130,7 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return all(node.labels == base[row].labels for row, node in self._rows.items())
 
     def taint_groups(self) -> TaintGroups:
-        """Return which taints and cordons occur where."""
+        """Return the nodes grouped by taints and cordon."""
         if self._taint_groups is None:
             base = self._base
             if base is not None and all(
@@ -154,12 +154,12 @@ class NodeSnapshot(Sequence[NodeInfo]):
         return terms
 
     def sparse(self) -> SparseNodeData:
-        """Return what only some nodes have."""
+        """Return the properties that only some nodes have."""
         if self._sparse is None:
             if self._base is None:
-                self._sparse = _sparse(enumerate(self.nodes))
+                self._sparse = _collect_sparse(enumerate(self.nodes))
             else:
-                self._sparse = _sparse_instead(self._base.sparse(), self._rows)
+                self._sparse = _patch_sparse(self._base.sparse(), self._rows)
         return self._sparse
 
 
@@ -187,21 +187,21 @@ def terms_by_domain(
     }
 
 
-def snapshot_of(room: ClusterCapacity) -> NodeSnapshot:
-    """Return the nodes of a room as a snapshot, made once for each room."""
-    if _KEY not in room.cache:
-        room.cache[_KEY] = NodeSnapshot(room.nodes)
-    snapshot = room.cache[_KEY]
+def snapshot_of(capacity: ClusterCapacity) -> NodeSnapshot:
+    """Return the nodes of a cluster as a snapshot, cached for each `ClusterCapacity`."""
+    if _KEY not in capacity.cache:
+        capacity.cache[_KEY] = NodeSnapshot(capacity.nodes)
+    snapshot = capacity.cache[_KEY]
     assert isinstance(snapshot, NodeSnapshot)  # noqa: S101 - the key is ours
     return snapshot
 
 
 def as_snapshot(nodes: Sequence[NodeInfo]) -> NodeSnapshot:
-    """Return nodes as a snapshot: themselves when they are one."""
+    """Return nodes as a snapshot, unchanged if they are one."""
     return nodes if isinstance(nodes, NodeSnapshot) else NodeSnapshot(nodes)
 
 
-def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
+def _collect_sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
     ports_now, ports_pinned = {}, {}
     terms_now, terms_pinned = {}, {}
     unreadable = {}
@@ -224,10 +224,10 @@ def _sparse(nodes: Iterable[tuple[int, NodeInfo]]) -> SparseNodeData:
     )
 
 
-def _sparse_instead(base: SparseNodeData, rows: Mapping[int, NodeInfo]) -> SparseNodeData:
-    new = _sparse(rows.items())
+def _patch_sparse(base: SparseNodeData, rows: Mapping[int, NodeInfo]) -> SparseNodeData:
+    new = _collect_sparse(rows.items())
 
-    def merged(old: Mapping[int, Thing], new_rows: Mapping[int, Thing]) -> Mapping[int, Thing]:
+    def merged(old: Mapping[int, Entry], new_rows: Mapping[int, Entry]) -> Mapping[int, Entry]:
         return {**{row: entry for row, entry in old.items() if row not in rows}, **new_rows}
 
     return SparseNodeData(

@@ -1,12 +1,12 @@
-"""One topology spread constraint: how many pods of one shape it lets in, and where.
+"""A single topology spread constraint: how many pods of one shape it allows, and in which domains.
 
-Source: PodTopologySpread of kube-scheduler (podtopologyspread/filtering.go, 1.35 to 1.37). A pod may
-go into a domain when the pods that count there, and itself if it counts, are at most `maxSkew` more
-than in the domain that has the fewest.
+Source: PodTopologySpread of kube-scheduler (podtopologyspread/filtering.go, 1.35 to 1.37). Counted pods of a domain
+include the new pod if the constraint counts it. The constraint allows a pod in a domain if the domain then has at most
+`maxSkew` more counted pods than the domain with the fewest.
 
-For equal pods this adds up. `low` is the least that any domain comes to when it is filled up: no
-domain that gets a pod ends with more than `low + maxSkew`. That many pods always get in, in any order of
-the scheduler: while the domain with the fewest pods has less than `low`, it has room and takes one.
+For equal pods the limits add up. `low` is the smallest number of pods that any full domain has. A domain that gets a pod
+ends with at most `low + maxSkew` pods. Every order of the scheduler reaches these limits. While the domain with the
+fewest pods has less than `low`, it has capacity and takes a pod.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 from gangboard.domain.capacity import PlacementRequest, PodSet, Shape
 from gangboard.domain.placement_result import Fit, FitAnswer, When
 from gangboard.domain.pod_constraints import PodTerm, Spread
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import BoolColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.topology_domains import domains_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +32,20 @@ class Domain:
     """The nodes with one value of the topology key."""
 
     value: str
-    there: int
-    """Pods on them that count."""
-    places: Mapping[str, int]
-    """Node → how many pods of the shape it takes, without those that take none."""
+    counted: int
+    """Number of counted pods in the domain."""
+    max_pods: Mapping[str, int]
+    """Node → number of pods of the shape that it takes, without nodes that take none."""
 
     @property
-    def room(self) -> int:
-        """How many pods of the shape its nodes take."""
-        return sum(self.places.values())
+    def capacity(self) -> int:
+        """Number of pods of the shape that its nodes take."""
+        return sum(self.max_pods.values())
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadRequest:
-    """Equal pods and the one constraint that they have."""
+    """Equal pods with a single constraint."""
 
     pod_set: PodSet
     spread: Spread
@@ -57,7 +57,7 @@ class SpreadRequest:
 
 
 def spread_of(request: PlacementRequest) -> SpreadRequest | None:
-    """Return what of a request is worked out here; None where it has no constraint, or more."""
+    """Return the equal pods of a request with a single constraint. None: other requests."""
     pod_sets = [pod_set for pod_set in request.pod_sets if pod_set.count > 0]
     if len(pod_sets) != 1 or request.topology_keys:
         return None
@@ -67,27 +67,33 @@ def spread_of(request: PlacementRequest) -> SpreadRequest | None:
     )
 
 
-def limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
-    """Return for each domain how many pods may come to it, if as many come as can."""
+def domain_limits(spread: Spread, domains: Sequence[Domain]) -> list[int]:
+    """Return how many pods each domain gets if as many as possible are placed."""
     if spread.counts_itself:
-        top = _low(spread, [domain.there + domain.room for domain in domains]) + spread.max_skew
-        return [min(domain.room, max(0, top - domain.there)) for domain in domains]
-    return [domain.room if is_open(spread, domains, domain) else 0 for domain in domains]
+        top = (
+            _fewest_counted(spread, [domain.counted + domain.capacity for domain in domains])
+            + spread.max_skew
+        )
+        return [min(domain.capacity, max(0, top - domain.counted)) for domain in domains]
+    return [domain.capacity if is_open(spread, domains, domain) else 0 for domain in domains]
 
 
 def is_open(spread: Spread, domains: Sequence[Domain], domain: Domain) -> bool:
-    """Whether the constraint lets the next pod into a domain."""
-    low = _low(spread, [domain.there for domain in domains])
-    return domain.there + spread.counts_itself - low <= spread.max_skew
+    """Return whether the constraint allows the next pod in a domain."""
+    low = _fewest_counted(spread, [domain.counted for domain in domains])
+    return domain.counted + spread.counts_itself - low <= spread.max_skew
 
 
-def most_pods(spread: Spread, domains: Sequence[Domain]) -> int:
-    """Return the most that a domain may come to if it gets a pod that counts."""
-    return _low(spread, [domain.there + domain.room for domain in domains]) + spread.max_skew
+def max_pods_in_domain(spread: Spread, domains: Sequence[Domain]) -> int:
+    """Return the largest number of counted pods in a domain that gets a counted pod."""
+    return (
+        _fewest_counted(spread, [domain.counted + domain.capacity for domain in domains])
+        + spread.max_skew
+    )
 
 
-def _low(spread: Spread, numbers: Sequence[int]) -> int:
-    """Return the fewest; with fewer domains than `minDomains` it counts as none."""
+def _fewest_counted(spread: Spread, numbers: Sequence[int]) -> int:
+    """Return the smallest number. With fewer domains than `minDomains` it is 0."""
     return min(numbers) if len(numbers) >= spread.min_domains else 0
 
 
@@ -96,32 +102,36 @@ def _low(spread: Spread, numbers: Sequence[int]) -> int:
 
 def fit_spread(snapshot: NodeSnapshot, members: SpreadRequest, when: When, target: int) -> Fit:
     """Return whether at least `target` of the pods fit."""
-    return place(members, domains_by(snapshot, members.shape, members.spread, when), target)
+    return place_spread(
+        members, counted_domains(snapshot, members.shape, members.spread, when), target
+    )
 
 
-def most_in(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
-    """Return how many pods of a shape fit that the constraint lets in."""
-    return sum(limits(spread, domains_by(snapshot, shape, spread, when)))
+def max_spread_pods(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> int:
+    """Return how many pods of a shape fit within the constraint."""
+    return sum(domain_limits(spread, counted_domains(snapshot, shape, spread, when)))
 
 
-def domains_by(snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When) -> list[Domain]:
-    """Return the domains that a constraint counts, by value, with the places for pods of the shape."""
+def counted_domains(
+    snapshot: NodeSnapshot, shape: Shape, spread: Spread, when: When
+) -> list[Domain]:
+    """Return the domains that a constraint counts, by value, with their capacity for pods of the shape."""
     known = domains_of(snapshot, (spread.topology_key,))
     codes = known.codes
     counted = NodeFilters(snapshot, shape).counted(spread)
     counts = dict.fromkeys(np.unique(codes[counted]).tolist(), 0)
-    for row, number in matching(snapshot, spread.counted, when):
+    for row, number in matching_pods(snapshot, spread.counted, when):
         if counted[row]:
             counts[int(codes[row])] += number
     max_pods = feasible_nodes_of(snapshot, shape).max_pods(when)
     places: dict[int, dict[str, int]] = {code: {} for code in counts}
-    # A node that could host one is counted: both policies are filters of every pod, too.
+    # The node policies of the constraint also filter the nodes of the pod, so each candidate counts.
     for row in np.flatnonzero((max_pods > 0) & (codes >= 0)).tolist():
         places[int(codes[row])][snapshot.names[row]] = int(max_pods[row])
     return [Domain(known.values[code][0], counts[code], places[code]) for code in sorted(counts)]
 
 
-def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
+def matching_pods(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tuple[int, int]]:
     """Yield the nodes with pods that a constraint counts, and how many."""
     sparse = snapshot.sparse()
     for row, load in (sparse.terms_now if when is When.CURRENT else sparse.terms_pinned).items():
@@ -129,9 +139,9 @@ def matching(snapshot: NodeSnapshot, term: PodTerm, when: When) -> Iterator[tupl
             yield row, load.matched_terms[term]
 
 
-def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
-    """Return the nodes to which the constraint lets no pod come now."""
-    domains = domains_by(snapshot, shape, spread, When.CURRENT)
+def closed_nodes(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
+    """Return the nodes where the constraint allows no pod now."""
+    domains = counted_domains(snapshot, shape, spread, When.CURRENT)
     values = {domain.value for domain in domains if is_open(spread, domains, domain)}
     return ~snapshot.labels(spread.topology_key).among(values)
 
@@ -139,16 +149,16 @@ def closed(snapshot: NodeSnapshot, shape: Shape, spread: Spread) -> BoolColumn:
 # The placement
 
 
-def place(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
-    """Return whether at least `target` of the pods fit into these domains, and where."""
-    most = limits(members.spread, domains)
+def place_spread(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit:
+    """Return whether at least `target` of the pods fit into these domains, with a placement."""
+    most = domain_limits(members.spread, domains)
     total = sum(most)
     if total < target:
         return Fit(FitAnswer.NO)
-    taken = _shares(domains, most, min(members.pod_set.count, total))
+    taken = _pods_per_domain(domains, most, min(members.pod_set.count, total))
     placement: dict[str, Mapping[str, int]] = {}
     for domain, count in zip(domains, taken, strict=True):
-        for name, places in sorted(domain.places.items(), key=lambda pair: (pair[1], pair[0])):
+        for name, places in sorted(domain.max_pods.items(), key=lambda pair: (pair[1], pair[0])):
             placed = min(places, count)
             count -= placed
             if placed:
@@ -156,10 +166,10 @@ def place(members: SpreadRequest, domains: Sequence[Domain], target: int) -> Fit
     return Fit(FitAnswer.YES, dict(sorted(placement.items())))
 
 
-def _shares(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
-    """Return how many go to each domain when each goes where the fewest are."""
+def _pods_per_domain(domains: Sequence[Domain], most: Sequence[int], count: int) -> list[int]:
+    """Return the pods of each domain if each pod goes to the domain with the fewest."""
     taken = [0] * len(domains)
-    heap = [(domain.there, index) for index, domain in enumerate(domains) if most[index]]
+    heap = [(domain.counted, index) for index, domain in enumerate(domains) if most[index]]
     heapify(heap)
     for _ in range(count):
         fewest, index = heap[0]

@@ -1,4 +1,4 @@
-"""Sums over the nodes that could host a member: needed, free and total amounts."""
+"""Needed, free and total amounts, summed over the nodes that could host a member."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gangboard.domain.capacity import NodeInfo, PodSet
-from gangboard.domain.placement_result import Total, When
-from gangboard.placement.amounts import wanted
+from gangboard.domain.placement_result import ResourceTotal, When
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import total
 from gangboard.placement.node_snapshot import as_snapshot
-from gangboard.placement.packing import least
+from gangboard.placement.packing_search import smallest_sum
 
 
 def totals(
@@ -20,15 +20,15 @@ def totals(
     target: int,
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
-) -> tuple[Total, ...]:
-    """Return each requested resource for the cheapest `target` members, by name of the resource."""
-    requested = [wanted(pod_set.shape) for pod_set in pod_sets]
+) -> tuple[ResourceTotal, ...]:
+    """Return the totals of each requested resource for the smallest `target` members, in order of resource names."""
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
     resources = sorted({resource for amounts in requested for resource in amounts})
     return tuple(
-        Total(
+        ResourceTotal(
             resource,
-            least([amounts.get(resource, 0) for amounts in requested], counts, target),
+            smallest_sum([amounts.get(resource, 0) for amounts in requested], counts, target),
             *sums,
         )
         for resource, sums in zip(
@@ -53,31 +53,31 @@ def _sums(
         mask = np.zeros(len(snapshot), dtype=np.bool_)
     hosts = mask.tobytes()
     for resource in resources:
-        place = ("sums", hosts, resource)
-        if place not in snapshot.cache:
+        cache_key = ("sums", hosts, resource)
+        if cache_key not in snapshot.cache:
             column = snapshot.resource(resource)
-            snapshot.cache[place] = (
+            snapshot.cache[cache_key] = (
                 total(np.maximum(column.now[mask], 0)),
                 total(np.maximum(column.empty[mask], 0)),
             )
-        yield snapshot.cache[place]
+        yield snapshot.cache[cache_key]
 
 
-def shortest(lines: Sequence[Total], when: When) -> str:
+def scarcest_resource(lines: Sequence[ResourceTotal], when: When) -> str:
     """Return the resource with the smallest available share of the need. Empty: none is short."""
-    worst: tuple[int, int] | None = None
+    scarcest: tuple[int, int] | None = None
     name = ""
     for line in lines:
-        have = line.free if when is When.CURRENT else line.capacity
-        if have >= line.needed:
+        available = line.free if when is When.CURRENT else line.capacity
+        if available >= line.needed:
             continue
-        # have / needed is compared across, without division.
-        if worst is None or have * worst[1] < worst[0] * line.needed:
-            worst, name = (have, line.needed), line.resource
+        # Compare available / needed without division.
+        if scarcest is None or available * scarcest[1] < scarcest[0] * line.needed:
+            scarcest, name = (available, line.needed), line.resource
     return name
 
 
-def shortest_of_any(
+def find_scarcest_resource(
     pod_sets: Sequence[PodSet],
     target: int,
     when: When,
@@ -86,14 +86,14 @@ def shortest_of_any(
 ) -> str:
     """Return the resource that is short for all members, or for those of one shape.
 
-    A driver may have plenty of room on nodes where no worker can go, and the sum over all nodes would
-    hide that. With a quorum a shape needs only the places that the other shapes cannot provide.
+    A launcher may have enough capacity on nodes that no worker can use, and the sum over all nodes would hide a shortage.
+    With a quorum, a shape only needs the members that the other shapes cannot provide.
     """
-    resource = shortest(totals(pod_sets, target, nodes, topology_keys), when)
+    resource = scarcest_resource(totals(pod_sets, target, nodes, topology_keys), when)
     size = sum(pod_set.count for pod_set in pod_sets)
     for pod_set in pod_sets if len(pod_sets) > 1 else ():
         if resource:
             break
-        must = max(0, target - (size - pod_set.count))
-        resource = shortest(totals([pod_set], must, nodes, topology_keys), when)
+        needed = max(0, target - (size - pod_set.count))
+        resource = scarcest_resource(totals([pod_set], needed, nodes, topology_keys), when)
     return resource

@@ -1,4 +1,4 @@
-"""Nodes that pods cannot use for now: cordoned, in maintenance, or with devices that are not allocatable."""
+"""Nodes that pods cannot use for now: cordoned nodes, nodes in maintenance, and devices that are not allocatable."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from gangboard.domain.capacity import NodeInfo, Shape
 from gangboard.domain.objects import Condition
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod_constraints import CORDON, Taint
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_snapshot import NodeSnapshot
 
-_KEY = "restored"
-LEAVING = (
+_RESTORED = "restored"
+MAINTENANCE_TAINTS = (
     "karpenter.sh/disrupted",
     "karpenter.sh/disruption",
     "ToBeDeletedByClusterAutoscaler",
     "aws-node-termination-handler/",
     "cloud.google.com/impending-node-termination",
 )
-"""How taints begin by which a controller says that it drains a node to take it away or to work on it."""
+"""Prefixes of taints of nodes that a controller drains for removal or maintenance."""
 
 
-def maintenance_words(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
-    """Return what says of a node that it is drained or worked on: condition types and keys of taints."""
-    keys = (taint.key for taint in taints if taint.key.startswith(LEAVING))
-    return tuple(dict.fromkeys([*(said.type for said in lifecycle), *keys]))
+def maintenance_markers(lifecycle: Iterable[Condition], taints: Iterable[Taint]) -> tuple[str, ...]:
+    """Return the condition types and taint keys of a node that is being drained or maintained."""
+    keys = (taint.key for taint in taints if taint.key.startswith(MAINTENANCE_TAINTS))
+    return tuple(dict.fromkeys([*(condition.type for condition in lifecycle), *keys]))
 
 
 def nodes_in_maintenance(snapshot: NodeSnapshot) -> tuple[NodeInfo, ...]:
-    """Return the nodes that say so: no advice leads pods to them."""
+    """Return the nodes in maintenance. Advice never directs pods to them."""
     if "in maintenance" not in snapshot.cache:
         snapshot.cache["in maintenance"] = tuple(node for node in snapshot.nodes if node.lifecycle)
     nodes: tuple[NodeInfo, ...] = snapshot.cache["in maintenance"]
@@ -52,9 +52,9 @@ def uncordoned(node: NodeInfo) -> NodeInfo:
 def uncordonable_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes that only their cordon keeps from pods of a shape, by name, without the cordon.
+    """Return the nodes that only their cordon excludes from a shape, by name, without the cordon.
 
-    Nodes in maintenance are left out: an admin or a controller cordoned them for that.
+    Nodes in maintenance are left out, because an admin or a controller cordoned them for it.
     """
     opened = _uncordoned(snapshot)
     usable = np.zeros(len(snapshot), dtype=np.bool_)
@@ -65,7 +65,7 @@ def uncordonable_nodes(
 
 
 def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
-    """Return the snapshot without cordons, made once."""
+    """Return the snapshot without cordons, cached in the snapshot."""
     if "uncordoned" not in snapshot.cache:
         kinds = snapshot.taint_groups()
         cordoned = [
@@ -81,48 +81,48 @@ def _uncordoned(snapshot: NodeSnapshot) -> NodeSnapshot:
     return opened
 
 
-# Devices and huge pages: in `capacity`, and not in `allocatable`
+# Devices and huge pages in `capacity` that are not in `allocatable`
 
 
 def restored_nodes(
     snapshot: NodeSnapshot, shapes: Iterable[Shape], keys: tuple[str, ...] = ()
 ) -> Mapping[str, NodeInfo]:
-    """Return the nodes that would take more pods of a shape with all their devices, by name, as they are then.
+    """Return the nodes that would take more pods of a shape with all their devices, by name, with these devices.
 
     Nodes that the pods cannot use for another reason are left out.
     """
     restored = _restored(snapshot)
     if not restored:
         return {}
-    whole = _all_restored(snapshot, restored)
+    all_restored = _all_restored(snapshot, restored)
     useful: dict[str, NodeInfo] = {}
     for shape in shapes:
-        requested = wanted(shape)
+        requested = requested_amounts(shape)
         if not any(requested.keys() & node.withheld.keys() for node in restored.values()):
             continue
-        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, whole))
+        before, after = (feasible_nodes_of(nodes, shape) for nodes in (snapshot, all_restored))
         is_more = (after.max_pods(When.DRAINED) > before.max_pods(When.DRAINED)) & after.eligible(
             keys
         )
         for row in np.flatnonzero(is_more).tolist():
-            node = whole.nodes[row]
+            node = all_restored.nodes[row]
             if requested.keys() & node.withheld.keys():
                 useful[node.name] = node
     return useful
 
 
 def _restored(snapshot: NodeSnapshot) -> dict[str, NodeInfo]:
-    if _KEY not in snapshot.cache:
-        snapshot.cache[_KEY] = {
-            node.name: replace(node, allocatable=_all_of(node))
+    if _RESTORED not in snapshot.cache:
+        snapshot.cache[_RESTORED] = {
+            node.name: replace(node, allocatable=_restored_amounts(node))
             for node in snapshot.nodes
             if node.withheld
         }
-    restored: dict[str, NodeInfo] = snapshot.cache[_KEY]
+    restored: dict[str, NodeInfo] = snapshot.cache[_RESTORED]
     return restored
 
 
-def _all_of(node: NodeInfo) -> dict[str, int]:
+def _restored_amounts(node: NodeInfo) -> dict[str, int]:
     restored = {
         name: max(0, node.allocatable.get(name, 0)) + amount
         for name, amount in node.withheld.items()
@@ -131,9 +131,9 @@ def _all_of(node: NodeInfo) -> dict[str, int]:
 
 
 def _all_restored(snapshot: NodeSnapshot, restored: Mapping[str, NodeInfo]) -> NodeSnapshot:
-    """Return the snapshot with all devices of all nodes, made once."""
-    place = (_KEY, "whole")
-    if place not in snapshot.cache:
-        snapshot.cache[place] = snapshot.changed(restored)
-    whole: NodeSnapshot = snapshot.cache[place]
-    return whole
+    """Return the snapshot with all devices of all nodes, cached in the snapshot."""
+    cache_key = (_RESTORED, "whole")
+    if cache_key not in snapshot.cache:
+        snapshot.cache[cache_key] = snapshot.changed(restored)
+    all_restored: NodeSnapshot = snapshot.cache[cache_key]
+    return all_restored

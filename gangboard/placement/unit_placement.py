@@ -9,37 +9,37 @@ import numpy as np
 from gangboard.domain.capacity import PodSet, Shape
 from gangboard.domain.placement_result import (
     Constraint,
-    Excluded,
+    ExcludedNodes,
     Filter,
     PlacementCause,
-    Placing,
+    PlacementResult,
     ShapeFit,
     When,
 )
 from gangboard.domain.pod_constraints import Spread
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.scheduler_text import last_refusal
 from gangboard.facts.unit import Unit
-from gangboard.placement.anti_affinity import most_one_per_domain
+from gangboard.placement.anti_affinity import max_one_per_domain
 from gangboard.placement.assess import assess
-from gangboard.placement.domains import domains_of
 from gangboard.placement.feasible_nodes import EXAMPLES, feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import undecidable
-from gangboard.placement.members import request_of, waiting
+from gangboard.placement.members import placement_request_of, waiting_members
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.topology_spread import closed, most_in
+from gangboard.placement.topology_domains import domains_of
+from gangboard.placement.topology_spread import closed_nodes, max_spread_pods
 
 
-def placing_of(unit: Unit) -> Placing | None:
-    """Return whether and where the waiting members of a unit fit; None when none waits for a node."""
-    if not waiting(unit):
+def placing_of(unit: Unit) -> PlacementResult | None:
+    """Return whether and where the waiting members of a unit fit. None: no member waits for a node."""
+    if not waiting_members(unit):
         return None
-    request = request_of(unit)
-    why = unit.gang.cluster.room.why or _rules_of_its_own(unit)
+    request = placement_request_of(unit)
+    why = unit.gang.cluster.room.why or _unpredictable_scheduler(unit)
     if why:
-        return Placing(request, why=why)
+        return PlacementResult(request, why=why)
     snapshot = nodes_for(unit)
     keys = request.topology_keys
     shapes = tuple(
@@ -47,10 +47,10 @@ def placing_of(unit: Unit) -> Placing | None:
     )
     assessment = assess(request, snapshot)
     refused_at = last_refusal(unit) if assessment.cause is PlacementCause.FITS else None
-    return Placing(request, assessment, shapes, refused_at=refused_at)
+    return PlacementResult(request, assessment, shapes, refused_at=refused_at)
 
 
-def _rules_of_its_own(unit: Unit) -> str:
+def _unpredictable_scheduler(unit: Unit) -> str:
     """Return why arithmetic cannot predict the scheduler of the members. Empty: it can."""
     name = unit.other_scheduler
     return f"scheduler {name} places pods by rules of its own" if name else ""
@@ -62,9 +62,10 @@ def shape_fit(
     keys: tuple[str, ...],
     domain: tuple[str, ...] | None = None,
 ) -> ShapeFit:
-    """Return where the pods of one shape can go, each node by itself but for rules about many.
+    """Return where pods of one shape can go.
 
-    `domain` are the values of `keys` that members with a node have chosen: no other node takes one.
+    Each node counts separately, except for constraints between nodes. `domain` are the values of `keys` of the placed
+    members. Nodes elsewhere take no pod.
     """
     feasible = feasible_nodes_of(snapshot, pod_set.shape)
     now, empty, open_nodes, saturated = feasible.summary(keys)
@@ -72,21 +73,21 @@ def shape_fit(
         pod_set.shape, pod_set.count, feasible.eligibility(keys), now, empty, open_nodes, saturated
     )
     if domain is not None:
-        return _within(result, snapshot, keys, domain)
+        return _restrict_to_domain(result, snapshot, keys, domain)
     spread = pod_set.shape.spread
     return (
-        _spread_out(result, snapshot, spread)
+        _limit_by_spread(result, snapshot, spread)
         if spread is not None
-        else _exclusive(result, snapshot)
+        else _limit_by_anti_affinity(result, snapshot)
     )
 
 
-def _within(
+def _restrict_to_domain(
     result: ShapeFit, snapshot: NodeSnapshot, keys: tuple[str, ...], domain: tuple[str, ...]
 ) -> ShapeFit:
-    """Return the same with only the nodes of the chosen topology domain.
+    """Return the result with only the nodes of the chosen topology domain.
 
-    A node elsewhere does not count, even with free room.
+    A node elsewhere does not count, even with free capacity.
     """
     feasible, domains = feasible_nodes_of(snapshot, result.shape), domains_of(snapshot, keys)
     code = domains.values.index(domain) if domain in domains.values else None
@@ -99,25 +100,25 @@ def _within(
     return replace(result, now=now, empty=empty, open_nodes=open_nodes, saturated=saturated)
 
 
-def _exclusive(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
-    """Return the same with what pods leave of the numbers that keep each other out of a zone."""
-    now = most_one_per_domain(snapshot, result.shape, When.CURRENT)
-    empty = most_one_per_domain(snapshot, result.shape, When.DRAINED)
+def _limit_by_anti_affinity(result: ShapeFit, snapshot: NodeSnapshot) -> ShapeFit:
+    """Return the result with the numbers of pods that exclude each other by one label."""
+    now = max_one_per_domain(snapshot, result.shape, When.CURRENT)
+    empty = max_one_per_domain(snapshot, result.shape, When.DRAINED)
     return result if now is None or empty is None else replace(result, now=now, empty=empty)
 
 
-def _spread_out(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
-    """Return the same within the limits of a topology spread constraint."""
+def _limit_by_spread(result: ShapeFit, snapshot: NodeSnapshot, spread: Spread) -> ShapeFit:
+    """Return the result within the limits of a topology spread constraint."""
     shape = result.shape
     with_room = feasible_nodes_of(snapshot, shape).max_pods(When.CURRENT) > 0
-    shut = np.flatnonzero(with_room & closed(snapshot, shape, spread)).tolist()
-    names = tuple(snapshot.names[row] for row in shut[:EXAMPLES])
-    spread_limit = ((str(Constraint.SPREAD), len(shut), names),) if shut else ()
+    closed = np.flatnonzero(with_room & closed_nodes(snapshot, shape, spread)).tolist()
+    names = tuple(snapshot.names[row] for row in closed[:EXAMPLES])
+    spread_limit = ((str(Constraint.SPREAD), len(closed), names),) if closed else ()
     return replace(
         result,
-        now=most_in(snapshot, shape, spread, When.CURRENT),
-        empty=most_in(snapshot, shape, spread, When.DRAINED),
-        open_nodes=result.open_nodes - len(shut),
+        now=max_spread_pods(snapshot, shape, spread, When.CURRENT),
+        empty=max_spread_pods(snapshot, shape, spread, When.DRAINED),
+        open_nodes=result.open_nodes - len(closed),
         saturated=tuple(
             sorted((*result.saturated, *spread_limit), key=lambda limit: (-limit[1], limit[0]))
         ),
@@ -136,11 +137,13 @@ def fit_rows(unit: Unit) -> tuple[FitRow, ...]:
     if placing is None:
         return ()
     if placing.assessment is None:
-        return tuple(_blind_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets)
+        return tuple(
+            _unknown_row(unit, pod_set, placing.why) for pod_set in placing.request.pod_sets
+        )
     return tuple(_row(unit, shape_fit) for shape_fit in placing.shapes)
 
 
-def _blind_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
+def _unknown_row(unit: Unit, pod_set: PodSet, why: str) -> FitRow:
     shape = pod_set.shape
     return FitRow(unit.name, shape.name, pod_set.count, _requests(shape), 0, 0, 0, 0, why=why)
 
@@ -169,8 +172,11 @@ def _not_understood(shape: Shape) -> str:
     return f"not understood: {', '.join(names)}" if names else ""
 
 
-def _excluded(label: Filter, excluded: Excluded) -> FitReason:
-    """Say which taint, label or resource; with their numbers of nodes when there are several."""
+def _excluded(label: Filter, excluded: ExcludedNodes) -> FitReason:
+    """Return an excluded group of nodes as a row, with its taints, labels or resources.
+
+    With several of them, each has its number of nodes.
+    """
     details = excluded.details
     if len(details) == 1:
         detail = details[0][0]

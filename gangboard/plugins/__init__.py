@@ -1,1 +1,1 @@
-"""Base classes of kinds, levers, grouping APIs and admission systems, rules, and the registry that finds their members."""
+"""Base classes of kinds, levers, grouping APIs, admission systems and rules, and the registry of their members."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from gangboard.decode.fitting import key_fields
+from gangboard.decode.key_fields import key_fields
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group, GroupMark, QueueMark
 from gangboard.domain.traits import KindTraits
@@ -18,14 +18,14 @@ from gangboard.plugins.rule import GangRule, UnitRule
 
 @dataclass(frozen=True, slots=True)
 class GroupingNotes:
-    """A line of the table of grouping APIs in docs/kinds.md: Markdown."""
+    """A row of the table of grouping APIs in docs/kinds.md, in Markdown."""
 
     members: str = ""
     """How a pod becomes a member of a group."""
     limits: str = ""
-    """What the API does not tell, or does not allow."""
+    """Information that the API does not have, and actions that it does not allow."""
     tested: str = ""
-    """With which scheduler or controller, or whose CRDs, and on which Kubernetes."""
+    """The tested scheduler, controller or CRDs, and the version of Kubernetes."""
 
 
 class GroupingAPI:
@@ -33,46 +33,64 @@ class GroupingAPI:
 
     label: str
     group: str
-    """Its API group."""
+    """The API group of its resources."""
     resources: tuple[Resource, ...] = ()
-    """Resources of its groups (`group_resource`). Empty if a group is only a name that pods have."""
+    """Resources of its groups (`group_resource`). Empty if a group is only a name in pods."""
     traits: Mapping[str, KindTraits] = {}
-    """Kind of a group → its own terms in advice."""
+    """Kind of a group → the API's terms in advice."""
     notes = GroupingNotes()
 
-    # Which pods it groups
+    # Membership of pods
 
     annotations: Mapping[str, str] = {}
-    """Annotations of pods with the name of their group, in their namespace → kind of the group. Empty if pods name it
-    in a field, or do not name it."""
-    labels: Mapping[str, str] = {}
-    """The same for labels of pods."""
-    placeholders: Sequence[str] = ()
-    """Annotations that are `true` on pods which its scheduler creates to reserve room. These pods are in no gang."""
-    groups_of: Sequence[tuple[str, str]] = ()
-    """(API group, kind) of the owners whose pods it groups; no other gang needs it. Empty for any owner."""
+    """Annotation of a pod with the name of its group, in its namespace → kind of the group.
 
-    # Its scheduler
+    Empty if pods name the group in a field, or do not name it.
+    """
+    labels: Mapping[str, str] = {}
+    """Label of a pod with the name of its group, in its namespace → kind of the group."""
+    placeholders: Sequence[str] = ()
+    """Annotations that are `true` on placeholders. Its scheduler creates these pods to reserve capacity.
+
+    They are in no gang.
+    """
+    groups_of: Sequence[tuple[str, str]] = ()
+    """(API group, kind) of the owners whose pods it groups, if other gangs do not need it. Empty for any owner."""
+
+    # Scheduler
 
     schedulers: tuple[str, ...] = ()
-    """Names of the schedulers (`spec.schedulerName`) that read its groups. Other schedulers ignore them, and arithmetic
-    does not know what these find. If this is empty and `any_name` is not set, every scheduler reads them."""
-    any_name = False
-    """The admin chooses the name of its scheduler: any name but the default scheduler's and those of other APIs."""
-    queue_marks: tuple[QueueMark, ...] = ()
-    """Labels and annotations by which a pod of its schedulers names its queue, the first one counts. Empty if its groups
-    name the queue, or it has no queues."""
-    pod_reasons: Mapping[str, str] = {}
-    """Reason of the condition `PodScheduled` from its scheduler → the reason of the default scheduler with the same
-    meaning: `Unschedulable`, or empty if no attempt to place the pod failed."""
+    """Names of the schedulers (`spec.schedulerName`) that read its groups.
 
-    # Its reasons
+    Other schedulers ignore the groups, and the arithmetic does not cover these schedulers. If this is empty and
+    `any_name` is not set, every scheduler reads the groups.
+    """
+    any_name = False
+    """The admin chooses the name of the scheduler.
+
+    The default scheduler's name and those of other APIs are excluded.
+    """
+    queue_marks: tuple[QueueMark, ...] = ()
+    """Labels and annotations by which a pod of its schedulers names its queue. The first one counts.
+
+    Empty if its groups name the queue, or if it has no queues.
+    """
+    pod_reasons: Mapping[str, str] = {}
+    """Reason of its scheduler in the condition `PodScheduled` → the equivalent reason of the default scheduler.
+
+    That is `Unschedulable`, or empty if no attempt to place the pod failed.
+    """
+
+    # Rules
 
     rules: tuple[UnitRule, ...] = ()
-    """Reasons that only its scheduler has, in shared codes if possible. The engine tries them together with `rules/`,
-    on units whose group is of this API or whose pods name a group that has no object."""
+    """Unit rules that only its scheduler has. They use shared codes if possible.
+
+    The engine tries them together with `rules/`, for units whose group is of this API or whose pods name a
+    group without an object.
+    """
     gang_rules: tuple[GangRule, ...] = ()
-    """The same for the whole gang: why its scheduler ended pods that it never placed."""
+    """Gang rules: why its scheduler ended pods that it never placed."""
     event_reasons: frozenset[str] = frozenset()
     """Reasons of events that these rules read, or that are about its groups."""
 
@@ -96,7 +114,7 @@ def group_resource(
     *,
     fields: tuple[str, ...] = (),
 ) -> Resource:
-    """Return a resource whose objects are groups. Without `fields` those that the wire struct marks count."""
+    """Return a resource whose objects are groups. `fields` default to the key fields of the wire struct."""
     return Resource(
         group=group,
         plural=plural,

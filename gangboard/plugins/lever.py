@@ -1,4 +1,4 @@
-"""The base class of levers: one way to stop an object and start it again."""
+"""The base class of levers. A lever is one way to stop an object and start it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Readiness(StrEnum):
-    """Readiness of a lever in one cluster."""
+    """How far a lever can be used in one cluster."""
 
     READY = "ready"
     UNPROVED = "unproved"
@@ -28,25 +28,30 @@ class Readiness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LeverState:
-    """State of a lever in one cluster."""
+    """State of a lever in one cluster, as the page of the cluster shows it."""
 
     readiness: Readiness
     sentence: str
     usable: bool = False
     """People can use it now."""
     proved_at: datetime | None = None
-    """Last time that a suspension by it was seen to last. None for levers without such a proof."""
+    """Time of the last suspension by it that lasted, or None for levers without such a proof."""
     refuted_at: datetime | None = None
     """Time of its last failed proof, if no proof has succeeded since."""
 
     @classmethod
-    def ready(cls, sentence: str, shut: str) -> LeverState:
-        """Return the state of a lever that only needs permission. `shut`: why nothing may be sent; empty if it may."""
-        return cls(Readiness.OFF if shut else Readiness.READY, sentence, usable=not shut)
+    def ready(cls, sentence: str, closed_reason: str) -> LeverState:
+        """Return the state of a lever that only needs permission.
+
+        `closed_reason` says why gangboard may not write in the cluster, and is empty if it may.
+        """
+        return cls(
+            Readiness.OFF if closed_reason else Readiness.READY, sentence, usable=not closed_reason
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AdmissionRule:
     """A condition for writes of the actor, in CEL, the language of admission policies."""
 
     expression: str
@@ -55,23 +60,23 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The values that the actor may give to a field."""
+    """The values that the actor may write to a field."""
 
     variables: Mapping[str, str]
-    """Name → expression in CEL, for the rule."""
-    rule: Rule
+    """Name of a variable → its expression in CEL, for the rule."""
+    rule: AdmissionRule
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A resource of which a lever creates objects, and the conditions for these."""
+class CreatedResource:
+    """A resource whose objects a lever creates, with the conditions for these."""
 
     group: str
     plural: str
     kind: str
     verbs: tuple[str, ...]
-    """Verbs of RBAC that the lever needs: `create` and others."""
-    rules: tuple[Rule, ...]
+    """RBAC verbs that the lever needs: `create` and others."""
+    rules: tuple[AdmissionRule, ...]
 
 
 class Lever:
@@ -80,113 +85,120 @@ class Lever:
     A lever that changes one field and needs no proof sets its names and `writes`, and implements `decide`.
     """
 
-    # Names
+    # Texts
 
     key: str
-    """Its name in the database and the API."""
+    """The lever's name in the database and the API."""
     position: int
-    """Its place in lists; lower comes first."""
+    """The lever's place in lists. Lower comes first."""
     label: str
     """The name of its actions: `spec.suspend`."""
     title: str
-    """Its name in the list of a cluster's levers: `Hold one Job`."""
+    """The lever's name in the list of a cluster's levers: `Hold one Job`."""
     description = ""
-    """The sentence of `readiness`. Not needed by a lever that has a `readiness` of its own."""
+    """The sentence of `readiness`. A lever that overrides `readiness` does not need it."""
     done = "Suspended"
-    """State of an object that it has stopped, in the list of actions."""
+    """The state of an object that the lever has stopped, in the list of actions."""
     state = "suspended"
-    """The same in a sentence."""
+    """The same state in a sentence."""
     after_restart = ""
-    """What becomes of a stopped Job when its owner restarts: half a sentence."""
+    """The effect of a restart of the owner on a stopped Job: half a sentence."""
     renewals = ""
-    """Events of the owner that a Job stays stopped through: `a restart or a resume`."""
+    """Events of the owner after which a Job is still stopped: `a restart or a resume`."""
     undo_buttons: Mapping[str, str] = {}
     """Word on the button of an action → word on the button that undoes it, unless that is the other verb."""
 
     @property
     def applied(self) -> str:
-        """`done` while the action is still watched."""
+        """The state in the list of actions while the action is still watched."""
         return self.done
 
     @property
     def forced_label(self) -> str:
-        """`label` of an action that was forced."""
+        """The name of a forced action."""
         return self.label
 
-    # What it does
+    # Decisions
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
-        """Return what is done to suspend or resume the subject, the gang's owner or one of its Jobs, or why not."""
+        """Return the requests that suspend or resume the subject, or why that is impossible.
+
+        The subject is the gang's owner or one of its Jobs.
+        """
         raise NotImplementedError
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
-        """Return its state in a cluster.
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
+        """Return the state of the lever in a cluster.
 
-        `kinds` are the labels of the kinds that have it, `shut` is why nothing may be sent there; empty if it may.
+        `kinds` are the labels of the kinds that have it. `closed_reason` says why gangboard may not write
+        there, and is empty if it may.
         """
-        return LeverState.ready(self.description, shut)
+        return LeverState.ready(self.description, closed_reason)
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
-        """Return why it works for no object of a cluster: half a sentence."""
+        """Return why the lever works for no object of a cluster (half a sentence), or None."""
         return None
 
     def why_not(self, gang: Gang, subject: Owner, levers: ClusterLevers) -> PlanRefusal | None:
-        """Return why it does not work for this object: half a sentence."""
+        """Return why the lever does not work for this object (half a sentence), or None."""
         return self.unavailable(levers)
 
-    def passed_over(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
+    def fallback_warnings(self, gang: Gang, levers: ClusterLevers) -> tuple[str, ...]:
         """Return warnings for an action by another lever, because this better one does not work."""
         return ()
 
-    def goes_first(self, gang: Gang, levers: ClusterLevers) -> bool:
-        """Return whether a lever for single Jobs is also the one for the whole owner, Job by Job."""
+    def applies_job_by_job(self, gang: Gang, levers: ClusterLevers) -> bool:
+        """Return whether a lever for single Jobs also suspends the whole owner, Job by Job."""
         return False
 
-    def stopped(self, gang: Gang, job: Owner) -> str:
-        """Return how it has stopped a Job already, such as `held already, by Hold x`; empty if it has not."""
+    def describe_stop(self, gang: Gang, job: Owner) -> str:
+        """Return how the lever has already stopped a Job, such as `held already, by Hold x`; empty if it has not."""
         return ""
 
-    def undoes(self, gang: Gang, job: Owner) -> bool:
-        """Return whether a Job has a change by it that can be taken back, whatever the Job's state."""
+    def has_undoable_change(self, gang: Gang, job: Owner) -> bool:
+        """Return whether the lever has changed a Job in a way that it can undo, in any state of the Job."""
         return False
 
-    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool | None:
+    def confirms_action(self, raw: Mapping[str, Any], suspend: bool) -> bool | None:
         """Return whether the status of a served object confirms the suspend or resume.
 
-        None for a lever whose field says it, or the controller of the kind.
+        Returns None if the lever's field confirms it, or the controller of the kind.
         """
         return None
 
-    # What the actor needs for it
+    # Permissions of the actor
 
     writes: tuple[str, ...] = ()
-    """Path of the field that it changes; empty if it changes none."""
+    """Path of the field that the lever changes; empty if it changes none."""
     optional = False
-    """It is off until an admin enables it for a cluster."""
+    """The lever is off until an admin enables it for a cluster."""
 
     def written_field(self, suspend_field: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the path of the field that it changes in objects of a kind with this suspend field."""
+        """Return the path of the field that the lever changes in objects of a kind with this suspend field."""
         return self.writes
 
     def bounds(self, kind: str) -> Bounds | None:
-        """Return the values that the actor may give to the field in objects of a kind; None for any."""
+        """Return the values that the actor may write to the field in objects of a kind, or None for any."""
         return None
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made | None:
-        """Return what it creates objects of; `parents` are the (API group, kind) of their possible owners."""
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource | None:
+        """Return the resource whose objects the lever creates, or None.
+
+        `parents` are the (API group, kind) of the possible owners of such an object.
+        """
         return None
 
-    # How it behaves
+    # Behaviour
 
     is_bare = False
-    """It is a plain change of the suspend field, which people can force where the controller may undo it."""
+    """The lever is a plain change of the suspend field. Users can force it if the controller may undo it."""
     lasts = False
-    """A Job that its owner re-creates under the same name is stopped, too."""
-    takes_end = False
-    """It can suspend until a given time."""
-    needs_nothing = False
-    """A resume needs nothing of the owner, so it is possible where no other action is."""
+    """A Job that its owner re-creates under the same name stays stopped."""
+    supports_end = False
+    """The lever can suspend until a given time."""
+    can_always_resume = False
+    """A resume does not depend on the owner, so it is possible even if no other action is."""
     counts_as_ready = False
     """The controller above counts a stopped Job as ready."""
-    told_by_build = False
-    """It works with some builds of the controller only, so proofs are stored per build."""
+    depends_on_build = False
+    """The lever works only with some builds of the controller, so proofs are stored per build."""

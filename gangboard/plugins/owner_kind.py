@@ -1,4 +1,4 @@
-"""The base class of the files in `owners/`: a kind of object that people make."""
+"""The base class of the files in `owners/`. Each describes one kind of object that people create."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gangboard.decode.fitting import key_fields
-from gangboard.decode.jobs import read_manager
-from gangboard.decode.managers import last_writer
+from gangboard.decode.jobs import read_managed_by
+from gangboard.decode.key_fields import key_fields
+from gangboard.decode.managed_fields import last_writer
 from gangboard.decode.owner_meta import WireOwnerMeta, first_label
 from gangboard.decode.wire import read_meta, read_time
 from gangboard.domain.action import Verb
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Meta
-from gangboard.domain.owner import Owner, Role
+from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_TRAITS, KindTraits
 from gangboard.domain.verdict import Evidence
@@ -29,43 +28,43 @@ if TYPE_CHECKING:
 
 
 Jobs = Collection[Owner]
-"""Unfinished child Jobs of one gang that are stopped together; at least one."""
+"""Unfinished child Jobs of one gang that are stopped together. There is at least one."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindNotes:
-    """Columns of the table of kinds that the class does not tell (docs/kinds.md): Markdown."""
+    """Columns of the table of kinds in docs/kinds.md that do not follow from the class, in Markdown."""
 
     gang: str = ""
     """A description of one gang."""
     units: str = ""
-    """The groups that place its pods together, and what replaces them if there are none."""
+    """The groups that place its pods together, and the units of a gang without such groups."""
     queues: str = ""
-    """The admission systems that take it, and how; empty for none."""
+    """The admission systems that support it, and how; empty for none."""
     limits: str = ""
     """Restrictions of its controller, and its automatic actions."""
     tested: str = ""
-    """The controller, or the source of its CRDs, and the version of Kubernetes."""
+    """The tested controller or CRDs, and the version of Kubernetes."""
 
 
 class JobConduct:
-    """Actions of a kind's controller while some of its Jobs are stopped alone. The defaults mean: not known."""
+    """Behaviour of a kind's controller while some of its Jobs are stopped alone. The defaults mean unknown."""
 
     manager: str = ""
-    """Field manager that undoes a bare suspend of a Job; empty if it is not known."""
+    """The field manager that undoes a plain suspend of a Job; empty if unknown."""
 
     def undone_when(self, gang: Gang) -> str:
-        """Return when it undoes that, such as `within a second`; empty if it is not known."""
+        """Return when the controller undoes a plain suspend, such as `within a second`; empty if unknown."""
         return ""
 
     def reactions(
         self, gang: Gang, job: Owner, lever: Lever, chosen: frozenset[str]
     ) -> tuple[str, ...]:
-        """Return its actions on a Job that a lever stops. `chosen` are the uids stopped with it."""
+        """Return the controller's actions on a Job that a lever stops. `chosen` are the uids stopped with it."""
         return ()
 
     def outcome(self, gang: Gang, jobs: Jobs, lever: Lever) -> tuple[str, ...]:
-        """Return what becomes of the owner while these Jobs are stopped, and of the Jobs when it ends."""
+        """Return the effect on the owner while these Jobs are stopped, and on the Jobs when it ends."""
         return ()
 
     def warnings(
@@ -76,103 +75,117 @@ class JobConduct:
 
 
 class OwnerKind:
-    """A kind of object that people make. The registry instantiates each subclass in `owners/` that has a `kind`.
+    """A kind of object that people create. The registry instantiates each subclass in `owners/` that has a `kind`.
 
-    A simple kind sets `group`, `kind`, `versions` and `wire` and overrides `build`. Attributes are facts,
-    methods depend on an object.
+    A simple kind sets `group`, `kind`, `versions` and `wire` and overrides `build`. Attributes hold for every
+    object, methods depend on one object.
     """
 
-    # The resource
+    # Resource
 
     group: str
     kind: str = ""
-    """Empty for a class that is only a base of others."""
+    """The name of the kind; empty for a class that is only a base of others."""
     plural: str = ""
-    """Name in URLs; the kind in lower case with an `s` unless set."""
+    """The name in URLs. The default is the kind in lower case with an `s`."""
     versions: tuple[str, ...]
-    """Versions that `build` can read, the preferred first."""
+    """API versions that `build` can read, the preferred one first."""
     wire: type[Any]
-    """The narrow msgspec struct that the bytes are decoded into. Mark its typical fields as `KeyField`."""
+    """The narrow msgspec struct for decoding. Mark its typical fields as `KeyField`."""
     needed: bool = True
-    """Its gangs are unknown while the cluster serves the kind and gangboard cannot read it."""
+    """Gangs of the kind are unknown while the cluster serves the kind and gangboard cannot read it."""
     blueprints: tuple[Resource, ...] = ()
-    """Resources of the objects that it names and is made by; their model is `Blueprint`."""
+    """Resources of the templates that an object names and is made from. Their model is `Blueprint`."""
 
-    # Words
+    # Texts
 
     label: str = ""
-    """Its name on pages; the kind unless set."""
+    """The kind's name on pages. The default is the kind."""
     notes: KindNotes = KindNotes()
-    """Its line in the table of kinds. Required if the kind is a gang or makes gangs."""
+    """The kind's row in the table of kinds. Required if the kind is a gang or makes gangs."""
     traits: KindTraits = NO_TRAITS
-    """Its words in reasons and advice."""
+    """The kind's terms in reasons and advice."""
 
     # Ownership
 
     makes: tuple[tuple[str, str], ...] | None = None
-    """(API group, kind) of the owners that it makes, directly or through each other. While one of them cannot
-    be read, its gangs are unknown. If the list is not known (None), any kind that cannot be read makes its gangs
-    unknown."""
+    """(API group, kind) of the owners that it makes, directly or through each other.
+
+    While one of them cannot be read, its gangs are unknown. Without a list (None), any kind that cannot be read
+    makes its gangs unknown.
+    """
     makes_gangs: bool = False
-    """It makes one gang after the other, as a CronJob does, and is no gang itself."""
+    """Objects of the kind make one gang after the other, as a CronJob does, and are not gangs themselves."""
     stands_alone: bool = True
-    """False for a kind between an owner and its pods: it is never a gang. Without a known owner above it, its pods
-    count as pods of an unknown owner."""
+    """False for a kind between an owner and its pods, which is never a gang.
+
+    Without a known owner above it, its pods count as pods of an unknown owner.
+    """
     needs_group: bool = False
     """An object is a gang only while its template, or one of its pods, names a group that keeps pods together.
-    Objects are listed only while such a pod may exist."""
+
+    Objects are listed only while such a pod may exist.
+    """
     child_label: str = ""
-    """Label of its child Jobs whose value is its name, so that few are listed; empty for none."""
+    """Label of its child Jobs with its name as the value. It reduces the listed Jobs. Empty for none."""
     pod_label: str = ""
-    """Label of its pods whose value is its name. It adopts pods of its namespace by it if no reference leads
-    from them to a known owner. Empty for none."""
+    """Label of its pods with its name as the value; empty for none.
+
+    The owner adopts pods of its namespace by this label if no owner reference leads from them to a known owner.
+    """
     pod_marks: Mapping[str, tuple[str, ...]] = {}
     """Further labels of its pods → allowed values, if pods of other kinds also have `pod_label`."""
     selector_label: str = ""
-    """Label of all its pods whose value is its name, for kubectl commands. Empty if `pod_label` or
-    `child_label` is one."""
+    """Label of all its pods with its name as the value, for kubectl commands.
+
+    Empty if `pod_label` or `child_label` is one.
+    """
 
     # Actions
 
     levers: tuple[str, ...] = ()
-    """Keys of the levers that suspend the whole owner outside of queues, the best first; empty if none can."""
+    """Keys of the levers that suspend the whole owner outside of queues, the best first; empty for none."""
     no_lever: str = ""
-    """A sentence: why no lever suspends it. Empty with levers."""
+    """A sentence that says why no lever suspends it. Empty if it has levers."""
     child_levers: tuple[str, ...] = ()
     """Keys of the levers that suspend one of its child Jobs, the best first."""
     no_child_lever: str = ""
-    """End of a sentence: why its child Jobs cannot be suspended alone; empty if that needs no reason."""
+    """End of a sentence that says why its child Jobs cannot be suspended alone; empty if that needs no reason."""
     conduct: JobConduct = JobConduct()
-    """Actions of its controller while one of its Jobs is stopped."""
+    """Behaviour of its controller while one of its Jobs is stopped."""
     suspend_field: tuple[str, ...] = ("spec", "suspend")
     """The field that lever `suspend` writes."""
     suspended_condition: str = ""
     """Type of the condition that reports a finished suspension; see `has_acted`."""
     own_managers: tuple[str, ...] = ()
-    """Values of `managed_by_field` that mean its own controller. With others no lever changes the object."""
+    """Values of `managed_by_field` that mean its own controller. With other values no lever changes the object."""
     managed_by_field: tuple[str, ...] = ("spec", "managedBy")
     """The field that names the controller of an object."""
 
-    # Reasons
+    # Rules
 
     rules: tuple[UnitRule, ...] = ()
-    """Reasons that only this kind knows, in shared codes if there are any. They run among those of `rules/`,
-    by stage and order, for units of its gangs."""
+    """Rules that only this kind has. They use shared codes if possible.
+
+    They run together with those of `rules/`, by stage and order, for units of its gangs.
+    """
     event_reasons: Mapping[str, str] = {}
     """Reasons of the events in which its controller reports a failed creation → the prefix of the message.
-    NAMESPACE/NAME in a prefix stands for the object."""
+
+    NAMESPACE/NAME in a prefix stands for the object.
+    """
 
     def __init__(self, queue_labels: Sequence[str] = ()) -> None:
-        """Take the labels of the admission systems whose value is the queue of an owner."""
+        """Store the labels of the admission systems whose value is the queue of an owner."""
         self._queue_labels = tuple(queue_labels)
         self.label = self.label or self.kind
         self.plural = self.plural or f"{self.kind.lower()}s"
 
-    # How an object becomes an owner
+    # Decoding
 
     @cached_property
     def resource(self) -> Resource:
-        """How its objects are listed and decoded."""
+        """The resource for listing and decoding its objects."""
         return Resource(
             group=self.group,
             plural=self.plural,
@@ -187,7 +200,7 @@ class OwnerKind:
         )
 
     def build(self, wire: Any, version: str) -> Owner:
-        """Return the owner that an object describes, `wire` as decoded. Raises DecodeError and PartlyDecoded."""
+        """Return the owner that a decoded object describes. Raises DecodeError and PartlyDecoded."""
         raise NotImplementedError
 
     def read_meta(self, wire: Any, version: str) -> Meta:
@@ -195,74 +208,77 @@ class OwnerKind:
         return read_meta(wire.metadata, self.group, self.kind, version)
 
     def read_control(self, wire: Any, managed_by: str | None = None) -> dict[str, Any]:
-        """Return the fields of an Owner about who starts and stops it: queue, manager, last writer and action.
+        """Return the fields of an Owner about its control: queue, manager, last writer and action.
 
-        `managed_by` is the value of `managed_by_field`. Needs `decode.owner_meta.WireActedMeta`.
+        `managed_by` is the value of `managed_by_field`. Needs `decode.owner_meta.WireActionMeta`.
         """
         metadata = wire.metadata
         writer, set_at = last_writer(metadata.managed_fields, f"/{'/'.join(self.suspend_field)}")
         return {
             "queue": self.read_queue(metadata),
-            "managed_by": read_manager(managed_by, self.own_managers),
+            "managed_by": read_managed_by(managed_by, self.own_managers),
             "suspend_set_by": writer,
             "suspend_set_at": read_time(set_at),
             "last_action": metadata.annotations.last_action if metadata.annotations else "",
         }
 
     def read_queue(self, metadata: WireOwnerMeta) -> str:
-        """Return the queue that a label of an admission system names, empty for none."""
+        """Return the queue that a label of an admission system names; empty for none."""
         return first_label(metadata, self._queue_labels)
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return the owner with the size, roles and policies that its own spec does not tell.
+        """Return the owner with the size, roles and policies that its own spec does not have.
 
-        `made` are the known owners that it made for its current attempt, `blueprints` the known ones of
+        `children` are the known owners that it made for its current attempt, `blueprints` the known ones of
         `Owner.blueprints`.
         """
         return owner
 
-    # Objects that belong to it
+    # Ownership of objects
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
         """Return whether the child belongs to the current attempt of the owner."""
         return True
 
     def makers(self, owner: Owner) -> Iterable[tuple[str, str, str]]:
-        """Return (API group, kind, name) of the owners in its namespace that it makes and that make its Jobs or pods."""
+        """Return (API group, kind, name) of the objects that it makes and that make its Jobs or pods.
+
+        They are in the namespace of the owner.
+        """
         return ()
 
     def name_by_pod(self, pod: Pod) -> str:
-        """Return the owner's name if an unread object between them tells it; empty for none.
+        """Return the owner's name if a pod names an unread object between them; empty for none.
 
-        It counts as `pod_label` does.
+        It has the same effect as `pod_label`.
         """
         return ""
 
     def named_by(self, labels: Mapping[str, str]) -> str:
-        """Return the name of the owner of this kind that labels of a pod name, empty for none."""
+        """Return the name of the owner of this kind in the labels of a pod; empty for none."""
         name = labels.get(self.pod_label, "") if self.pod_label else ""
         marks = self.pod_marks.items() if name else ()
         return "" if any(labels.get(key) not in values for key, values in marks) else name
 
-    # Its parts
+    # Roles and units
 
     def role_of(self, pod: Pod) -> str:
         """Return the role of the owner that a pod belongs to by its labels, or empty.
 
-        Override it for a kind that makes pods without Jobs: each role without Jobs is then a unit of its own.
+        Override it for a kind that makes pods without Jobs. Each role without Jobs then is a unit.
         """
         return ""
 
     def is_numbered(self, role: Role) -> bool:
-        """Return whether each replica of a role is a unit of its own, `<role>-<index>`, which `role_of` returns."""
+        """Return whether each replica of a role is a unit: `<role>-<index>`, which `role_of` returns."""
         return False
 
     def placed_with(self, pod: Pod) -> str:
         """Return the object that places the pod's unit together with others, or empty.
 
-        Units of such an object that wait for nodes are judged together.
+        Units of such an object that wait for nodes are assessed together.
         """
         return ""
 
@@ -271,10 +287,10 @@ class OwnerKind:
         """Return whether the kind has its own version of a method, so that callers can skip loops over pods."""
         return getattr(cls, method) is not getattr(OwnerKind, method)
 
-    # Sentences and evidence
+    # Texts and evidence of an object
 
     def facts(self, owner: Owner) -> Mapping[str, str]:
-        """Return further facts for its page and the API: label → text."""
+        """Return label → text of further facts for its page and the API."""
         return {}
 
     def sentence(self, owner: Owner) -> str:
@@ -282,40 +298,44 @@ class OwnerKind:
         return ""
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
-        """Return evidence of its own objects, which is added to any finding of the unit."""
+        """Return evidence of its own objects, which the engine adds to any finding of the unit."""
         return ()
 
     def tries_again(self, owner: Owner) -> bool:
-        """Return whether its controller replaces what fails of it. False also if that is not known."""
+        """Return whether its controller replaces failed children. False if that is unknown."""
         return False
 
     # Suspending and resuming
 
     def refuses(self, owner: Owner, verb: Verb) -> str:
-        """Return a sentence why its controller would not do that with this object, empty if it would."""
+        """Return why its controller would not suspend or resume this object (a sentence), or empty."""
         return ""
 
     def suspend_map_missing(self, owner: Owner) -> bool:
-        """Return whether the object lacks the map of `suspend_field`: a JSON patch cannot add into it then."""
+        """Return whether the object lacks the map of `suspend_field`.
+
+        A JSON patch cannot add a key to a missing map.
+        """
         return False
 
     def has_acted(self, status: Mapping[str, Any]) -> bool:
-        """Return whether `status` reports that a suspension took effect; True if such a report does not exist."""
-        wanted = self.suspended_condition
-        return not wanted or any(
-            condition["type"] == wanted and condition["status"] == "True"
+        """Return whether `status` confirms a suspension. True if the kind does not report it."""
+        condition_type = self.suspended_condition
+        return not condition_type or any(
+            condition["type"] == condition_type and condition["status"] == "True"
             for condition in status.get("conditions") or ()
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...] | None:
-        """Return the reactions of its controller when `target` is suspended or resumed: the owner or an object of it.
+        """Return the reactions of its controller when `target` is suspended or resumed.
 
-        The page shows them before the click. If it returns None, the page shows those of the lever.
+        The target is the owner or an object of it. The page shows the reactions before the click. If this
+        returns None, the page shows those of the lever.
         """
         return None
 
 
-def taken_from(owner: Owner, source: Owner, names: Iterable[str]) -> Owner:
+def copy_fields(owner: Owner, source: Owner, names: Iterable[str]) -> Owner:
     """Return the owner with these fields of another one."""
     fields: dict[str, Any] = {name: getattr(source, name) for name in names}
     return replace(owner, **fields)

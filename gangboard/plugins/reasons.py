@@ -1,4 +1,4 @@
-"""All reasons, in the order in which the engine tries them."""
+"""Rules in the order in which the engine tries them, and the titles of their codes."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from functools import cache
 from importlib import import_module
 
 from gangboard.plugins import registry
-from gangboard.plugins.discovery import by_key, find_constants
+from gangboard.plugins.discovery import find_constants, sorted_by_key
 from gangboard.plugins.rule import GangRule, UnitRule
 
 
 @cache
 def rules() -> tuple[GangRule | UnitRule, ...]:
-    """Return the reasons of `rules/`, by code. A code can be a rule of the gang and, in another stage, of a unit."""
+    """Return the rules of `rules/`, by code. A code can have a gang rule and, in another stage, a unit rule."""
     members: Iterator[GangRule | UnitRule] = find_constants(
         import_module("gangboard.rules"), "RULE", (GangRule, UnitRule)
     )
-    return by_key(members, lambda rule: f"{rule.code} {rule.stage}")
+    return sorted_by_key(members, lambda rule: f"{rule.code} {rule.stage}")
 
 
 @cache
 def gang_rules() -> tuple[GangRule, ...]:
-    """Return the rules about the whole gang, in the order in which they are tried."""
-    every = [rule for rule in rules() if isinstance(rule, GangRule)]
-    every += [rule for api in registry.grouping_apis() for rule in api.gang_rules]
-    return tuple(sorted(every, key=lambda rule: (rule.order, rule.code)))
+    """Return the rules for the whole gang, in the order in which they are tried."""
+    all_rules = [rule for rule in rules() if isinstance(rule, GangRule)]
+    all_rules += [rule for api in registry.grouping_apis() for rule in api.gang_rules]
+    return tuple(sorted(all_rules, key=lambda rule: (rule.order, rule.code)))
 
 
 @cache
 def unit_rules() -> tuple[UnitRule, ...]:
-    """Return the rules about a unit: those that override the stages first, then by stage and order."""
-    every = [rule for rule in rules() if isinstance(rule, UnitRule)]
-    every += [rule.of_unit for rule in gang_rules() if rule.of_unit is not None]
-    return _in_order(every)
+    """Return the rules for units: overrides first, then by stage and order."""
+    all_rules = [rule for rule in rules() if isinstance(rule, UnitRule)]
+    all_rules += [rule.unit_rule for rule in gang_rules() if rule.unit_rule is not None]
+    return _in_order(all_rules)
 
 
 def unit_rules_for(group: str, kind: str, grouping: str = "") -> tuple[UnitRule, ...]:
-    """Return `unit_rules` with those that only this kind of owner or this grouping API has.
+    """Return `unit_rules`, and those that only this kind of owner or this grouping API has.
 
-    `grouping` is the API group of the unit's group; empty for none.
+    `grouping` is the API group of the unit's group, or empty.
     """
     known = registry.owner_kind(group, kind)
     own = known.rules if known is not None else ()
@@ -50,7 +50,7 @@ def unit_rules_for(group: str, kind: str, grouping: str = "") -> tuple[UnitRule,
 
 
 def titles() -> dict[str, str]:
-    """Return code → title of all reasons, those of kinds and grouping APIs included."""
+    """Return code → title of all rules, including those of kinds and grouping APIs."""
     own: list[GangRule | UnitRule] = [
         rule for kind in registry.owner_kinds() for rule in kind.rules
     ]

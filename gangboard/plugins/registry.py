@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
-from gangboard.decode.pods import pods_naming
+from gangboard.decode.pods import pod_resource
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import GroupMark
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.domain.pod import Pod
 from gangboard.domain.traits import NO_QUEUE_TRAITS, NO_TRAITS, KindTraits, QueueTraits
-from gangboard.plugins.discovery import RegistryError, by_key, find_members
+from gangboard.plugins.discovery import RegistryError, find_members, sorted_by_key
 from gangboard.plugins.grouping_api import GroupingAPI
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
@@ -24,7 +24,7 @@ from gangboard.plugins.queue_system import QueueSystem
 
 @cache
 def owner_kinds() -> tuple[OwnerKind, ...]:
-    """Return an instance of each kind of owners, by resource key. Raises RegistryError for a lever that does not exist."""
+    """Return an instance of each owner kind, by resource key. Raises RegistryError for an unknown lever."""
     labels = [system.owner_label for system in admission_systems()]
     kinds: tuple[OwnerKind, ...] = find_members(
         import_module("gangboard.owners"),
@@ -86,13 +86,13 @@ def kinds_with_holds() -> tuple[OwnerKind, ...]:
 
 
 def makes_gangs(group: str, kind: str) -> bool:
-    """Return True if objects of this kind create gangs that they do not change afterwards."""
+    """Return whether objects of this kind create gangs that they do not change afterwards."""
     known = owner_kind(group, kind)
     return known is not None and known.makes_gangs
 
 
 def stands_alone(group: str, kind: str) -> bool:
-    """Return True if objects of this kind can be gangs, or if the kind is unknown."""
+    """Return whether objects of this kind can be gangs. True for an unknown kind."""
     known = owner_kind(group, kind)
     return known is None or known.stands_alone
 
@@ -111,7 +111,7 @@ def labels_naming_owners() -> frozenset[str]:
 
 @cache
 def owners_by_pod() -> tuple[tuple[Callable[[Pod], str], str, str], ...]:
-    """Return (pod → owner's name, API group, kind) of the kinds whose pods tell the owner by another name."""
+    """Return (pod → owner's name, API group, kind) of the kinds that override `name_by_pod`."""
     return tuple(
         (kind.name_by_pod, kind.resource.group, kind.resource.kind)
         for kind in owner_kinds()
@@ -146,22 +146,22 @@ def blueprints() -> tuple[Resource, ...]:
 
 @cache
 def levers() -> tuple[Lever, ...]:
-    """Return all levers, those of admission systems included, in the order of lists."""
+    """Return all levers, including those of admission systems, in the order of lists."""
     own = find_members(import_module("gangboard.levers"), Lever, "key", methods=("decide",))
     of_queues = (queue.lever for queue in queue_systems() if queue.lever is not None)
-    every: tuple[Lever, ...] = by_key((*own, *of_queues), lambda lever: lever.key)
-    return tuple(sorted(every, key=lambda lever: lever.position))
+    all_levers: tuple[Lever, ...] = sorted_by_key((*own, *of_queues), lambda lever: lever.key)
+    return tuple(sorted(all_levers, key=lambda lever: lever.position))
 
 
 def lever(key: str) -> Lever | None:
-    """Return a lever by its key; None for a key that this release does not know."""
+    """Return the lever with this key, or None if this release does not know it."""
     return next((lever for lever in levers() if lever.key == key), None)
 
 
 @cache
-def kinds_told_by_build() -> tuple[OwnerKind, ...]:
-    """Return the kinds with a lever that works with some builds of their controller only."""
-    keys = {lever.key for lever in levers() if lever.told_by_build}
+def kinds_depending_on_build() -> tuple[OwnerKind, ...]:
+    """Return the kinds with a lever that works only with some builds of their controller."""
+    keys = {lever.key for lever in levers() if lever.depends_on_build}
     return tuple(kind for kind in owner_kinds() if keys & set(kind.child_levers))
 
 
@@ -188,13 +188,13 @@ def marked_kinds() -> frozenset[str]:
 
 @cache
 def groups_without_objects() -> frozenset[str]:
-    """Return the API groups of which pods name a group that has no object."""
+    """Return the API groups whose groups are only names in pods, without objects."""
     return frozenset(api.group for api in grouping_apis() if not api.resources)
 
 
 @cache
 def kinds_without_objects() -> frozenset[str]:
-    """Return those of `marked_kinds` whose groups have no object."""
+    """Return the part of `marked_kinds` whose groups have no object."""
     return frozenset(
         mark.kind for api in grouping_apis() if not api.resources for mark in api.marks
     )
@@ -202,7 +202,7 @@ def kinds_without_objects() -> frozenset[str]:
 
 @cache
 def pod_reasons() -> Mapping[str, str]:
-    """Return words of other schedulers about pods without a node → the words of the default scheduler."""
+    """Return the reasons of other schedulers for pods without a node → those of the default scheduler."""
     return {
         reason: meaning for api in grouping_apis() for reason, meaning in api.pod_reasons.items()
     }
@@ -210,7 +210,7 @@ def pod_reasons() -> Mapping[str, str]:
 
 @cache
 def pods() -> Resource:
-    """Return how pods are read, with the labels and annotations by which they name their groups."""
+    """Return the pod resource. It decodes the labels and annotations by which pods name their groups."""
     placeholders = [key for api in grouping_apis() for key in api.placeholders]
     queues = {
         name: api.queue_marks
@@ -218,7 +218,7 @@ def pods() -> Resource:
         if api.queue_marks
         for name in api.schedulers
     }
-    return pods_naming(group_marks(), placeholders, queues)
+    return pod_resource(group_marks(), placeholders, queues)
 
 
 # Admission systems
@@ -232,7 +232,10 @@ def queue_systems() -> tuple[QueueSystem, ...]:
 
 @cache
 def admission_systems() -> tuple[QueueSystem, ...]:
-    """Return the systems with an entry per owner, which decide when it runs. The others are queues of a scheduler."""
+    """Return the systems with an entry per owner, which decide when it runs.
+
+    The others are queues of a scheduler.
+    """
     return tuple(system for system in queue_systems() if system.entry_resources)
 
 
@@ -244,7 +247,7 @@ def queue_traits() -> Mapping[str, QueueTraits]:
             queue.traits,
             label=queue.label,
             dispatchers=frozenset(queue.mirrors),
-            entry=next((one.kind for one in queue.entry_resources), NO_QUEUE_TRAITS.entry),
+            entry=next((entry.kind for entry in queue.entry_resources), NO_QUEUE_TRAITS.entry),
         )
         for queue in queue_systems()
         for resource in queue.resources
@@ -253,7 +256,7 @@ def queue_traits() -> Mapping[str, QueueTraits]:
 
 @cache
 def run_cluster_fields() -> frozenset[str]:
-    """Return the labels of evidence whose values are clusters in which an admission system runs owners."""
+    """Return the evidence labels whose values are clusters in which an admission system runs owners."""
     return frozenset(
         traits.run_cluster_field for traits in queue_traits().values() if traits.run_cluster_field
     )
@@ -261,7 +264,7 @@ def run_cluster_fields() -> frozenset[str]:
 
 @cache
 def pod_group_labels() -> Mapping[str, str]:
-    """Return label → kind, in the form of `Pod.group_kind`, of entries that admit the pods together that name them."""
+    """Return label → kind, in the form of `Pod.group_kind`, of the entries that admit pods together."""
     return {
         system.pod_group_label: entries_kind(resource.group)
         for system in queue_systems()
@@ -271,21 +274,21 @@ def pod_group_labels() -> Mapping[str, str]:
 
 
 def entries_kind(group: str) -> str:
-    """Return the kind by which pods name the entries of an API group that admit them together.
+    """Return the kind by which pods name an entry of this API group that admits them together.
 
-    It is not the kind of the objects: Kubernetes has a Workload too, which is only a plan.
+    It differs from the kind of the objects, because the Workload of Kubernetes is only a plan.
     """
     return f"PodGroup.{group}"
 
 
 @cache
 def pod_queue_labels() -> frozenset[str]:
-    """Return the labels by which pods name a queue that admits them while their owner has no suspend field."""
+    """Return the labels by which pods name a queue that admits them if their owner has no suspend field."""
     return frozenset(system.owner_label for system in queue_systems() if system.pod_group_label)
 
 
 def queue_resources(model: type[object]) -> tuple[Resource, ...]:
-    """Return the resources of admission systems whose objects are read as this class."""
+    """Return the resources of admission systems with this model."""
     return tuple(
         resource
         for system in queue_systems()
@@ -299,7 +302,7 @@ def queue_resources(model: type[object]) -> tuple[Resource, ...]:
 
 @cache
 def event_reasons() -> frozenset[str]:
-    """Return the reasons of events that kinds of owners and groups add to those that all rules read."""
+    """Return the event reasons of owner kinds and grouping APIs, beyond those that all rules read."""
     of_owners = frozenset(
         reason
         for kind in owner_kinds()
@@ -309,7 +312,7 @@ def event_reasons() -> frozenset[str]:
 
 
 def resources_as_stored() -> tuple[Resource, ...]:
-    """Return the resources of which pages show objects as they are: groups, queues and their entries."""
+    """Return the resources whose objects pages show unchanged: groups, queues and their entries."""
     return (
         *(resource for api in grouping_apis() for resource in api.resources),
         *(resource for queue in queue_systems() for resource in queue.resources),
@@ -317,7 +320,7 @@ def resources_as_stored() -> tuple[Resource, ...]:
 
 
 def resources() -> tuple[Resource, ...]:
-    """Return the resources of owner kinds, of what these name, of grouping APIs and admission systems, in this order."""
+    """Return the resources of owner kinds, their templates, grouping APIs and admission systems, in this order."""
     return (
         *(kind.resource for kind in owner_kinds()),
         *blueprints(),

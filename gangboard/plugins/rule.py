@@ -1,4 +1,4 @@
-"""Rules: reasons that are found for a whole gang or for a unit of it."""
+"""Rules: reasons for a whole gang or for one of its units."""
 
 from __future__ import annotations
 
@@ -16,38 +16,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GangRule:
-    """A reason for the whole gang, such as finished, suspended or not observed. Constant RULE."""
+    """A reason for the whole gang, such as finished, suspended or not observed. It is the constant RULE of its file."""
 
     code: str
     stage: Stage
     title: str
     order: int
-    """Lower is tried first. The first finding decides the whole gang."""
+    """Its place among the gang rules; lower comes first. The first finding decides about the whole gang."""
     find: Callable[[Gang], Finding | None]
-    of_unit: UnitRule | None = None
-    """The same reason for a unit, if it can be true of a part of the gang."""
+    unit_rule: UnitRule | None = None
+    """The same reason for a unit, if it can apply to a part of the gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitRule:
-    """A reason for a unit: a group, a Job or another part of a gang. Constant RULE, or in the tuple RULES."""
+    """A reason for a unit: a group, a Job or another part of a gang. It is the constant RULE, or an item of RULES."""
 
     code: str
     stage: Stage
     title: str
     order: int
-    """Place in its stage; lower is nearer to the cause."""
+    """Its place in the stage; lower is nearer to the cause."""
     find: Callable[[Unit], Finding | None]
     overrides: bool = False
-    """It is tried before the stages: the unit ran and lost members (`quorum-lost`, `lost-members`)."""
+    """The rule comes before the stages, because the unit ran and lost members (`quorum-lost`, `lost-members`)."""
     health: Health | None = None
-    """Its usual health, for lists of codes."""
-    aside: bool = False
-    """It is an additional finding and never decides."""
-    of_waiting: bool = False
-    """It is asked only of a unit with a pod that waits for a node."""
-    of_queued: bool = False
-    """It is asked only of a unit of a gang that a queue decides about, wholly or in part."""
-    of_room: bool = False
-    """Arithmetic finds it for waiting members. If several workers without a group wait for nodes, it is also tried for
-    all of them together."""
+    """The usual health of its findings, for lists of codes."""
+    is_additional: bool = False
+    """The finding adds to others and never decides."""
+    for_waiting_units: bool = False
+    """The engine tries the rule only for a unit with a pod that waits for a node."""
+    for_queued_units: bool = False
+    """The engine tries the rule only for units of a gang that a queue manages, fully or partly."""
+    for_merged_units: bool = False
+    """The placement arithmetic finds the reason for waiting members.
+
+    If several workers without a group wait for nodes, the engine also tries the rule for all of them together.
+    """

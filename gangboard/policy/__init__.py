@@ -1,5 +1,5 @@
-"""What may be done to a gang: the lever, the exact requests and their consequences, or a refusal.
+"""Policy of actions: the lever for a gang, the exact requests and their consequences, or a refusal.
 
-Pure functions of an `Gang` and the levers of its cluster; they read, store and send nothing. `plan.plan` is the
-entry for the engine that acts and for pages. `selection.of_selection` judges several Jobs together.
+The functions are pure and depend on a `Gang` and the levers of its cluster. `plan.plan` is the entry point of
+the action engine and of pages. `selection.evaluate_selection` assesses several Jobs together.
 """

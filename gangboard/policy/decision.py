@@ -1,4 +1,4 @@
-"""A desired action, and the decision about it from which a Plan is made."""
+"""Decisions: a desired action, and the decision about it from which a Plan is made."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gangboard.domain.text import label
 from gangboard.plugins.lever import Lever
 
 PROVED_SECONDS = 3.0
-"""A proved Hold: the revert that it turns back came after 0.1 s (observed)."""
-_WATCH_SECONDS, _WATCH_BEYOND_GRACE = 15.0, 10.0
+"""The watch time of a proved Hold. It rejected the revert after 0.1 s (observed)."""
+_WATCH_SECONDS, _WATCH_AFTER_GRACE = 15.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class PlanRefusal:
     why: str
     """One sentence."""
     needs: str = ""
-    """The command that would make it possible, or empty."""
+    """The command that would make the action possible, or empty."""
     opt_in: bool = False
     """The lever is off until an admin enables it."""
 
@@ -51,27 +51,29 @@ class DesiredAction:
     levers: ClusterLevers
     now: datetime
     by: str = ""
-    """The requester, for a new Hold. This and the next fields are empty if only a button is judged."""
+    """The user who requests it, for a new Hold. This field and the next ones are empty for buttons."""
     reason: str = ""
     until: datetime | None = None
-    """When the Hold ends; with an offset."""
+    """The end of the Hold, with a UTC offset."""
     ended_hold: str = ""
-    """uid of a Hold that has reached its end. The resume removes only this Hold; empty for all Holds of the object."""
+    """The uid of a Hold whose end has come. The resume removes only this Hold; empty for all Holds of the object."""
     action: str = ""
     """The action's id, which goes into annotations."""
     blocked: PlanRefusal | None = None
-    """Why only an undo is possible that needs nothing of the owner."""
+    """Why the owner allows no action. An undo that does not depend on the owner is still possible."""
     chosen: frozenset[str] = frozenset()
-    """uids of all objects in the same confirmation. `selection` then explains the consequences of the set. Empty for a
-    single object, whose plan explains all consequences."""
+    """The uids of all objects in the same confirmation; empty for a single object.
+
+    `selection` explains the consequences of a set. The plan for a single object explains all its consequences.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The requests of a lever, and their consequences."""
+    """The requests of a lever and their consequences."""
 
     steps: Callable[[], tuple[Step, ...]]
-    """Makes the requests. Buttons do not need them."""
+    """A function that makes the requests. Buttons do not need them."""
     before: dict[str, str]
     after: dict[str, str]
     watch_seconds: float
@@ -80,30 +82,30 @@ class Decision:
     remarks: tuple[str, ...] = ()
     """Warnings about the lever, after all other warnings."""
     resumes: bool = True
-    """The object runs after a resume, as far as its lever can tell."""
+    """The object runs after a resume, as far as the lever can tell."""
     label: str = ""
     """The word on the button, such as `Hold`; empty for the verb."""
     meaning: str = ""
-    """A sentence about the button; empty if the verb says it all."""
+    """A sentence about the button; empty if the word on it is enough."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
-    """A decision and the lever that made it."""
+class LeverDecision:
+    """A decision, with the lever that made it."""
 
     lever: Lever
     decision: Decision
 
 
-def watch(grace_seconds: int) -> float:
+def watch_seconds(grace_seconds: int) -> float:
     """Return how many seconds an action by an unproved lever is watched.
 
-    With the startup policy InOrder JobSet reverts a suspend only when the pods are gone, so about their grace
-    period later (jobset-kueue.md §2.2).
+    With the startup policy InOrder, JobSet reverts a suspend only after the pods are deleted, which takes about
+    their grace period (jobset-kueue.md §2.2).
     """
-    return max(_WATCH_SECONDS, grace_seconds + _WATCH_BEYOND_GRACE)
+    return max(_WATCH_SECONDS, grace_seconds + _WATCH_AFTER_GRACE)
 
 
-def shown(value: bool | int) -> str:
+def yaml_value(value: bool | int) -> str:
     """Return the value of a field as YAML."""
     return str(value).lower()

@@ -16,8 +16,8 @@ from gangboard.policy import job_consequences, refusals
 from gangboard.policy.decision import (
     Decision,
     DesiredAction,
+    LeverDecision,
     PlanRefusal,
-    Pulled,
     generation_unknown,
     nothing_to_do,
 )
@@ -25,7 +25,7 @@ from gangboard.policy.phrases import wait_of
 from gangboard.policy.registry_lookups import kind_above, kind_of, queue_system
 
 
-def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
     """Return the decision about a child Job, or why no action is possible."""
     if desired.verb is Verb.SUSPEND:
         return _decide_suspend(gang, job, desired)
@@ -35,11 +35,11 @@ def decide(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefus
 # Suspend
 
 
-def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
-    """Return how a Job is suspended: by the best lever that works in its cluster."""
+def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
+    """Return the suspend of a Job by the best lever that works in its cluster, or a refusal."""
     refused = (
         refusals.job_out_of_reach(gang, job)
-        or _stopped_already(gang, job)
+        or _already_stopped(gang, job)
         or generation_unknown(job.meta)
     )
     if refused is not None:
@@ -53,17 +53,17 @@ def _decide_suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | 
         return lever
     if lever.is_bare and job.suspended:
         return nothing_to_do(f"{label(job.meta.ref)} is suspended already")
-    if desired.until is not None and not lever.takes_end:
+    if desired.until is not None and not lever.supports_end:
         return refusals.until_misplaced(desired.verb, label(job.meta.ref))
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
-    return Pulled(lever, _completed(gang, job, kind, lever, desired, decision, remarks))
+    return LeverDecision(lever, _with_reactions(gang, job, kind, lever, desired, decision, remarks))
 
 
-def _stopped_already(gang: Gang, job: Owner) -> PlanRefusal | None:
+def _already_stopped(gang: Gang, job: Owner) -> PlanRefusal | None:
     for lever in registry.levers():
-        how = lever.stopped(gang, job)
+        how = lever.describe_stop(gang, job)
         if how:
             return nothing_to_do(f"{label(job.meta.ref)} is {how}")
     return None
@@ -84,10 +84,10 @@ def _choose(
         if missing is None:
             return lever, tuple(remarks)
         reasons.append(missing)
-        remarks += lever.passed_over(gang, desired.levers)
+        remarks += lever.fallback_warnings(gang, desired.levers)
     instead = f"suspend the whole {gang.name} instead" if _can_stop_all(gang) else ""
-    begin = f"{label(job.meta.ref)} cannot be suspended here"
-    return refusals.all_of(begin, reasons, instead), ()
+    beginning = f"{label(job.meta.ref)} cannot be suspended here"
+    return refusals.all_of(beginning, reasons, instead), ()
 
 
 def _can_stop_all(gang: Gang) -> bool:
@@ -97,7 +97,7 @@ def _can_stop_all(gang: Gang) -> bool:
     return bool(gang.queue.entries) if gang.queue.is_managed else bool(kind.levers)
 
 
-def _completed(
+def _with_reactions(
     gang: Gang,
     job: Owner,
     kind: OwnerKind,
@@ -106,7 +106,7 @@ def _completed(
     decision: Decision,
     remarks: tuple[str, ...],
 ) -> Decision:
-    """Return the decision of a lever with the reactions and warnings of kind and queue."""
+    """Return the decision of a lever, with the reactions and warnings of kind and queue."""
     chosen = desired.chosen
     warnings = [*remarks, *decision.warnings]
     if lever.is_bare and lever.why_not(gang, job, desired.levers) is not None:
@@ -114,7 +114,7 @@ def _completed(
     if not chosen:
         warnings += job_consequences.set_warnings(gang, (job,), lever)
     warnings += kind.conduct.warnings(gang, job, lever, chosen)
-    warnings += _of_queue(gang, job, lever)
+    warnings += _queue_warnings(gang, job, lever)
     return replace(
         decision,
         reactions=(*decision.reactions, *_reactions(gang, job, kind, lever, chosen)),
@@ -133,10 +133,10 @@ def _reactions(
         yield from system.job_reactions(gang)
 
 
-def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
+def _queue_warnings(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
     system = queue_system(gang)
-    concerned = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
-    if not concerned or system is None:
+    is_queued = gang.queue.is_managed or job.meta.ref.uid in gang.queued_jobs
+    if not is_queued or system is None:
         return ()
     return system.job_warnings(gang, job, lever)
 
@@ -144,16 +144,16 @@ def _of_queue(gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
 # Resume
 
 
-def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
-    """Return how a Job is resumed: by undoing its Hold, its pause or a bare suspend."""
+def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecision | PlanRefusal:
+    """Return the resume of a Job, which undoes its Hold, its pause or a plain suspend, or a refusal."""
     name = label(job.meta.ref)
     if desired.until is not None:
         return refusals.until_misplaced(desired.verb, name)
     blocked = refusals.job_out_of_reach(gang, job)
-    undoing = [lever for lever in registry.levers() if lever.undoes(gang, job)]
-    free = next((lever for lever in undoing if lever.needs_nothing), None)
-    if free is not None:
-        return _undo(free, gang, job, replace(desired, blocked=blocked))
+    undoing = [lever for lever in registry.levers() if lever.has_undoable_change(gang, job)]
+    independent = next((lever for lever in undoing if lever.can_always_resume), None)
+    if independent is not None:
+        return _undo(independent, gang, job, replace(desired, blocked=blocked))
     refused = blocked or generation_unknown(job.meta)
     if refused is not None:
         return refused
@@ -169,9 +169,11 @@ def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | P
     return _undo(bare, gang, job, desired) if bare else refusals.no_job_lever(gang, job)
 
 
-def _undo(lever: Lever, gang: Gang, job: Owner, desired: DesiredAction) -> Pulled | PlanRefusal:
+def _undo(
+    lever: Lever, gang: Gang, job: Owner, desired: DesiredAction
+) -> LeverDecision | PlanRefusal:
     decision = lever.decide(gang, job, desired)
     if isinstance(decision, PlanRefusal):
         return decision
-    more = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
-    return Pulled(lever, replace(decision, warnings=(*decision.warnings, *more)))
+    warnings = job_consequences.resume_warnings(gang, job) if decision.resumes else ()
+    return LeverDecision(lever, replace(decision, warnings=(*decision.warnings, *warnings)))

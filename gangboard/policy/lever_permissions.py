@@ -1,7 +1,7 @@
-"""What the actor must be allowed to do for the levers of a cluster.
+"""Permissions that the actor needs for the levers of a cluster.
 
-Kinds, levers and admission systems declare it. `patched_resources` and `made` are for admission policies and roles,
-`lever_rights` for access reviews per lever.
+Kinds, levers and admission systems declare them. Admission policies and roles use `patched_resources` and
+`created_resources`, access reviews per lever use `lever_rights`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
 from gangboard.plugins import registry
-from gangboard.plugins.lever import Bounds, Lever, Made
+from gangboard.plugins.lever import Bounds, CreatedResource, Lever
 from gangboard.plugins.owner_kind import OwnerKind
 
 Parent = tuple[str, str]
@@ -21,19 +21,19 @@ Parent = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PermissionOptions:
     """Options for the permissions in one cluster."""
 
     policy_version: str = POLICY_VERSIONS[0]
-    """The version of mutating policies that it serves; empty for none, and then there is no Hold."""
+    """The served version of mutating policies; empty for none, and then there is no Hold."""
     not_served: frozenset[str] = frozenset()
-    """Keys of resources that it does not serve. The actor gets no lever on them."""
+    """Keys of resources that the cluster does not serve. The actor gets no lever on them."""
     parallelism: bool = False
-    """The lever `parallelism` is enabled."""
+    """An admin has enabled the lever `parallelism`."""
     namespaces: tuple[str, ...] = ()
-    """Namespaces in which gangboard may act; empty for all."""
+    """The namespaces in which gangboard may act; empty for all."""
     binds_hold: bool = True
-    """Bind the policy of the Hold. Only after API servers know Holds (`domain.hold_manifest`)."""
+    """Bind the policy of the Hold. API servers must know Holds before that (`domain.hold_manifest`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,65 +44,67 @@ class PatchedResource:
     fields: tuple[tuple[str, ...], ...]
     """Paths of the fields that its levers write."""
     managers: tuple[str, ...] | None = None
-    """Values of `managed_by` that mean its own controller; None if it has no such field."""
+    """Values of `managed_by` that mean its own controller, or None if it has no such field."""
     managed_by: tuple[str, ...] = ("spec", "managedBy")
     """Path of the field that names its controller."""
     parents: tuple[Parent, ...] | None = ()
-    """Kinds of controllers whose objects the actor may change; None for any."""
+    """Kinds of controllers whose objects the actor may change, or None for any."""
     bounds: tuple[Bounds, ...] = ()
     """Limits of the values that its levers write."""
     listed: bool = False
     """The actor finds the objects of a gang by a list, not by their names."""
 
 
-def patched_resources(wanted: Wanted) -> tuple[PatchedResource, ...]:
-    """Return the resources of this cluster with a lever that changes a field."""
+def patched_resources(options: PermissionOptions) -> tuple[PatchedResource, ...]:
+    """Return the resources of this cluster whose fields a lever changes."""
     return tuple(
-        patched for patched in _all(wanted) if patched.resource.key not in wanted.not_served
+        patched
+        for patched in _patched_by_levers(options)
+        if patched.resource.key not in options.not_served
     )
 
 
-def made(wanted: Wanted) -> tuple[Made, ...]:
-    """Return the resources of which levers create objects, if the cluster serves owners for these."""
-    owners = parents(wanted)
-    used = {key for kind in _served_kinds(wanted) for key in (*kind.levers, *kind.child_levers)}
+def created_resources(options: PermissionOptions) -> tuple[CreatedResource, ...]:
+    """Return the resources whose objects levers create, if the cluster serves owners for these."""
+    owners = parents(options)
+    used = {key for kind in _served_kinds(options) for key in (*kind.levers, *kind.child_levers)}
     return tuple(
-        objects
+        created
         for lever in registry.levers()
-        if lever.key in used and _is_on(lever, wanted)
-        if (objects := lever.makes(owners)) is not None
+        if lever.key in used and _is_enabled(lever, options)
+        if (created := lever.created_resource(owners)) is not None
     )
 
 
-def only_read(wanted: Wanted) -> tuple[Resource, ...]:
+def read_only_resources(options: PermissionOptions) -> tuple[Resource, ...]:
     """Return the kinds whose objects the actor only reads, because their lever creates another object."""
-    changed = {patched.resource.key for patched in patched_resources(wanted)}
+    changed = {patched.resource.key for patched in patched_resources(options)}
     return tuple(
         kind.resource
-        for kind in _served_kinds(wanted)
+        for kind in _served_kinds(options)
         if kind.levers and kind.resource.key not in changed
     )
 
 
-def parents(wanted: Wanted) -> tuple[Parent, ...]:
+def parents(options: PermissionOptions) -> tuple[Parent, ...]:
     """Return the kinds with a lever for single Jobs."""
-    return tuple(_identity(kind) for kind in _served_kinds(wanted) if kind.child_levers)
+    return tuple(_identity(kind) for kind in _served_kinds(options) if kind.child_levers)
 
 
-def _served_kinds(wanted: Wanted) -> list[OwnerKind]:
-    return [kind for kind in registry.owner_kinds() if kind.resource.key not in wanted.not_served]
+def _served_kinds(options: PermissionOptions) -> list[OwnerKind]:
+    return [kind for kind in registry.owner_kinds() if kind.resource.key not in options.not_served]
 
 
 def _identity(kind: OwnerKind) -> Parent:
     return kind.resource.group, kind.resource.kind
 
 
-def _all(wanted: Wanted) -> Iterator[PatchedResource]:
+def _patched_by_levers(options: PermissionOptions) -> Iterator[PatchedResource]:
     for kind in registry.owner_kinds():
         if kind.resource.is_job:
-            yield _job(kind, wanted)
+            yield _patched_jobs(kind, options)
             continue
-        fields = _fields(kind.suspend_field, kind.levers, wanted)
+        fields = _fields(kind.suspend_field, kind.levers, options)
         if fields:
             # An object with a controller is not the topmost owner, and its controller would undo the change.
             yield PatchedResource(
@@ -116,19 +118,21 @@ def _all(wanted: Wanted) -> Iterator[PatchedResource]:
             yield PatchedResource(resource, (queue.lever.writes,), parents=None, listed=True)
 
 
-def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
-    """Return Jobs, which are changed as owners and as children of kinds with levers for single Jobs.
+def _patched_jobs(kind: OwnerKind, options: PermissionOptions) -> PatchedResource:
+    """Return the Jobs, which are changed as owners and as children of kinds with levers for single Jobs.
 
     A Job of a kind that makes gangs, such as a CronJob, is an owner.
     """
-    keys = [key for other in registry.owner_kinds() for key in other.child_levers]
-    makers = (_identity(other) for other in _served_kinds(wanted) if other.makes_gangs)
-    levers = [lever for lever in registry.levers() if lever.key in keys and _is_on(lever, wanted)]
+    keys = [key for parent in registry.owner_kinds() for key in parent.child_levers]
+    makers = (_identity(maker) for maker in _served_kinds(options) if maker.makes_gangs)
+    levers = [
+        lever for lever in registry.levers() if lever.key in keys and _is_enabled(lever, options)
+    ]
     return PatchedResource(
         kind.resource,
-        _fields(kind.suspend_field, (*kind.levers, *keys), wanted),
+        _fields(kind.suspend_field, (*kind.levers, *keys), options),
         kind.own_managers or None,
-        parents=(*parents(wanted), *makers),
+        parents=(*parents(options), *makers),
         bounds=tuple(
             bounds for lever in levers if (bounds := lever.bounds(kind.resource.kind)) is not None
         ),
@@ -137,16 +141,18 @@ def _job(kind: OwnerKind, wanted: Wanted) -> PatchedResource:
 
 
 def _fields(
-    suspend_field: tuple[str, ...], keys: tuple[str, ...], wanted: Wanted
+    suspend_field: tuple[str, ...], keys: tuple[str, ...], options: PermissionOptions
 ) -> tuple[tuple[str, ...], ...]:
     """Return the fields that these levers write, the suspend field first."""
-    levers = (one for one in registry.levers() if one.key in keys and _is_on(one, wanted))
+    levers = (
+        lever for lever in registry.levers() if lever.key in keys and _is_enabled(lever, options)
+    )
     paths = (path for lever in levers if (path := lever.written_field(suspend_field)))
     return tuple(dict.fromkeys(sorted(paths, key=lambda path: path != suspend_field)))
 
 
-def _is_on(lever: Lever, wanted: Wanted) -> bool:
-    return wanted.parallelism or not lever.optional
+def _is_enabled(lever: Lever, options: PermissionOptions) -> bool:
+    return options.parallelism or not lever.optional
 
 
 # Rights of each lever
@@ -154,7 +160,7 @@ def _is_on(lever: Lever, wanted: Wanted) -> bool:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Right:
-    """A verb on the objects of a resource."""
+    """A verb on the objects of a resource, as RBAC grants it."""
 
     group: str
     plural: str
@@ -179,13 +185,13 @@ _PODS = Right("", "pods", "list")
 """gangboard reads the pods after each action."""
 
 
-def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
+def lever_rights(options: PermissionOptions) -> tuple[LeverRights, ...]:
     """Return the enabled levers of a cluster with their rights, in the order of lists.
 
-    All of them together are the role of the actor that `manage.py print_rbac` prints.
+    Together they are the role of the actor that `manage.py print_rbac` prints.
     """
-    changed = {patched.resource.key: patched for patched in patched_resources(wanted)}
-    rights = _of_kinds(changed, wanted)
+    changed = {patched.resource.key: patched for patched in patched_resources(options)}
+    rights = _rights_by_lever(changed, options)
     for system in registry.queue_systems():
         for resource in system.resources:
             if system.lever is not None and resource.key in changed:
@@ -197,17 +203,17 @@ def lever_rights(wanted: Wanted) -> tuple[LeverRights, ...]:
     )
 
 
-def _of_kinds(
-    changed: Mapping[str, PatchedResource], wanted: Wanted
+def _rights_by_lever(
+    changed: Mapping[str, PatchedResource], options: PermissionOptions
 ) -> defaultdict[str, set[Right]]:
     """Return lever → rights on owners, on their Jobs, and on the objects that the lever creates."""
     rights: defaultdict[str, set[Right]] = defaultdict(set)
-    kinds = _served_kinds(wanted)
+    kinds = _served_kinds(options)
     jobs = [kind.resource for kind in kinds if kind.resource.is_job]
     usable = {
-        lever.key: makes
+        lever.key: created
         for lever in registry.levers()
-        if (makes := _makes(lever, wanted)) is not None
+        if (created := _creation_rights(lever, options)) is not None
     }
     for kind in kinds:
         for key in (*kind.levers, *kind.child_levers):
@@ -219,14 +225,17 @@ def _of_kinds(
     return rights
 
 
-def _makes(lever: Lever, wanted: Wanted) -> frozenset[Right] | None:
-    """Return the rights on the objects that a lever creates; None if it is off or the cluster does not serve them."""
-    if not _is_on(lever, wanted):
+def _creation_rights(lever: Lever, options: PermissionOptions) -> frozenset[Right] | None:
+    """Return the rights on the objects that a lever creates.
+
+    Returns None if the lever is off or the cluster does not serve these objects.
+    """
+    if not _is_enabled(lever, options):
         return None
-    objects = lever.makes(parents(wanted))
+    objects = lever.created_resource(parents(options))
     if objects is None:
         return frozenset()
-    if f"{objects.plural}.{objects.group}" in wanted.not_served:
+    if f"{objects.plural}.{objects.group}" in options.not_served:
         return None
     return frozenset(Right(objects.group, objects.plural, verb) for verb in objects.verbs)
 

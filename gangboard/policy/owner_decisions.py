@@ -15,20 +15,20 @@ from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.policy import refusals
-from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
+from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
 from gangboard.policy.registry_lookups import kind_of, queue_system
 
 
-def decide(gang: Gang, desired: DesiredAction) -> Pulled | PlanRefusal:
+def decide(gang: Gang, desired: DesiredAction) -> LeverDecision | PlanRefusal:
     """Return the decision about the topmost owner, or why no action is possible."""
     refused = refusals.owner_out_of_reach(gang)
     if refused is not None:
         return refused
     kind, lever = kind_of(gang.owner), _lever_of(gang, desired.levers)
-    against = kind.refuses(gang.owner, desired.verb) if kind is not None else ""
-    if against:
-        return PlanRefusal(against)
-    if desired.until is not None and (lever is None or not lever.takes_end):
+    objection = kind.refuses(gang.owner, desired.verb) if kind is not None else ""
+    if objection:
+        return PlanRefusal(objection)
+    if desired.until is not None and (lever is None or not lever.supports_end):
         return refusals.until_misplaced(desired.verb, gang.name)
     if kind is not None and kind.no_lever and not kind.levers and kind.needs_group:
         return refusals.no_lever(gang)
@@ -36,32 +36,37 @@ def decide(gang: Gang, desired: DesiredAction) -> Pulled | PlanRefusal:
         return refusals.queue_decides(gang, queue_system(gang))
     if kind is None or lever is None:
         return refusals.no_lever(gang)
-    return _pull(lever, gang, kind, desired)
+    return _decide_with(lever, gang, kind, desired)
 
 
 def _lever_of(gang: Gang, levers: ClusterLevers) -> Lever | None:
-    """Return the lever of its queue, else one for single Jobs that goes first, else the best of its kind."""
+    """Return the lever for the whole owner: that of its queue, or the best one of its kind.
+
+    A lever for single Jobs that also suspends owners comes before that of the kind.
+    """
     kind, system = kind_of(gang.owner), queue_system(gang)
     if gang.queue.is_managed:
         return system.lever if system is not None else None
-    for lever in of_jobs_that_go_first(gang, levers):
+    for lever in job_by_job_levers(gang, levers):
         if gang.child_jobs and not gang.owner.suspended:
             return lever
     return registry.lever(kind.levers[0]) if kind is not None and kind.levers else None
 
 
-def of_jobs_that_go_first(gang: Gang, levers: ClusterLevers) -> tuple[Lever, ...]:
-    """Return the levers for single Jobs that are also the ones for the whole owner."""
+def job_by_job_levers(gang: Gang, levers: ClusterLevers) -> tuple[Lever, ...]:
+    """Return the levers for single Jobs that also suspend the whole owner."""
     kind = kind_of(gang.owner)
     candidates = (registry.lever(key) for key in (kind.child_levers if kind is not None else ()))
     return tuple(
-        lever for lever in candidates if lever is not None and lever.goes_first(gang, levers)
+        lever
+        for lever in candidates
+        if lever is not None and lever.applies_job_by_job(gang, levers)
     )
 
 
-def _pull(
+def _decide_with(
     lever: Lever, gang: Gang, kind: OwnerKind, desired: DesiredAction
-) -> Pulled | PlanRefusal:
+) -> LeverDecision | PlanRefusal:
     decision = lever.decide(gang, gang.owner, desired)
     if isinstance(decision, PlanRefusal):
         return decision
@@ -70,7 +75,7 @@ def _pull(
         reactions = kind.reactions(gang.owner, gang.owner, desired.verb)
     if reactions is None:
         reactions = decision.reactions
-    return Pulled(
+    return LeverDecision(
         lever,
         replace(
             decision,
@@ -84,7 +89,7 @@ def _pull(
 
 
 def _maker_reactions(gang: Gang, verb: Verb) -> tuple[str, ...]:
-    """Return what the owner's maker, such as a CronJob, does then."""
+    """Return the reactions of the owner's maker, such as a CronJob."""
     maker = gang.maker
     if maker is None:
         return ()
@@ -108,13 +113,13 @@ def _warnings(gang: Gang) -> tuple[str, ...]:
             f"{'its' if len(queued) == 1 else 'their'} own: {gang.queue_system} and {gang.name} may "
             "undo each other."
         )
-    if gang.queue.standing is QueueStanding.NOBODY:
-        warnings += _taken_over(gang)
+    if gang.queue.standing is QueueStanding.NOT_SERVED:
+        warnings += _takeover_warnings(gang)
     return tuple(warnings)
 
 
-def _taken_over(gang: Gang) -> list[str]:
-    """Return what admission systems would do that may be installed later."""
+def _takeover_warnings(gang: Gang) -> list[str]:
+    """Return the effects of admission systems that may be installed later."""
     suspended, name = not gang.owner.suspended, gang.name
     return [
         text

@@ -1,4 +1,4 @@
-"""Phrases in sentences about owners and single Jobs."""
+"""Phrases about owners and single Jobs, for the sentences of decisions."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.text import count, is_or_are, label, names
 from gangboard.facts.gang import Gang
-from gangboard.facts.jobs import asks_for_pods, is_paused, seats_of
+from gangboard.facts.jobs import expected_pods, is_paused, requests_pods
 
 
 @dataclass(frozen=True, slots=True)
 class WaitReason:
-    """Why a Job may not run now, whatever its own spec says."""
+    """Why a Job may not run now, regardless of its own spec."""
 
     why: str
     """Half a sentence: `Kueue has not admitted JobSet run`."""
     until: str
-    """The event before which it does not start: `the JobSet does`."""
+    """The event after which it starts: `the JobSet does`."""
 
 
 def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
-    """Return why a child Job may not run now, because of its owner or of a queue of its own."""
-    of_gang, own = wait_of_gang(gang), gang.queue_statuses[job.meta.ref.uid]
-    if of_gang is not None or own.may_run or not job.suspended:
-        return of_gang
+    """Return why a child Job may not run now because of its owner or its own queue, or None."""
+    gang_wait, own = wait_of_gang(gang), gang.queue_statuses[job.meta.ref.uid]
+    if gang_wait is not None or own.may_run or not job.suspended:
+        return gang_wait
     name = label(job.meta.ref)
-    if own.standing is QueueStanding.NOT_KNOWN:
+    if own.standing is QueueStanding.UNKNOWN:
         return WaitReason(f"{name} may wait in queue {own.queue}", "that has admitted it")
     if own.standing is QueueStanding.DEACTIVATED:
         entries = names(entry.meta.ref.name for entry in own.entries)
@@ -39,9 +39,9 @@ def wait_of(gang: Gang, job: Owner) -> WaitReason | None:
 
 
 def wait_of_gang(gang: Gang) -> WaitReason | None:
-    """Return why no child Job may run now."""
+    """Return why no child Job may run now, or None."""
     until = f"the {gang.owner.meta.ref.kind} does"
-    if gang.queue.standing is QueueStanding.NOT_KNOWN:
+    if gang.queue.standing is QueueStanding.UNKNOWN:
         why = f"{gang.name} is suspended, and may wait in queue {gang.queue.queue}"
         return WaitReason(why, until)
     if not gang.queue.may_run:
@@ -50,7 +50,7 @@ def wait_of_gang(gang: Gang) -> WaitReason | None:
 
 
 def pods_deleted(pods: int | None, grace_seconds: int) -> str:
-    """Return a sentence about this many deleted pods; None if the number is unknown."""
+    """Return a sentence about the deletion of this many pods. None means that the number is unknown."""
     if pods == 0:
         return "It has no pods now."
     subject = "Its pods are" if pods is None else f"Its {count(pods, 'pod')} {is_or_are(pods)}"
@@ -59,7 +59,7 @@ def pods_deleted(pods: int | None, grace_seconds: int) -> str:
 
 
 def pods_made(pods: int) -> str:
-    """Return a sentence about this many new pods; 0 if the number is unknown."""
+    """Return a sentence about the creation of this many pods. 0 means that the number is unknown."""
     subject = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
     need = "it needs" if pods == 1 else "they need"
     return f"{subject} made: {need} room, may have to wait, and may get other nodes."
@@ -77,29 +77,29 @@ def they_are(jobs: Collection[Owner]) -> str:
 
 
 def pods_of_job(gang: Gang, job: Owner) -> str:
-    """Return what happens to the pods of a stopped Job."""
+    """Return the effect of a stop on the pods of a Job."""
     if job.suspended:
         wait = wait_of(gang, job)
-        so = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
-        return f"{so}: this keeps it so."
-    if not asks_for_pods(job):
+        state = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
+        return f"{state}: this keeps it so."
+    if not requests_pods(job):
         return "It asks for no pods now (parallelism 0)."
     return pods_deleted(job.active_pods, job.grace_seconds)
 
 
 def job_resumed(gang: Gang, job: Owner) -> tuple[str, ...]:
-    """Return what a resume of a suspended or paused Job brings."""
+    """Return the effect of a resume on a suspended or paused Job."""
     wait = wait_of(gang, job)
     if wait is not None:
         return (f"{wait.why}: it starts when {wait.until}.",)
     if job.suspended and job.parallelism == 0:
         return ("It asks for no pods (parallelism 0).",)
-    return (pods_made(_pods_to_come(job)),)
+    return (pods_made(_resumed_pods(job)),)
 
 
-def _pods_to_come(job: Owner) -> int:
+def _resumed_pods(job: Owner) -> int:
     if not is_paused(job):
-        return seats_of(job)
+        return expected_pods(job)
     parallelism = job.paused_parallelism or 0
     return (
         parallelism
@@ -109,8 +109,8 @@ def _pods_to_come(job: Owner) -> int:
 
 
 def gang_stopped(gang: Gang) -> str:
-    """Return what happens to the pods of a stopped gang."""
-    workers = [job for job in _workers(gang) if asks_for_pods(job)]
+    """Return the effect of a stop on the pods of a gang."""
+    workers = [job for job in _workloads_of(gang) if requests_pods(job)]
     known = [job.active_pods for job in workers if job.active_pods is not None]
     is_counted = len(known) == len(workers) and not _pods_without_job(gang)
     pods = sum(known) if is_counted else None
@@ -118,9 +118,11 @@ def gang_stopped(gang: Gang) -> str:
 
 
 def gang_resumed(gang: Gang) -> str:
-    """Return what a resume of a whole gang brings."""
+    """Return the effect of a resume on a whole gang."""
     number = sum(
-        seats_of(job) for job in _workers(gang) if job.parallelism != 0 and not gang.holds_on(job)
+        expected_pods(job)
+        for job in _workloads_of(gang)
+        if job.parallelism != 0 and not gang.holds_on(job)
     )
     return pods_made(number + (_pods_without_job(gang) if gang.child_jobs else 0))
 
@@ -131,7 +133,7 @@ def _pods_without_job(gang: Gang) -> int:
     return sum(role.replicas * role.pods for role in roles)
 
 
-def _workers(gang: Gang) -> list[Owner]:
-    """Return its unfinished Jobs, or the owner if it has none."""
+def _workloads_of(gang: Gang) -> list[Owner]:
+    """Return the unfinished Jobs of a gang, or the owner if it has none."""
     jobs = [job for job in gang.child_jobs.values() if job.finish is None]
     return jobs or [gang.owner]

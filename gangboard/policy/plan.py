@@ -1,4 +1,4 @@
-"""Plans: what would be done to one object of a gang, or why it is not."""
+"""Plans: the requests for one object of a gang and their consequences, or a refusal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.domain.objects import Meta
 from gangboard.facts.build_gang import NO_OBJECTS, build_gang
 from gangboard.facts.gang import Gang
 from gangboard.policy import job_decisions, owner_decisions, refusals
-from gangboard.policy.decision import DesiredAction, PlanRefusal, Pulled
+from gangboard.policy.decision import DesiredAction, LeverDecision, PlanRefusal
 
 
 def plan(
@@ -23,11 +23,15 @@ def plan(
     now: datetime,
     chosen: frozenset[str] = frozenset(),
 ) -> Plan:
-    """Return what is done to the object that is asked for: the topmost owner or one of its Jobs.
+    """Return the plan for the requested object, the topmost owner or one of its Jobs.
 
-    `by` is who asks, for a new Hold; `action` is the id that is left in annotations; `chosen` are the
-    uids of the selection that it is part of, which `of_selection` judges as a whole. An allowed plan has a lever and steps, a refused one neither.
-    The same arguments give the same plan, to the byte.
+    - `by` is the requesting user, for a new Hold.
+    - `action` is the id of the action, which goes into annotations.
+    - `chosen` are the uids of the selection that the object is part of. `evaluate_selection` assesses them
+      together.
+
+    An allowed plan has a lever and steps, a refused one has neither. The same arguments give the same plan,
+    byte for byte.
     """
     desired = DesiredAction(
         action_request.verb,
@@ -45,12 +49,12 @@ def plan(
 
 
 def offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple[Plan, Plan]:
-    """Return the plans to suspend and to resume one object, without steps: for its buttons."""
+    """Return the plans to suspend and to resume one object, without steps, for its buttons."""
     return _offers(_gang_or_maker(gang, uid), levers, uid, now)
 
 
 def all_offers(gang: Gang, levers: ClusterLevers, now: datetime) -> Mapping[str, tuple[Plan, Plan]]:
-    """Return the `offers` of the owner, of each of its current Jobs and of what makes such gangs, by uid."""
+    """Return uid → `offers` of the owner, of each of its current Jobs, and of the maker of such gangs."""
     uids = (gang.owner.meta.ref.uid, *gang.child_jobs)
     plans = {uid: _offers(gang, levers, uid, now) for uid in uids}
     if gang.maker is not None:
@@ -60,7 +64,10 @@ def all_offers(gang: Gang, levers: ClusterLevers, now: datetime) -> Mapping[str,
 
 
 def _gang_or_maker(gang: Gang, uid: str) -> Gang:
-    """Return the gang for one object of it. The maker of such gangs stands alone: no action on it touches them."""
+    """Return the gang with this object.
+
+    The maker of such gangs gets a gang of its own, because actions on it do not touch the gangs that it made.
+    """
     maker = gang.maker
     if maker is None or maker.meta.ref.uid != uid:
         return gang
@@ -76,34 +83,34 @@ def _offers(gang: Gang, levers: ClusterLevers, uid: str, now: datetime) -> tuple
 
 
 def _plan(gang: Gang, desired: DesiredAction, uid: str, *, with_steps: bool) -> Plan:
-    between = next((one for one in gang.middle if one.meta.ref.uid == uid), None)
-    if between is not None:
-        return _refused(desired, between.meta, refusals.made_by_owner(gang, between))
+    middle = next((candidate for candidate in gang.middle if candidate.meta.ref.uid == uid), None)
+    if middle is not None:
+        return _refused(desired, middle.meta, refusals.made_by_owner(gang, middle))
     meta = _meta_of(gang, uid)
     if meta is None:
         owner = gang.owner.meta
-        return _refused(desired, owner, refusals.not_of_gang(gang, uid))
-    decided = (
+        return _refused(desired, owner, refusals.not_in_gang(gang, uid))
+    result = (
         refusals.cluster_closed(desired.levers)
         or refusals.unknown_version(gang)
         or _decide(gang, desired, uid)
     )
-    if isinstance(decided, PlanRefusal):
-        return _refused(desired, meta, decided)
-    found = decided.decision
+    if isinstance(result, PlanRefusal):
+        return _refused(desired, meta, result)
+    decision = result.decision
     return Plan(
         verb=desired.verb,
         subject=meta.ref,
         generation=meta.generation,
-        lever=decided.lever.key,
-        steps=found.steps() if with_steps else (),
-        reactions=found.reactions,
-        warnings=found.warnings,
-        before=found.before,
-        after=found.after,
-        watch_seconds=found.watch_seconds,
-        label=found.label,
-        meaning=found.meaning,
+        lever=result.lever.key,
+        steps=decision.steps() if with_steps else (),
+        reactions=decision.reactions,
+        warnings=decision.warnings,
+        before=decision.before,
+        after=decision.after,
+        watch_seconds=decision.watch_seconds,
+        label=decision.label,
+        meaning=decision.meaning,
     )
 
 
@@ -114,7 +121,7 @@ def _meta_of(gang: Gang, uid: str) -> Meta | None:
     return job.meta if job is not None else None
 
 
-def _decide(gang: Gang, desired: DesiredAction, uid: str) -> Pulled | PlanRefusal:
+def _decide(gang: Gang, desired: DesiredAction, uid: str) -> LeverDecision | PlanRefusal:
     job = gang.child_jobs.get(uid)
     if job is None:
         return owner_decisions.decide(gang, desired)

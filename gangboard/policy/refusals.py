@@ -17,7 +17,7 @@ from gangboard.policy.decision import PlanRefusal
 from gangboard.policy.registry_lookups import kind_of, unknown_versions
 
 
-def not_of_gang(gang: Gang, uid: str) -> PlanRefusal:
+def not_in_gang(gang: Gang, uid: str) -> PlanRefusal:
     """Refuse an object that is not the owner or one of its current Jobs."""
     old = next((job for job in gang.old_jobs if job.meta.ref.uid == uid), None)
     if old is None:
@@ -30,10 +30,10 @@ def not_of_gang(gang: Gang, uid: str) -> PlanRefusal:
     )
 
 
-def made_by_owner(gang: Gang, made: Owner) -> PlanRefusal:
+def made_by_owner(gang: Gang, middle: Owner) -> PlanRefusal:
     """Refuse an object between the owner and its Jobs, because the owner's controller writes it again."""
     return PlanRefusal(
-        f"{label(made.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
+        f"{label(middle.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
     )
 
 
@@ -45,7 +45,7 @@ def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
         place = f"Cluster {levers.cluster}" if levers.cluster else "This cluster"
         return PlanRefusal(
             f"{place} has no actor: gangboard may only read it.",
-            f"manage.py set_actor {_name(levers)} --kubeconfig FILE",
+            f"manage.py set_actor {_cluster_argument(levers)} --kubeconfig FILE",
         )
     return None
 
@@ -53,7 +53,7 @@ def cluster_closed(levers: ClusterLevers) -> PlanRefusal | None:
 def unknown_version(gang: Gang) -> PlanRefusal | None:
     """Refuse a gang with objects of an API version that this release does not know.
 
-    It reads them as an older version, and the effect of a change is unknown.
+    Such objects are read as an older version, so the effect of a change is unknown.
     """
     versions = unknown_versions(gang)
     if not versions:
@@ -71,12 +71,12 @@ def unknown_version(gang: Gang) -> PlanRefusal | None:
 
 
 def owner_out_of_reach(gang: Gang) -> PlanRefusal | None:
-    """Refuse an owner that ends, has ended, or belongs to another controller."""
-    return _ended(gang.owner, gang.name) or _foreign(gang)
+    """Refuse an owner that is being deleted, has ended, or belongs to another controller."""
+    return _ended(gang.owner, gang.name) or _foreign_owner(gang)
 
 
 def job_out_of_reach(gang: Gang, job: Owner) -> PlanRefusal | None:
-    """Refuse a child Job that ends or has ended, or whose owner is out of reach."""
+    """Refuse a child Job that is ending or has ended, or whose owner is out of reach."""
     name = label(job.meta.ref)
     refusal = _ended(job, name) or owner_out_of_reach(gang) or _managed(job, name)
     if refusal is None and job.ending:
@@ -96,16 +96,16 @@ def _ended(owner: Owner, name: str) -> PlanRefusal | None:
 
 
 def no_lever(gang: Gang) -> PlanRefusal:
-    """Refuse a kind without a lever, with the reason if its kind has one."""
+    """Refuse a kind without a lever, with the kind's reason if it has one."""
     kind = kind_of(gang.owner)
     why = kind.no_lever if kind is not None else ""
     if why:
         return PlanRefusal(f"{gang.name} cannot be suspended: {why}")
-    return PlanRefusal(unowned(gang.owner.meta.ref))
+    return PlanRefusal(unowned_sentence(gang.owner.meta.ref))
 
 
-def unowned(ref: ObjectRef) -> str:
-    """Return why a gang without a known owner is not suspended: a bare pod, or a group of bare pods."""
+def unowned_sentence(ref: ObjectRef) -> str:
+    """Return why a gang without a known owner cannot be suspended: a bare pod, or a group of bare pods."""
     name = label(ref)
     if (ref.group, ref.kind) == ("", "Pod"):
         return f"{name} cannot be suspended: no controller would re-create it."
@@ -142,20 +142,20 @@ def no_job_lever(gang: Gang, job: Owner) -> PlanRefusal:
     return PlanRefusal(f"gangboard knows no way to suspend one Job of {above}: {name} stays.")
 
 
-def all_of(begin: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefusal:
-    """Return the reasons in a sentence each, then the alternative, and the first command that would help.
+def all_of(beginning: str, reasons: Sequence[PlanRefusal], instead: str) -> PlanRefusal:
+    """Return a refusal with one sentence per reason, then the alternative, and the first command that would help.
 
     A lever that is off is named only if there is no other reason.
     """
-    whys = [reason.why for reason in reasons if not reason.opt_in] or [
+    texts = [reason.why for reason in reasons if not reason.opt_in] or [
         reason.why for reason in reasons
     ]
-    sentences = [f"{begin}: {whys[0]}", *whys[1:], *([instead] if instead else [])]
+    sentences = [f"{beginning}: {texts[0]}", *texts[1:], *([instead] if instead else [])]
     needs = next((reason.needs for reason in reasons if reason.needs), "")
     return PlanRefusal(" ".join(f"{sentence_case(text)}." for text in sentences), needs)
 
 
-def _foreign(gang: Gang) -> PlanRefusal | None:
+def _foreign_owner(gang: Gang) -> PlanRefusal | None:
     above = gang.owner.meta.controller
     if above is not None and not registry.makes_gangs(above.group, above.kind):
         return PlanRefusal(
@@ -183,5 +183,5 @@ def until_misplaced(verb: Verb, name: str) -> PlanRefusal:
     return PlanRefusal(f"Only a Hold can have an end; {name} would be suspended in another way.")
 
 
-def _name(levers: ClusterLevers) -> str:
+def _cluster_argument(levers: ClusterLevers) -> str:
     return quote(levers.cluster) if levers.cluster else "NAME"

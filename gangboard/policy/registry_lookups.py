@@ -1,4 +1,4 @@
-"""What the registries know of a gang: the kinds of its owners, who admits it, and versions it cannot be changed in."""
+"""Registry lookups for a gang: the kinds of its owners, its admission system, and API versions without support."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def kind_of(owner: Owner) -> OwnerKind | None:
 
 
 def described_kind(owner: Owner) -> OwnerKind:
-    """Return the kind of an owner. Raises LookupError if no file describes it: it then has no lever."""
+    """Return the kind of an owner. Raises LookupError if no file describes it, and then it has no lever."""
     kind = kind_of(owner)
     if kind is None:
         raise LookupError(f"no file describes the kind {owner.meta.ref.kind}")
@@ -31,7 +31,7 @@ def kind_above(controller: Controller | None) -> OwnerKind | None:
 
 
 def queue_system(gang: Gang) -> QueueSystem | None:
-    """Return the admission system of the gang's entries. Without entries: the first that exists."""
+    """Return the admission system of the gang's entries, or the first known one if it has no entries."""
     groups = {entry.meta.ref.group for entry in gang.entries}
     systems = registry.admission_systems()
     of_entries = (
@@ -43,7 +43,7 @@ def queue_system(gang: Gang) -> QueueSystem | None:
 
 
 def unknown_versions(gang: Gang) -> Mapping[tuple[str, str], str]:
-    """Return API group and kind → served version, of kinds served in a version that this release does not know."""
+    """Return (API group, kind) → version, of kinds served in a version that this release does not know."""
     return {
         (resource.group, resource.kind): version
         for resource in registry.resources()

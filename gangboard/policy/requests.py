@@ -1,8 +1,9 @@
 """Requests of an action: method, path and exact body.
 
-Bodies are JSON without spaces and with sorted keys, so the same action is the same text. Every change of an object that
-is not ours is a JSON patch. It first tests uid, generation and the replaced value. A generation counts changes of the
-spec only, so status updates do not fail the test. After a failed test the server answers 422 and changes nothing.
+Bodies are JSON without spaces and with sorted keys, so the same action always has the same text. Every change
+of a foreign object is a JSON patch that first tests uid, generation and the replaced value. A generation counts
+changes of the spec only, so status updates do not fail the test. After a failed test the server answers 422 and
+leaves the object unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class FieldChange:
     path: tuple[str, ...]
     new: Any
     old: Any = None
-    """The current value, which the patch tests; None if the field may be missing."""
+    """The current value, which the patch tests, or None if the field may be missing."""
     map_missing: bool = False
     """The map around the field is missing, and the patch adds it."""
 
@@ -39,29 +40,29 @@ class FieldChange:
 def patch_owner(
     gang: Gang,
     owner: Owner,
-    what: str,
+    verb: str,
     changes: Iterable[FieldChange],
     annotations: Mapping[str, str | None],
 ) -> Step:
     """Return a JSON patch of an owner or one of its Jobs. It removes annotations that are None."""
     ref = owner.meta.ref
     body = json_patch(owner.meta, changes, annotations)
-    return Step(StepKind.PATCH, f"{what} {label(ref)}", ref, "PATCH", path_of(gang, owner), body)
+    return Step(StepKind.PATCH, f"{verb} {label(ref)}", ref, "PATCH", path_of(gang, owner), body)
 
 
 def suspend_job(gang: Gang, job: Owner, action: str, *, suspend: bool) -> Step:
     """Return the patch of `spec.suspend`, which API servers set in every Job.
 
-    A Job that is suspended already is patched, too. Only the annotation changes, and the tests fail if its owner has
-    resumed it in the meantime.
+    An already suspended Job also gets a patch, which changes only the annotation. The tests fail if its owner
+    has resumed it in the meantime.
     """
     change = FieldChange(("spec", "suspend"), suspend, job.suspended)
-    what = "Suspend" if suspend else "Resume"
-    return patch_owner(gang, job, what, [change], {ACTION_ANNOTATION: action})
+    verb = "Suspend" if suspend else "Resume"
+    return patch_owner(gang, job, verb, [change], {ACTION_ANNOTATION: action})
 
 
 def resume_job(gang: Gang, job: Owner, action: str) -> tuple[Step, ...]:
-    """Return the resume of a Job, after a dry run whose result must not be suspended.
+    """Return the resume of a Job, after a dry run that must leave it running.
 
     API servers forget a removed Hold within 10 to 30 ms (observed).
     """
@@ -71,10 +72,10 @@ def resume_job(gang: Gang, job: Owner, action: str) -> tuple[Step, ...]:
     )
 
 
-def prove(kind: StepKind, gang: Gang, job: Owner, what: str) -> Step:
-    """Return the dry run of a resume of a Job; `kind` tells which result is right."""
+def prove(kind: StepKind, gang: Gang, job: Owner, expectation: str) -> Step:
+    """Return the dry run of a resume of a Job. `kind` says which result is expected."""
     ref = job.meta.ref
-    name = f"Prove by dry run that a resume of {label(ref)} {what}"
+    name = f"Prove by dry run that a resume of {label(ref)} {expectation}"
     return Step(kind, name, ref, "MERGE", path_of(gang, job), json_text(_RESUME), dry_run=True)
 
 
@@ -87,9 +88,9 @@ def path_of(gang: Gang, owner: Owner) -> str:
 
 
 def object_path(group: str, version: str, namespace: str, plural: str, name: str = "") -> str:
-    """Return the path of an object, or of its resource if there is no name."""
-    parts = ["apis", group, version, "namespaces", namespace, plural, *([name] if name else [])]
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    """Return the path of an object, or of its resource if `name` is empty."""
+    segments = ["apis", group, version, "namespaces", namespace, plural, *([name] if name else [])]
+    return "/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
 def json_patch(
@@ -97,8 +98,8 @@ def json_patch(
 ) -> str:
     """Return the operations: all tests, then the fields, then the annotations.
 
-    If there are no annotations yet, the patch tests that, too (API servers take a missing value as `null`). Else it
-    would overwrite annotations that another client adds at the same moment.
+    If the object has no annotations, the patch also tests that (API servers take a missing value as `null`).
+    Otherwise it would overwrite annotations that another client adds at the same moment.
     """
     tests = [
         {"op": "test", "path": "/metadata/uid", "value": meta.ref.uid},
@@ -109,9 +110,9 @@ def json_patch(
         if change.old is not None:
             tests.append({"op": "test", "path": _pointer(change.path), "value": change.old})
         if change.map_missing:
-            around = _pointer(change.path[:-1])
-            tests.append({"op": "test", "path": around, "value": None})
-            writes.append({"op": "add", "path": around, "value": {}})
+            parent = _pointer(change.path[:-1])
+            tests.append({"op": "test", "path": parent, "value": None})
+            writes.append({"op": "add", "path": parent, "value": {}})
         writes.append({"op": "add", "path": _pointer(change.path), "value": change.new})
     root = ("metadata", "annotations")
     if annotations and not meta.annotated:

@@ -11,7 +11,7 @@ from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.policy import job_consequences
-from gangboard.policy.owner_decisions import of_jobs_that_go_first
+from gangboard.policy.owner_decisions import job_by_job_levers
 from gangboard.policy.plan import all_offers
 from gangboard.policy.registry_lookups import kind_above
 
@@ -24,11 +24,11 @@ class Selection:
     """The chosen Jobs that can be stopped, by name."""
     sentences: tuple[str, ...]
     """Consequences of the whole set, the gravest first."""
-    whole: Plan | None
-    """A plan to suspend their owner instead, if no other Job of it would run and it is possible."""
+    owner_plan: Plan | None
+    """A plan to suspend their owner instead, if that is possible and no other Job of it would run."""
 
 
-def of_selection(
+def evaluate_selection(
     gang: Gang,
     levers: ClusterLevers,
     chosen: Collection[str],
@@ -37,8 +37,8 @@ def of_selection(
 ) -> Selection | None:
     """Return the consequences for the chosen uids of a gang.
 
-    None for a resume, for a choice with the owner itself, and if no chosen Job can be stopped. A forced suspend first
-    gets the warning that it likely does not last.
+    Returns None for a resume, for a selection that contains the owner, and if no chosen Job can be stopped. A
+    forced suspend starts with the warning that it likely does not last.
     """
     owner = gang.owner.meta.ref.uid
     if verb is not Verb.SUSPEND or owner in chosen:
@@ -56,11 +56,11 @@ def of_selection(
     if kind is not None:
         sentences += kind.conduct.outcome(gang, jobs, lever)
         is_forced = sentences and levers.forced and kind.conduct.manager
-        if is_forced and not of_jobs_that_go_first(gang, levers):
+        if is_forced and not job_by_job_levers(gang, levers):
             sentences = (job_consequences.while_it_lasts(gang, kind.conduct), *sentences)
-    whole = None
+    owner_plan = None
     if job_consequences.stops_all(gang, jobs, lever):
         plan = plans[owner]
-        # Suspending the owner Job by Job is no better.
-        whole = plan if plan.allowed and plan.lever != lever.key else None
-    return Selection(jobs, sentences, whole)
+        # A suspend of the owner Job by Job has no advantage.
+        owner_plan = plan if plan.allowed and plan.lever != lever.key else None
+    return Selection(jobs, sentences, owner_plan)

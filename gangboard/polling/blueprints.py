@@ -1,4 +1,4 @@
-"""What owners name and are made by, such as the runtimes of TrainJobs, and the gangs of those that name it."""
+"""Blueprints that owners name, such as the runtimes of TrainJobs, and the gangs of these owners."""
 
 from __future__ import annotations
 
@@ -7,66 +7,65 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Blueprint, Owner
 
-_NOBODY: frozenset[str] = frozenset()
+_NO_UIDS: frozenset[str] = frozenset()
 
 
 class BlueprintTracker:
-    """The blueprints of a cluster by name, and the owners that name each, there or not."""
+    """The blueprints of a cluster by name, and the owners that name each. A named blueprint need not exist."""
 
     def __init__(self, graph: OwnershipGraph) -> None:
         self._graph = graph
-        self._there: dict[ObjectRef, Blueprint] = {}
-        """By name, without the uid."""
-        self._naming: dict[ObjectRef, set[str]] = defaultdict(set)
-        """Name of a blueprint → uids of the owners that name it."""
-        self._named: dict[str, tuple[ObjectRef, ...]] = {}
-        """The same the other way round."""
+        self._blueprints: dict[ObjectRef, Blueprint] = {}
+        """By reference without uid."""
+        self._owners: dict[ObjectRef, set[str]] = defaultdict(set)
+        """Blueprint → uids of the owners that name it."""
+        self._named_by_owner: dict[str, tuple[ObjectRef, ...]] = {}
+        """uid of an owner → its blueprints."""
 
     def put(self, model: Blueprint) -> set[str]:
-        """Take in the state of a blueprint; return the roots of the gangs that it is about."""
+        """Store a blueprint. Return the roots of the gangs that it affects."""
         name = _name(model)
-        self._there[name] = model
+        self._blueprints[name] = model
         return self._gangs(name)
 
     def remove(self, uid: str) -> set[str]:
-        """Forget a blueprint that is gone; return the roots of the gangs that it was about.
+        """Remove a deleted blueprint. Return the roots of the gangs that it affects.
 
-        One of the same name that was made anew meanwhile stays.
+        A newer blueprint of the same name stays.
         """
-        gone = [name for name, model in self._there.items() if model.meta.ref.uid == uid]
-        for name in gone:
-            del self._there[name]
-        return {root for name in gone for root in self._gangs(name)}
+        deleted = [name for name, model in self._blueprints.items() if model.meta.ref.uid == uid]
+        for name in deleted:
+            del self._blueprints[name]
+        return {root for name in deleted for root in self._gangs(name)}
 
     def put_owner(self, owner: Owner) -> None:
-        """Take in what an owner names."""
+        """Store the blueprints that an owner names."""
         uid = owner.meta.ref.uid
-        if self._named.get(uid, ()) == owner.blueprints:
+        if self._named_by_owner.get(uid, ()) == owner.blueprints:
             return
         self.remove_owner(uid)
         if owner.blueprints:
-            self._named[uid] = owner.blueprints
+            self._named_by_owner[uid] = owner.blueprints
         for name in owner.blueprints:
-            self._naming[name].add(uid)
+            self._owners[name].add(uid)
 
     def remove_owner(self, uid: str) -> None:
-        """Forget an owner, if it is one that names any."""
-        for name in self._named.pop(uid, ()):
-            self._naming[name].discard(uid)
-            if not self._naming[name]:
-                del self._naming[name]
+        """Remove an owner. Other uids are ignored."""
+        for name in self._named_by_owner.pop(uid, ()):
+            self._owners[name].discard(uid)
+            if not self._owners[name]:
+                del self._owners[name]
 
     def of(self, uids: Iterable[str]) -> list[Blueprint]:
-        """Return the blueprints that any of these owners names, as far as they are there."""
-        names = dict.fromkeys(name for uid in uids for name in self._named.get(uid, ()))
-        return [self._there[name] for name in names if name in self._there]
+        """Return the existing blueprints that any of these owners names."""
+        names = dict.fromkeys(name for uid in uids for name in self._named_by_owner.get(uid, ()))
+        return [self._blueprints[name] for name in names if name in self._blueprints]
 
     def _gangs(self, name: ObjectRef) -> set[str]:
-        return self._graph.gangs_of_any(self._naming.get(name, _NOBODY))
+        return self._graph.gangs_of_any(self._owners.get(name, _NO_UIDS))
 
 
 def _name(model: Blueprint) -> ObjectRef:

@@ -1,4 +1,4 @@
-"""Fills the caches of a cluster from the store when a worker has taken it over."""
+"""Fills the caches of a cluster from the store, after a worker has taken over its lease."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.problems import DecodeProblem
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.facts.gang import Linked
 from gangboard.facts.stored_verdict import is_whole
 from gangboard.polling.cluster_cache import ClusterCache
@@ -16,25 +16,25 @@ from gangboard.store.cluster_leases import renew_lease
 from gangboard.store.gangs import unpack_inputs
 from gangboard.store.models import Gang, ResourceState, WatchedObject
 from gangboard.store.objects import UnpackError, content_digest, unpack
-from gangboard.store.observations import forget_other_decoders
+from gangboard.store.observations import invalidate_other_decoders
 
 _COLUMNS = ("resource", "uid", "namespace", "name", "resource_version", "data")
-PORTION = 2000
-"""Stored objects that are read at once."""
-RENEW_EVERY = 3.0
-"""Seconds between two renewals of the lease meanwhile."""
+BATCH_SIZE = 2000
+"""Stored objects per query."""
+RENEW_INTERVAL = 3.0
+"""Seconds between two renewals of the lease during the warm-up."""
 
 
 def warm_up(cache: ClusterCache) -> None:
-    """Fill the caches from the store: what an earlier holder left is where we go on.
+    """Fill the caches with the state that an earlier holder stored, and renew the lease meanwhile.
 
-    Keeps the lease meanwhile. Raises LeaseLostError.
+    Raises LeaseLostError.
     """
-    forget_other_decoders(
-        cache.claim,
+    invalidate_other_decoders(
+        cache.lease,
         {key: decoder_fingerprint(watched.resource) for key, watched in cache.watched.items()},
     )
-    for state in ResourceState.objects.filter(cluster_id=cache.claim.cluster_id):
+    for state in ResourceState.objects.filter(cluster_id=cache.lease.cluster_id):
         watched = cache.watched.get(state.resource)
         if watched is None:
             continue
@@ -44,26 +44,28 @@ def warm_up(cache: ClusterCache) -> None:
         watched.resource_version = watched.revision.newest = state.resource_version
         watched.listed_at = state.listed_at
         watched.contact_at = state.contact_at
-        cache.silence.saw(state.contact_at)
+        cache.outage_tracker.restore_contact(state.contact_at)
         if len(state.problems) < state.problems_count:
-            watched.resource_version = ""  # which others cannot be read only a list can tell
-        # Without a resourceVersion its rows may be of another decoder, which kept less.
+            watched.resource_version = (
+                ""  # only a list shows the unreadable objects beyond the stored ones
+            )
+        # Rows without a resourceVersion may come from another decoder, which stored fewer fields.
         watched.is_current = state.listed_at is not None and bool(watched.resource_version)
         for problem in state.problems:
-            whose = (problem["namespace"], problem["name"])
+            name_parts = (problem["namespace"], problem["name"])
             lost = bool(problem.get("lost"))
-            watched.take_problem(DecodeProblem(*whose, "", problem["sentence"], lost))
-    understood = True
+            watched.add_problem(DecodeProblem(*name_parts, "", problem["sentence"], lost))
+    all_loaded = True
     for resource, uid, namespace, name, version, data in stored_objects(cache):
         cache.versions[resource][uid] = version
         cache.names[resource][uid] = (namespace, name)
-        cache.contents[uid] = content_digest(data)
+        cache.object_digests[uid] = content_digest(data)
         if resource in cache.watched:
-            understood &= _recall(cache, resource, version, bytes(data))
-    cache.preemptions.note_roots()
-    if understood:
+            all_loaded &= _load_object(cache, resource, version, bytes(data))
+    cache.preemptions.update_roots()
+    if all_loaded:
         cache.events.drop_orphaned()
-    gangs = Gang.objects.filter(cluster_id=cache.claim.cluster_id, gone_at=None)
+    gangs = Gang.objects.filter(cluster_id=cache.lease.cluster_id, gone_at=None)
     columns = ("uid", "recheck_at", "stage", "code", "memory")
     for uid, recheck_at, stage, code, memory in gangs.values_list(*columns).iterator():
         inputs = unpack_inputs(memory)
@@ -72,13 +74,13 @@ def warm_up(cache: ClusterCache) -> None:
         if recheck_at is not None:
             cache.rechecks.schedule(uid, recheck_at)
         if not is_whole(stage, code):
-            cache.node_usage.mark_broken(uid)
+            cache.node_usage.mark_incomplete(uid)
 
 
-def _recall(cache: ClusterCache, resource: str, version: str, data: bytes) -> bool:
-    """Take a stored object into the caches; return False when another decoder packed it unreadably.
+def _load_object(cache: ClusterCache, resource: str, version: str, data: bytes) -> bool:
+    """Load a stored object into the caches. Return False if another decoder packed it and it cannot be read.
 
-    Then its resource counts as never listed, so that nothing counts as gone before it was.
+    Its resource then counts as never listed, so that absence of an object proves nothing before the next list.
     """
     watched = cache.watched[resource]
     try:
@@ -89,25 +91,25 @@ def _recall(cache: ClusterCache, resource: str, version: str, data: bytes) -> bo
         watched.listed_at = None
         return False
     if isinstance(model, Linked):
-        # Every gang is judged after this: nobody asks which ones it touches.
-        cache.take_in(model)
+        # All gangs are assessed afterwards, so the touched ones are not needed.
+        cache.notify_listeners(model)
         cache.ownership_graph.load(model)
     else:
-        cache.remember(model)
+        cache.put(model)
     return True
 
 
 def stored_objects(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of all objects, by uid.
 
-    In portions that are read to the end: SQLite lets nobody write in the middle of a query, and
-    the lease is renewed between them.
+    Each batch is read to its end, because SQLite allows no writes during a query. Between batches the lease is
+    renewed.
     """
-    rows = WatchedObject.objects.filter(cluster_id=cache.claim.cluster_id).order_by("uid")
-    last, renewed_at = "", time.monotonic()
-    while portion := list(rows.filter(uid__gt=last).values_list(*_COLUMNS)[:PORTION]):
-        yield from portion
-        last = portion[-1][1]
-        if time.monotonic() - renewed_at > RENEW_EVERY:
-            renew_lease(cache.claim)
+    rows = WatchedObject.objects.filter(cluster_id=cache.lease.cluster_id).order_by("uid")
+    last_uid, renewed_at = "", time.monotonic()
+    while batch := list(rows.filter(uid__gt=last_uid).values_list(*_COLUMNS)[:BATCH_SIZE]):
+        yield from batch
+        last_uid = batch[-1][1]
+        if time.monotonic() - renewed_at > RENEW_INTERVAL:
+            renew_lease(cache.lease)
             renewed_at = time.monotonic()

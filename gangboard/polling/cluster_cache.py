@@ -1,28 +1,26 @@
-"""What the holder of a cluster keeps in memory while the lease is its own."""
+"""In-memory state of one cluster, kept by the worker that holds its lease."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from gangboard.decode.admission_policies import BINDING, POLICY
-from gangboard.decode.events import events_of
+from gangboard.decode.events import event_resource
 from gangboard.decode.holds import HOLD
 from gangboard.decode.nodes import NODE
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.autoscaling import NodeClaim, ProvisioningRequest
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.event import Event
 from gangboard.domain.group import Group
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.node import Node
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
+from gangboard.domain.owner import Blueprint, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.pod_claims import ResourceClaim, StorageClass, VolumeClaim
 from gangboard.domain.queue import QueueEntry
@@ -33,90 +31,86 @@ from gangboard.kube.connection import Connection
 from gangboard.kube.discovery import Discovery
 from gangboard.kube.errors import KubeError
 from gangboard.plugins import registry
-from gangboard.polling.assessment_index import AssessmentIndex
+from gangboard.polling.assessment_index import AssessmentIndex, PendingRounds, Rechecks
 from gangboard.polling.autoscaling import AUTOSCALING, AutoscalingTracker
 from gangboard.polling.blueprints import BlueprintTracker
 from gangboard.polling.capacity import CapacityWriter, TrendWriter
-from gangboard.polling.discovery_schedule import DiscoverySchedule
-from gangboard.polling.event_index import EventIndex
+from gangboard.polling.discovery_schedule import ControllerBuilds, DiscoverySchedule
+from gangboard.polling.event_index import EventIndex, Preemptions
 from gangboard.polling.node_usage import NodeUsageTracker
-from gangboard.polling.pending_gangs import Pending, Rechecks
 from gangboard.polling.pod_claims import CLAIMS, PodClaimTracker
-from gangboard.polling.preemptions import Preemptions
 from gangboard.polling.queues import QueueTracker
-from gangboard.polling.reachability import ContactMeter, Silence
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.reachability import ContactMeter, OutageTracker
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.visibility import PODS_KEY
-from gangboard.polling.watch_history import Leftovers, SuspendHistory
+from gangboard.polling.watch_history import DeletedOwners, SuspendHistory
 from gangboard.store.cluster_leases import ClusterLease
 from gangboard.store.gangs import VerdictInputs
 
 _Put = Callable[[Any], set[str]]
-_OF_AUTOSCALERS = frozenset(resource.key for resource in AUTOSCALING)
-_OF_CLAIMS = frozenset(resource.key for resource in CLAIMS)
+_AUTOSCALING_KEYS = frozenset(resource.key for resource in AUTOSCALING)
+_CLAIM_KEYS = frozenset(resource.key for resource in CLAIMS)
 
 
 def resources() -> tuple[Resource, ...]:
-    """Everything that is listed and watched: what is everywhere, and what the registries say."""
-    events = events_of(registry.event_reasons())
+    """Return all resources that are listed and watched: shared ones, and those of the registries."""
+    events = event_resource(registry.event_reasons())
     everywhere = (registry.pods(), NODE, events, HOLD, POLICY, BINDING, *AUTOSCALING, *CLAIMS)
     return (*everywhere, *registry.resources())
 
 
 @dataclass(slots=True)
 class ClusterCache:
-    """Caches of one cluster. Thrown away when the lease is lost."""
+    """Caches of one cluster. They are dropped when the lease is lost."""
 
-    claim: ClusterLease
+    lease: ClusterLease
     cluster_name: str
     credentials_stamp: bytes
-    """The sealed credentials that the connection was made from; others mean a new cache."""
+    """The sealed credentials of the connection. Different ones require a new cache."""
     connection: Connection
-    watched: dict[str, Watched]
-    """By resource key: what is served and what is not."""
+    watched: dict[str, WatchedResource]
+    """By resource key, including resources that are not served."""
     discovery: Discovery | None = None
     discovery_schedule: DiscoverySchedule = field(default_factory=DiscoverySchedule)
-    """When it is asked again what the cluster serves."""
+    builds: ControllerBuilds = field(default_factory=ControllerBuilds)
     meter: ContactMeter = field(default_factory=ContactMeter)
-    build: Future[str | None] | None = None
-    """The question which build of JobSet is served, while it waits for its answer."""
     ownership_graph: OwnershipGraph = field(default_factory=OwnershipGraph)
     versions: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
-    """Resource key → uid → resourceVersion, to skip what has not changed."""
+    """Resource key → uid → resourceVersion, to skip unchanged objects."""
     names: dict[str, dict[str, tuple[str, str]]] = field(default_factory=lambda: defaultdict(dict))
     """Resource key → uid → (namespace, name)."""
-    contents: dict[str, bytes] = field(default_factory=dict)
-    """uid → digest of the object as stored."""
+    object_digests: dict[str, bytes] = field(default_factory=dict)
+    """uid → digest of the stored object."""
     last_inputs: dict[str, VerdictInputs] = field(default_factory=dict)
-    """Gang → inputs of its stored verdict, until the new holder has decided which gangs to judge."""
+    """Gang → inputs of its stored verdict. Used once, to select the gangs that a new lease holder must assess."""
     nodes: dict[str, Node] = field(default_factory=dict)
     rechecks: Rechecks = field(default_factory=Rechecks)
-    """Verdicts that waiting alone can change."""
-    leftovers: Leftovers = field(default_factory=Leftovers)
+    """Verdicts that can change by waiting."""
+    deleted_owners: DeletedOwners = field(default_factory=DeletedOwners)
     unobserved: tuple[Unobserved, ...] = ()
-    """As of the last assessment of everything."""
+    """Needed resources that could not be read at the last assessment."""
     queue_visibility: str | None = None
-    """What was known of queues when gangs were judged last; None before that."""
+    """At the last assessment. None before it."""
     unreadable: dict[str, tuple[Unobserved, ...]] = field(default_factory=dict)
-    """Namespace → what of it cannot be read; "" for any. As of the last assessment."""
-    trouble: KubeError | None = None
-    """Why the cluster as a whole could not be looked at in the last window."""
-    silence: Silence = field(default_factory=Silence)
-    unjudged: set[str] = field(default_factory=set)
-    """Gangs that were touched while nothing could be said of any."""
-    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """Namespace → its unreadable objects at the last assessment. The namespace "" stands for any."""
+    error: KubeError | None = None
+    """Why the cluster as a whole could not be read in the last window."""
+    outage_tracker: OutageTracker = field(default_factory=OutageTracker)
+    unassessed: set[str] = field(default_factory=set)
+    """Gangs that were touched while assessments were suspended."""
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     followed_since: datetime | None = None
-    """Since when everything that is needed is followed without a gap; None while something is not."""
+    """Since when all needed resources are watched without a gap. None while one is not."""
     assessed_all: bool = False
-    """Every gang was judged since these caches were made."""
+    """All gangs were assessed, or skipped as unchanged, since these caches were created."""
     suspend_history: SuspendHistory = field(default_factory=SuspendHistory)
     objects: ObjectCache = field(init=False)
     gangs: GangRowCache = field(init=False)
     node_usage: NodeUsageTracker = field(init=False)
     assessments: AssessmentIndex = field(default_factory=AssessmentIndex)
     preemptions: Preemptions = field(init=False)
-    pending: Pending = field(init=False)
+    pending: PendingRounds = field(init=False)
     capacity: CapacityWriter = field(init=False)
     trends: TrendWriter = field(init=False)
     autoscaling: AutoscalingTracker = field(init=False)
@@ -125,25 +119,25 @@ class ClusterCache:
     blueprints: BlueprintTracker = field(init=False)
     events: EventIndex = field(init=False)
     _tables: dict[type, _Put] = field(init=False)
-    """Class of objects that are no members of gangs → what takes them in and returns the roots of the gangs they touch."""
+    """Class of objects that belong to no gang → method that stores one and returns the roots of the gangs it touches."""
     _listeners: dict[type, tuple[Callable[[Any], object], ...]] = field(init=False)
-    """Class of objects → what keeps something of them, whatever gang they belong to."""
+    """Class of objects → methods that keep details of them, whatever gang they belong to."""
 
     def __post_init__(self) -> None:
-        """Make the parts that know others."""
+        """Create the trackers, which need each other."""
         models = {key: watched.resource.model for key, watched in self.watched.items()}
-        self.objects = ObjectCache(self.claim.cluster_id, models)
-        self.gangs = GangRowCache(self.claim.cluster_id)
+        self.objects = ObjectCache(self.lease.cluster_id, models)
+        self.gangs = GangRowCache(self.lease.cluster_id)
         self.node_usage = NodeUsageTracker(self.ownership_graph, self._ref_of)
-        self.pending = Pending(self.assessments)
+        self.pending = PendingRounds(self.assessments)
         self.autoscaling = AutoscalingTracker(self.ownership_graph, self.watched)
         self.pod_claims = PodClaimTracker(self.ownership_graph, self.watched)
         self.queues = QueueTracker(self.ownership_graph)
         self.blueprints = BlueprintTracker(self.ownership_graph)
         self.preemptions = Preemptions(self.ownership_graph)
         self.events = EventIndex(self.ownership_graph, self.preemptions, self.autoscaling)
-        self.capacity = CapacityWriter(self.claim, self.node_usage, self.assessments)
-        self.trends = TrendWriter(self.claim, self.capacity)
+        self.capacity = CapacityWriter(self.lease, self.node_usage, self.assessments)
+        self.trends = TrendWriter(self.lease, self.capacity)
         self._fill_tables()
 
     def _fill_tables(self) -> None:
@@ -158,7 +152,7 @@ class ClusterCache:
             Queue: self.queues.put,
             Flavor: self.queues.put_flavor,
             Blueprint: self.blueprints.put,
-            # Both are about the cluster, not about a gang.
+            # Both concern the cluster and no single gang.
             AdmissionPolicy: lambda _: set(),
             QueueCheck: lambda _: set(),
         }
@@ -166,26 +160,26 @@ class ClusterCache:
             Node: (self.node_usage.put,),
             Pod: (self.node_usage.put, self.autoscaling.put_pod, self.pod_claims.put_pod),
             Owner: (self.node_usage.put, self.blueprints.put_owner, self._put_suspend),
-            QueueEntry: (self.node_usage.put, self.queues.put_waiting),
-            Group: (self.queues.put_waiting,),
+            QueueEntry: (self.node_usage.put, self.queues.put_member),
+            Group: (self.queues.put_member,),
         }
 
-    def rest(self) -> None:
-        """Nobody asks for a while: close the connections, and keep no rows."""
+    def release(self) -> None:
+        """Close the connections and drop the cached rows, because the cluster is not polled for a while."""
         self.connection.close()
         self.objects.clear()
         self.gangs.clear()
 
-    def remember(self, model: Any) -> set[str]:  # any class of the domain
-        """Take a new state of an object into the caches; return the uids of gangs it touches."""
-        self.take_in(model)
+    def put(self, model: Any) -> set[str]:  # any class of the domain
+        """Store a new state of an object. Return the uids of the gangs that it touches."""
+        self.notify_listeners(model)
         put = self._tables.get(type(model), self._put_member)
         touched = put(model)
-        self.node_usage.touch(touched)
+        self.node_usage.mark_stale(touched)
         return touched
 
-    def take_in(self, model: Any) -> None:
-        """Take in what does not ask which gangs there are."""
+    def notify_listeners(self, model: Any) -> None:
+        """Call the listeners of an object. They do not need the ownership graph."""
         for listener in self._listeners.get(type(model), ()):
             listener(model)
 
@@ -195,27 +189,27 @@ class ClusterCache:
     def _put_node(self, node: Node) -> set[str]:
         name = node.meta.ref.name
         before, self.nodes[name] = self.nodes.get(name), node
-        shown = (node.ready, node.unschedulable)
-        if before is not None and (before.ready, before.unschedulable) == shown:
+        is_usable = (node.ready, node.unschedulable)
+        if before is not None and (before.ready, before.unschedulable) == is_usable:
             return set()
         return self.ownership_graph.roots_on_node(name)
 
     def _put_member(self, model: Linked) -> set[str]:
         touched = self.ownership_graph.put(model)
-        return touched | self.preemptions.follow(model.meta.ref.uid, touched)
+        return touched | self.preemptions.affected_gangs(model.meta.ref.uid, touched)
 
-    def forget(self, resource: str, uid: str) -> set[str]:
-        """Take a deleted object out of the caches; return the uids of gangs it touches."""
+    def remove(self, resource: str, uid: str) -> set[str]:
+        """Remove a deleted object. Return the uids of the gangs that it touches."""
         self.versions[resource].pop(uid, None)
         namespace_name = self.names[resource].pop(uid, None)
-        waiting = self.preemptions.remove(uid)
-        self.leftovers.note_deleted(uid)
-        self.events.hand_down(uid)
+        preemptor_gangs = self.preemptions.remove(uid)
+        self.deleted_owners.add(uid)
+        self.events.hand_over(uid)
         if resource == NODE.key and namespace_name is not None:
-            touched = self._forget_node(uid, namespace_name[1])
-        elif resource in _OF_AUTOSCALERS and namespace_name is not None:
+            touched = self._remove_node(uid, namespace_name[1])
+        elif resource in _AUTOSCALING_KEYS and namespace_name is not None:
             touched = self.autoscaling.remove(uid, *namespace_name)
-        elif resource in _OF_CLAIMS and namespace_name is not None:
+        elif resource in _CLAIM_KEYS and namespace_name is not None:
             touched = self.pod_claims.remove(resource, uid, *namespace_name)
         elif self.watched[resource].resource.model is Blueprint:
             touched = self.blueprints.remove(uid)
@@ -227,20 +221,20 @@ class ClusterCache:
             self.suspend_history.remove(uid)
             self.blueprints.remove_owner(uid)
             self.node_usage.remove_owner(uid)
-            touched = waiting | self.ownership_graph.remove(uid) | self.queues.remove(uid)
-        self.node_usage.touch(touched)
+            touched = preemptor_gangs | self.ownership_graph.remove(uid) | self.queues.remove(uid)
+        self.node_usage.mark_stale(touched)
         return touched
 
-    def _forget_node(self, uid: str, name: str) -> set[str]:
-        known = self.nodes.get(name)
-        if known is not None and known.meta.ref.uid != uid:
-            return set()  # one of the same name is there already
+    def _remove_node(self, uid: str, name: str) -> set[str]:
+        node = self.nodes.get(name)
+        if node is not None and node.meta.ref.uid != uid:
+            return set()  # a new node of the same name exists
         self.nodes.pop(name, None)
         self.node_usage.remove_node(name)
         return self.ownership_graph.roots_on_node(name)
 
     def _ref_of(self, uid: str) -> ObjectRef | None:
-        """Return how an object that is known is named."""
+        """Return the reference of a known object."""
         for key, names in self.names.items():
             if uid in names:
                 resource = self.watched[key].resource
@@ -248,12 +242,12 @@ class ClusterCache:
         return None
 
     def unobserved_in(self, namespace: str) -> tuple[Unobserved, ...]:
-        """Return what the gangs of a namespace need and nobody can look at or read."""
-        found = (self.unobserved, self.unreadable.get("", ()), self.unreadable.get(namespace, ()))
-        return tuple(dict.fromkeys(one for part in found for one in part))
+        """Return the resources and objects that the gangs of a namespace need and that cannot be read."""
+        sources = (self.unobserved, self.unreadable.get("", ()), self.unreadable.get(namespace, ()))
+        return tuple(dict.fromkeys(resource for source in sources for resource in source))
 
     def roots_in(self, namespaces: Collection[str]) -> set[str]:
-        """Return the gangs of these namespaces; "" among them stands for all."""
+        """Return the roots of the gangs in these namespaces. The namespace "" stands for all."""
         if not namespaces:
             return set()
         roots = self.ownership_graph.roots()
@@ -262,12 +256,15 @@ class ClusterCache:
         refs = {root: self._ref_of(root) for root in roots}
         return {root for root, ref in refs.items() if ref and ref.namespace in namespaces}
 
-    def takers(
+    def preemptors(
         self, events: Iterable[Event], entries: Iterable[QueueEntry] = ()
     ) -> dict[str, ObjectRef]:
-        """Return the gangs of those who took the room of pods, as these tell: uid → gang, itself where it has none."""
-        uids = {one.related.uid for one in events if one.reason == "Preempted" and one.related}
-        uids |= {one.message.taker for one in entries if one.message and one.message.taker}
+        """Return the preemptors that these events and queue entries name: uid → reference of its gang.
+
+        A preemptor without a gang stands for itself.
+        """
+        uids = {item.related.uid for item in events if item.reason == "Preempted" and item.related}
+        uids |= {item.message.taker for item in entries if item.message and item.message.taker}
         roots = {uid: self.preemptions.gang_of(uid) for uid in uids}
         refs = {uid: self._ref_of(root or uid) for uid, root in roots.items()}
         return {uid: ref for uid, ref in refs.items() if ref is not None}

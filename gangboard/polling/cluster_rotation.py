@@ -1,7 +1,7 @@
-"""Which cluster is polled next: with more clusters than slots they take turns, one for one.
+"""Rotation of clusters: with more clusters than slots they take turns.
 
-A cluster is handed back only in exchange for one that waits, so that its caches are not lost for
-nothing; and its worker keeps them, so that the next turn goes on where this one has ended.
+A cluster is released only in exchange for one that waits, so that its caches are not lost without need. Its worker
+keeps the caches, so the next turn continues where this one ended.
 """
 
 from __future__ import annotations
@@ -14,60 +14,66 @@ from django.conf import settings
 from gangboard.polling.poll import drop_cache, hand_back, poll_window
 from gangboard.polling.poll_slots import PollSlots
 from gangboard.store.cluster_leases import FreeCluster, acquire_lease, free_clusters
-from gangboard.store.heartbeats import living_pollers, slots_are_short
+from gangboard.store.heartbeats import alive_poll_workers, has_too_few_slots
 
-SEEDING_SECONDS = 5.0
-"""So long a cluster waits at least before another gives way: a free slot would have taken it."""
-GRACE = 5.0
-"""Seconds by which a window may be late; nobody waits for one that is later to give way."""
-FOREIGN = 4.0
-"""Another living worker has the caches of a cluster: here its wait counts that much less."""
+MIN_WAIT = 5.0
+"""Minimum wait of a cluster before another one gives way to it. A free slot would have taken it within this time."""
+WINDOW_GRACE = 5.0
+"""Seconds by which a window may be late. A later one does not count as about to give way."""
+FOREIGN_FACTOR = 4.0
+"""Factor by which the wait of a cluster counts less if another alive worker has its caches."""
 
 
 def poll_for_one_window(
     cluster_id: int, *, holder: str, slots: PollSlots, stopping: threading.Event
 ) -> int | None:
-    """Poll the cluster for one window; return whose window this worker has to order next."""
+    """Poll the cluster for one window. Return the cluster whose window this worker enqueues next."""
     if not slots.begin(cluster_id):
         return None
-    for lost in slots.take_lost():
-        drop_cache(lost)  # its lease has run out, too: nobody here asks for it any more
-    following = None
+    for expired in slots.take_expired():
+        drop_cache(expired)  # its lease has expired, so this worker gets no more messages for it
+    next_cluster_id = None
     try:
         if poll_window(cluster_id, holder, stopping):
-            following = _following(cluster_id, holder, slots, stopping)
+            next_cluster_id = _next_cluster(cluster_id, holder, slots, stopping)
     finally:
-        slots.end(cluster_id, following)
-    return following
+        slots.end(cluster_id, next_cluster_id)
+    return next_cluster_id
 
 
-def _following(
+def _next_cluster(
     cluster_id: int, holder: str, slots: PollSlots, stopping: threading.Event
 ) -> int | None:
     if stopping.is_set():
         hand_back(cluster_id, holder, keep=False)
         return None
-    if not (slots.are_full and slots_are_short()):
+    if not (slots.are_full and has_too_few_slots()):
         return cluster_id
-    waiting = in_waiting_order(free_clusters(), holder=holder, living=living_pollers())
-    if slots.rank(cluster_id, settings.POLL_WINDOW + GRACE) >= len(waiting):
-        return cluster_id  # others here have had longer turns
-    for one in waiting:
-        if slots.promise(cluster_id, one) and acquire_lease(one, holder) is not None:
+    waiting = order_by_wait(free_clusters(), holder=holder, living=alive_poll_workers())
+    if slots.rank(cluster_id, settings.POLL_WINDOW + WINDOW_GRACE) >= len(waiting):
+        return cluster_id  # other clusters of this worker have had longer turns
+    for candidate in waiting:
+        if slots.reserve(cluster_id, candidate) and acquire_lease(candidate, holder) is not None:
             hand_back(cluster_id, holder)
-            return one
+            return candidate
     return cluster_id
 
 
-def in_waiting_order(
+def order_by_wait(
     free: Iterable[FreeCluster], *, holder: str, living: Collection[str]
 ) -> list[int]:
-    """Return the clusters that `holder` should give way to, the one that has waited longest first.
+    """Return the clusters that `holder` should give way to, the longest waiting one first.
 
-    Those of another living worker are left to it, unless they wait much longer than its own.
+    The clusters of another alive worker are left to it, unless they wait much longer.
     """
-    others = set(living) - {holder}
-    patience = min(SEEDING_SECONDS, settings.POLL_WINDOW / 2)
-    waits = [(one.waited / (FOREIGN if one.last_holder in others else 1.0), one) for one in free]
-    due = [(wait, one) for wait, one in waits if wait >= patience]
-    return [one.cluster_id for _, one in sorted(due, key=lambda pair: -pair[0])]
+    other_workers = set(living) - {holder}
+    patience = min(MIN_WAIT, settings.POLL_WINDOW / 2)
+    waits = [
+        (
+            cluster.waited / (FOREIGN_FACTOR if cluster.last_holder in other_workers else 1.0),
+            cluster,
+        )
+        for cluster in free
+    ]
+    due = [(wait, cluster) for wait, cluster in waits if wait >= patience]
+    return [cluster.cluster_id for _, cluster in sorted(due, key=lambda pair: -pair[0])]

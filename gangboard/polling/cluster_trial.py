@@ -1,4 +1,4 @@
-"""Access to a cluster from credentials, and whether what they allow is enough to watch it."""
+"""Access to a cluster, and a trial of whether its credentials are enough to watch the cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gangboard.polling.cluster_cache import resources
 
 FROM_PAGE = "page"
 LONGEST_CONTEXT = 253
-"""Characters: a longer name is no use in a command to copy."""
+"""Characters. A longer name is no use in a command to copy."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -38,7 +38,7 @@ class Access:
     server: str
     expires_at: datetime | None
     cluster_name: str = ""
-    """A name for the cluster, made of the context's; empty for a pod's own account."""
+    """A name for the cluster, derived from the context. Empty for a pod's own account."""
     context: str = ""
     """Name of the kubeconfig context. Empty for a pod's own account and for text without a file."""
 
@@ -51,19 +51,21 @@ def kubeconfig_access(
     keep_context: bool = False,
     from_page: bool = False,
 ) -> Access:
-    """Read one context of a kubeconfig, the current one by default. Raises kube's CredentialError.
+    """Read one context of a kubeconfig, by default the current one. The cluster is not contacted.
 
-    `files`: see `read_kubeconfig`. `keep_context`: whether the person's kubectl knows the context by this
-    name although they did not choose it. `from_page`: whether a person gave it on a page, so that
-    `GANGBOARD_CLUSTER_NETWORKS` limits where it leads. The cluster is not contacted.
+    - `files`: see `read_kubeconfig`.
+    - `keep_context`: the person's kubectl knows the context by this name, although they did not choose it.
+    - `from_page`: a person entered the text on a page, so `GANGBOARD_CLUSTER_NETWORKS` limits the address.
+
+    Raises kube's CredentialError.
     """
     credentials = read_kubeconfig(text, context=context, files=files)
-    chosen = str(context or load_document(text)["current-context"])
-    kept = chosen if keep_context or context else ""
+    context_name = str(context or load_document(text)["current-context"])
+    shown_context = context_name if keep_context or context else ""
     return _access(
         replace(credentials, origin=FROM_PAGE) if from_page else credentials,
-        cluster_name=_cluster_name(chosen),
-        context=kept if len(kept) <= LONGEST_CONTEXT else "",
+        cluster_name=_cluster_name(context_name),
+        context=shown_context if len(shown_context) <= LONGEST_CONTEXT else "",
     )
 
 
@@ -75,8 +77,8 @@ def in_cluster_access() -> Access:
 def mounted_access(folder: Path) -> Access:
     """Return the access of a service account of this pod's cluster whose token Secret is mounted in a folder.
 
-    The token itself is kept, so that only the pod that runs the command has to mount the Secret. Raises
-    kube's CredentialError.
+    The token itself is stored, so that only the pod that runs the command has to mount the Secret. Raises kube's
+    CredentialError.
     """
     mounted = in_cluster(folder)
     token = check_token(read_small_file(folder / "token", "The token file"), "The token")
@@ -96,36 +98,36 @@ def _cluster_name(context: str) -> str:
 
 
 def _expiry(credentials: Credentials) -> datetime | None:
-    """Return when the first of what is needed ends; a token that is renewed in place does not count."""
-    ends: list[datetime | None] = []
+    """Return the earliest expiry of the credentials. A token file is renewed in place and does not count."""
+    expiries: list[datetime | None] = []
     if credentials.client_certificate_pem is not None:
-        ends.append(certificate_expiry(credentials.client_certificate_pem))
+        expiries.append(certificate_expiry(credentials.client_certificate_pem))
     if credentials.token is not None and credentials.token_file is None:
-        ends.append(token_expiry(credentials.token))
-    return min((end for end in ends if end is not None), default=None)
+        expiries.append(token_expiry(credentials.token))
+    return min((expiry for expiry in expiries if expiry is not None), default=None)
 
 
-_OF_ONE_KIND = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
+_ONE_KIND_ERRORS = frozenset({KubeErrorCode.FORBIDDEN, KubeErrorCode.NOT_FOUND})
 """Errors of a list that concern one kind, not the whole cluster."""
 CONNECT_DEADLINE = 3.0
 ANSWER_DEADLINE = 10.0
 """Seconds for one request. A person waits for the result."""
 TRIAL_SECONDS = 25.0
-"""After these no other kind is tried."""
+"""Seconds after which the trial fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The answer of a cluster."""
+    """The result of a trial."""
 
     server_version: str
-    """Empty where the account may not ask."""
+    """Empty if the account may not read it."""
     uid: str
-    """uid of its namespace `kube-system`; empty where the account may not get it."""
+    """uid of its namespace `kube-system`. Empty if the account may not read it."""
     readable: tuple[str, ...]
-    """Keys of the kinds that are served and that the account may list."""
+    """Keys of the served kinds that the account may list."""
     unreadable: tuple[str, ...]
-    """Keys of the other kinds that are served."""
+    """Keys of the other served kinds."""
 
     @property
     def sentence(self) -> str:
@@ -138,7 +140,7 @@ class Trial:
 
     @property
     def identity_problem(self) -> str:
-        """Why a second name for the cluster would not be noticed; empty where it would."""
+        """Why a second name for the cluster would not be detected. Empty if it would."""
         if self.uid:
             return ""
         return (
@@ -148,7 +150,7 @@ class Trial:
 
 
 def try_cluster(access: Access) -> Trial:
-    """Read discovery and one object of each kind from a cluster. Raises KubeError where it does not answer."""
+    """Read discovery and one object of each kind. Raises KubeError if the cluster does not answer."""
     give_up_at = time.monotonic() + TRIAL_SECONDS
     credentials = Credentials.from_document(access.document)
     with Connection(
@@ -157,38 +159,40 @@ def try_cluster(access: Access) -> Trial:
         total_deadline=ANSWER_DEADLINE,
         destinations=cluster_destinations(),
     ) as connection:
-        found = discover(connection, groups={one.group for one in resources()})
+        discovery = discover(connection, groups={resource.group for resource in resources()})
         readable: list[str] = []
         unreadable: list[str] = []
-        for key, path in _served(found):
+        for key, path in _served(discovery):
             if time.monotonic() > give_up_at:
                 raise KubeError(
                     KubeErrorCode.TIMEOUT,
                     f"{connection.host} did not answer for all kinds within {TRIAL_SECONDS:g} s.",
                 )
             (readable if _may_list(connection, path) else unreadable).append(key)
-    return Trial(found.server_version, found.cluster_uid, tuple(readable), tuple(unreadable))
+    return Trial(
+        discovery.server_version, discovery.cluster_uid, tuple(readable), tuple(unreadable)
+    )
 
 
-def _served(found: Discovery) -> list[tuple[str, str]]:
+def _served(discovery: Discovery) -> list[tuple[str, str]]:
     """Return key and path of the kinds that are served in a version that gangboard reads."""
     return [
-        (one.key, path_for(one.group, version, one.plural))
-        for one in resources()
-        if (version := _version(found, one.group, one.plural, one.versions))
+        (resource.key, path_for(resource.group, version, resource.plural))
+        for resource in resources()
+        if (version := _version(discovery, resource.group, resource.plural, resource.versions))
     ]
 
 
-def _version(found: Discovery, group: str, plural: str, versions: tuple[str, ...]) -> str:
-    served = {one.version for one in found.resources.get((group, plural), ())}
-    return next((one for one in versions if one in served), "")
+def _version(discovery: Discovery, group: str, plural: str, versions: tuple[str, ...]) -> str:
+    served = {item.version for item in discovery.resources.get((group, plural), ())}
+    return next((item for item in versions if item in served), "")
 
 
 def _may_list(connection: Connection, path: str) -> bool:
     try:
         connection.get(path, {"limit": "1"})
     except KubeError as error:
-        if error.code in _OF_ONE_KIND:
+        if error.code in _ONE_KIND_ERRORS:
             return False
         raise
     return True

@@ -1,7 +1,7 @@
-"""The file broker: Kombu's, except that a message gets its name only once it is complete.
+"""Kombu's file transport, except that a message gets its final name only when it is complete.
 
-Kombu creates the file under its final name and then writes it. Another process, or another thread
-of the same one, can take it in between: it reads nothing, and the worker ends with a JSON error.
+Kombu creates the file under its final name and then writes it. Another process or thread can take it in between. It
+then reads nothing, and the worker ends with a JSON error.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ dumps: Callable[[Any], str] = untyped_dumps
 
 
 class Channel(filesystem.Channel):
-    """Writes messages whole or not at all."""
+    """Writes messages atomically."""
 
     def _put(  # type: ignore[override]  # Kombu names it differently in base class and subclass
         self, queue: Any, payload: Any, **_: Any
     ) -> None:
         folder = Path(self.data_folder_out)
         name = f"{round(time.monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
-        # Its name ends otherwise than that of any queue: nobody reads it.
+        # No queue reads files with this ending.
         draft = folder / f"{name}.draft"
         draft.write_text(dumps(payload), encoding="utf-8")
         draft.rename(folder / name)
 
 
 class Transport(filesystem.Transport):
-    """The transport with that channel."""
+    """The transport with this channel."""
 
     Channel = Channel

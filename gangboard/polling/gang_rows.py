@@ -1,4 +1,4 @@
-"""A verdict as the row that pages and API read."""
+"""The stored row of a gang, made from its verdict for pages and API."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gangboard.store.gangs import (
     pack_memory,
 )
 
-_BOOKKEEPING = {"observed_at", "changed_version", "memory", "recheck_at"}
-"""Columns that move without any page showing it."""
+_HIDDEN_COLUMNS = {"observed_at", "changed_version", "memory", "recheck_at"}
+"""Columns that no page shows."""
 _YOUNG = timedelta(seconds=30)
-"""What is no older than this cannot have been so for much longer than since it was seen."""
+"""An object of at most this age has had its state since about its creation."""
 
 
 def gang_row(
@@ -40,12 +40,12 @@ def gang_row(
     watched: bool,
     inputs: VerdictInputs | None = None,
 ) -> dict[str, Any]:
-    """Return a value for every column of the table; `before` is the row as stored, if any.
+    """Return a value for every column of the table. `before` is the stored row, if any.
 
     `watched`: every change since `before` was seen as it happened. `inputs`: of this verdict.
     """
     finding, members = verdict.finding, verdict.members
-    begin = _begin(verdict, before, gang.owner.meta.created_at, now, watched=watched)
+    start = _verdict_start(verdict, before, gang.owner.meta.created_at, now, watched=watched)
     meta, owner = gang.owner.meta, gang.owner
     return {
         "id": gang_id(cluster_name, meta.ref.uid),
@@ -86,8 +86,8 @@ def gang_row(
         "restarts": verdict.restarts,
         "max_restarts": verdict.max_restarts,
         "created_at": meta.created_at,
-        "since": begin.at,
-        "since_first_seen": begin.is_first_sight,
+        "since": start.at,
+        "since_first_seen": start.is_first_seen,
         "observed_at": now,
         "recheck_at": verdict.recheck_at,
         "changed_version": before["changed_version"] if before else 0,
@@ -110,106 +110,112 @@ def gang_row(
 
 
 def _queue_of_pods(gang: Gang) -> str:
-    """Return the queue of their scheduler that its pods name, where it is the same of all that name any."""
+    """Return the scheduler queue that the pods name. Empty if they name none or several."""
     queues = {pod.queue for pod in gang.pods if pod.queue}
     return queues.pop() if len(queues) == 1 else ""
 
 
 def _kind_facts(gang: Gang) -> dict[str, str]:
-    """Return what only its kind knows of a gang, and what owns it that nobody reads."""
+    """Return facts that only its kind knows, and the names of its owners that are not read."""
     ref = gang.owner.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
-    found = dict(kind.facts(gang.owner)) if kind is not None else {}
+    facts = dict(kind.facts(gang.owner)) if kind is not None else {}
     if unread := unread_owners(gang):
-        found["Owned by"] = f"{names(unread)}, which {is_or_are(len(unread))} not read"
-    return found
+        facts["Owned by"] = f"{names(unread)}, which {is_or_are(len(unread))} not read"
+    return facts
 
 
-_LAST = ("last_health", "last_code", "last_since", "last_since_first_seen")
+_LAST_COLUMNS = ("last_health", "last_code", "last_since", "last_since_first_seen")
 
 
 def _last_known(health: Health, before: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what it was before it became unknown; empty while it is known."""
+    """Return the last known health of a gang whose health is unknown. Empty values for other gangs."""
     if health is not Health.UNKNOWN or before is None:
-        return dict(zip(_LAST, ("", "", None, False), strict=True))
+        return dict(zip(_LAST_COLUMNS, ("", "", None, False), strict=True))
     if before["health"] == Health.UNKNOWN.value:
-        return {name: before[name] for name in _LAST}
-    return {name: before[name.removeprefix("last_")] for name in _LAST}
+        return {name: before[name] for name in _LAST_COLUMNS}
+    return {name: before[name.removeprefix("last_")] for name in _LAST_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
-class _Beginning:
-    """Since when a verdict is the one it is."""
+class _VerdictStart:
+    """The time at which a verdict started."""
 
     at: datetime
-    is_first_sight: bool = False
-    """It may be older: nobody saw it begin, and no object says when it did."""
+    is_first_seen: bool = False
+    """The real start may be earlier: it was not watched, and no object records it."""
 
 
-def _begin(
+def _verdict_start(
     verdict: Verdict,
     before: dict[str, Any] | None,
     created_at: datetime | None,
     now: datetime,
     *,
     watched: bool,
-) -> _Beginning:
-    """Return when it began: by the objects, else as it was watched, else when it was seen first.
+) -> _VerdictStart:
+    """Return the start of the verdict: by the objects, else as it was watched, else the first time it was seen.
 
-    A verdict that is given again keeps its time, also over a while in which nobody could look, unless
-    the objects say that it began before it was seen first, or anew while nobody looked.
+    A repeated verdict keeps its start, even after a while in which the cluster was not watched. There are two
+    exceptions: the objects show that it started before it was first seen, or that it started again while the cluster
+    was not watched.
     """
-    own, told = _own(verdict, created_at, now), _told(verdict, before)
-    if told is None or before is None:
-        if own is not None:
-            return _Beginning(own)
-        was_watched = watched and before is not None and _was_seen(before)
+    recorded, stored = _recorded_start(verdict, created_at, now), _stored_start(verdict, before)
+    if stored is None or before is None:
+        if recorded is not None:
+            return _VerdictStart(recorded)
+        was_watched = watched and before is not None and _was_observed(before)
         is_young = created_at is not None and now - created_at < _YOUNG
         is_known = was_watched or is_young or verdict.finding.health is Health.UNKNOWN
-        return _Beginning(now, is_first_sight=not is_known)
-    if own is None:
-        return told
-    is_older = told.is_first_sight and own <= told.at
-    is_anew = not watched and own > before["observed_at"]
-    return _Beginning(own) if is_older or is_anew else told
+        return _VerdictStart(now, is_first_seen=not is_known)
+    if recorded is None:
+        return stored
+    is_older = stored.is_first_seen and recorded <= stored.at
+    is_new = not watched and recorded > before["observed_at"]
+    return _VerdictStart(recorded) if is_older or is_new else stored
 
 
-def _own(verdict: Verdict, created_at: datetime | None, now: datetime) -> datetime | None:
-    """Return what the objects say; a cluster has a clock of its own, and what it keeps can be older."""
+def _recorded_start(
+    verdict: Verdict, created_at: datetime | None, now: datetime
+) -> datetime | None:
+    """Return the start by the objects, between the creation of the gang and now.
+
+    The clock of the cluster may be ahead, and a recorded time may be older than the gang.
+    """
     since = verdict.finding.since
     if since is None:
         return None
     return min(since if created_at is None else max(since, created_at), now)
 
 
-def _told(verdict: Verdict, before: dict[str, Any] | None) -> _Beginning | None:
-    """Return since when it is, if this verdict was the last one that was given."""
-    said = (verdict.finding.code, verdict.finding.health.value)
+def _stored_start(verdict: Verdict, before: dict[str, Any] | None) -> _VerdictStart | None:
+    """Return the stored start, if the verdict is the same as the stored one or as the last known one."""
+    current = (verdict.finding.code, verdict.finding.health.value)
     if before is None:
         return None
-    if (before["code"], before["health"]) == said:
-        return _Beginning(before["since"], before["since_first_seen"])
-    if (before["last_code"], before["last_health"]) == said and before["last_since"] is not None:
-        return _Beginning(before["last_since"], before["last_since_first_seen"])
+    if (before["code"], before["health"]) == current:
+        return _VerdictStart(before["since"], before["since_first_seen"])
+    if (before["last_code"], before["last_health"]) == current and before["last_since"] is not None:
+        return _VerdictStart(before["last_since"], before["last_since_first_seen"])
     return None
 
 
-def _was_seen(before: dict[str, Any]) -> bool:
+def _was_observed(before: dict[str, Any]) -> bool:
     return before["gone_at"] is None and before["health"] != Health.UNKNOWN.value
 
 
 def differs(row: dict[str, Any], before: dict[str, Any] | None) -> bool:
-    """Whether a page would show the two differently."""
+    """Return whether a page would show the two rows differently."""
     if before is None:
         return True
     return any(
         value != (bytes(old) if isinstance(old := before[name], memoryview) else old)
         for name, value in row.items()
-        if name not in _BOOKKEEPING
+        if name not in _HIDDEN_COLUMNS
     )
 
 
 def _queue_of_groups(gang: Gang) -> str:
-    """Return the queue of its scheduler that its groups wait in; empty for none, and where they name several."""
+    """Return the scheduler queue of its groups. Empty if they name none or several."""
     queues = {group.queue for group in gang.groups if group.queue}
     return queues.pop() if len(queues) == 1 else ""

@@ -1,4 +1,4 @@
-"""What is on the nodes of a cluster while its lease is ours, and which gangs hold their room."""
+"""Usage of the nodes of a cluster, and the gangs that hold their capacity."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.placement.usage import Usage
 from gangboard.polling.pod_end_times import (
-    HeldPod,
-    HoldingOwner,
+    OwnerState,
+    UnfinishedPod,
     end_time_of,
-    held_pod,
-    holding_owner,
     is_replacing,
     is_suspended,
+    owner_state,
+    unfinished_pod,
 )
 
 
 class NodeUsageTracker:
-    """Takes in nodes, pods, gang or not, their owners and what queues have of those; keeps none.
+    """Derives the capacity of a cluster from its nodes, all of its pods, their owners and the queue entries of those.
 
-    `version` goes up with everything that placement sees: nodes, what is on them, why they cannot
-    be told, which gangs hold room without being whole, and what of it ends by itself.
+    It stores only the parts of these objects that it needs. `version` increases with every change that placement can
+    see: nodes, their pods, the reason why the capacity is unknown, gangs that are incomplete, and the times at which
+    pods end.
     """
 
     def __init__(self, graph: OwnershipGraph, ref_of: Callable[[str], ObjectRef | None]) -> None:
@@ -39,22 +40,22 @@ class NodeUsageTracker:
         self._ref_of = ref_of
         self._usage = Usage()
         self._why = ""
-        self._pods: dict[str, HeldPod] = {}
-        """Every pod that is not finished, by uid."""
-        self._owners: dict[str, HoldingOwner] = {}
+        self._pods: dict[str, UnfinishedPod] = {}
+        """Unfinished pods by uid."""
+        self._owners: dict[str, OwnerState] = {}
         self._queued: dict[str, str] = {}
-        """Entry in a queue → the owner that it is about, by uid."""
-        self._broken: dict[str, tuple[PodSet, ...]] = {}
-        """Roots of gangs that hold room without being whole → their members that wait."""
-        self._residents: dict[str, RunningGang] = {}
+        """uid of a queue entry → uid of its owner."""
+        self._incomplete: dict[str, tuple[PodSet, ...]] = {}
+        """Root of an incomplete gang with capacity → its members that wait."""
+        self._running: dict[str, RunningGang] = {}
         self._stale: set[str] | None = None
-        """Roots whose entry in `_residents` is behind; None when all of them are."""
-        self._ask = partial(self._all_residents)
+        """Roots whose running gang is out of date. None: all of them."""
+        self._read_running = partial(self._all_running)
 
     def put(self, model: Node | Pod | Owner | QueueEntry) -> None:
-        """Take in the state of a node, a pod, a Job or what makes Jobs, or an entry in a queue."""
+        """Store a node, a pod, an owner or a queue entry."""
         if isinstance(model, Node):
-            self._moved(self._usage.put_node(model))
+            self._note_change(self._usage.put_node(model))
         elif isinstance(model, Pod):
             self._put_pod(model)
         elif isinstance(model, QueueEntry):
@@ -66,17 +67,17 @@ class NodeUsageTracker:
         uid = pod.meta.ref.uid
         before = self._pods.pop(uid, None)
         if not pod.is_finished:
-            self._pods[uid] = held_pod(pod)
-        moved = self._usage.put_pod(pod)
-        self._moved(moved)
-        if before is not None and not moved and pod.node and before != self._pods.get(uid):
+            self._pods[uid] = unfinished_pod(pod)
+        usage_changed = self._usage.put_pod(pod)
+        self._note_change(usage_changed)
+        if before is not None and not usage_changed and pod.node and before != self._pods.get(uid):
             self._renew()
 
     def _put_owner(self, owner: Owner) -> None:
         uid = owner.meta.ref.uid
-        before, after = self._owners.get(uid), holding_owner(owner)
+        before, after = self._owners.get(uid), owner_state(owner)
         self._owners[uid] = after
-        # A new one has no pods yet.
+        # A new owner has no pods yet.
         if before is not None and before != after:
             self._renew()
 
@@ -87,105 +88,105 @@ class NodeUsageTracker:
             self._renew()
 
     def remove_node(self, name: str) -> None:
-        """Forget a node that is gone."""
-        self._moved(self._usage.remove_node(name))
+        """Remove a deleted node."""
+        self._note_change(self._usage.remove_node(name))
 
     def remove_pod(self, uid: str) -> None:
-        """Forget a pod that is gone."""
+        """Remove a deleted pod."""
         self._pods.pop(uid, None)
-        self._moved(self._usage.remove_pod(uid))
+        self._note_change(self._usage.remove_pod(uid))
 
     def remove_owner(self, uid: str) -> None:
-        """Forget an owner or an entry in a queue that is gone, if it was one."""
+        """Remove a deleted owner or queue entry. Other uids are ignored."""
         self._owners.pop(uid, None)
         if self._queued.pop(uid, None) is not None:
             self._renew()
 
-    def touch(self, roots: Iterable[str]) -> None:
-        """Note that something of these gangs has changed: what they hold is asked again."""
+    def mark_stale(self, roots: Iterable[str]) -> None:
+        """Mark the running gangs of these roots as out of date."""
         if self._stale is not None:
             self._stale.update(roots)
 
-    def mark_whole(self, root: str) -> None:
-        """Note that a gang is whole or holds nothing. What was never marked is taken as whole."""
-        if self._broken.pop(root, None) is not None:
-            self._regroup(root)
+    def mark_complete(self, root: str) -> None:
+        """Record that a gang is complete or has no capacity. That is the default."""
+        if self._incomplete.pop(root, None) is not None:
+            self._renew_gang(root)
 
-    def mark_broken(self, root: str, waits: tuple[PodSet, ...] = ()) -> None:
-        """Note that a gang holds room without being whole, and which of its members wait."""
-        if self._broken.get(root) != waits:
-            self._broken[root] = waits
-            self._regroup(root)
+    def mark_incomplete(self, root: str, waiting: tuple[PodSet, ...] = ()) -> None:
+        """Record that a gang has capacity without being complete, and its members that wait."""
+        if self._incomplete.get(root) != waiting:
+            self._incomplete[root] = waiting
+            self._renew_gang(root)
 
-    def _regroup(self, root: str) -> None:
-        self.touch((root,))
+    def _renew_gang(self, root: str) -> None:
+        self.mark_stale((root,))
         self._renew()
 
     def _renew(self) -> None:
-        """What was worked out about the old running_gangs goes: they are part of the room."""
-        self._ask = partial(self._all_residents)
+        """Invalidate the capacity, because its running gangs have changed."""
+        self._read_running = partial(self._all_running)
         self.version += 1
 
-    def at(self, why: str) -> ClusterCapacity:
-        """Return the room as it is now; the same object while nothing has changed.
+    def capacity(self, why: str) -> ClusterCapacity:
+        """Return the current capacity. It is the same object while nothing has changed.
 
-        Its running_gangs are worked out when they are asked for, from what is known at that moment:
-        ask before the next news is taken in. All gangs judged in one go are.
+        `why`: the reason why the capacity is unknown, or empty. The running gangs are computed on first use, from the
+        state at that time. Use them before the next update is applied, as a round of assessments does.
         """
         if why != self._why:
             self._why = why
             self.version += 1
-        return self._usage.room(why, self._ask)
+        return self._usage.capacity(why, self._read_running)
 
     def pods_on(self, node: str) -> dict[str, str]:
-        """Return the uids of the pods that take room on a node → the root of their gang, empty for none."""
+        """Return the uids of the pods that use a node → the root of their gang, or "" without a gang."""
         uids = sorted(self._usage.pods_on(node))
         return {uid: self._graph.root_of(uid) or "" for uid in uids}
 
-    def broken(self) -> list[RunningGang]:
-        """Return the gangs that hold room without being whole, in no order."""
-        self._refresh(self._known_stale() & self._broken.keys())
+    def incomplete_gangs(self) -> list[RunningGang]:
+        """Return the incomplete gangs that have capacity, in no order."""
+        self._refresh(self._stale_roots() & self._incomplete.keys())
         return [
-            self._residents[root] for root in self._broken if self._residents.get(root) is not None
+            self._running[root] for root in self._incomplete if self._running.get(root) is not None
         ]
 
-    def _all_residents(self) -> Sequence[RunningGang]:
-        self._refresh(self._known_stale())
-        return tuple(self._residents[root] for root in sorted(self._residents))
+    def _all_running(self) -> Sequence[RunningGang]:
+        self._refresh(self._stale_roots())
+        return tuple(self._running[root] for root in sorted(self._running))
 
-    def _known_stale(self) -> set[str]:
+    def _stale_roots(self) -> set[str]:
         if self._stale is None:
             self._stale = self._graph.roots()
         return self._stale
 
     def _refresh(self, stale: Collection[str]) -> None:
-        """Work out anew what these gangs hold."""
-        self._stale = self._known_stale().difference(stale)
+        """Compute the running gangs of these roots again."""
+        self._stale = self._stale_roots().difference(stale)
         for root in stale:
-            found = self._resident(root)
-            if found is None:
-                self._residents.pop(root, None)
+            running = self._running_gang(root)
+            if running is None:
+                self._running.pop(root, None)
             else:
-                self._residents[root] = found
+                self._running[root] = running
 
-    def _resident(self, root: str) -> RunningGang | None:
-        """Return what a gang holds; None when it holds nothing, or is a pod that just runs."""
+    def _running_gang(self, root: str) -> RunningGang | None:
+        """Return the capacity of a gang. None if it has none, or is a single pod without a known end."""
         ref = self._ref_of(root)
         if ref is None:
             return None
         members = (root,) if ref.kind == "Pod" else self._graph.members(root)
-        # Pods of other gangs can be shown in this one.
+        # Members can include pods of other gangs.
         pods = {
             uid: self._pods[uid]
             for uid in members
             if uid in self._pods and self._graph.root_of(uid) == root
         }
-        ends = self._ends(pods)
-        # Nobody suspends a pod.
-        loads = self._usage.load_of(pods) if ends or ref.kind != "Pod" else {}
+        terminations = self._terminations(pods)
+        # A single pod cannot be suspended, so only its end matters.
+        loads = self._usage.load_of(pods) if terminations or ref.kind != "Pod" else {}
         if not loads:
             return None
-        stay = [
+        staying = [
             uid
             for uid, pod in pods.items()
             if pod.deleted_at is None and not is_suspended(pod, root, self._owners)
@@ -195,12 +196,14 @@ class NodeUsageTracker:
             ref,
             priority=max(pod.priority for pod in pods.values()),
             loads=loads,
-            whole=root not in self._broken,
-            waits=self._broken.get(root, ()),
-            by_suspending=None if len(stay) == len(pods) else self._usage.load_of(stay),
+            is_whole=root not in self._incomplete,
+            waits=self._incomplete.get(root, ()),
+            by_suspending=None if len(staying) == len(pods) else self._usage.load_of(staying),
             suspendable=self._is_suspendable(root, members),
-            began=min((pod.created_at for pod in pods.values() if pod.created_at), default=None),
-            terminations=ends,
+            oldest_pod_at=min(
+                (pod.created_at for pod in pods.values() if pod.created_at), default=None
+            ),
+            terminations=terminations,
         )
 
     def _is_suspendable(self, root: str, members: Iterable[str]) -> bool:
@@ -209,35 +212,40 @@ class NodeUsageTracker:
             return False
         return not (self._queued and any(self._queued.get(uid) == root for uid in members))
 
-    def _ends(self, pods: dict[str, HeldPod]) -> tuple[Termination, ...]:
-        """Return what of these ends by itself, those of one minute together."""
-        found: dict[tuple[datetime, bool, bool], list[str]] = defaultdict(list)
+    def _terminations(self, pods: dict[str, UnfinishedPod]) -> tuple[Termination, ...]:
+        """Return the pods that end by themselves, grouped by minute."""
+        groups: dict[tuple[datetime, bool, bool], list[str]] = defaultdict(list)
         last: dict[tuple[datetime, bool, bool], datetime] = {}
-        replacing = self._replacing(pods.values())
+        replacing = self._replacing_owners(pods.values())
         for uid, pod in pods.items():
-            deleted = pod.deleted_at is not None
-            at = (
-                pod.deleted_at if deleted and not pod.comes_back else end_time_of(pod, self._owners)
+            is_deleted = pod.deleted_at is not None
+            end = (
+                pod.deleted_at
+                if is_deleted and not pod.is_recreated
+                else end_time_of(pod, self._owners)
             )
-            if at is not None:
-                key = round_up(at), deleted, deleted and pod.owner in replacing
-                found[key].append(uid)
-                last[key] = max(at, last.get(key, at))
-        ends = (
+            if end is not None:
+                key = round_up(end), is_deleted, is_deleted and pod.owner in replacing
+                groups[key].append(uid)
+                last[key] = max(end, last.get(key, end))
+        terminations = (
             Termination(last[key], self._usage.load_of(uids), deleted=key[1], replaced=key[2])
-            for key, uids in found.items()
+            for key, uids in groups.items()
         )
-        return tuple(sorted((one for one in ends if one.loads), key=lambda one: one.at))
+        with_load = (termination for termination in terminations if termination.loads)
+        return tuple(sorted(with_load, key=lambda termination: termination.at))
 
-    def _replacing(self, pods: Collection[HeldPod]) -> set[str]:
-        """Return the uids of those that make others in the place of pods that are being deleted."""
+    def _replacing_owners(self, pods: Collection[UnfinishedPod]) -> set[str]:
+        """Return the uids of the owners that replace pods which are being deleted."""
         owners = {pod.owner for pod in pods if pod.deleted_at is not None}
-        stay: dict[str, list[HeldPod]] = {uid: [] for uid in owners}
-        if stay:
+        staying: dict[str, list[UnfinishedPod]] = {uid: [] for uid in owners}
+        if staying:
             for pod in pods:
-                if pod.deleted_at is None and pod.owner in stay:
-                    stay[pod.owner].append(pod)
-        return {uid for uid, mates in stay.items() if is_replacing(uid, mates, self._owners)}
+                if pod.deleted_at is None and pod.owner in staying:
+                    staying[pod.owner].append(pod)
+        return {
+            uid for uid, siblings in staying.items() if is_replacing(uid, siblings, self._owners)
+        }
 
-    def _moved(self, moved: bool) -> None:
-        self.version += moved
+    def _note_change(self, changed: bool) -> None:
+        self.version += changed

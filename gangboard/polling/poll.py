@@ -1,4 +1,4 @@
-"""A poll: lease, cluster cache, window. Called by the task and by `manage.py poll --once`."""
+"""One poll of a cluster: lease, caches, window. Called by the Celery task and by `manage.py poll --once`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from gangboard.kube.errors import KubeError, KubeErrorCode
 from gangboard.logs import get_logger
 from gangboard.polling.cache_warm_up import warm_up
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.poll_window import Window
-from gangboard.polling.resource_watch import RESTORES_APART, RestoredError, Revision, Watched
+from gangboard.polling.poll_window import PollWindow
+from gangboard.polling.resource_watch import (
+    RESTORES_APART,
+    RestoredError,
+    RevisionTracker,
+    WatchedResource,
+)
 from gangboard.store.cluster_leases import (
     LEASE_SECONDS,
     ClusterLease,
@@ -28,35 +33,35 @@ from gangboard.store.cluster_leases import (
     release_lease,
 )
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.observations import forget_history, save_contact, writing
+from gangboard.store.observations import invalidate_cluster, save_contact, writing
 from gangboard.store.secrets import SecretUnreadableError, unseal
 
 log = get_logger(__name__)
 
 BAD_CREDENTIALS_PAUSE = 2.0
-"""Pause before a cluster whose credentials cannot be used is tried again."""
+"""Seconds before the next attempt for a cluster with unusable credentials."""
 ONCE_SECONDS = 120.0
-"""The most that `poll --once` gives one cluster."""
+"""Maximum seconds that `poll --once` spends on one cluster."""
 
 _caches: dict[int, ClusterCache] = {}
 _caches_lock = threading.Lock()
-"""Caches of this process by cluster, kept as long as nobody else has had the cluster."""
+"""Caches of this process by cluster, for as long as no other worker has had the cluster."""
 _resting: dict[int, int] = {}
-"""Clusters that were handed back and whose cache is kept → objects in it; the same lock."""
+"""Released cluster whose cache is kept → number of objects in it. Under the same lock."""
 _restored_at: dict[int, float] = {}
-"""Moments of `time.monotonic()` at which this process has noticed the last restore of a cluster."""
-KEPT_CLUSTERS = 64
-KEPT_OBJECTS = 100_000
-"""The most that is kept of clusters that were handed back, about 2 KB an object."""
+"""Moments of `time.monotonic()` at which this process last detected a restore of each cluster."""
+MAX_RESTING_CLUSTERS = 64
+MAX_RESTING_OBJECTS = 100_000
+"""Limits of the caches of released clusters. An object takes about 2 KB."""
 
 
 @dataclass(frozen=True, slots=True)
 class PollReport:
-    """What one poll of one cluster did, for a person to read."""
+    """The result of one poll of one cluster, for people."""
 
     cluster: str
     sentence: str
-    """Why the cluster could not be looked at; empty when it could."""
+    """Why the cluster could not be read. Empty if it was read."""
     resources: dict[str, str] = field(default_factory=dict)
     """Resource key → state."""
     objects: int = 0
@@ -64,78 +69,78 @@ class PollReport:
     """Rows written."""
     gangs: int = 0
     problems: int = 0
-    """Objects that could not be understood."""
+    """Objects that could not be read, or only in part."""
     seconds: float = 0.0
 
     @property
     def ok(self) -> bool:
-        """Whether the cluster could be looked at."""
+        """True if the cluster was read."""
         return not self.sentence
 
 
 def poll_window(cluster_id: int, holder: str, stopping: threading.Event | None = None) -> bool:
-    """Hold the cluster for one window, or until `stopping` is set.
+    """Hold the cluster for one window, or until `stopping` is set. Return whether this worker may continue with it.
 
-    Return False when it is not ours to go on with: another worker holds it, or this poll ended in a
-    defect, which is recorded with the cluster and tried again when the lease has run out.
-    `poll_slots.PollSlots` see to it that one worker polls a cluster only once at a time.
+    It may not if another worker holds the cluster, or if a defect of gangboard ended the poll. The defect is recorded
+    for the cluster, and the poll is repeated after the lease has expired. `poll_slots.PollSlots` ensures that one
+    worker polls a cluster only once at a time.
     """
-    held = acquire_lease(cluster_id, holder)
-    if held is None:
+    lease = acquire_lease(cluster_id, holder)
+    if lease is None:
         drop_cache(cluster_id)
         return False
     try:
-        cache = _cache_of(held)
+        cache = _cache_for(lease)
         if cache is None:
-            # Unusable credentials: somebody may mend them, and nothing is gained by haste.
+            # An admin may replace the credentials, so there is no hurry.
             (stopping or threading.Event()).wait(BAD_CREDENTIALS_PAUSE)
         else:
-            _window(cache, settings.POLL_WINDOW, stopping=stopping).run()
+            _new_window(cache, settings.POLL_WINDOW, stopping=stopping).run()
     except LeaseLostError as lost:
         log.warning("lease lost", cluster=cluster_id, why=str(lost))
         drop_cache(cluster_id)
         return False
     except RestoredError as restored:
-        return _begin_anew(held, restored)
-    except Exception as defect:  # the edge of a task: recorded and said
+        return _invalidate(lease, restored)
+    except Exception as defect:  # the edge of a task: recorded and logged
         log.exception("poll ended in a defect", cluster=cluster_id)
-        # The caches may be half-way, the store is not.
+        # The caches may be inconsistent. The store is not.
         drop_cache(cluster_id)
-        _record_defect(held, defect)
+        _record_defect(lease, defect)
         return False
     return True
 
 
-def _begin_anew(held: ClusterLease, restored: RestoredError) -> bool:
-    """Let the next window read everything; return False when another worker holds the cluster."""
-    log.warning("API server was restored", cluster=held.cluster_id, why=str(restored))
-    drop_cache(held.cluster_id)
-    _restored_at[held.cluster_id] = time.monotonic()
+def _invalidate(lease: ClusterLease, restored: RestoredError) -> bool:
+    """Invalidate everything, so that the next window lists it. Return False if another worker holds the cluster."""
+    log.warning("API server was restored", cluster=lease.cluster_id, why=str(restored))
+    drop_cache(lease.cluster_id)
+    _restored_at[lease.cluster_id] = time.monotonic()
     try:
-        forget_history(held, events=EVENT.key)
+        invalidate_cluster(lease, events=EVENT.key)
     except LeaseLostError as lost:
-        log.warning("lease lost", cluster=held.cluster_id, why=str(lost))
+        log.warning("lease lost", cluster=lease.cluster_id, why=str(lost))
         return False
     return True
 
 
-def _record_defect(held: ClusterLease, defect: Exception) -> None:
+def _record_defect(lease: ClusterLease, defect: Exception) -> None:
     sentence = (
         f"A defect of gangboard ended the poll ({type(defect).__name__}). "
         "What was last seen is kept; the log of the poll worker has the details."
     )
     try:
-        _record_problem(held, "defect", sentence)
+        _record_problem(lease, "defect", sentence)
     except LeaseLostError as lost:
-        # Whoever holds the cluster now says how it is.
-        log.warning("lease lost", cluster=held.cluster_id, why=str(lost))
+        # The new holder records the state of the cluster.
+        log.warning("lease lost", cluster=lease.cluster_id, why=str(lost))
 
 
-def _record_problem(held: ClusterLease, problem: str, sentence: str) -> None:
-    """Say on the cluster why nobody looked at it. Raises LeaseLostError."""
-    with writing(held):
+def _record_problem(lease: ClusterLease, problem: str, sentence: str) -> None:
+    """Record in the cluster's row why it was not read. Raises LeaseLostError."""
+    with writing(lease):
         save_contact(
-            held.cluster_id,
+            lease.cluster_id,
             contact_at=None,
             problem=problem,
             sentence=sentence,
@@ -143,14 +148,14 @@ def _record_problem(held: ClusterLease, problem: str, sentence: str) -> None:
         )
 
 
-def _window(
+def _new_window(
     cache: ClusterCache,
     seconds: float,
     *,
     list_only: bool = False,
     stopping: threading.Event | None = None,
-) -> Window:
-    return Window(
+) -> PollWindow:
+    return PollWindow(
         cache,
         seconds=seconds,
         repair_interval=settings.REPAIR_INTERVAL,
@@ -160,7 +165,7 @@ def _window(
 
 
 def drop_cache(cluster_id: int, *, only_resting: bool = False) -> None:
-    """Forget the caches of a cluster; `only_resting`: unless it has come back meanwhile."""
+    """Drop the caches of a cluster. `only_resting`: unless the cluster is polled again."""
     with _caches_lock:
         if only_resting and cluster_id not in _resting:
             return
@@ -171,78 +176,82 @@ def drop_cache(cluster_id: int, *, only_resting: bool = False) -> None:
 
 
 def hand_back(cluster_id: int, holder: str, *, keep: bool = True) -> None:
-    """Give a cluster back so that another worker can take it.
+    """Release a cluster, so that another worker can take it.
 
-    `keep`: its caches stay here as far as there is room, for when it comes back before anybody
-    else has had it.
+    `keep`: keep its caches within the limits, in case it comes back before another worker has had it.
     """
-    if not (keep and _keep(cluster_id, holder)):
+    if not (keep and _keep_cache(cluster_id, holder)):
         drop_cache(cluster_id)
-    held = acquire_lease(cluster_id, holder)
-    if held is not None:
-        release_lease(held)
+    lease = acquire_lease(cluster_id, holder)
+    if lease is not None:
+        release_lease(lease)
 
 
-def _keep(cluster_id: int, holder: str) -> bool:
-    """Let the cache of a cluster rest; return False when there is no room for it.
+def _keep_cache(cluster_id: int, holder: str) -> bool:
+    """Keep the cache of a released cluster. Return False if a limit is reached.
 
-    Who came first stays: clusters come back in turn, and if the one that comes back last pushed out
-    the one that comes back next, all would be read anew.
+    Caches that are kept are never evicted for newer ones. Clusters come back in turn. If the last one evicted the
+    next one, every cluster would be read again.
     """
     with _caches_lock:
         resting = tuple(_resting)
     holders = last_holders(resting)
-    for one in resting:
-        if holders.get(one) != holder:  # another's by now, or removed
-            drop_cache(one, only_resting=True)
+    for resting_id in resting:
+        if holders.get(resting_id) != holder:  # another worker has it by now, or it was removed
+            drop_cache(resting_id, only_resting=True)
     with _caches_lock:
         cache = _caches.get(cluster_id)
         if cache is None:
             return False
         objects = sum(len(versions) for versions in cache.versions.values())
-        if len(_resting) >= KEPT_CLUSTERS or sum(_resting.values()) + objects > KEPT_OBJECTS:
+        if (
+            len(_resting) >= MAX_RESTING_CLUSTERS
+            or sum(_resting.values()) + objects > MAX_RESTING_OBJECTS
+        ):
             return False
         _resting[cluster_id] = objects
-    cache.rest()
+    cache.release()
     return True
 
 
-def _cache_of(held: ClusterLease) -> ClusterCache | None:
-    """Return the cache that goes with the lease, a new one after a change of hands."""
-    cluster = Cluster.objects.filter(pk=held.cluster_id).first()
+def _cache_for(lease: ClusterLease) -> ClusterCache | None:
+    """Return the cache for this lease. It is a new one if the lease or the credentials have changed."""
+    cluster = Cluster.objects.filter(pk=lease.cluster_id).first()
     if cluster is None:
-        drop_cache(held.cluster_id)
+        drop_cache(lease.cluster_id)
         return None
     with _caches_lock:
-        cache = _caches.get(held.cluster_id)
-        _resting.pop(held.cluster_id, None)
+        cache = _caches.get(lease.cluster_id)
+        _resting.pop(lease.cluster_id, None)
     stamp = bytes(cluster.credentials)
-    if cache is not None and cache.claim == held and cache.credentials_stamp == stamp:
+    if cache is not None and cache.lease == lease and cache.credentials_stamp == stamp:
         return cache
-    drop_cache(held.cluster_id)
-    cache = _new_cache(held, cluster)
+    drop_cache(lease.cluster_id)
+    cache = _new_cache(lease, cluster)
     if cache is not None:
         with _caches_lock:
-            _caches[held.cluster_id] = cache
+            _caches[lease.cluster_id] = cache
     return cache
 
 
-def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
+def _new_cache(lease: ClusterLease, cluster: Cluster) -> ClusterCache | None:
     try:
         credentials = Credentials.from_document(unseal(bytes(cluster.credentials)))
         connection = Connection(credentials, destinations=cluster_destinations())
     except (SecretUnreadableError, KubeError) as error:
         sentence = error.sentence if isinstance(error, KubeError) else str(error)
-        _record_problem(held, KubeErrorCode.CREDENTIALS.value, sentence)
+        _record_problem(lease, KubeErrorCode.CREDENTIALS.value, sentence)
         log.warning("credentials unusable", cluster=cluster.name, why=sentence)
         return None
     cache = ClusterCache(
-        claim=held,
+        lease=lease,
         cluster_name=cluster.name,
         credentials_stamp=bytes(cluster.credentials),
         connection=connection,
         watched={
-            resource.key: Watched(resource, revision=Revision(_compares_from(cluster.pk)))
+            resource.key: WatchedResource(
+                resource, revision=RevisionTracker(_compares_from(cluster.pk))
+            )
             for resource in resources()
         },
     )
@@ -251,15 +260,15 @@ def _new_cache(held: ClusterLease, cluster: Cluster) -> ClusterCache | None:
 
 
 def _compares_from(cluster_id: int) -> float:
-    last = _restored_at.get(cluster_id)
-    return 0.0 if last is None else last + RESTORES_APART
+    restored_at = _restored_at.get(cluster_id)
+    return 0.0 if restored_at is None else restored_at + RESTORES_APART
 
 
 def poll_once(cluster_name: str | None = None) -> list[PollReport]:
-    """List everything of one cluster or all, apply and assess it; return when that is done.
+    """List all resources of one cluster or of all clusters, store and assess them, and return the results.
 
-    Takes the lease of each cluster in turn. A worker that watches it keeps it; then the report
-    says so after the lease time. Raises LookupError for an unknown name.
+    It takes the lease of each cluster in turn. If a worker holds a cluster for longer than the lease time, the report
+    says so. Raises LookupError for an unknown name.
     """
     clusters = Cluster.objects.order_by("name")
     if cluster_name is not None:
@@ -272,35 +281,37 @@ def poll_once(cluster_name: str | None = None) -> list[PollReport]:
 def _poll_one(cluster: Cluster) -> PollReport:
     holder = f"poll --once {threading.get_native_id()} {time.time_ns()}"
     give_up_at = time.monotonic() + LEASE_SECONDS + 1
-    while (held := acquire_lease(cluster.pk, holder)) is None:
+    while (lease := acquire_lease(cluster.pk, holder)) is None:
         if time.monotonic() > give_up_at:
             return PollReport(cluster.name, "a running poll worker holds this cluster")
         time.sleep(0.2)
     try:
         try:
-            return _list_all(held, cluster)
+            return _list_all(lease, cluster)
         except RestoredError as restored:
-            _begin_anew(held, restored)
-            return _list_all(held, cluster)
+            _invalidate(lease, restored)
+            return _list_all(lease, cluster)
     except LeaseLostError:
         return PollReport(cluster.name, "another worker took this cluster over meanwhile")
     finally:
-        release_lease(held)
+        release_lease(lease)
 
 
-def _list_all(held: ClusterLease, cluster: Cluster) -> PollReport:
-    """List everything once. Raises LeaseLostError and RestoredError."""
+def _list_all(lease: ClusterLease, cluster: Cluster) -> PollReport:
+    """List all resources once. Raises LeaseLostError and RestoredError."""
     started = time.monotonic()
-    cache = _new_cache(held, cluster)
+    cache = _new_cache(lease, cluster)
     if cache is None:
         cluster.refresh_from_db()
         return PollReport(cluster.name, cluster.sentence)
-    window = _window(cache, ONCE_SECONDS, list_only=True)
+    window = _new_window(cache, ONCE_SECONDS, list_only=True)
     window.run()
     return _report(cluster, cache, window, time.monotonic() - started)
 
 
-def _report(cluster: Cluster, cache: ClusterCache, window: Window, seconds: float) -> PollReport:
+def _report(
+    cluster: Cluster, cache: ClusterCache, window: PollWindow, seconds: float
+) -> PollReport:
     cache.connection.close()
     return PollReport(
         cluster=cluster.name,

@@ -1,6 +1,6 @@
-"""The queues of a cluster, and which gangs stand in line in them: a queue that is stopped is news for these.
+"""The queues of a cluster and the gangs that wait in them, which are assessed when their queue changes.
 
-Entries of an admission system stand in line, and groups of which their scheduler has queues.
+Gangs wait in a queue by an entry of an admission system, or by a group if their scheduler has queues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueName, QueueTree
 
 _Place = tuple[str, str, str]
-"""API group, namespace and name: what an entry or a group calls its queue."""
+"""API group, namespace and name by which an entry or a group names its queue."""
 _FlavorName = tuple[str, str]
 """API group and name."""
 InQueue = QueueEntry | Group
@@ -24,7 +24,7 @@ _NONE = Decimal(0)
 
 
 class QueueTracker:
-    """The queues of a cluster, and what waits in them."""
+    """The queues of a cluster, and the entries and groups in them."""
 
     def __init__(self, graph: OwnershipGraph) -> None:
         self._graph = graph
@@ -32,21 +32,21 @@ class QueueTracker:
         self._names: dict[str, QueueName] = {}
         """uid → name."""
         self._entries: dict[str, _Place] = {}
-        """uid of what stands in line → what it names."""
+        """uid of a waiting entry or of a group → the queue that it names."""
         self._waiting: defaultdict[_Place, set[str]] = defaultdict(set)
-        """The same the other way round."""
+        """Name of a queue → uids of its entries and groups."""
         self._flavors: dict[_FlavorName, Flavor] = {}
         self._flavor_names: dict[str, _FlavorName] = {}
         """uid → name."""
         self._users: defaultdict[_FlavorName, set[str]] = defaultdict(set)
-        """uids of the entries whose pods are of a flavor."""
+        """Flavor → uids of the entries whose pods use it."""
         self._used: dict[str, set[_FlavorName]] = {}
-        """The same the other way round."""
+        """uid of an entry → its flavors."""
         self._naming: set[str] = set()
-        """uids of the entries and groups that name a queue or a flavor, waiting or not."""
+        """uids of all entries and groups that name a queue or a flavor."""
 
     def put(self, queue: Queue) -> set[str]:
-        """Take in the state of a queue; return the roots of gangs that are told something else by it."""
+        """Store a queue. Return the roots of the gangs whose verdict can change by it."""
         before = self._tree.get(queue.name)
         self._tree.put(queue)
         self._names[queue.meta.ref.uid] = queue.name
@@ -55,7 +55,7 @@ class QueueTracker:
         return self._gangs_below(queue.name)
 
     def put_flavor(self, flavor: Flavor) -> set[str]:
-        """Take in a flavor; return the roots of gangs whose pods get other node labels by it."""
+        """Store a flavor. Return the roots of the gangs whose pods get different node labels from it."""
         ref = flavor.meta.ref
         name = ref.group, ref.name
         before = self._flavors.get(name)
@@ -64,59 +64,64 @@ class QueueTracker:
             return set()
         return self._graph.gangs_of_any(self._users.get(name, ()))
 
-    def put_waiting(self, one: InQueue) -> None:
-        """Take in what an entry names while it stands in line, or what a group names."""
-        ref = one.meta.ref
+    def put_member(self, member: InQueue) -> None:
+        """Store the queue and flavors that an entry or a group names. An entry that does not wait is in no queue."""
+        ref = member.meta.ref
         self._drop_entry(ref.uid)
-        if one.queue or any(_flavors_of(one)):
+        if member.queue or any(_flavors_of(member)):
             self._naming.add(ref.uid)
-        for name in _flavors_of(one):
+        for name in _flavors_of(member):
             self._used.setdefault(ref.uid, set()).add(name)
             self._users[name].add(ref.uid)
-        if one.queue and (isinstance(one, Group) or one.is_waiting):
-            place = ref.group, ref.namespace, one.queue
+        if member.queue and (isinstance(member, Group) or member.is_waiting):
+            place = ref.group, ref.namespace, member.queue
             self._entries[ref.uid] = place
             self._waiting[place].add(ref.uid)
 
     def remove(self, uid: str) -> set[str]:
-        """Forget a queue, flavor or entry that is gone, if it was one; return the roots that are told otherwise."""
+        """Remove a queue, flavor, entry or group. Return the roots of the gangs whose verdict can change by it.
+
+        Other uids are ignored.
+        """
         self._drop_entry(uid)
         if (flavor := self._flavor_names.pop(uid, None)) is not None:
             return self._drop_flavor(uid, flavor)
         name = self._names.pop(uid, None)
-        known = self._tree.get(name)
-        if name is None or known is None or known.meta.ref.uid != uid:
-            return set()  # one of the same name is there already
+        queue = self._tree.get(name)
+        if name is None or queue is None or queue.meta.ref.uid != uid:
+            return set()  # a new queue of the same name exists
         touched = self._gangs_below(name)
-        self._tree.drop(name)
+        self._tree.remove(name)
         return touched
 
     def named_by(self, waiting: Iterable[InQueue]) -> QueueTree:
-        """Return the queues that these entries and groups name, with all above them, and the flavors of their pods."""
-        found = QueueTree()
-        for one in waiting:
-            ref = one.meta.ref
-            entrance = self._tree.entrance(ref.group, ref.namespace, one.queue)
-            for queue in self._tree.above(entrance) if entrance is not None else ():
-                found.put(queue)
-            for name in _flavors_of(one):
+        """Return the queues that these entries and groups name, with their ancestors and the flavors of their pods."""
+        tree = QueueTree()
+        for member in waiting:
+            ref = member.meta.ref
+            find_entry_queue = self._tree.find_entry_queue(ref.group, ref.namespace, member.queue)
+            for queue in (
+                self._tree.lineage(find_entry_queue) if find_entry_queue is not None else ()
+            ):
+                tree.put(queue)
+            for name in _flavors_of(member):
                 if name in self._flavors:
-                    found.flavors[name] = self._flavors[name]
-        return found
+                    tree.flavors[name] = self._flavors[name]
+        return tree
 
     def _drop_flavor(self, uid: str, name: _FlavorName) -> set[str]:
-        known = self._flavors.get(name)
-        if known is None or known.meta.ref.uid != uid:
-            return set()  # one of the same name is there already
+        flavor = self._flavors.get(name)
+        if flavor is None or flavor.meta.ref.uid != uid:
+            return set()  # a new flavor of the same name exists
         del self._flavors[name]
         return self._graph.gangs_of_any(self._users.get(name, ()))
 
     def is_named_by(self, uids: Iterable[str]) -> bool:
-        """Whether any of these objects names a queue or a flavor."""
+        """Return whether any of these objects names a queue or a flavor."""
         return not self._naming.isdisjoint(uids)
 
-    def shown(self) -> tuple[object, ...]:
-        """Return what verdicts can show of all queues and flavors, in a fixed order."""
+    def digest_inputs(self) -> tuple[object, ...]:
+        """Return the parts of all queues and flavors that verdicts use, in a fixed order."""
         queues = tuple(map(_without_use, sorted(self._tree, key=lambda queue: queue.name)))
         return queues, [
             (name, flavor.node_labels) for name, flavor in sorted(self._flavors.items())
@@ -135,33 +140,33 @@ class QueueTracker:
                 del self._waiting[place]
 
     def _gangs_below(self, name: QueueName) -> set[str]:
-        places = {one.place for one in self._tree.below(name)}
+        places = {queue.place for queue in self._tree.subtree(name)}
         return self._graph.gangs_of_any(uid for place in places for uid in self._waiting_at(place))
 
     def _waiting_at(self, place: _Place) -> Iterator[str]:
-        """Yield the entries that name a queue: a cluster-scoped one from any namespace."""
+        """Yield the uids in a queue. Entries of any namespace can name a cluster-scoped queue."""
         group, namespace, name = place
         if namespace:
             yield from self._waiting.get(place, ())
             return
-        for other, uids in self._waiting.items():
-            if (other[0], other[2]) == (group, name):
+        for candidate, uids in self._waiting.items():
+            if (candidate[0], candidate[2]) == (group, name):
                 yield from uids
 
 
-def _flavors_of(one: InQueue) -> Iterator[_FlavorName]:
-    if isinstance(one, QueueEntry):
-        for source in one.label_sources:
-            yield from ((one.meta.ref.group, flavor) for flavor in source.flavors)
+def _flavors_of(member: InQueue) -> Iterator[_FlavorName]:
+    if isinstance(member, QueueEntry):
+        for source in member.label_sources:
+            yield from ((member.meta.ref.group, flavor) for flavor in source.flavors)
 
 
 def _is_same(before: Queue, after: Queue) -> bool:
-    """Whether the two are the same to whoever waits: numbers of use are not told in verdicts."""
-    return _told(before) == _told(after)
+    """Return whether the two give the same verdicts. Verdicts show no usage."""
+    return _verdict_fields(before) == _verdict_fields(after)
 
 
 def _without_use(queue: Queue) -> Queue:
-    """Return a queue without the numbers that move with each entry, which no verdict shows."""
+    """Return a queue without the numbers that change with each entry. Verdicts do not show them."""
     quotas = tuple(
         replace(quota, used=_NONE, reserved=_NONE, borrowed=_NONE) for quota in queue.quotas
     )
@@ -169,10 +174,10 @@ def _without_use(queue: Queue) -> Queue:
     return replace(queue, meta=meta, quotas=quotas, pending=None, reserving=None, admitted=None)
 
 
-def _told(queue: Queue) -> tuple[object, ...]:
+def _verdict_fields(queue: Queue) -> tuple[object, ...]:
     limits = tuple(
-        (one.resource, one.nominal, one.borrowing_limit)
-        for one in queue.quotas
-        if one.nominal is not None
+        (quota.resource, quota.nominal, quota.borrowing_limit)
+        for quota in queue.quotas
+        if quota.nominal is not None
     )
     return queue.state, queue.cause, queue.parent, limits

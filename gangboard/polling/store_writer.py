@@ -1,4 +1,4 @@
-"""The one writer of a cluster stores the news of its reflectors, then has what they touch judged."""
+"""The single writer of a cluster: it stores the updates of all reflectors, then has the touched gangs assessed."""
 
 from __future__ import annotations
 
@@ -11,46 +11,45 @@ from gangboard.decode.events import EVENT
 from gangboard.decode.fingerprints import decoder_fingerprint
 from gangboard.decode.holds import HOLD
 from gangboard.decode.list_watch_decoder import DecodeProblem
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.event import Event
-from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.resource_watch import (
-    SENTENCES_KEPT,
+from gangboard.polling.resource_watch import MAX_SENTENCES, WatchedResource
+from gangboard.polling.watch_batches import (
     Batch,
-    Changed,
-    Listed,
-    News,
-    Seen,
-    Watched,
+    ListCompleted,
+    StateChange,
+    UpdatedObject,
+    WatchUpdate,
 )
 from gangboard.store.objects import content_digest, owner_uid, pack, uid_or_none
 from gangboard.store.observations import (
     CHUNK,
     ObjectRow,
-    ResourceView,
+    ResourceStatus,
     delete_objects,
-    next_version,
+    next_data_version,
     save_contact,
     save_objects,
-    save_views,
+    save_resource_statuses,
     writing,
 )
 
-PROBLEMS_SHOWN = SENTENCES_KEPT
-"""Objects that were not understood are named up to this number; the count is always true."""
+PROBLEMS_SHOWN = MAX_SENTENCES
+"""Unreadable objects that are stored by name. The stored count includes all of them."""
 CONTACT_EVERY = 3.0
-"""Seconds between two writes of the time of the last contact, which also renew the lease."""
+"""Seconds between two writes of the last contact. Each also renews the lease."""
 
 
 class StoreWriter:
-    """Applies news in order. Every transaction confirms the lease first."""
+    """Applies updates in order. Each transaction confirms the lease first."""
 
     def __init__(self, cache: ClusterCache, assessor: Assessor) -> None:
         self._cache = cache
         self._assessor = assessor
-        self._changed: dict[str, tuple[str, Changed]] = {}
+        self._changed: dict[str, tuple[str, UpdatedObject]] = {}
         self._deleted: set[str] = set()
         self._touched: set[str] = set()
         self._pages_differ = False
@@ -59,9 +58,9 @@ class StoreWriter:
             POLICY.key,
             BINDING.key,
         }
-        """Resources whose objects a page shows as stored, not only as verdicts."""
-        self._stored: dict[str, ResourceView] = {}
-        """By resource key: how it can be seen, as this writer stored it last."""
+        """Resources whose objects pages show directly, not only through verdicts."""
+        self._stored: dict[str, ResourceStatus] = {}
+        """By resource key: the state that this writer stored last."""
         self._contact_written = 0.0
         self.written = 0
         """Rows written so far."""
@@ -69,96 +68,99 @@ class StoreWriter:
     def __len__(self) -> int:
         return len(self._changed) + len(self._deleted)
 
-    def take(self, news: News) -> None:
-        """Take news into the caches; `commit` stores them."""
-        watched = self._cache.watched[news.resource]
-        if isinstance(news, Batch):
-            self._take_batch(watched, news)
-        elif isinstance(news, Listed):
-            self._take_end_of_list(watched, news)
-        elif isinstance(news, Seen):
-            self._pages_differ |= watched.show(news.state, news.sentence)
-            if news.state is WatchState.UNKNOWN_VERSION:
-                # The next discovery tries again. Objects that are stored stay.
+    def apply(self, update: WatchUpdate) -> None:
+        """Apply an update to the caches. `commit` stores it."""
+        watched = self._cache.watched[update.resource]
+        if isinstance(update, Batch):
+            self._apply_batch(watched, update)
+        elif isinstance(update, ListCompleted):
+            self._apply_list_end(watched, update)
+        elif isinstance(update, StateChange):
+            self._pages_differ |= watched.set_state(update.state, update.sentence)
+            if update.state is WatchState.UNKNOWN_VERSION:
+                # The next discovery tries again. The stored objects stay.
                 watched.version = watched.resource_version = ""
 
-    def _take_batch(self, watched: Watched, batch: Batch) -> None:
+    def _apply_batch(self, watched: WatchedResource, batch: Batch) -> None:
         key = batch.resource
-        for change in batch.changed:
-            self._cache.versions[key][change.uid] = change.resource_version
-            self._cache.names[key][change.uid] = (change.namespace, change.name)
-            self._changed[change.uid] = (key, change)
+        for changed in batch.changed:
+            self._cache.versions[key][changed.uid] = changed.resource_version
+            self._cache.names[key][changed.uid] = (changed.namespace, changed.name)
+            self._changed[changed.uid] = (key, changed)
             self._pages_differ |= key in self._shown
-            self._deleted.discard(change.uid)
-            self._touched |= self._cache.remember(change.model)
+            self._deleted.discard(changed.uid)
+            self._touched |= self._cache.put(changed.model)
         for uid in batch.deleted:
             self._delete(key, uid)
-        self._take_problems(watched, batch.problems, batch.understood)
+        self._apply_problems(watched, batch.problems, batch.understood)
         if batch.resource_version and batch.resource_version != watched.resource_version:
             watched.resource_version = batch.resource_version
             watched.changed |= len(batch) > 0
 
-    def _take_problems(
-        self, watched: Watched, problems: list[DecodeProblem], understood: list[tuple[str, str]]
+    def _apply_problems(
+        self,
+        watched: WatchedResource,
+        problems: list[DecodeProblem],
+        understood: list[tuple[str, str]],
     ) -> None:
         for problem in problems:
-            watched.take_problem(problem)
+            watched.add_problem(problem)
         for name in understood:
-            watched.drop_problem(name)
+            watched.remove_problem(name)
         if problems or understood:
             watched.changed = True
             self._pages_differ = True
 
-    def _take_end_of_list(self, watched: Watched, listed: Listed) -> None:
-        """Drop what a complete list did not have. Events stay: they expire, what they say does not."""
+    def _apply_list_end(self, watched: WatchedResource, listed: ListCompleted) -> None:
+        """Delete the objects that are missing in a complete list. Events stay, because they expire before their objects."""
         key = listed.resource
         if key != EVENT.key:
             names = self._cache.names[key]
             for uid in [uid for uid in self._cache.versions[key] if uid not in listed.seen]:
-                if names.get(uid) not in listed.troubled:
+                if names.get(uid) not in listed.unreadable:
                     self._delete(key, uid)
-        still = listed.troubled | {
+        existing = listed.unreadable | {
             names for uid, names in self._cache.names[key].items() if uid in listed.seen
         }
-        for name in [name for name in watched.problems if name not in still]:
-            watched.drop_problem(name)
+        for name in [name for name in watched.problems if name not in existing]:
+            watched.remove_problem(name)
             self._pages_differ = True
         watched.resource_version = listed.resource_version
         watched.listed_at = datetime.now(UTC)
         watched.is_current = True
-        self._pages_differ |= watched.show(WatchState.OK)
+        self._pages_differ |= watched.set_state(WatchState.OK)
         watched.changed = True
 
     def _delete(self, key: str, uid: str) -> None:
-        self._touched |= self._cache.forget(key, uid)
+        self._touched |= self._cache.remove(key, uid)
         self._pages_differ |= key in self._shown
         self._changed.pop(uid, None)
         self._deleted.add(uid)
 
-    def forget_resource(self, key: str) -> None:
-        """Take all objects of a resource as deleted: it is not served any more."""
+    def remove_resource(self, key: str) -> None:
+        """Delete all objects of a resource that is no longer served or needed."""
         for uid in list(self._cache.versions[key]):
             self._delete(key, uid)
 
     def commit(self, *, settle: bool = False) -> None:
-        """Store what was taken, then assess what it touched; with `settle` all that waits for a round.
+        """Store the applied updates, then assess the gangs that they touch. Raises LeaseLostError.
 
-        Raises LeaseLostError.
+        `settle`: also assess gangs that wait for a round.
         """
         now = datetime.now(UTC)
         self._store()
         touched, self._touched = self._touched, set()
         pages_differ, self._pages_differ = self._pages_differ, False
         if self._assessor.assess(touched | self._cache.rechecks.take(now), now, settle=settle):
-            pages_differ = False  # the verdicts have moved the data version already
+            pages_differ = False  # the verdicts have increased the data version already
         if pages_differ:
-            with writing(self._cache.claim):
-                next_version(self._cache.claim.cluster_id)
+            with writing(self._cache.lease):
+                next_data_version(self._cache.lease.cluster_id)
 
     def _store(self) -> None:
-        """Store what was taken and from where to go on: in one transaction, of a long list in several.
+        """Store the applied updates and the resourceVersions. A long list takes several transactions.
 
-        From where to go on comes in the last, so that after a crash in between all is read again.
+        The resourceVersions are in the last one, so that after a crash everything is read again.
         """
         changed = list(self._changed.values())
         deleted = [*self._deleted, *self._cache.events.stale]
@@ -166,18 +168,25 @@ class StoreWriter:
         self._deleted.clear()
         self._cache.events.stale.clear()
         while len(changed) + len(deleted) > CHUNK:
-            room = CHUNK - len(changed[:CHUNK])
-            self._write(changed[:CHUNK], deleted[:room], [])
-            changed, deleted = changed[CHUNK:], deleted[room:]
-        self._write(changed, deleted, [one for one in self._cache.watched.values() if one.changed])
+            chunk_rest = CHUNK - len(changed[:CHUNK])
+            self._write(changed[:CHUNK], deleted[:chunk_rest], [])
+            changed, deleted = changed[CHUNK:], deleted[chunk_rest:]
+        self._write(
+            changed,
+            deleted,
+            [watched for watched in self._cache.watched.values() if watched.changed],
+        )
 
     def _write(
-        self, changed: list[tuple[str, Changed]], deleted: list[str], views: list[Watched]
+        self,
+        changed: list[tuple[str, UpdatedObject]],
+        deleted: list[str],
+        views: list[WatchedResource],
     ) -> None:
-        fresh = [view for view in self._views(views) if self._stored.get(view.resource) != view]
-        if not (changed or deleted or fresh):
+        differing = [view for view in self._views(views) if self._stored.get(view.resource) != view]
+        if not (changed or deleted or differing):
             return
-        cluster_id, kept = self._cache.claim.cluster_id, self._cache.objects
+        cluster_id, row_cache = self._cache.lease.cluster_id, self._cache.objects
         rows = [
             ObjectRow(
                 key,
@@ -186,31 +195,31 @@ class StoreWriter:
                 change.name,
                 change.resource_version,
                 pack(change.model),
-                _about(change.model),
+                _subject_uid(change.model),
                 owner_uid(change.model),
             )
             for key, change in changed
         ]
-        with writing(self._cache.claim):
+        with writing(self._cache.lease):
             save_objects(cluster_id, rows)
             delete_objects(cluster_id, deleted)
-            if fresh:
-                save_views(cluster_id, fresh)
-        contents = self._cache.contents
+            if differing:
+                save_resource_statuses(cluster_id, differing)
+        digests = self._cache.object_digests
         for (_, change), row in zip(changed, rows, strict=True):
-            kept.put_stored(row.uid, change.model, row.data)
-            contents[row.uid] = content_digest(row.data)
+            row_cache.put_stored(row.uid, change.model, row.data)
+            digests[row.uid] = content_digest(row.data)
         for uid in deleted:
-            kept.drop(uid)
-            contents.pop(uid, None)
-        self._stored.update((view.resource, view) for view in fresh)
+            row_cache.drop(uid)
+            digests.pop(uid, None)
+        self._stored.update((view.resource, view) for view in differing)
         for watched in views:
             watched.changed = False
         self.written += len(rows) + len(deleted)
 
-    def _views(self, views: Iterable[Watched]) -> list[ResourceView]:
+    def _views(self, views: Iterable[WatchedResource]) -> list[ResourceStatus]:
         return [
-            ResourceView(
+            ResourceStatus(
                 resource=watched.resource.key,
                 state=watched.state.value,
                 version=watched.version,
@@ -226,9 +235,9 @@ class StoreWriter:
                         "namespace": namespace,
                         "name": name,
                         "sentence": sentence,
-                        "lost": (namespace, name) in watched.lost,
+                        "lost": (namespace, name) in watched.unreadable_names,
                     }
-                    for (namespace, name), sentence in _shown(watched)
+                    for (namespace, name), sentence in _problems_to_store(watched)
                 ),
                 problems_count=len(watched.problems),
             )
@@ -236,16 +245,16 @@ class StoreWriter:
         ]
 
     @property
-    def contact_is_due(self) -> bool:
-        """Whether the last contact has to be recorded again, as a few times a minute."""
+    def is_contact_due(self) -> bool:
+        """True if the last contact must be recorded again."""
         return time.monotonic() - self._contact_written >= CONTACT_EVERY
 
-    def write_contact(self, contact_at: datetime | None, problem: str, sentence: str) -> None:
+    def record_contact(self, contact_at: datetime | None, problem: str, sentence: str) -> None:
         """Record the last contact and the cluster's problem; renew the lease."""
         self._contact_written = time.monotonic()
-        with writing(self._cache.claim):
+        with writing(self._cache.lease):
             save_contact(
-                self._cache.claim.cluster_id,
+                self._cache.lease.cluster_id,
                 contact_at=contact_at,
                 problem=problem,
                 sentence=sentence,
@@ -254,25 +263,25 @@ class StoreWriter:
                 events_a_minute=self._cache.meter.events_a_minute,
             )
 
-    def store_everything(self) -> None:
-        """At the end of a window: also the resourceVersions that moved without any change."""
+    def store_all(self) -> None:
+        """Store everything at the end of a window, including resourceVersions that moved without any change."""
         for watched in self._cache.watched.values():
             watched.changed = True
         self._store()
 
 
-def _about(model: object) -> str | None:
-    """Return the uid of what an event is about; None of anything else, and of what is no uid."""
+def _subject_uid(model: object) -> str | None:
+    """Return the uid of the object of an event. None for other models, and for a text that is no uid."""
     return uid_or_none(model.regarding.uid) if isinstance(model, Event) else None
 
 
-def _shown(watched: Watched) -> list[tuple[tuple[str, str], str]]:
-    """Return the problems that are stored: told in words, and those of which nothing could be read first."""
-    told = ((name, sentence) for name, sentence in watched.problems.items() if sentence)
-    ranked = sorted(told, key=lambda one: one[0] not in watched.lost)
+def _problems_to_store(watched: WatchedResource) -> list[tuple[tuple[str, str], str]]:
+    """Return the problems to store: those with a sentence, completely unreadable objects first."""
+    problems = ((name, sentence) for name, sentence in watched.problems.items() if sentence)
+    ranked = sorted(problems, key=lambda problem: problem[0] not in watched.unreadable_names)
     return ranked[:PROBLEMS_SHOWN]
 
 
 def is_overdue(last: datetime | None, interval: float, now: datetime) -> bool:
-    """Whether more than `interval` seconds have passed since `last`."""
+    """Return whether more than `interval` seconds have passed since `last`."""
     return last is not None and now - last > timedelta(seconds=interval)

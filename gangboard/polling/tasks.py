@@ -1,31 +1,46 @@
-"""Celery's doors to the read side: take ids, call one service."""
+"""Celery tasks of a poll worker, and the state of its process: name, slots, heartbeat."""
 
 from __future__ import annotations
 
+import socket
+import threading
+import uuid
 from typing import Any
 
 from celery import shared_task
 from celery.signals import celeryd_after_setup, worker_ready, worker_shutting_down
+from django.conf import settings
 
 from gangboard.polling.cluster_rotation import poll_for_one_window
+from gangboard.polling.poll_slots import PollSlots
 from gangboard.polling.retention import clean_up
 from gangboard.polling.trial_runs import run_trial
-from gangboard.polling.worker import HOLDER, OWN_QUEUE, pulse, slots, stopping
 from gangboard.store.cluster_leases import free_clusters
 from gangboard.store.cluster_trials import due_trials
-from gangboard.store.heartbeats import arrived
+from gangboard.store.heartbeats import HeartbeatThread, record_task_arrival
 
 EXPIRES = 10.0
-"""Seconds after which an order to poll is stale: somebody gives it again."""
+"""Seconds after which a message to poll is stale. The seed task sends a new one."""
 TRIAL_EXPIRES = 4.0
-"""Seconds after which the next seed has ordered the trial again."""
+"""Seconds after which the next seed task has sent the trial again."""
 QUEUE = "poll"
+
+HOLDER = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
+"""Unique name of this process in leases and heartbeats."""
+OWN_QUEUE = f"poll.{HOLDER}"
+"""Queue that only this process reads, so that its clusters come back to it and its caches stay warm."""
+stopping = threading.Event()
+"""Set when this process shuts down. Windows then end at once and release their clusters."""
+
+pulse = HeartbeatThread(HOLDER, "poll", settings.POLL_SLOTS)
+
+slots = PollSlots(settings.POLL_SLOTS)
 
 
 @shared_task(name="gangboard.polling.tasks.seed")
 def seed() -> None:
-    """Order a poll of every cluster that nobody holds, and due trials; its running shows that orders arrive."""
-    arrived(QUEUE)
+    """Enqueue due trials and a poll of each cluster without a lease. A run also proves that messages are delivered."""
+    record_task_arrival(QUEUE)
     for free in free_clusters():
         poll.apply_async((free.cluster_id,), queue=QUEUE, expires=EXPIRES)
     for trial_id in due_trials():
@@ -34,40 +49,40 @@ def seed() -> None:
 
 @shared_task(name="gangboard.polling.tasks.poll")
 def poll(cluster_id: int) -> None:
-    """Hold the cluster for a window, then order the next window from this same worker."""
-    following = poll_for_one_window(cluster_id, holder=HOLDER, slots=slots, stopping=stopping)
-    if following is not None:
-        poll.apply_async((following,), queue=OWN_QUEUE, expires=EXPIRES)
+    """Poll the cluster for one window, then enqueue the next window for this same worker."""
+    next_cluster_id = poll_for_one_window(cluster_id, holder=HOLDER, slots=slots, stopping=stopping)
+    if next_cluster_id is not None:
+        poll.apply_async((next_cluster_id,), queue=OWN_QUEUE, expires=EXPIRES)
 
 
 @shared_task(name="gangboard.polling.tasks.try_access")
 def try_access(trial_id: str) -> None:
-    """Try the credentials that an admin has given."""
+    """Try the credentials that an admin has entered."""
     run_trial(trial_id)
 
 
 @shared_task(name="gangboard.polling.tasks.housekeep")
 def housekeep() -> None:
-    """Drop what nobody will ask for any more."""
+    """Delete expired rows."""
     clean_up()
 
 
 @celeryd_after_setup.connect
 def read_own_queue(instance: Any, **_: object) -> None:
-    """Let this worker read its own queue as well, if it is one that polls."""
+    """Let a poll worker also read its own queue."""
     if QUEUE in instance.app.amqp.queues.consume_from:
         instance.app.amqp.queues.select_add(OWN_QUEUE)
 
 
 @worker_ready.connect
-def start_pulse(sender: Any, **_: object) -> None:
-    """Begin to say that this worker is alive, if it is one that polls."""
+def start_heartbeat(sender: Any, **_: object) -> None:
+    """Start the heartbeat of a poll worker."""
     if QUEUE in sender.app.amqp.queues.consume_from:
         pulse.start()
 
 
 @worker_shutting_down.connect
-def end_pulse(**_: object) -> None:
-    """A worker that is told to stop is not dead, and somebody else may have its clusters."""
+def stop_heartbeat(**_: object) -> None:
+    """End the heartbeat and the windows, so that the worker does not count as dead and others get its clusters."""
     stopping.set()
-    pulse.end()
+    pulse.stop()

@@ -1,4 +1,4 @@
-"""Runs a trial that an admin has begun on a page or by the API: reads the kubeconfig, asks the cluster."""
+"""Runs a trial that an admin has started on a page or by the API."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gangboard.store.clusters import ClusterError
 
 log = get_logger(__name__)
 
-_lane = threading.BoundedSemaphore(1)
-"""One trial at a time in a process: a cluster that hangs takes one thread, and no poll waits for it."""
+_trial_slot = threading.BoundedSemaphore(1)
+"""Limits a process to one trial at a time, so that a hanging cluster takes one thread and delays no poll."""
 
 
 def run_trial(trial_id: str) -> bool:
-    """Run a trial and keep its result; return False where it is left for later or for another worker."""
-    if not _lane.acquire(blocking=False):
+    """Run a trial and store its result. Return False if it is left for later or for another worker."""
+    if not _trial_slot.acquire(blocking=False):
         return False
     try:
         claimed = claim_trial(trial_id)
@@ -36,7 +36,7 @@ def run_trial(trial_id: str) -> bool:
             return False
         try:
             result = _result(claimed)
-        except Exception as defect:  # the edge of a task: recorded and said
+        except Exception as defect:  # the edge of a task: recorded and logged
             log.exception("trial ended in a defect", trial=trial_id)
             result = TrialResult(
                 "defect",
@@ -45,7 +45,7 @@ def run_trial(trial_id: str) -> bool:
             )
         return finish_trial(trial_id, claimed.claimed_at, result)
     finally:
-        _lane.release()
+        _trial_slot.release()
 
 
 def _result(claimed: ClaimedTrial) -> TrialResult:
@@ -78,7 +78,7 @@ def _access(claimed: ClaimedTrial) -> Access:
 
 
 def _refused_access(claimed: ClaimedTrial, access: Access) -> ClusterError | None:
-    """Return why these credentials cannot be those of the cluster, without asking it."""
+    """Return why these credentials cannot belong to the cluster, by the server address alone."""
     if claimed.purpose == "add":
         return None
     try:
@@ -92,7 +92,7 @@ def _refused_access(claimed: ClaimedTrial, access: Access) -> ClusterError | Non
 
 
 def _answer(claimed: ClaimedTrial, access: Access, contexts: tuple[str, ...]) -> TrialResult:
-    """Ask the cluster. Where it does not answer, the credentials can be saved all the same."""
+    """Contact the cluster. If it does not answer, the credentials can be saved nevertheless."""
     shared: dict[str, Any] = {
         "contexts": contexts,
         "context": access.context,
@@ -102,7 +102,9 @@ def _answer(claimed: ClaimedTrial, access: Access, contexts: tuple[str, ...]) ->
     }
     try:
         answer = (
-            _ask_actor(claimed, access) if claimed.purpose == "actor" else _ask(claimed, access)
+            _try_actor(claimed, access)
+            if claimed.purpose == "actor"
+            else _try_reader(claimed, access)
         )
     except KubeError as error:
         if error.code == KubeErrorCode.FORBIDDEN_ADDRESS:
@@ -115,8 +117,8 @@ def _answer(claimed: ClaimedTrial, access: Access, contexts: tuple[str, ...]) ->
     return TrialResult(**shared, **answer)
 
 
-def _ask(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
-    """Return what the cluster answered to a reader, as `manage.py add_cluster` prints it."""
+def _try_reader(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
+    """Return the result for a reader, as `manage.py add_cluster` prints it."""
     trial = try_cluster(access)
     sentence = f"Cluster {claimed.name} {trial.sentence}."
     return {
@@ -128,8 +130,8 @@ def _ask(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
     }
 
 
-def _ask_actor(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
-    """Return what the cluster answered to an actor, as `manage.py set_actor` prints it."""
+def _try_actor(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
+    """Return the result for an actor, as `manage.py set_actor` prints it."""
     trial = try_actor_of(clusters.find_cluster(name=claimed.name), access)
     return {
         "sentence": f"Cluster {claimed.name} {trial.sentence}.",
@@ -148,7 +150,7 @@ def _ask_actor(claimed: ClaimedTrial, access: Access) -> dict[str, Any]:
 
 
 def _refused_identity(claimed: ClaimedTrial, uid: str) -> ClusterError | None:
-    """Return why the cluster that answered is not the one that is meant."""
+    """Return why the cluster that answered is the wrong one."""
     try:
         clusters.refuse_second_name(claimed.name, uid)
         clusters.refuse_other_cluster(claimed.name, uid)

@@ -1,4 +1,4 @@
-"""What the watch of a cluster has shown and no object says: which owners were deleted, and who changed `spec.suspend`."""
+"""History that only a watch shows: recently deleted owners, and changes of `spec.suspend`."""
 
 from __future__ import annotations
 
@@ -8,77 +8,78 @@ from datetime import datetime
 
 from gangboard.domain.owner import Owner, SuspendChange
 
-PATIENCE = 120.0
-"""Seconds. What is still there then is kept by something, and shown as a gang of its own."""
-MOST_DELETED = 20_000
-"""Deleted objects that are remembered; the oldest ones are dropped."""
+ORPHAN_GRACE = 120.0
+"""Seconds after which the remaining pods of a deleted owner are shown as gangs of their own."""
+MAX_DELETED = 20_000
+"""Deleted objects that are remembered. The oldest ones are dropped."""
 
 
-class Leftovers:
-    """The objects of one cluster that were deleted within PATIENCE. Not thread-safe.
+class DeletedOwners:
+    """Objects of one cluster that were deleted within ORPHAN_GRACE. Not thread-safe.
 
-    The garbage collector deletes the pods of a deleted owner some seconds later. Until then each would be a gang of its own.
-    A pod that is kept on purpose (`--cascade=orphan`) loses its owner reference, and is a gang at once.
+    The garbage collector deletes the pods of a deleted owner some seconds later. Until then each of them would be a
+    gang of its own. A pod that is kept on purpose (`--cascade=orphan`) loses its owner reference, and is a gang at
+    once.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._deleted: dict[str, float] = {}
-        """uid → time, the oldest first."""
+        """uid → time of the deletion, the oldest first."""
 
-    def note_deleted(self, uid: str) -> None:
-        """Remember that an object is gone."""
+    def add(self, uid: str) -> None:
+        """Record the deletion of an object."""
         now = self._clock()
         self._deleted.pop(uid, None)
         self._deleted[uid] = now
         while self._deleted:
             oldest = next(iter(self._deleted))
-            if now - self._deleted[oldest] < PATIENCE and len(self._deleted) <= MOST_DELETED:
+            if now - self._deleted[oldest] < ORPHAN_GRACE and len(self._deleted) <= MAX_DELETED:
                 return
             del self._deleted[oldest]
 
-    def patience_left(self, controller: str) -> float:
-        """Return for how many seconds objects of this controller count as leftovers; 0: they do not."""
+    def grace_left(self, controller: str) -> float:
+        """Return for how many more seconds objects of this controller count as leftovers, or 0."""
         deleted_at = self._deleted.get(controller)
-        return 0.0 if deleted_at is None else max(0.0, deleted_at + PATIENCE - self._clock())
+        return 0.0 if deleted_at is None else max(0.0, deleted_at + ORPHAN_GRACE - self._clock())
 
 
-MOST_CHANGES = 50
-"""Changes kept of one object; the oldest go first."""
+MAX_CHANGES = 50
+"""Changes that are kept of one object. The oldest are dropped first."""
 
 
 class SuspendHistory:
-    """The last changes of `spec.suspend` of each owner and child Job, by uid, to tell who undoes whom.
+    """Recent changes of `spec.suspend` of each owner and child Job by uid, to detect controllers that undo each other.
 
-    An object names the last writer of a field only, so former writers are remembered. Only what changes the value
-    counts: of a held Job the entries name who tried to resume it (observed on 1.37.0: `jobset`, with a new time and
-    `suspend: true` as before). A new holder of the cluster begins without a history.
+    An object names only the last writer of a field, so earlier writers are remembered here. Only a changed value
+    counts: for a held Job, `managedFields` name the controller that tried to resume it (observed on 1.37.0: `jobset`,
+    with a new time, and `suspend: true` as before). A new holder of the cluster starts without history.
     """
 
     def __init__(self) -> None:
-        self._now: dict[str, bool] = {}
+        self._suspended: dict[str, bool] = {}
         self._changes: dict[str, tuple[SuspendChange, ...]] = {}
 
     def put(self, owner: Owner, seen_at: datetime) -> None:
-        """Take a version of an owner, in the order in which they are watched.
+        """Record a version of an owner. Call it in the order of the watch.
 
-        The time of a change is the writer's own, so that what is watched late keeps its pace; a
-        server whose clock is ahead cannot put it later than it was seen.
+        The time of a change is the one that its writer recorded, so a late watch event does not distort the
+        intervals. It is at most `seen_at`, in case the server's clock is ahead.
         """
         uid = owner.meta.ref.uid
-        before = self._now.get(uid)
-        self._now[uid] = owner.suspended
-        if before is None or before == owner.suspended:
+        was_suspended = self._suspended.get(uid)
+        self._suspended[uid] = owner.suspended
+        if was_suspended is None or was_suspended == owner.suspended:
             return
-        at = min(owner.suspend_set_at or seen_at, seen_at)
-        change = SuspendChange(owner.suspended, owner.suspend_set_by, at)
-        self._changes[uid] = (*self._changes.get(uid, ()), change)[-MOST_CHANGES:]
+        changed_at = min(owner.suspend_set_at or seen_at, seen_at)
+        change = SuspendChange(owner.suspended, owner.suspend_set_by, changed_at)
+        self._changes[uid] = (*self._changes.get(uid, ()), change)[-MAX_CHANGES:]
 
     def remove(self, uid: str) -> None:
-        """Forget an object that is gone; one made anew under its name is another."""
-        self._now.pop(uid, None)
+        """Remove a deleted object. A new object of the same name has another uid."""
+        self._suspended.pop(uid, None)
         self._changes.pop(uid, None)
 
     def of(self, uids: Iterable[str]) -> Mapping[str, tuple[SuspendChange, ...]]:
-        """Return the changes of those of these objects that have any, oldest first."""
+        """Return uid → changes, oldest first, for the objects that have any."""
         return {uid: self._changes[uid] for uid in uids if uid in self._changes}

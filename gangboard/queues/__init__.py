@@ -1,4 +1,4 @@
-"""One file per admission system: its entries, its queues with their quotas, and what it does with owners.
+"""Admission systems, one file or folder each: entries, queues with quotas, and effects on owners.
 
-Each file has a subclass of `plugins.queue_system.QueueSystem`, which the registry finds. Files do not import each other.
+Each has a subclass of `plugins.queue_system.QueueSystem`, which the registry discovers. They do not import each other.
 """

@@ -1,7 +1,7 @@
 """Queues of KAI-Scheduler (scheduling.run.ai/v2): the quota of each, and the limit up to which it may borrow.
 
-Units are thousandths of a CPU, millions of bytes, and whole GPUs; -1 means unlimited. A quota or limit that is not set is
-0, so nothing of it may be used (queue_info.go, max_allowed_check.go of v0.12.0). PodGroups wait in the queues
+Units are thousandths of a CPU, millions of bytes, and whole GPUs. -1 means unlimited. An unset quota or limit is 0, so
+the queue may not use the resource (queue_info.go, max_allowed_check.go of v0.12.0). PodGroups wait in the queues
 (`groups/kai`).
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
-from gangboard.decode.fitting import KeyField, key_fields
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.key_fields import KeyField, key_fields
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
-from gangboard.domain.traits import QueueWords
+from gangboard.domain.traits import QueueWording
 from gangboard.plugins.queue_system import QueueSystem
 
 _GROUP, _KIND = "scheduling.run.ai", "Queue"
@@ -52,7 +52,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A Queue as narrow as it is kept."""
+    """The fields of a Queue that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -61,11 +61,11 @@ class WireQueue(Wire):
 
 def _build(wire: WireQueue, version: str) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    amounts = Amounts()
+    amounts = ResourceListReader()
     used = dict(amounts.each("allocated resources", status.allocated))
     queue = Queue(
         meta=read_meta(wire.metadata, _GROUP, _KIND, version),
-        # A queue with child queues lends to these and admits no PodGroup.
+        # A queue with child queues lends quota to them and admits no PodGroup.
         level=QueueLevel.SHARED if status.child_queues else QueueLevel.QUEUE,
         parent=QueueName(_GROUP, _KIND, "", spec.parent_queue) if spec.parent_queue else None,
         quotas=tuple(_quotas(spec.resources or _WireResources(), used)),
@@ -74,7 +74,7 @@ def _build(wire: WireQueue, version: str) -> Queue:
         if spec.priority is not None
         else (),
     )
-    return deliver(queue, tuple(amounts.faults))
+    return raise_for_faults(queue, tuple(amounts.faults))
 
 
 def _quotas(resources: _WireResources, used: Mapping[str, Decimal]) -> Iterator[Quota]:
@@ -125,7 +125,7 @@ class KaiQueues(QueueSystem):
             fields=key_fields(WireQueue),
         ),
     )
-    words = QueueWords(
+    words = QueueWording(
         no_nominal="used, quota unlimited",
         borrowed="over quota",
         # proportion, priority and elastic, in the order of the default configuration.

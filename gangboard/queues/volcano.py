@@ -1,8 +1,8 @@
-"""Queues of Volcano (scheduling.volcano.sh/v1beta1): limits for PodGroups together, and closed queues.
+"""Queues of Volcano (scheduling.volcano.sh/v1beta1): their limits, their use, and closed queues.
 
 PodGroups wait in the queues (`groups/volcano`). `capability` is the limit of a queue, `deserved` its share while other
-queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). Only older releases write the counts of
-PodGroups into the status.
+queues need theirs, and `guarantee` is reserved for it (capacity.go of v1.14.1). The status has the counts of PodGroups
+in older releases only.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta
 from gangboard.domain.advice import AdvisedStep
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState, Quota, QuotaTerm
 from gangboard.domain.shell import command
-from gangboard.domain.traits import QueueWords
+from gangboard.domain.traits import QueueWording
 from gangboard.plugins.queue_system import QueueSystem
 
 _GROUP, _KIND = "scheduling.volcano.sh", "Queue"
@@ -29,7 +29,7 @@ _STATES = {
     "Closed": (QueueState.STOPPED, "it is closed"),
     "Closing": (QueueState.STOPPED, "it is closed, and what is in it runs to its end"),
 }
-_PHASES = {
+_PHASE_TEXTS = {
     "": "not looked at yet",
     "Pending": "Pending: the queue has not let it in",
     "Inqueue": "Inqueue: let in, waits for nodes",
@@ -58,7 +58,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A Queue as narrow as it is kept."""
+    """The fields of a Queue that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -67,7 +67,7 @@ class WireQueue(Wire):
 
 def _build(wire: WireQueue, version: str) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    amounts = Amounts()
+    amounts = ResourceListReader()
     state, cause = _STATES.get(status.state or "", (QueueState.UNKNOWN, ""))
     name, parent = wire.metadata.name, spec.parent or ""
     queue = Queue(
@@ -80,17 +80,17 @@ def _build(wire: WireQueue, version: str) -> Queue:
         admitted=status.running,
         state=state,
         cause=cause,
-        advice=_open(name) if state is QueueState.STOPPED else "",
+        advice=_open_queue_text(name) if state is QueueState.STOPPED else "",
         terms=tuple(
             QuotaTerm(term, Decimal(number), True)
             for term, number in (("weight", spec.weight), ("priority", spec.priority))
             if number
         ),
     )
-    return deliver(queue, tuple(amounts.faults))
+    return raise_for_faults(queue, tuple(amounts.faults))
 
 
-def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[Quota]:
+def _quotas(spec: _WireSpec, status: _WireStatus, amounts: ResourceListReader) -> Iterator[Quota]:
     most = dict(amounts.each("capability", spec.capability))
     used = dict(amounts.each("allocated resources", status.allocated))
     shares = {
@@ -114,7 +114,7 @@ def _quotas(spec: _WireSpec, status: _WireStatus, amounts: Amounts) -> Iterator[
         )
 
 
-def _open(name: str) -> str:
+def _open_queue_text(name: str) -> str:
     """Return the step that opens the queue, with the command if its name is safe in a shell."""
     return AdvisedStep(
         "Open it.", command=command("vcctl queue operate -a open -n {}", name)
@@ -127,7 +127,7 @@ class VolcanoQueues(QueueSystem):
     label = "Volcano"
     owner_label = "scheduling.volcano.sh/queue-name"
     resources = (Resource(_GROUP, "queues", _KIND, ("v1beta1",), WireQueue, Queue, _build),)
-    words = QueueWords(
+    words = QueueWording(
         nominal="capability",
         no_nominal="used, no capability set",
         borrowed="",
@@ -143,4 +143,4 @@ class VolcanoQueues(QueueSystem):
     def phase_of(self, group: Group) -> str:
         """Return the phase of a PodGroup, in Volcano's words."""
         phase = group.detail.get("phase", "")
-        return _PHASES.get(phase, phase)
+        return _PHASE_TEXTS.get(phase, phase)

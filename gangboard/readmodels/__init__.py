@@ -1,4 +1,1 @@
-"""One query set to one printable dataclass; every function takes `viewer=`.
-
-May import store, domain, and the policy of diagnosis.
-"""
+"""Rows and queries that several pages, messages and commands share. Every query takes `viewer=`."""

@@ -1,4 +1,4 @@
-"""The labels of actions: their states, steps, levers and buttons, each written once."""
+"""Labels of actions: states, steps, levers and buttons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.plugins import registry
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 
 _PLAIN: dict[str, tuple[str, str, str]] = {
@@ -23,13 +23,13 @@ _PLAIN: dict[str, tuple[str, str, str]] = {
     ActionState.UNKNOWN: ("Outcome not known", "?", "unknown"),
     ActionState.FAILED: ("Failed", "✕", "failed"),
 }
-"""(label, icon, tone) of the states that are called the same for every verb and lever."""
+"""(label, icon, tone) of the states whose label is the same for every verb and lever."""
 _OTHERS = {
     ActionState.APPLIED: "Done, watching",
     ActionState.VERIFIED: "Done: held, suspended, resumed",
     ActionState.REVERTED: "Reverted",
 }
-"""Labels of the others, whatever was asked for."""
+"""Labels of the other states in a list of states."""
 _STEPS: dict[str, Face] = {
     StepState.PENDING: Face("pending", "not yet", "○", "none"),
     StepState.SENDING: Face("sending", "being sent", "◌", "starting"),
@@ -43,14 +43,14 @@ _NEVER_SENT = Face("pending", "never sent", "–", "none")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One sentence and the objects for which it is true; no name when it is true for all."""
+    """A sentence and the names of the objects it applies to. Without a name it applies to all."""
 
     text: str
     names: tuple[str, ...]
 
 
 def state_label(state: ActionState) -> str:
-    """Return the name of a state in a list of states; a row says it of its own verb and lever."""
+    """Return the label of a state for a list of states. The label in a row depends on verb and lever."""
     return _PLAIN[state][0] if state in _PLAIN else _OTHERS[state]
 
 
@@ -60,7 +60,7 @@ def lever_keys() -> tuple[str, ...]:
 
 
 def lever_label(lever: str, *, forced: bool = False) -> str:
-    """Return the name of a lever; a forced plain suspend is not called what nobody has seen."""
+    """Return the label of a lever. A forced action gets the label of a lever that was not proved."""
     known = registry.lever(lever)
     if known is None:
         return printable(lever)
@@ -68,13 +68,13 @@ def lever_label(lever: str, *, forced: bool = False) -> str:
 
 
 def shared_label(verb: str, labels: Iterable[str]) -> str:
-    """Return the word on a button for several objects: theirs if it is the same, else the verb."""
-    words = set(labels)
-    return words.pop() if len(words) == 1 else verb.capitalize()
+    """Return the label of a button for several objects: their common label, else the verb."""
+    distinct = set(labels)
+    return distinct.pop() if len(distinct) == 1 else verb.capitalize()
 
 
 def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
-    """Return each sentence once, with the names of its objects, from (name, sentences)."""
+    """Return each sentence once with the names of its objects. `texts` are pairs of name and sentences."""
     names: dict[str, list[str]] = {}
     objects = 0
     for name, sentences in texts:
@@ -87,7 +87,7 @@ def notes(texts: Iterable[tuple[str, Sequence[str]]]) -> tuple[Note, ...]:
 
 
 def undo_label(lever: str, button: str, verb: str) -> str:
-    """Return the word on the button that undoes an action, from its button; `verb` is the undoing one."""
+    """Return the label of the button that undoes an action. `verb` is the verb that undoes it."""
     known = registry.lever(lever)
     return (known.undo_buttons.get(button) if known is not None else None) or verb.capitalize()
 
@@ -95,9 +95,9 @@ def undo_label(lever: str, button: str, verb: str) -> str:
 def action_face(
     state: str, verb: str, lever: str, *, reverted_by: str = "", only_released: bool = False
 ) -> Face:
-    """Return the face of an action's state; a state from a newer release prints as unknown.
+    """Return the face of an action's state. A state from a newer release is shown as unknown.
 
-    `only_released`: the Hold was taken away and the Job stays suspended by its JobSet.
+    `only_released`: the Hold was deleted, and the JobSet keeps the Job suspended.
     """
     if state in _PLAIN:
         label, icon, tone = _PLAIN[state]
@@ -122,14 +122,14 @@ def _done_label(suspends: bool, lever: str, state: str, only_released: bool) -> 
     known = registry.lever(lever)
     if known is None:
         return "Suspended"
-    # `Held` only after the watch: until then the Hold is not proved.
+    # The label `Held` appears after the watch, because the Hold is not proved before.
     return known.applied if state == ActionState.APPLIED else known.done
 
 
 def step_face(state: str, *, over: bool = False) -> Face:
-    """Return the face of a step's state; one from a newer release still prints.
+    """Return the face of a step's state. A state from a newer release is shown as unknown.
 
-    `over`: the action has ended, so a pending step is never sent.
+    `over`: the action has ended, so a pending step will never be sent.
     """
     if over and state == StepState.PENDING:
         return _NEVER_SENT

@@ -1,4 +1,4 @@
-"""What may be done to a gang and its Jobs: the buttons, on or off with the reason."""
+"""Offers of actions on a gang and its Jobs: the buttons, with the reason if one is disabled."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gangboard.domain.verdict import JobState
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.plugins import registry
 from gangboard.policy.plan import all_offers, offers
-from gangboard.policy.refusals import cluster_closed, unowned
+from gangboard.policy.refusals import cluster_closed, unowned_sentence
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.formatting import printable, printable_lines
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
-from gangboard.readmodels.printable import printable, printable_lines
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_all_levers, read_levers
@@ -27,17 +27,17 @@ from gangboard.store.models import Cluster, Gang
 MAY_ONLY_LOOK = "You may look but not act in this namespace."
 MAY_ACT_OTHERWISE = "This token may look but not act; make one with create_token --act."
 _NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
-"""Codes of gangs that are at rest on purpose while their owner is not suspended."""
+"""Codes of suspended gangs whose owner itself is not suspended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSubject:
-    """One object with buttons: an owner, one of its Jobs, or what makes such owners."""
+    """An object with buttons: an owner, one of its Jobs, or the maker of such owners."""
 
     ref: ObjectRef
     generation: int
     stopped: bool
-    """It is suspended or held now: the verb that changes something is resume."""
+    """Whether it is suspended or held, so that resume is the verb with an effect."""
 
 
 def job_subject(job: JobState) -> ActionSubject:
@@ -46,7 +46,7 @@ def job_subject(job: JobState) -> ActionSubject:
 
 
 def maker_subject(maker: Owner) -> ActionSubject:
-    """Return what makes gangs as the subject of its buttons."""
+    """Return an object that makes gangs as the subject of its buttons."""
     return ActionSubject(maker.meta.ref, maker.meta.generation, maker.suspended)
 
 
@@ -68,58 +68,65 @@ def gang_offers(
     subjects: Iterable[ActionSubject],
     now: datetime,
 ) -> dict[str, tuple[OfferRow, ...]]:
-    """Return suspend and resume for each object of one gang, by uid.
+    """Return the offers to suspend and resume for each object of a gang, by uid.
 
-    About 10 queries, however many Jobs; none for who may not act there. An owner that is gone has
-    no buttons.
+    This takes about 10 queries for any number of Jobs, and none for a viewer who may not act there. A deleted
+    owner has no buttons.
     """
     if gang.gone_at is not None:
         return {}
     builder = _OfferBuilder(cluster, gang.pk)
-    every = tuple(subjects)
+    listed = tuple(subjects)
     why_not = no_right(viewer, gang.cluster_id, gang.namespace) or cluster.why_closed
     if why_not:
-        return {one.ref.uid: builder.closed(one, why_not) for one in every}
+        return {subject.ref.uid: builder.closed(subject, why_not) for subject in listed}
     model = read_gang(gang.cluster_id, gang)
     if model is None:
-        unknown = unowned(ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid))
-        return {one.ref.uid: builder.closed(one, unknown) for one in every}
+        unknown = unowned_sentence(
+            ObjectRef(gang.api_group, gang.kind, gang.namespace, gang.name, gang.uid)
+        )
+        return {subject.ref.uid: builder.closed(subject, unknown) for subject in listed}
     levers = read_levers(Cluster.objects.get(pk=gang.cluster_id))
     plans = all_offers(model, levers, now)
-    return {one.ref.uid: builder.open(one, _plans(plans, one, model, levers, now)) for one in every}
+    return {
+        subject.ref.uid: builder.open(subject, _plans(plans, subject, model, levers, now))
+        for subject in listed
+    }
 
 
 def board_offers(
     *, viewer: Viewer, rows: Iterable[GangRow], clusters: Mapping[int, Freshness]
 ) -> dict[str, tuple[OfferRow, ...]]:
-    """Return the owner's buttons for rows of the Board by gang id (5 queries, however many rows).
+    """Return the owner's button for each row of the Board, by gang id (5 queries for any number of rows).
 
-    Only what needs no look at the objects is said here; the lever is chosen and its warnings are
-    given when somebody asks. One button a row: the verb that changes something.
+    Objects are not read here. The confirmation chooses the lever and shows its warnings. A row has one button,
+    for the verb with an effect.
     """
-    shown = tuple(rows)
+    listed = tuple(rows)
     ids = {cluster.cluster: id_ for id_, cluster in clusters.items()}
     refused = {
         (id_, namespace): no_right(viewer, id_, namespace)
-        for id_, namespace in {(ids.get(row.cluster, 0), row.namespace) for row in shown}
+        for id_, namespace in {(ids.get(row.cluster, 0), row.namespace) for row in listed}
     }
     closed = _closed_clusters({id_ for (id_, _), why_not in refused.items() if id_ and not why_not})
     kinds = {
         (kind.resource.group, kind.resource.kind) for kind in registry.owner_kinds() if kind.levers
     }
-    found: dict[str, tuple[OfferRow, ...]] = {}
-    for row in shown:
+    offers_by_gang: dict[str, tuple[OfferRow, ...]] = {}
+    for row in listed:
         id_ = ids.get(row.cluster)
         if id_ is None or row.gone_at is not None or (row.api_group, row.kind) not in kinds:
             continue
         silent = clusters[id_].why_closed
-        why_not = refused[id_, row.namespace] or silent or _over(row) or closed.get(id_, "")
-        found[row.id] = (_board_offer(row, clusters[id_], why_not),)
-    return found
+        why_not = (
+            refused[id_, row.namespace] or silent or _ended_sentence(row) or closed.get(id_, "")
+        )
+        offers_by_gang[row.id] = (_board_offer(row, clusters[id_], why_not),)
+    return offers_by_gang
 
 
 def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
-    """Return why the viewer may not act there, or empty."""
+    """Return why the viewer may not act in the namespace. Empty if the viewer may."""
     if viewer.may_operate(cluster_id, namespace):
         return ""
     able = replace(viewer, may_act=True).may_operate(cluster_id, namespace)
@@ -128,48 +135,50 @@ def no_right(viewer: Viewer, cluster_id: int, namespace: str) -> str:
 
 def _plans(
     plans: Mapping[str, tuple[Plan, Plan]],
-    one: ActionSubject,
+    subject: ActionSubject,
     model: GangModel,
     levers: ClusterLevers,
     now: datetime,
 ) -> tuple[Plan, Plan]:
-    # A Job that the page still shows may have been replaced since: then the sentence says so.
-    return plans.get(one.ref.uid) or offers(model, levers, one.ref.uid, now)
+    # The Job on the page may have been replaced since. The plan then says so.
+    return plans.get(subject.ref.uid) or offers(model, levers, subject.ref.uid, now)
 
 
 @dataclass(frozen=True, slots=True)
 class _OfferBuilder:
-    """Where the buttons of one gang are made."""
+    """Builder of the buttons of one gang."""
 
     cluster: Freshness
     gang_id: str
 
-    def closed(self, one: ActionSubject, why_not: str) -> tuple[OfferRow, ...]:
-        """Return both buttons, off for the same reason."""
-        primary = Verb.RESUME if one.stopped else Verb.SUSPEND
+    def closed(self, subject: ActionSubject, why_not: str) -> tuple[OfferRow, ...]:
+        """Return both buttons, disabled for the same reason."""
+        primary = Verb.RESUME if subject.stopped else Verb.SUSPEND
         return tuple(
-            self._row(one, verb, why_not=why_not, primary=verb == primary) for verb in Verb
+            self._row(subject, verb, why_not=why_not, primary=verb == primary) for verb in Verb
         )
 
-    def open(self, one: ActionSubject, plans: tuple[Plan, Plan]) -> tuple[OfferRow, ...]:
-        """Return both buttons as planned."""
+    def open(self, subject: ActionSubject, plans: tuple[Plan, Plan]) -> tuple[OfferRow, ...]:
+        """Return both buttons with their plans."""
         allowed = [plan.verb for plan in plans if plan.allowed]
-        primary = Verb.RESUME if one.stopped else Verb.SUSPEND
+        primary = Verb.RESUME if subject.stopped else Verb.SUSPEND
         if len(allowed) == 1:
             primary = allowed[0]
-        return tuple(self._planned(one, plan, plan.verb == primary) for plan in plans)
+        return tuple(self._planned(subject, plan, plan.verb == primary) for plan in plans)
 
-    def _planned(self, one: ActionSubject, plan: Plan, primary: bool) -> OfferRow:
+    def _planned(self, subject: ActionSubject, plan: Plan, primary: bool) -> OfferRow:
         warnings = plan.warnings
         if plan.allowed and self.cluster.is_stale:
-            where = f"Cluster {self.cluster.cluster} {self.cluster.does_not}"
-            warnings = (f"{where}: what is shown is old.", *warnings)
-        row = self._row(one, plan.verb, plan.lever or "", plan.why_not, primary)
+            silence = f"Cluster {self.cluster.cluster} {self.cluster.does_not}"
+            warnings = (f"{silence}: what is shown is old.", *warnings)
+        row = self._row(subject, plan.verb, plan.lever or "", plan.why_not, primary)
         return replace(
             row,
             label=plan.label or row.label,
             meaning=plan.meaning,
-            generation=plan.generation if plan.subject.uid == one.ref.uid else one.generation,
+            generation=plan.generation
+            if plan.subject.uid == subject.ref.uid
+            else subject.generation,
             warnings=tuple(printable(text) for text in warnings),
             needs=printable_lines(plan.needs),
             plan=plan,
@@ -177,13 +186,13 @@ class _OfferBuilder:
 
     def _row(
         self,
-        one: ActionSubject,
+        subject: ActionSubject,
         verb: Verb,
         lever: str = "",
         why_not: str = "",
         primary: bool = True,
     ) -> OfferRow:
-        ref = one.ref
+        ref = subject.ref
         return OfferRow(
             verb=verb.value,
             label=verb.capitalize(),
@@ -197,7 +206,7 @@ class _OfferBuilder:
             namespace=printable(ref.namespace),
             name=printable(ref.name),
             uid=ref.uid,
-            generation=one.generation,
+            generation=subject.generation,
             gang_id=self.gang_id,
             primary=primary,
         )
@@ -212,14 +221,14 @@ def _board_offer(row: GangRow, cluster: Freshness, why_not: str) -> OfferRow:
     return next(offer for offer in pair if offer.primary)
 
 
-def _over(row: GangRow) -> str:
+def _ended_sentence(row: GangRow) -> str:
     if row.health not in (Health.SUCCEEDED, Health.FAILED):
         return ""
     return f"{row.kind} {row.name} has {row.health}: there is nothing left to suspend or resume."
 
 
 def _closed_clusters(ids: Collection[int]) -> dict[int, str]:
-    """Return why nothing may be sent to a cluster, of those to which nothing may."""
+    """Return the reason for each cluster whose actor may send nothing, by id."""
     if not ids:
         return {}
     closed = {

@@ -1,4 +1,4 @@
-"""Actions and offers as pages, API and messages show them to a viewer."""
+"""Rows of actions and offers for pages, API and messages."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from operator import attrgetter
 
 from gangboard.domain.action import ActionState, Plan, StepState, Verb
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.action_labels import lever_keys
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import duration_text
 from gangboard.readmodels.state_labels import Face
 
 VERBS = tuple(verb.value for verb in Verb)
@@ -36,7 +36,7 @@ class OfferRow:
     )
     allowed: bool = shown("Allowed")
     lever: str = shown("Lever", choices=LEVERS, empty_is_null=True)
-    """Empty when not allowed, and on the Board, where the confirmation chooses the lever."""
+    """Key of the lever. Empty if not allowed, and on the Board, because the confirmation chooses the lever."""
     why_not: str = shown("Why not", empty_is_null=True)
     warnings: tuple[str, ...] = shown("Warnings")
     cluster: str
@@ -48,12 +48,12 @@ class OfferRow:
     generation: int
     gang_id: str = ""
     needs: str = ""
-    """Commands that would make it allowed, one a line."""
+    """Commands that would allow it, one per line."""
     primary: bool = True
-    """True for the verb that changes something as things are now."""
-    # Not part of what is printed: a plan may name times, and a button does not.
+    """Whether the verb has an effect in the current state."""
+    # Left out of comparisons, because a plan contains times and a button does not.
     plan: Plan | None = field(default=None, repr=False, compare=False)
-    """None when the viewer may not act there at all, and on the Board."""
+    """The plan. None if the viewer may not act there, and on the Board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +91,11 @@ class ActionEndRow:
     at: datetime = shown("When")
     action_id: str = shown("Action")
     after_seconds: float = 0.0
-    """How long it was suspended."""
+    """Seconds for which it was suspended."""
 
     @property
     def sentence(self) -> str:
-        """How long it lasted and who ended it, without the time."""
+        """The duration and who ended it, without the time."""
         return (
             f"Lasted {duration_text(timedelta(seconds=self.after_seconds))}; resumed by {self.by}"
         )
@@ -165,9 +165,9 @@ class ActionRow:
     nodes: tuple[str, ...] = ()
     """Nodes of its pods right before the action."""
     stop_asked: bool = False
-    """A person has stopped it. It is final once a worker has seen that."""
+    """Whether a user has stopped it. It becomes final when a worker notices."""
     watched_until: datetime | None = None
-    """Earliest end of the watch. None before the action is applied, and once it is final."""
+    """Earliest end of the watch, while the action is applied and not yet final."""
 
     cluster = property(attrgetter("target.cluster"))
     kind = property(attrgetter("target.kind"))
@@ -187,15 +187,15 @@ class ActionRow:
 
     @property
     def tone(self) -> str:
-        """The pair of colours of the state."""
+        """The colour tone of the state."""
         return self.face.tone
 
     @property
     def went_well(self) -> bool:
-        """Whether it is over and did what was asked."""
+        """Whether it was verified."""
         return self.state == ActionState.VERIFIED
 
 
 def changes_of(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[FieldChange, ...]:
-    """Return the fields that get a new value. A field without a value before has a dash."""
+    """Return the changed fields. A new field has a dash as its old value."""
     return tuple(FieldChange(name, before.get(name, "–"), value) for name, value in after.items())

@@ -1,4 +1,4 @@
-"""Actions that a viewer may see: for pages, API and messages."""
+"""Queries of the actions that a viewer may see, for pages, API and messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard.domain.action import ActionState, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER
 from gangboard.readmodels.action_labels import action_face, lever_label
 from gangboard.readmodels.action_rows import ActionEndRow, ActionRow, StepRow, TargetRow
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, ActionStep
@@ -20,20 +20,20 @@ from gangboard.store.models import Action, ActionStep
 MOST_OF_GANG = 50
 """Actions on one gang's page."""
 LONGEST_PATCH = 20_000
-"""Characters of a patch that are printed; ours have a few hundred."""
+"""Characters of a printed patch. The patches of gangboard have a few hundred."""
 _DONE = (ActionState.APPLIED, ActionState.VERIFIED)
 
 
 def action_row(*, viewer: Viewer, action_id: str) -> ActionRow | None:
-    """Return one action, or None when there is none or the viewer may not see it (at most 3 queries)."""
-    if "\x00" in action_id:  # the one character that PostgreSQL refuses
+    """Return an action, or None if it does not exist or the viewer may not see it (at most 3 queries)."""
+    if "\x00" in action_id:  # PostgreSQL refuses NUL
         return None
     actions = Action.objects.filter(viewer.gang_filter(), pk=action_id)
     return next(iter(with_ends(viewer, action_rows(actions))), None)
 
 
 def actions_of_gang(*, viewer: Viewer, gang_id: str) -> tuple[ActionRow, ...]:
-    """Return the last actions on a gang and its Jobs, the newest first; also of a deleted gang."""
+    """Return the last actions on a gang, perhaps a deleted one, and its Jobs, the newest first."""
     actions = Action.objects.filter(viewer.gang_filter(), gang_id=gang_id)
     return action_rows(actions.order_by("-requested_at", "-id")[:MOST_OF_GANG])
 
@@ -96,15 +96,15 @@ def make_row(action: Action) -> ActionRow:
 
 
 def with_ends(viewer: Viewer, rows: Iterable[ActionRow]) -> tuple[ActionRow, ...]:
-    """Return the rows; suspends that went well get the next resume of their object as `ended`.
+    """Return the rows. `ended` of a successful suspend is the next resume of its object.
 
-    It costs 1 query, none without such suspends.
+    This takes 1 query if there are successful suspends, else none.
     """
-    every = tuple(rows)
-    stopped = [row for row in every if row.verb == Verb.SUSPEND and row.state in _DONE]
+    listed = tuple(rows)
+    stopped = [row for row in listed if row.verb == Verb.SUSPEND and row.state in _DONE]
     if not stopped:
-        return every
-    ends: dict[tuple[str, str], list[ActionEndRow]] = {}
+        return listed
+    resumes_by_object: dict[tuple[str, str], list[ActionEndRow]] = {}
     resumes = Action.objects.filter(
         viewer.gang_filter(),
         uid__in={row.uid for row in stopped},
@@ -113,19 +113,21 @@ def with_ends(viewer: Viewer, rows: Iterable[ActionRow]) -> tuple[ActionRow, ...
     ).order_by("requested_at", "id")
     for resume in resumes:
         time = resume.applied_at or resume.finished_at or resume.requested_at
-        end = ActionEndRow(printable(resume.actor_name), time, resume.pk)
-        ends.setdefault((resume.cluster_name, resume.uid), []).append(end)
-    return tuple(_with_end(row, ends.get((row.cluster, row.uid), ())) for row in every)
+        row_end = ActionEndRow(printable(resume.actor_name), time, resume.pk)
+        resumes_by_object.setdefault((resume.cluster_name, resume.uid), []).append(row_end)
+    return tuple(
+        _with_end(row, resumes_by_object.get((row.cluster, row.uid), ())) for row in listed
+    )
 
 
-def _with_end(row: ActionRow, ends: Iterable[ActionEndRow]) -> ActionRow:
+def _with_end(row: ActionRow, resumes: Iterable[ActionEndRow]) -> ActionRow:
     if row.verb != Verb.SUSPEND or row.state not in _DONE:
         return row
-    began = row.applied_at or row.sent_at or row.requested_at
-    end = next((end for end in ends if end.at >= began), None)
-    if end is None:
+    suspended_at = row.applied_at or row.sent_at or row.requested_at
+    resume = next((resume for resume in resumes if resume.at >= suspended_at), None)
+    if resume is None:
         return row
-    ended = replace(end, after_seconds=(end.at - began).total_seconds())
+    ended = replace(resume, after_seconds=(resume.at - suspended_at).total_seconds())
     face = Face(row.face.word, f"Was {row.label.lower()}", "–", "unknown")
     return replace(row, face=face, ended=ended)
 
@@ -160,7 +162,7 @@ def _texts(fields: dict[str, object]) -> dict[str, str]:
 
 
 def _watched_until(action: Action) -> datetime | None:
-    """Return the end of the watch: counted from the request, or from the last change of the spec."""
+    """Return the end of the watch, counted from the request or from the last change of the spec."""
     seconds, quiet = action.context.get("watch"), action.context.get("quiet_since")
     since = datetime.fromisoformat(quiet) if quiet else action.sent_at
     if action.state != ActionState.APPLIED or since is None or not seconds:
@@ -169,7 +171,7 @@ def _watched_until(action: Action) -> datetime | None:
 
 
 def _only_released(action: Action, steps: Iterable[ActionStep]) -> bool:
-    """Whether a release only deletes the Hold: the JobSet itself is suspended."""
+    """Return whether a release only deletes the Hold, because the JobSet itself is suspended."""
     if action.verb != Verb.RESUME or action.lever != HOLD_LEVER:
         return False
     kinds = {step.kind for step in steps}

@@ -1,7 +1,6 @@
-"""Advice for one reader, ordered by harm, with the cost of each gang that a step would stop.
+"""Advice for one viewer, ordered by harm, with the cost of each gang that a step would stop.
 
-Advice is stored with the verdict. The state of other gangs is read for each page, limited to gangs that the
-viewer may see.
+Advice is stored with the verdict. The state of other gangs is read for each page, if the viewer may see them.
 """
 
 from __future__ import annotations
@@ -21,15 +20,14 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command_line
 from gangboard.domain.text import count
 from gangboard.facts.stored_verdict import is_whole
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.ages import age_text
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import age_text, printable
 from gangboard.readmodels.state_labels import face_of
-from gangboard.readmodels.waits import TypicalWait
+from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.uid_lookups import Reference, follow
+from gangboard.store.uid_lookups import Reference, resolve_references
 
 STOPPING = frozenset({AdviceKind.SUSPEND_BROKEN, AdviceKind.SUSPEND_GANGS})
 
@@ -67,19 +65,19 @@ class StoppedGang:
 
     @property
     def state(self) -> str:
-        """The words before the time: `runs`, `degraded for`."""
+        """The words before the age: `runs`, `degraded for`."""
         return "runs" if self.whole else f"{face_of(self.health).label.lower()} for"
 
     @property
     def facts(self) -> str:
-        """All behind the time: `4 of 4 ready, namespace team-infra, same priority`."""
-        parts = [f"{self.ready} of {self.desired} ready", f"namespace {self.namespace}"]
-        parts.append(self.compared or f"priority {self.priority}")
+        """The facts after the age: `4 of 4 ready, namespace team-infra, same priority`."""
+        facts = [f"{self.ready} of {self.desired} ready", f"namespace {self.namespace}"]
+        facts.append(self.compared or f"priority {self.priority}")
         if self.others and self.compared:
-            parts.append(f"also advised to {count(self.others, 'other gang')}")
+            facts.append(f"also advised to {count(self.others, 'other gang')}")
         elif self.others:
-            parts.append(f"advised to {count(self.others, 'waiting gang')}")
-        return ", ".join(parts)
+            facts.append(f"advised to {count(self.others, 'waiting gang')}")
+        return ", ".join(facts)
 
     def cost(self, now: datetime) -> str:
         """Return `moe-serve runs 9 d, 4 of 4 ready, namespace team-infra, same priority`."""
@@ -87,7 +85,7 @@ class StoppedGang:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownStep:
+class AdviceStepRow:
     """One step of advice: its sentence, and as fields what carries it out."""
 
     json_name: ClassVar[str] = "NextStep"
@@ -119,16 +117,16 @@ class ShownStep:
         default=(),
     )
     read_at: datetime | None = field(default=None, compare=False)
-    """For the ages in `sentence`. Equal steps say the same but for a clock."""
+    """The time for the ages in `sentence`. Comparisons ignore it."""
 
     @property
     def stops_whole_gangs(self) -> bool:
-        """Whether it is of the last group."""
+        """Whether it stops gangs that run whole."""
         return self.harm is Harm.WHOLE_GANGS
 
     @property
     def step(self) -> str:
-        """The text with its note and the command at its end."""
+        """The text, followed by its note and the command."""
         text = f"{self.text} {self.note}".rstrip()
         if not self.command:
             return text
@@ -138,16 +136,16 @@ class ShownStep:
     def sentence(self) -> str:
         """The step and its cost."""
         if not self.victims or self.read_at is None:
-            return self.timeless
-        costs = "; ".join(one.cost(self.read_at) for one in self.victims)
+            return self.sentence_without_ages
+        costs = "; ".join(victim.cost(self.read_at) for victim in self.victims)
         return f"{self.step} Cost: {costs}."
 
     @property
-    def timeless(self) -> str:
+    def sentence_without_ages(self) -> str:
         """The step and its cost, without ages."""
         if not self.victims:
             return self.step
-        costs = "; ".join(f"{one.name}, {one.facts}" for one in self.victims)
+        costs = "; ".join(f"{victim.name}, {victim.facts}" for victim in self.victims)
         return f"{self.step} Cost: {costs}."
 
 
@@ -157,9 +155,9 @@ Victims = Mapping[Reference, Gang]
 def read_victims(
     advised: Iterable[tuple[int, Iterable[AdvisedStep]]], *, viewer: Viewer
 ) -> Victims:
-    """Return the living gangs that steps would stop, of those that the viewer may see (at most 1 query).
+    """Return the existing gangs that steps would stop and the viewer may see (at most 1 query).
 
-    `advised`: cluster and the steps that are advised there.
+    `advised` are pairs of a cluster id and the steps advised there.
     """
     references = {
         Reference(cluster_id, ref.namespace, ref.uid)
@@ -168,65 +166,70 @@ def read_victims(
         if step.kind in STOPPING
         for ref in step.objects
     }
-    return follow(_living(viewer), references)
+    return resolve_references(_living(viewer), references)
 
 
 def _living(viewer: Viewer) -> QuerySet[Gang]:
-    """Return the living gangs that the viewer may see, with the columns of a victim."""
+    """Return the existing gangs that the viewer may see, with the columns of a StoppedGang."""
     return Gang.objects.filter(viewer.gang_filter(), gone_at=None).only(
         *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "health", "stage"),
         *("code", "since", "ready", "desired", "priority_value"),
     )
 
 
-def shown_steps(
+def build_steps(
     steps: Iterable[AdvisedStep], gang: Gang, victims: Victims, *, now: datetime
-) -> tuple[ShownStep, ...]:
-    """Return the steps about a gang, the least harm first, and of what stops gangs the lowest priority first."""
+) -> tuple[AdviceStepRow, ...]:
+    """Return the steps about a gang, the least harm first.
 
-    def place(one: ShownStep) -> tuple[int, int]:
-        return one.harm.rank, max((victim.priority for victim in one.victims), default=0)
+    Steps with the same harm are sorted by the highest priority of the gangs that they stop, the lowest first.
+    """
 
-    shown = sorted((_shown(step, gang, victims, now) for step in steps), key=place)
-    if shown and shown[0].stops_whole_gangs:
-        # An older release stored such steps, and a victim can have become whole since.
+    def sort_key(step_row: AdviceStepRow) -> tuple[int, int]:
+        return step_row.harm.rank, max((victim.priority for victim in step_row.victims), default=0)
+
+    built = sorted((_build_step(step, gang, victims, now) for step in steps), key=sort_key)
+    if built and built[0].stops_whole_gangs:
+        # Older releases stored such steps. Also, a victim can have become whole in the meantime.
         wait = "Wait for room to become free."
-        shown.insert(0, plain_step(wait, AdviceKind.WAIT_FOR_ROOM.value))
-    return tuple(shown)
+        built.insert(0, harmless_step(wait, AdviceKind.WAIT_FOR_ROOM.value))
+    return tuple(built)
 
 
-def plain_step(text: str, kind: str = "") -> ShownStep:
+def harmless_step(text: str, kind: str = "") -> AdviceStepRow:
     """Return a sentence as a step without harm."""
-    return ShownStep(text=text, kind=kind, harm=Harm.NOTHING)
+    return AdviceStepRow(text=text, kind=kind, harm=Harm.NOTHING)
 
 
-def _shown(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> ShownStep:
+def _build_step(step: AdvisedStep, gang: Gang, victims: Victims, now: datetime) -> AdviceStepRow:
     harm = harm_of(step.kind)
-    found = []
+    victims_of_step = []
     if step.kind in STOPPING:
         stored = (
             victims.get(Reference(gang.cluster_id, ref.namespace, ref.uid)) for ref in step.objects
         )
-        others = [one for one in stored if one is not None and one.uid != gang.uid]
-        # They can have come together, or apart, since the step was worked out.
-        if any(is_whole(one.stage, one.code) for one in others):
+        stored_gangs = [
+            victim for victim in stored if victim is not None and victim.uid != gang.uid
+        ]
+        # The gangs can have become whole, or broken, since the step was computed.
+        if any(is_whole(victim.stage, victim.code) for victim in stored_gangs):
             harm = Harm.WHOLE_GANGS
-        elif others and len(others) == len(step.objects):
+        elif stored_gangs and len(stored_gangs) == len(step.objects):
             harm = Harm.BROKEN_GANGS
-        found = [victim_of(one, gang) for one in others]
-    return ShownStep(
+        victims_of_step = [victim_of(victim, gang) for victim in stored_gangs]
+    return AdviceStepRow(
         text=printable(step.text),
         kind=step.kind.value,
         harm=harm,
         command=step.command,
         objects=step.objects,
-        victims=tuple(found),
+        victims=tuple(victims_of_step),
         read_at=now,
     )
 
 
 def victim_of(stored: Gang, advised: Gang | None) -> StoppedGang:
-    """Return the cost of stopping a gang, compared with the waiting gang."""
+    """Return a stopped gang, compared with the waiting gang if there is one."""
     priority = stored.priority_value or 0
     return StoppedGang(
         gang_id=stored.pk,
@@ -247,19 +250,23 @@ def victim_of(stored: Gang, advised: Gang | None) -> StoppedGang:
 def _compared(theirs: int, ours: int) -> str:
     if theirs == ours:
         return "same priority"
-    word = "lower" if theirs < ours else "higher"
-    return f"{word} priority ({theirs}, not {ours})"
+    comparison = "lower" if theirs < ours else "higher"
+    return f"{comparison} priority ({theirs}, not {ours})"
 
 
-# What only the page of one gang reads
+# Advice on the Gang page
 
 
-def with_counts(steps: Iterable[ShownStep], counts: Mapping[str, int]) -> tuple[ShownStep, ...]:
-    """Return the steps, each victim with how many other gangs are advised to stop it."""
+def with_counts(
+    steps: Iterable[AdviceStepRow], counts: Mapping[str, int]
+) -> tuple[AdviceStepRow, ...]:
+    """Return the steps. Each victim gets the number of other gangs that are advised to stop it."""
     return tuple(
         replace(
             step,
-            victims=tuple(replace(one, others=counts.get(one.uid)) for one in step.victims),
+            victims=tuple(
+                replace(victim, others=counts.get(victim.uid)) for victim in step.victims
+            ),
         )
         for step in steps
     )
@@ -268,12 +275,12 @@ def with_counts(steps: Iterable[ShownStep], counts: Mapping[str, int]) -> tuple[
 def count_advised(
     uids: Iterable[str], *, cluster_id: int, viewer: Viewer, but: str = ""
 ) -> dict[str, int]:
-    """Return uid of a gang → living gangs that are advised to stop it (1 query; none without uids)."""
-    wanted = set(uids) - {""}
-    if not wanted:
+    """Return uid of a gang → number of existing gangs that are advised to stop it (1 query, none without uids)."""
+    requested = set(uids) - {""}
+    if not requested:
         return {}
     named = Q()
-    for uid in wanted:
+    for uid in requested:
         named |= Q(written__contains=uid)
     rows = (
         Gang.objects.filter(viewer.gang_filter(), cluster_id=cluster_id, gone_at=None)
@@ -282,7 +289,7 @@ def count_advised(
         .exclude(pk=but)
         .values_list("uid", "advice")
     )
-    counts = dict.fromkeys(wanted, 0)
+    counts = dict.fromkeys(requested, 0)
     for own, advice in rows:
         stopped = {
             ref.uid
@@ -290,15 +297,15 @@ def count_advised(
             if step.kind in STOPPING
             for ref in step.objects
         }
-        for uid in (stopped & wanted) - {own}:
+        for uid in (stopped & requested) - {own}:
             counts[uid] += 1
     return counts
 
 
 def with_typical_wait(
-    steps: Iterable[ShownStep], typical: TypicalWait | None
-) -> tuple[ShownStep, ...]:
-    """Return the steps, the one to wait for room with how long gangs like it waited."""
+    steps: Iterable[AdviceStepRow], typical: TypicalWait | None
+) -> tuple[AdviceStepRow, ...]:
+    """Return the steps. The step to wait for room gets the typical wait of similar gangs as its note."""
     if typical is None:
         return tuple(steps)
     note = typical_text(typical)
@@ -309,7 +316,7 @@ def with_typical_wait(
 
 
 def typical_text(typical: TypicalWait) -> str:
-    """Return `Typical wait: 12 min.`, or that it is unknown and why."""
+    """Return `Typical wait: 12 min.`, or why it is unknown."""
     if typical.median_seconds is not None:
         return f"Typical wait: {typical.text}."
     if not typical.cases:
@@ -317,24 +324,32 @@ def typical_text(typical: TypicalWait) -> str:
     return f"Typical wait: unknown, only {count(typical.cases, 'similar gang')} ran yet."
 
 
-# What a confirmation says
+# Costs in a confirmation
 
 
 def costs_of(targets: Iterable[ActionTarget], *, viewer: Viewer) -> tuple[StoppedGang, ...]:
-    """Return what the end of each gang costs that runs now and would be suspended whole (2 queries, and 1 a cluster)."""
-    wanted = tuple(targets)
+    """Return the running gangs among the targets, which an action would stop (2 queries, and 1 per cluster)."""
+    listed = tuple(targets)
     ids = dict(
         Cluster.objects.filter(
-            viewer.cluster_filter(), name__in={one.cluster for one in wanted}
+            viewer.cluster_filter(), name__in={gang.cluster for gang in listed}
         ).values_list("name", "pk")
     )
     references = {
-        Reference(ids[one.cluster], one.namespace, one.uid) for one in wanted if one.cluster in ids
+        Reference(ids[gang.cluster], gang.namespace, gang.uid)
+        for gang in listed
+        if gang.cluster in ids
     }
-    gangs = [one for one in follow(_living(viewer), references).values() if one.ready]
-    found: list[StoppedGang] = []
-    for cluster_id in {one.cluster_id for one in gangs}:
-        here = [one for one in gangs if one.cluster_id == cluster_id]
-        counts = count_advised((one.uid for one in here), cluster_id=cluster_id, viewer=viewer)
-        found += [replace(victim_of(one, None), others=counts.get(one.uid)) for one in here]
-    return tuple(sorted(found, key=lambda one: (one.namespace, one.name)))
+    gangs = [
+        gang for gang in resolve_references(_living(viewer), references).values() if gang.ready
+    ]
+    costs: list[StoppedGang] = []
+    for cluster_id in {gang.cluster_id for gang in gangs}:
+        cluster_gangs = [gang for gang in gangs if gang.cluster_id == cluster_id]
+        counts = count_advised(
+            (gang.uid for gang in cluster_gangs), cluster_id=cluster_id, viewer=viewer
+        )
+        costs += [
+            replace(victim_of(gang, None), others=counts.get(gang.uid)) for gang in cluster_gangs
+        ]
+    return tuple(sorted(costs, key=lambda gang: (gang.namespace, gang.name)))

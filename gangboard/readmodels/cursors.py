@@ -1,6 +1,6 @@
-"""Keyset pages: the next page begins after the last row of this one, whatever came in between.
+"""Keyset pagination: a page begins after the last row of the previous one, even if rows were added since.
 
-No OFFSET and no COUNT: the cost of a page does not grow with its number.
+There is no OFFSET and no COUNT, so the cost of a page does not grow with its number.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from django.db.models import Model, Q, QuerySet
 from gangboard.readmodels.freshness import Freshness
 
 LONGEST = 2000
-"""Characters of a cursor; ours have a few hundred."""
+"""Characters of a cursor. Real ones have a few hundred."""
 LARGEST_PAGE = 500
-"""Rows of one page, whatever is asked for."""
+"""Maximum rows of one page."""
 CLUSTER_NAME = "cluster__name"
-"""Sort key by which rows of the same cluster stand together."""
+"""Sort key that groups rows by cluster."""
 
 Row = TypeVar("Row", bound=Model)
 Item = TypeVar("Item")
 Place = tuple[str | int | float, ...]
-"""Where an item stands in an order."""
+"""The sort key of an item."""
 _NO_CLUSTERS: Mapping[int, Freshness] = MappingProxyType({})
 
 
 class CursorError(ValueError):
-    """The cursor is not one of ours, or belongs to another order. The text is for who sent it."""
+    """The cursor is invalid or belongs to another order. The text is a sentence for the sender."""
 
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """One column of an order. Columns that may be null cannot be one."""
+    """One column of an order. It must not be nullable."""
 
     field: str
     descending: bool = False
 
     @property
     def order_by(self) -> str:
-        """As Django's order_by takes it."""
+        """The argument of Django's `order_by`."""
         return f"-{self.field}" if self.descending else self.field
 
 
@@ -57,48 +57,48 @@ class _Cursor(msgspec.Struct, array_like=True):
 _CURSOR = msgspec.json.Decoder(_Cursor)
 
 _TEXTS = "texts"
-"""Order of what is no table: by texts."""
+"""Name of the default order of lists that are not tables: by texts."""
 _BAD: Final = "The cursor does not belong to this list; begin again without it."
 
 
 def read_page(
-    found: QuerySet[Row],
+    queryset: QuerySet[Row],
     keys: Sequence[SortKey],
     *,
     cursor: str | None,
     limit: int,
     clusters: Mapping[int, Freshness] = _NO_CLUSTERS,
 ) -> tuple[list[Row], str | None]:
-    """Return one page in the order of `keys`, and the cursor of the next one (1 query).
+    """Return one page in the order of `keys`, and the cursor of the next page (1 query).
 
-    `clusters` are those that are known already, whose names need no query. Raises CursorError.
+    `clusters` are already known clusters, whose names need no query. Raises CursorError.
     """
     if cursor:
-        found = found.filter(_after(keys, cursor))
+        queryset = queryset.filter(_after(keys, cursor))
     limit = max(1, min(limit, LARGEST_PAGE))
-    rows = list(found.order_by(*(key.order_by for key in keys))[: limit + 1])
+    rows = list(queryset.order_by(*(key.order_by for key in keys))[: limit + 1])
     page = rows[:limit]
     return page, _write(keys, page[-1], clusters) if len(rows) > limit else None
 
 
 def page_of(
-    found: Sequence[Item],
+    items: Sequence[Item],
     key: Callable[[Item], Place],
     *,
     cursor: str | None,
     limit: int,
     order: str = _TEXTS,
 ) -> tuple[list[Item], str | None]:
-    """Return one page of what was read as a whole, in the order of `key`, and the cursor of the next one.
+    """Return one page of items in the order of `key`, and the cursor of the next page.
 
-    `order` names the order. Raises CursorError, also for a cursor of another order.
+    `order` names the order. Raises CursorError for an invalid cursor and for one of another order.
     """
     after = _place(cursor, order) if cursor else ()
-    if after and found and len(after) != len(key(found[0])):
+    if after and items and len(after) != len(key(items[0])):
         raise CursorError(_BAD)
     limit = max(1, min(limit, LARGEST_PAGE))
     try:
-        rows = sorted((item for item in found if key(item) > after), key=key)[: limit + 1]
+        rows = sorted((item for item in items if key(item) > after), key=key)[: limit + 1]
     except TypeError as error:  # a text where this order has a number
         raise CursorError(_BAD) from error
     page = rows[:limit]
@@ -108,7 +108,7 @@ def page_of(
 
 
 def newest_first(time: datetime) -> float:
-    """Return a part of a Place by which later times come first."""
+    """Return an element of a Place that sorts later times first."""
     return -time.timestamp()
 
 
@@ -148,12 +148,12 @@ def _value(row: Any, field: str, clusters: Mapping[int, Freshness]) -> str | int
 
 
 def _after(keys: Sequence[SortKey], cursor: str) -> Q:
-    """Return the condition on rows after the cursor. Raises CursorError."""
+    """Return the condition for rows after the cursor. Raises CursorError."""
     read = _decode(cursor)
     if read.order != _signature(keys) or len(read.values) != len(keys):
         raise CursorError(_BAD)
     if any(isinstance(value, str) and "\x00" in value for value in read.values):
-        raise CursorError(_BAD)  # the one character that PostgreSQL refuses
+        raise CursorError(_BAD)  # PostgreSQL refuses NUL
     condition, equal = Q(pk__in=[]), Q()
     for key, value in zip(keys, read.values, strict=True):
         known = _typed(key, value)
@@ -182,7 +182,7 @@ _LARGEST_KEY = 2**63 - 1
 
 
 def _typed(key: SortKey, value: str | float) -> str | float | datetime:
-    """Return the value in its column's type: a wrong one must not reach the database."""
+    """Return the value in the type of its column. Raises CursorError, so a wrong value never reaches the database."""
     if key.field in _NUMBERS:
         if isinstance(value, str) or not -1e300 < value < 1e300:
             raise CursorError(_BAD)
@@ -197,7 +197,7 @@ def _typed(key: SortKey, value: str | float) -> str | float | datetime:
         return value
     try:
         time = datetime.fromisoformat(value)
-        # A database that keeps UTC converts it, and past the ends of the calendar that overflows.
+        # Databases convert the time to UTC, which overflows near the limits of the calendar.
         known = time.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise CursorError(_BAD) from error

@@ -1,6 +1,6 @@
-"""Versions of all data that pages show, with freshness and the life of the workers.
+"""Versions of all data that pages show, including the freshness of clusters and the liveness of workers.
 
-A viewer's position is a hash of those that concern the viewer: it differs when a page may differ.
+A viewer's position is a hash of the versions that concern the viewer. If it changes, a page may have changed.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from gangboard.store.models import Cluster, Grant
 
 @dataclass(frozen=True, slots=True)
 class DataVersions:
-    """The versions of everything at one time, for all viewers."""
+    """The versions of all data at one time, for all viewers."""
 
     clusters: Mapping[int, tuple[int, Level]] = field(default_factory=dict)
     """Data version and freshness by cluster id."""
     dead: tuple[str, ...] = ()
-    """Kinds of process of which none is alive."""
+    """Kinds of processes without a living process."""
     slots: int = 0
     """Clusters that the living poll workers can watch at once."""
     roles: tuple[int, int] = (0, 0)
-    """Moves when a role is given or taken: number of grants, and the newest."""
+    """Number and newest id of grants. It changes when a role is granted or revoked."""
 
 
 def read_data_versions(*, now: datetime) -> DataVersions:
-    """Return the versions of now (3 queries)."""
+    """Return the current versions (3 queries)."""
     rows = Cluster.objects.order_by("id").values_list("id", "data_version", "contact_at")
     clusters = {id_: (version, level_of(contact, now)) for id_, version, contact in rows}
     liveness = read_liveness(now=now)
@@ -50,13 +50,13 @@ def position_in(versions: DataVersions, *, viewer: Viewer) -> str:
     """Return a hash of the versions that concern the viewer."""
     everywhere = any(scope.cluster_id is None for scope in viewer.scopes)
     own = {scope.cluster_id for scope in viewer.scopes}
-    seen = [
+    visible = [
         (id_, version, level.value)
         for id_, (version, level) in versions.clusters.items()
         if everywhere or id_ in own
     ]
     return hashlib.blake2b(
-        repr((seen, versions.dead, versions.slots, versions.roles)).encode(), digest_size=8
+        repr((visible, versions.dead, versions.slots, versions.roles)).encode(), digest_size=8
     ).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The node-fit table: where the waiting pods of each shape could go, and why not elsewhere."""
+"""The node-fit table: the nodes on which the waiting pods of each shape fit, and why the others do not."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from gangboard.domain.capacity import PODS
 from gangboard.domain.placement_result import Constraint
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.verdict import FitReason, FitRow
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import amount_text
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import amount_text, printable
 
 _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
@@ -21,7 +20,7 @@ _CONSTRAINTS = {
     Constraint.SPREAD: "topology spread lets no more pods in",
 }
 SHOWN = 3
-"""Names of equal shapes before the rest is counted."""
+"""Equal shapes that are named. Further ones are counted."""
 _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
 
 
@@ -36,18 +35,18 @@ class FitReasonRow:
         "Examples", "Names of up to three nodes; none for who may not see the whole cluster."
     )
     text: str
-    """The label as a person reads it."""
+    """The label in words."""
     tone: str
 
     @property
     def more(self) -> int:
-        """How many of the nodes are not named."""
+        """The number of nodes that are not named."""
         return self.nodes - len(self.examples)
 
 
 @dataclass(frozen=True, slots=True)
 class BarSegment:
-    """One stretch of the bar of all nodes, in percent of it."""
+    """A segment of the bar of all nodes, in percent."""
 
     start: float
     width: float
@@ -100,56 +99,59 @@ class FitShape:
 
     @property
     def title(self) -> str:
-        """The name of the shape; the unit's where it is the only one of it and has none."""
+        """The name of the shape, or of its unit if the shape has no name."""
         return self.shape or self.unit
 
     @property
     def unit_besides(self) -> str:
-        """The unit, where the title does not say it."""
+        """The unit, if it differs from the title."""
         return "" if self.unit == self.title else self.unit
 
     @property
     def asks(self) -> str:
-        """What one pod asks for, as a person reads it."""
-        return asks_text(self.requests)
+        """The requests of one pod in words."""
+        return requests_text(self.requests)
 
     @property
     def short(self) -> int:
-        """How many of the waiting pods find no place now, were this shape alone."""
+        """The number of waiting pods that do not fit now, if no other shape is placed."""
         return max(0, self.waiting - (self.fits_now or 0))
 
     @property
     def full_nodes(self) -> int:
-        """How many nodes could host it and are full."""
+        """The number of nodes that could host it and are full."""
         return sum(row.nodes for row in self.saturated)
 
     @property
     def excluded_nodes(self) -> int:
-        """How many nodes never host it as things are."""
+        """The number of nodes that cannot host it in their current state."""
         return sum(row.nodes for row in self.excluded)
 
     @property
     def reasons(self) -> tuple[FitReasonRow, ...]:
-        """The nodes without a place: the full ones, then those that never fit."""
+        """The rows of nodes without a place: full nodes, then excluded ones."""
         return (*self.saturated, *self.excluded)
 
     @property
     def bar(self) -> tuple[BarSegment, ...]:
-        """All nodes as one bar."""
-        parts = [(self.open_nodes or 0, _OPEN), *((row.nodes, row.tone) for row in self.reasons)]
-        whole = max(1, sum(nodes for nodes, _ in parts))
-        segments, at = [], 0.0
-        for nodes, tone in parts:
-            width = 100 * nodes / whole
+        """The bar of all nodes."""
+        segments_of_nodes = [
+            (self.open_nodes or 0, _OPEN),
+            *((row.nodes, row.tone) for row in self.reasons),
+        ]
+        total = max(1, sum(nodes for nodes, _ in segments_of_nodes))
+        segments, start = [], 0.0
+        for nodes, tone in segments_of_nodes:
+            width = 100 * nodes / total
             if nodes:
-                segments.append(BarSegment(round(at, 2), round(width, 2), tone))
-            at += width
+                segments.append(BarSegment(round(start, 2), round(width, 2), tone))
+            start += width
         return tuple(segments)
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeShapes:
-    """Shapes of which everything but the name is the same: one row of the table."""
+class EqualShapes:
+    """Shapes that are equal but for their names, shown as one row."""
 
     shape: FitShape
     """One of them."""
@@ -159,12 +161,12 @@ class AlikeShapes:
 
     @property
     def more(self) -> int:
-        """How many are not named."""
+        """The number of shapes that are not named."""
         return self.count - len(self.names)
 
 
-def fold_alike(shapes: Iterable[FitShape]) -> tuple[AlikeShapes, ...]:
-    """Return equal shapes as one; their numbers are those of each, never a sum."""
+def fold_equal_shapes(shapes: Iterable[FitShape]) -> tuple[EqualShapes, ...]:
+    """Return equal shapes as one. The numbers are those of each shape and not their sum."""
     alike: dict[FitShape, list[str]] = {}
     first: dict[FitShape, FitShape] = {}
     for shape in shapes:
@@ -172,21 +174,21 @@ def fold_alike(shapes: Iterable[FitShape]) -> tuple[AlikeShapes, ...]:
         alike.setdefault(bare, []).append(shape.title)
         first.setdefault(bare, shape)
     return tuple(
-        AlikeShapes(first[bare], tuple(titles[:SHOWN]), len(titles))
+        EqualShapes(first[bare], tuple(titles[:SHOWN]), len(titles))
         for bare, titles in alike.items()
     )
 
 
-def asks_text(requests: Iterable[tuple[str, str]]) -> str:
+def requests_text(requests: Iterable[tuple[str, str]]) -> str:
     """Return `8 GPUs, 64 cpu, 512 Gi memory`: accelerators first."""
     texts = [
         amount_text(resource, text)
-        for resource, text in sorted(requests, key=lambda pair: dearest_first(pair[0]))
+        for resource, text in sorted(requests, key=lambda pair: accelerators_first(pair[0]))
     ]
     return ", ".join(texts)
 
 
-def dearest_first(resource: str) -> tuple[bool, bool, bool, str]:
+def accelerators_first(resource: str) -> tuple[bool, bool, bool, str]:
     """Return a key that sorts accelerators before cpu, memory and everything else."""
     return (not is_accelerator(resource), resource != "cpu", resource != "memory", resource)
 
@@ -194,10 +196,10 @@ def dearest_first(resource: str) -> tuple[bool, bool, bool, str]:
 def fit_shapes(
     rows: Iterable[FitRow], *, names_nodes: bool, silence: str = ""
 ) -> tuple[FitShape, ...]:
-    """Return the table.
+    """Return the rows of the table.
 
-    `names_nodes`: the reader may see the whole cluster, so examples are named. `silence`: why
-    nothing that was worked out can be trusted now, such as that the cluster does not answer.
+    `names_nodes`: the viewer may see the whole cluster, so the table names example nodes. `silence`: why the
+    stored results are outdated, for example because the cluster does not answer.
     """
     return tuple(_shape(row, names_nodes, silence) for row in rows)
 
@@ -225,11 +227,11 @@ def _shape(row: FitRow, names_nodes: bool, silence: str) -> FitShape:
 
 
 def full_text(label: str) -> str:
-    """Return what is used up on a node, in words."""
+    """Return in words what is used up on a full node."""
     if label in set(Constraint):
         return _CONSTRAINTS[Constraint(label)]
     if " " in label:
-        return label  # of another release: no resource
+        return label  # a text of another release, and no resource
     if label == PODS:
         return "no room for one more pod"
     # Extended resources, which have a domain in their name, are counted. Others are measured.
@@ -237,11 +239,11 @@ def full_text(label: str) -> str:
 
 
 def _reason(
-    item: FitReason, names_nodes: bool, tone: str, words: Callable[[str], str]
+    item: FitReason, names_nodes: bool, tone: str, label_text: Callable[[str], str]
 ) -> FitReasonRow:
     return FitReasonRow(
         label=printable(item.label),
-        text=printable(words(item.label)),
+        text=printable(label_text(item.label)),
         nodes=item.nodes,
         detail=printable(item.detail),
         examples=tuple(printable(name) for name in item.examples) if names_nodes else (),

@@ -1,6 +1,6 @@
-"""Which gangs a list shows and in which order: filters over what a person is shown.
+"""Filters and orderings of lists of gangs.
 
-A gang of a silent cluster counts as unknown here too, so that filters, counts and rows agree.
+They apply to the shown values: a gang of a silent cluster counts as unknown, so filters, counts and rows agree.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from django.db.models.functions import Coalesce
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey
+from gangboard.readmodels.filters import search_words
 from gangboard.readmodels.state_labels import NOT_OBSERVED
-from gangboard.readmodels.word_search import search_words
 from gangboard.store.access import Viewer
-from gangboard.store.gang_search import has_label, has_words
+from gangboard.store.gang_search import has_label, matches_words
 from gangboard.store.models import Gang
 
 _WORST_FIRST = (SortKey("shown_severity"), SortKey("since"), SortKey("id"))
@@ -31,47 +31,49 @@ _ORDERINGS: dict[str, SortKey] = {
     "created_at": SortKey("made_at"),
 }
 _UNKNOWN_LAST = {"shown_priority": (SortKey("priority_unknown"),)}
-"""What comes before a column that is not known of every gang: those stand last either way."""
+"""Sort keys before a column that may be unknown, so that gangs without a value are last in both directions."""
 ORDERINGS: tuple[str, ...] = (
     "health",
     *(sign + name for name in _ORDERINGS for sign in ("", "-")),
 )
-"""What `ordering` may be. `health`: worst first, then longest waiting."""
+"""Values of `ordering`. `health`: worst first, then longest waiting."""
 _GROUPINGS: dict[str, tuple[SortKey, ...]] = {
     "reason": (SortKey("shown_severity"), SortKey("shown_code")),
     "namespace": (SortKey("namespace"),),
     "cluster": (SortKey(CLUSTER_NAME),),
 }
 GROUPINGS: tuple[str, ...] = tuple(_GROUPINGS)
-"""What `group_by` may be."""
+"""Values of `group_by`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangFilters:
-    """Which gangs are asked for. Empty and None mean all."""
+    """Filters of a list of gangs. Empty and None mean all."""
 
     cluster: str = ""
     namespace: str = ""
     api_group: str | None = None
-    """None asks for any, an empty one for the core group."""
+    """An empty text is the core group, and None any group."""
     kind: str = ""
     health: tuple[str, ...] = ()
     code: str = ""
     name: str = ""
     """The whole name of the gang."""
     labels: tuple[tuple[str, str | None], ...] = ()
-    """(key, value) that it must have; None: with any value."""
+    """(key, value) of required labels. None: any value."""
     since_before: datetime | None = None
     """The verdict began at this time or earlier."""
     queue: str = ""
     stage: str = ""
     q: str = ""
-    """Words that must all occur in the names of the gang, its namespace, kind, queue and cluster, its
-    Jobs, pods, groups and nodes, or in what is said of it."""
+    """Words that must all occur in the gang's names or texts.
+
+    Names are those of the gang, its namespace, kind, queue and cluster, and of its Jobs, pods, groups and nodes.
+    """
     show_finished: bool | None = None
-    """False hides gangs that have succeeded, unless a health is asked for."""
+    """False hides succeeded gangs, unless a health is chosen."""
     gone: bool = False
-    """Deleted gangs instead of those that exist; the last deleted first, unless another order is asked for."""
+    """Deleted gangs instead of existing ones. By default, the last deleted gang is first."""
     ordering: str = "health"
     """One of ORDERINGS."""
     group_by: str = ""
@@ -84,18 +86,18 @@ class GangFilters:
 
     @property
     def narrows_clusters(self) -> bool:
-        """Whether gangs of a cluster are left out for more than their health: curves are of whole clusters."""
-        others = (self.namespace, self.kind, self.code, self.queue, self.stage, self.q, self.name)
-        more = (self.labels, self.since_before)
-        return any(others) or any(more) or self.api_group is not None
+        """Whether a filter other than cluster and health is set. Curves cover whole clusters and do not fit then."""
+        texts = (self.namespace, self.kind, self.code, self.queue, self.stage, self.q, self.name)
+        conditions = (self.labels, self.since_before)
+        return any(texts) or any(conditions) or self.api_group is not None
 
     def of_any_health(self) -> GangFilters:
-        """Return the same filters for all states: what the tiles count."""
+        """Return the same filters for gangs of any health, which the tiles count."""
         return replace(self, health=(), show_finished=None, gone=False)
 
 
 def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
-    """Return the columns of the order; the last one makes it stable. ValueError for unknown words."""
+    """Return the columns of the order. The last one is unique. Raises ValueError for an unknown ordering or grouping."""
     if filters.ordering not in ORDERINGS:
         raise ValueError(f"ordering must be one of {', '.join(ORDERINGS)}")
     if filters.group_by and filters.group_by not in _GROUPINGS:
@@ -111,12 +113,12 @@ def sort_keys(filters: GangFilters) -> tuple[SortKey, ...]:
 
 
 def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int]) -> QuerySet[Any]:
-    """Return the gangs that the viewer may see and asked for, unordered.
+    """Return the gangs that the filters leave and the viewer may see, unordered.
 
-    Rows have `shown_health`, `shown_severity`, `shown_code`, `made_at`, `shown_priority` (0 where
-    `priority_unknown` is 1) besides their columns.
+    The rows are annotated with `shown_health`, `shown_severity`, `shown_code`, `made_at`, and `shown_priority`
+    (0 if `priority_unknown` is 1).
     """
-    # The last state of a deleted gang stays known when its cluster falls silent.
+    # The last state of a deleted gang stays known when its cluster becomes silent.
     silent = () if filters.gone else silent
     gangs: QuerySet[Any] = Gang.objects.filter(
         viewer.gang_filter(), gone_at__isnull=not filters.gone
@@ -149,7 +151,7 @@ def select_gangs(*, viewer: Viewer, filters: GangFilters, silent: Sequence[int])
             ),
         )
     else:
-        # Plain columns keep the indexes of the usual case in use.
+        # Plain columns let the database use its indexes in the usual case.
         gangs = gangs.annotate(
             shown_health=F("health"), shown_severity=F("severity"), shown_code=F("code")
         )
@@ -175,6 +177,6 @@ def _conditions(filters: GangFilters, viewer: Viewer, silent: Sequence[int]) -> 
     if filters.health:
         condition &= Q(shown_health__in=filters.health)
     if filters.hides_finished:
-        # By what was stored: when a cluster falls silent, its finished gangs stay hidden.
+        # Compare the stored health, so that finished gangs of a silent cluster stay hidden.
         condition &= ~Q(health=Health.SUCCEEDED.value)
-    return condition & has_words(search_words(filters.q), viewer, silent)
+    return condition & matches_words(search_words(filters.q), viewer, silent)

@@ -1,4 +1,4 @@
-"""Gangs as rows: what the Board prints and `GET gangs/` answers."""
+"""Rows of gangs for the Board, for `GET gangs/` and for messages."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from gangboard.domain.advice import in_cluster
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import Members
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.readmodels.advice import (
-    ShownStep,
+    AdviceStepRow,
     Victims,
-    plain_step,
+    build_steps,
+    harmless_step,
     read_victims,
-    shown_steps,
 )
 from gangboard.readmodels.cursors import CursorError, read_page
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import printable, quantity_text
 from gangboard.readmodels.freshness import (
     Freshness,
     Level,
@@ -34,10 +35,12 @@ from gangboard.readmodels.gang_query import (
     select_gangs,
     sort_keys,
 )
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
-from gangboard.readmodels.quoted_names import unseen_names
-from gangboard.readmodels.redaction import hidden_refs_in_detail, redact, redact_advice
+from gangboard.readmodels.redaction import (
+    hidden_names,
+    hidden_refs_in_detail,
+    redact,
+    redact_advice,
+)
 from gangboard.readmodels.state_labels import NOT_OBSERVED, NOT_OBSERVED_TITLE, Face, face_of
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_advice
@@ -67,7 +70,7 @@ class Bar:
 
     @property
     def held_from(self) -> float:
-        """Where the held part begins: at the end of the bar."""
+        """The start of the held part, which is at the end of the bar."""
         return round(100 - self.held, 1)
 
 
@@ -104,7 +107,7 @@ class GangRow:
         """Return the next steps as sentences, the least harm first."""
         return tuple(step.sentence for step in self.next_steps)
 
-    next_steps: tuple[ShownStep, ...] = shown("Next steps", "The same as fields.")
+    next_steps: tuple[AdviceStepRow, ...] = shown("Next steps", "The same as fields.")
     members: Members = shown("Pods")
     requests: Mapping[str, str] = shown(
         "Requests", "Sum over all desired pods: decimal strings in base units."
@@ -130,13 +133,13 @@ class GangRow:
 
     face: Face
     message_parts: tuple[str, datetime | None, str]
-    """The message around an age that goes on while nothing else changes."""
+    """The message as text before an age, start of the age, and text after it."""
     accelerators: float
     bar: Bar
     members_known: bool
-    """Whether its pods can be looked at; their numbers mean nothing otherwise."""
+    """Whether its pods were observed. Otherwise their numbers are meaningless."""
     members_were: bool
-    """The numbers of the members are those of the last look."""
+    """Whether the numbers of the members are those of the last observation."""
     restarts: int
     max_restarts: int | None
     gone_at: datetime | None
@@ -150,7 +153,7 @@ class GangRow:
 
     @property
     def restarts_text(self) -> str:
-        """How often it was restarted, and how often it may be while it exists: `3 of 10`."""
+        """The number of restarts and, while it exists, their maximum: `3 of 10`."""
         most = self.max_restarts if self.gone_at is None else None
         return f"{self.restarts:,}" if most is None else f"{self.restarts:,} of {most:,}"
 
@@ -161,19 +164,19 @@ class GangRow:
 
     @property
     def requests_shown(self) -> tuple[tuple[str, str], ...]:
-        """Resources and quantities as a person reads them."""
+        """Resources, and quantities with units."""
         return tuple((name, quantity_text(name, text)) for name, text in self.requests.items())
 
     @property
     def shown(self) -> GangRow:
-        """The row without what a clock changes: equal means that a page has nothing new to print."""
+        """The row without ages and times of observation. Equal rows print the same."""
         steps = tuple(replace(step, read_at=None) for step in self.next_steps)
         return replace(self, message="", observed_at=_LONG_AGO, next_steps=steps)
 
 
 @dataclass(frozen=True, slots=True)
 class GangsPage:
-    """Some gangs in order, and the cursor of the next page, None when there is none."""
+    """Some gangs in order, and the cursor of the next page, None if there is none."""
 
     rows: tuple[GangRow, ...]
     next_cursor: str | None
@@ -188,11 +191,11 @@ def list_gangs(
     now: datetime,
     clusters: Mapping[int, Freshness] | None = None,
 ) -> GangsPage:
-    """Return one page of the gangs that the viewer may see (1 query, 2 without `clusters`, and those of
-    `build_rows`).
+    """Return one page of the gangs that the viewer may see.
 
-    `clusters` is what read_freshness has given for the same viewer and time.
-    Raises CursorError, and ValueError for an unknown ordering or group_by.
+    `clusters` is the result of `read_freshness` for the same viewer and time. This takes 1 query, another one
+    without `clusters`, and those of `build_rows`. Raises CursorError, and ValueError for an unknown ordering or
+    group_by.
     """
     if clusters is None:
         clusters = read_freshness(viewer=viewer, now=now)
@@ -208,10 +211,10 @@ def list_gangs(
 def build_rows(
     gangs: Sequence[Gang], *, viewer: Viewer, clusters: Mapping[int, Freshness], now: datetime
 ) -> tuple[GangRow, ...]:
-    """Return gangs as this viewer is shown them at this time.
+    """Return gangs as rows for this viewer at this time.
 
-    No query where no step is to stop another gang, else 1; and where the viewer may not see a whole
-    cluster those of `unseen_names`.
+    This takes 1 query if a step stops another gang, else none. A viewer of some namespaces adds those of
+    `hidden_names`.
     """
     texts: dict[int, list[str]] = {}
     for gang in gangs:
@@ -220,7 +223,7 @@ def build_rows(
         advice = (step.sentence for step in unpack_advice(gang.advice))
         texts.setdefault(gang.cluster_id, []).extend((gang.message, *advice))
     quoted = {
-        id_: unseen_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
+        id_: hidden_names(lines, viewer=viewer, cluster_id=id_) for id_, lines in texts.items()
     }
     steps = {
         gang.pk: () if gang.gone_at is not None else unpack_advice(gang.advice) for gang in gangs
@@ -311,27 +314,27 @@ def _members(gang: Gang) -> Members:
 
 def _next_steps(
     gang: Gang, hidden: tuple[ObjectRef, ...], victims: Victims, cluster: Freshness, now: datetime
-) -> tuple[ShownStep, ...]:
+) -> tuple[AdviceStepRow, ...]:
     if gang.gone_at is not None:
         return ()
     steps = redact_advice(unpack_advice(gang.advice), hidden, own=gang.name)
     named = (in_cluster(step, cluster.cluster, cluster.context) for step in steps)
-    return shown_steps(named, gang, victims, now=now)
+    return build_steps(named, gang, victims, now=now)
 
 
 def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
-    """Return the row as unknown: its cluster has been silent for too long."""
+    """Return the row as unknown, because its cluster is silent."""
     last = row.last_health if row.health == Health.UNKNOWN else row.health
-    parts = silence_parts(cluster, last)
+    message_parts = silence_parts(cluster, last)
     return replace(
         row,
         health=Health.UNKNOWN.value,
         last_health=last,
         code=NOT_OBSERVED,
         title=NOT_OBSERVED_TITLE,
-        message=joined(parts, now),
-        message_parts=parts,
-        next_steps=(plain_step(cluster.sentence),) if cluster.sentence else (),
+        message=joined(message_parts, now),
+        message_parts=message_parts,
+        next_steps=(harmless_step(cluster.sentence),) if cluster.sentence else (),
         face=face_of(Health.UNKNOWN),
         bar=_EMPTY,
         members_were=True,
@@ -339,7 +342,7 @@ def _silenced(row: GangRow, cluster: Freshness, now: datetime) -> GangRow:
 
 
 def _unlisted(gang: Gang) -> Freshness:
-    """A cluster that was added between two queries: nothing is known of it yet."""
+    """Return the freshness of a cluster that was added between two queries."""
     return Freshness(gang.cluster_id, "", Level.NEVER, None, "", "", 0, listed=False)
 
 

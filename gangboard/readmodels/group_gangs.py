@@ -1,4 +1,4 @@
-"""To which gang a group belongs: by its owners, otherwise by what the gangs say of themselves."""
+"""Gangs of groups, found through owner references or through the groups that a gang lists."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from django.db.models import Q
 from gangboard.domain.group import Group
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
-from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 Place = tuple[int, str]
 """Cluster id and uid."""
 MOST_GENERATIONS = 5
-"""Owners above a group that are looked at: JobSets of TrainJobs of something are three."""
+"""Levels of owners above a group to search. A JobSet of a TrainJob of another owner has three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class GangName:
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """What is needed of a stored Detail; the decoder skips everything else."""
+    """The groups in a stored Detail. The decoder skips its other fields."""
 
     groups: tuple[ObjectRef, ...] = ()
 
@@ -44,15 +44,15 @@ _decoder = msgspec.msgpack.Decoder(_Groups)
 
 
 def find_gangs(groups: Iterable[tuple[int, Group]], *, viewer: Viewer) -> dict[Place, GangName]:
-    """Return the gang of each group (cluster id, uid); only gangs that the viewer may see."""
-    wanted = [(cluster_id, group) for cluster_id, group in groups]
-    found = _by_owner(wanted, viewer)
-    left = {
+    """Return the gang of each group by cluster id and uid. Only gangs that the viewer may see are returned."""
+    listed = [(cluster_id, group) for cluster_id, group in groups]
+    by_owner = _by_owner(listed, viewer)
+    remaining = {
         (cluster_id, group.meta.ref.namespace): None
-        for cluster_id, group in wanted
-        if (cluster_id, group.meta.ref.uid) not in found
+        for cluster_id, group in listed
+        if (cluster_id, group.meta.ref.uid) not in by_owner
     }
-    return _by_detail(left, viewer) | found if left else found
+    return _by_detail(remaining, viewer) | by_owner if remaining else by_owner
 
 
 def _by_owner(groups: list[tuple[int, Group]], viewer: Viewer) -> dict[Place, GangName]:
@@ -62,32 +62,34 @@ def _by_owner(groups: list[tuple[int, Group]], viewer: Viewer) -> dict[Place, Ga
         above[cluster_id, ref.uid] = {
             Reference(cluster_id, ref.namespace, uid) for uid in (ref.uid, *group.meta.owner_uids)
         }
-    return gangs_above(above, viewer=viewer)
+    return find_owner_gangs(above, viewer=viewer)
 
 
-def gangs_above(above: dict[Place, set[Reference]], *, viewer: Viewer) -> dict[Place, GangName]:
-    """Return the gang of each place. The search climbs from the owners that stand with the place.
+def find_owner_gangs(
+    above: dict[Place, set[Reference]], *, viewer: Viewer
+) -> dict[Place, GangName]:
+    """Return the gang of each place that the viewer may see. `above` maps a place to its owners.
 
-    All places at once, one generation (2 queries) at a time; only gangs that the viewer may see.
+    The search climbs one level of owners at a time, with 2 queries for all places together.
     """
-    found: dict[Place, GangName] = {}
+    gang_names: dict[Place, GangName] = {}
     for _ in range(MOST_GENERATIONS):
         if not above:
             break
-        references = {one for owners in above.values() for one in owners}
+        references = {reference for owners in above.values() for reference in owners}
         gangs = _gangs_of(references, viewer)
         for place, owners in above.items():
             for reference in sorted(owners):
                 if reference in gangs:
-                    found[place] = gangs[reference]
+                    gang_names[place] = gangs[reference]
         parents = _parents_of(references)
         above = {
             place: {up for reference in owners for up in parents.get(reference, ())}
             for place, owners in above.items()
-            if place not in found
+            if place not in gang_names
         }
         above = {place: owners for place, owners in above.items() if owners}
-    return found
+    return gang_names
 
 
 def _gangs_of(references: set[Reference], viewer: Viewer) -> dict[Reference, GangName]:
@@ -95,29 +97,33 @@ def _gangs_of(references: set[Reference], viewer: Viewer) -> dict[Reference, Gan
     columns = ("cluster_id", "namespace", "uid", "id", "kind", "name")
     return {
         reference: GangName(gang.pk, printable(gang.kind), printable(gang.name))
-        for reference, gang in follow(rows.only(*columns), references).items()
+        for reference, gang in resolve_references(rows.only(*columns), references).items()
     }
 
 
 def _parents_of(references: set[Reference]) -> dict[Reference, tuple[Reference, ...]]:
-    """Return what owns these, as far as they are owners, groups that own groups, or pods."""
-    models = {one.key: one.model for one in registry.resources() if one.model in (Owner, Group)}
+    """Return the owners of stored objects that are owners, groups or pods."""
+    models = {
+        resource.key: resource.model
+        for resource in registry.resources()
+        if resource.model in (Owner, Group)
+    }
     models[registry.pods().key] = registry.pods().model
     return {
         reference: tuple(
             Reference(reference.cluster_id, model.meta.ref.namespace, uid)
             for uid in model.meta.owner_uids
         )
-        for reference, model in read_referred(references, models).items()
+        for reference, model in read_referenced(references, models).items()
     }
 
 
 def _by_detail(places: Iterable[tuple[int, str]], viewer: Viewer) -> dict[Place, GangName]:
-    """Groups that pods name without owning them: only the gangs themselves know (1 query)."""
-    where = Q(pk__in=[])
+    """Return the gangs of groups that pods name without an owner reference (1 query). Only the gangs list these groups."""
+    condition = Q(pk__in=[])
     for cluster_id, namespace in places:
-        where |= Q(cluster_id=cluster_id, namespace=namespace)
-    rows = Gang.objects.filter(viewer.gang_filter(), where, gone_at=None).values_list(
+        condition |= Q(cluster_id=cluster_id, namespace=namespace)
+    rows = Gang.objects.filter(viewer.gang_filter(), condition, gone_at=None).values_list(
         "cluster_id", "id", "kind", "name", "detail"
     )
     return {

@@ -1,18 +1,18 @@
-"""Which groups can be seen in which cluster: not served, forbidden and empty are three states."""
+"""Visibility of groups in clusters. Not served, forbidden and empty are three different states."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.text import listed
-from gangboard.domain.watch_state import WatchState
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 
 GroupVisibility = Mapping[tuple[int, str], str]
-"""(cluster id, resource) → the state in which it cannot be seen; what can be seen is not in it."""
+"""(cluster id, resource) → why the resource is not visible. Visible resources are left out."""
 
 _SENTENCES = {
     WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: "
@@ -42,15 +42,15 @@ class UnseenGroups:
 def read_group_visibility(
     resources: Collection[str], clusters: Mapping[int, Freshness]
 ) -> GroupVisibility:
-    """Return which of the resources cannot be seen in the clusters (1 query).
+    """Return the resources that are not visible in the clusters (1 query).
 
-    A cluster has none of what it does not serve: that counts as seen.
+    A resource that a cluster does not serve counts as visible and empty.
     """
-    found = unseen_states(resources, clusters)
-    return {place: state for place, state in found.items() if state != WatchState.NOT_SERVED}
+    states = unobserved_states(resources, clusters)
+    return {place: state for place, state in states.items() if state != WatchState.NOT_SERVED}
 
 
-def describe_unseen_groups(
+def describe_unobserved_groups(
     visibility: GroupVisibility,
     kinds: Mapping[str, str],
     clusters: Mapping[int, Freshness],
@@ -58,26 +58,26 @@ def describe_unseen_groups(
     cluster: str = "",
     kind: str = "",
 ) -> tuple[UnseenGroups, ...]:
-    """Return a sentence for each cluster and state in it, by cluster and kind.
+    """Return a sentence for each cluster and state, sorted by cluster and kind.
 
-    `kinds`: resource → kind. `cluster` and `kind` are what is asked for; empty means all.
+    `kinds` is resource → kind. `cluster` and `kind` are filters, and empty ones mean all.
     """
     together: dict[tuple[str, str], list[str]] = {}
     for (id_, resource), state in visibility.items():
         name, its_kind = clusters[id_].cluster, kinds[resource]
         if cluster in ("", name) and kind in ("", its_kind):
             together.setdefault((name, state), []).append(its_kind)
-    # Several APIs call theirs alike.
-    told = sorted((name, sorted(set(of)), state) for (name, state), of in together.items())
-    by_name = {one.cluster: one for one in clusters.values()}
+    # Several APIs have kinds of the same name.
+    sorted_states = sorted((name, sorted(set(of)), state) for (name, state), of in together.items())
+    by_name = {row.cluster: row for row in clusters.values()}
     return tuple(
         UnseenGroups(
             name,
             state,
             tuple(of),
-            unseen_sentence(
+            unobserved_sentence(
                 _SENTENCES, state, by_name[name], kinds=listed([f"{kind}s" for kind in of])
             ),
         )
-        for name, of, state in told
+        for name, of, state in sorted_states
     )

@@ -1,4 +1,4 @@
-"""Workloads, PodGroups and CompositePodGroups as rows, and the groups of one gang."""
+"""Rows of Workloads, PodGroups and CompositePodGroups, and the groups of one gang."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 from gangboard.domain.group import Group, GroupClaim, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
-from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
 from gangboard.plugins.grouping_api import GroupingAPI
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.group_visibility import (
     GroupVisibility,
     UnseenGroups,
-    describe_unseen_groups,
+    describe_unobserved_groups,
     read_group_visibility,
 )
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
@@ -37,7 +37,7 @@ _DISRUPTION = {
     "PodGroup": "preempted as a whole",
     "all": "preempted as a whole",
 }
-# The condition is terminal: the group was placed once, and the condition says nothing about today.
+# The condition is terminal: it says that the group was placed once, not that it is placed now.
 _PLACED = Face("placed", "Was placed", "✓", "succeeded")
 _NOT_PLACED = Face("not-placed", "Not placed", "◔", "waiting")
 _SILENT = Face("no-word", "No word yet", "?", "unknown")
@@ -106,22 +106,22 @@ class GroupRow:
     workload: str = shown("Workload", empty_is_null=True)
     template_name: str = shown("Template", api_name="template", empty_is_null=True)
     template_quorum: int | None = shown("Quorum of the template")
-    """The quorum in the template of its Workload; None without one, or if it is not known."""
+    """The quorum in the template of its Workload. None if there is none, or it is unknown."""
     parent: str = shown("Parent", "The CompositePodGroup that it is part of.", empty_is_null=True)
     topology_keys: tuple[str, ...] = shown("Topology keys")
     priority: int | None = shown("Priority")
     disruption_mode: str = shown("Disruption mode", empty_is_null=True)
     disruption_label: str = ""
-    """The meaning of its disruption mode; empty for an unknown one."""
+    """The meaning of its disruption mode. Empty for an unknown mode."""
     claims: tuple[GroupClaimRow, ...] = shown(
         "Claims", "Device claims that all its pods share.", default=()
     )
     placed: ConditionRow | None = shown("Placed", "What the scheduler said last of it.")
     placed_face: Face | None
-    """None for a Workload, which is never placed itself."""
+    """Face of `placed`. None for a Workload, because a Workload is never placed itself."""
     templates: tuple[GroupTemplateRow, ...] = shown("Templates")
     template_word: str
-    """The word of Kubernetes for them: `template`, on 1.35 `podGroup`."""
+    """The name of templates in Kubernetes: `template`, or `podGroup` in 1.35."""
     controller: str = shown("Controller", "Kind and name of what made it.", empty_is_null=True)
     created_at: datetime | None = shown("Created")
     deleting_since: datetime | None = shown("Deleted")
@@ -133,18 +133,18 @@ class GroupRow:
 
     @property
     def policy_short(self) -> str:
-        """Its policy and quorum in a few words, of a Workload those of its templates: `gang, quorum 4`."""
+        """Its policy and quorum, or those of a Workload's templates: `gang, quorum 4`."""
         if len(self.templates) > 1:
             return f"{len(self.templates)} {self.template_word}s"
         own = (self.policy if self.policy_label else "", self.quorum)
-        word, quorum = next(
+        policy, quorum = next(
             ((template.policy, template.quorum) for template in self.templates), own
         )
-        return f"{word}, quorum {quorum:,}" if quorum is not None else word
+        return f"{policy}, quorum {quorum:,}" if quorum is not None else policy
 
     @property
     def differs(self) -> bool:
-        """Whether its template asks for another quorum now than it has."""
+        """Whether the quorum of its template differs from its own."""
         return self.template_quorum not in (None, self.quorum)
 
     @property
@@ -162,7 +162,7 @@ class GroupOfGangRow(GroupRow):
         "Topology key → the domain that its pods are in, as far as some have a node.",
     )
     depth: int = 0
-    """How many groups of its gang stand above it in the tree."""
+    """The number of groups above it in the tree of its gang."""
 
     @property
     def within(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class GroupsOfGang:
 
     rows: tuple[GroupOfGangRow, ...]
     unseen: tuple[UnseenGroups, ...]
-    """Kinds that cannot be read in its cluster: it may have more groups than `rows`."""
+    """Kinds that cannot be read in its cluster. The gang may have more groups than `rows`."""
 
 
 def groups_by_uid(
@@ -205,7 +205,7 @@ def groups_by_uid(
     ]
     return GroupsOfGang(
         rows=tuple(sorted(rows, key=lambda row: (row.kind != "Workload", row.kind, row.name))),
-        unseen=describe_unseen_groups(
+        unseen=describe_unobserved_groups(
             {place: state for place, state in visibility.items() if place[1] in needed},
             kinds,
             clusters,
@@ -214,10 +214,10 @@ def groups_by_uid(
 
 
 def group_resources(owner: tuple[str, str] | None = None) -> dict[str, str]:
-    """Return resource key → kind of everything that groups pods.
+    """Return resource key → kind of all resources that group pods.
 
-    `owner` is the (API group, kind) of a gang: then only resources without which its groups are not known. A
-    group that pods name by a mark is known from the pods, so its resource is left out.
+    With `owner`, the (API group, kind) of a gang, the result has only the resources needed to know its groups.
+    Groups that pods name by a label or annotation are known from the pods, so their resources are left out.
     """
     return {
         resource.key: resource.kind
@@ -237,7 +237,7 @@ def read_groups(
     clusters: Mapping[int, Freshness],
     visibility: GroupVisibility | None = None,
 ) -> Iterator[tuple[int, Group, dict[str, Any]]]:
-    """Yield each stored group with the id of its cluster and the values of a GroupRow (at most 2 queries more)."""
+    """Yield the cluster id, the group and the values of its GroupRow for each stored object (at most 2 more queries)."""
     stored = [row for row in stored if row.cluster_id in clusters]
     if visibility is None:
         visibility = read_group_visibility(
@@ -247,7 +247,9 @@ def read_groups(
     workloads = _templates(groups)
     for row, (cluster_id, group) in zip(stored, groups, strict=True):
         templates = workloads.get((cluster_id, group.meta.ref.namespace, group.workload_name), ())
-        template = next((one for one in templates if one.name == group.template_name), None)
+        template = next(
+            (candidate for candidate in templates if candidate.name == group.template_name), None
+        )
         cluster, is_seen = clusters[cluster_id], (cluster_id, row.resource) not in visibility
         stale = cluster.is_stale or not is_seen
         yield cluster_id, group, _values(group, cluster, template, stale=stale)
@@ -308,7 +310,7 @@ def _values(
 
 
 def _is_plan(group: Group) -> bool:
-    """Whether only its templates have policies: a Workload."""
+    """Return whether the group is a Workload, of which only the templates have policies."""
     return bool(group.templates) and group.policy is Policy.UNKNOWN
 
 

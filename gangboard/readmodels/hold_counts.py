@@ -1,4 +1,4 @@
-"""How many Holds there are in each cluster, by whether they are in force."""
+"""Counts of Holds by cluster, and by whether they are in force."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from enum import StrEnum
 from django.db.models import Count, Exists, OuterRef, Subquery
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS
-from gangboard.domain.watch_state import WatchState
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_state
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.unseen import unseen_state
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, HoldCheck, ResourceState, WatchedObject
 
 
 class InForce(StrEnum):
-    """What is known of a Hold now."""
+    """Whether a Hold is in force, as far as it is known."""
 
     YES = "yes"
     NO = "no"
@@ -30,7 +30,7 @@ class InForce(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HoldCount:
-    """Holds of one cluster of which the same is known."""
+    """The number of Holds of one cluster with one state."""
 
     cluster: str
     in_force: InForce
@@ -38,26 +38,26 @@ class HoldCount:
 
 
 def hold_counts(*, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[HoldCount, ...]:
-    """Return the Holds of the clusters (2 queries, and 5 more where there are any).
+    """Return the counts of Holds (2 queries, and 5 more if there are any Holds).
 
-    A cluster whose Holds can be listed has a line for each word, zeros included. The Holds
-    of the last look are unknown in one whose Holds cannot be seen now; without any it has no line.
+    A cluster whose Holds can be listed has a count for each state, zeros included. In other clusters the stored
+    Holds are unknown. Without any stored Hold, such a cluster has no count.
     """
     states = _resource_states(clusters)
-    seen = {
+    visible = {
         id_
         for id_, cluster in clusters.items()
-        if unseen_state(cluster, states.get((id_, HOLDS))) in ("", WatchState.NOT_SERVED)
+        if unobserved_state(cluster, states.get((id_, HOLDS))) in ("", WatchState.NOT_SERVED)
     }
-    found = _grouped(viewer, clusters)
-    levers = _levers({row[0] for row in found} & seen)
-    counts = Counter({(id_, word): 0 for id_ in seen for word in InForce})
-    for id_, has_owner, proof, number in found:
+    groups = _grouped(viewer, clusters)
+    levers = _levers({row[0] for row in groups} & visible)
+    counts = Counter({(id_, state): 0 for id_ in visible for state in InForce})
+    for id_, has_owner, proof, number in groups:
         is_lost = not has_owner and _sees_owners(id_, states)
-        word = _word(proof, is_lost, levers[id_]) if id_ in seen else InForce.UNKNOWN
-        counts[id_, word] += number
+        state = _state_of(proof, is_lost, levers[id_]) if id_ in visible else InForce.UNKNOWN
+        counts[id_, state] += number
     return tuple(
-        HoldCount(clusters[id_].cluster, word, number) for (id_, word), number in counts.items()
+        HoldCount(clusters[id_].cluster, state, number) for (id_, state), number in counts.items()
     )
 
 
@@ -67,12 +67,12 @@ def owner_keys() -> tuple[str, ...]:
 
 
 def _sees_owners(id_: int, states: Mapping[tuple[int, str], ResourceState]) -> bool:
-    found = (states.get((id_, key)) for key in owner_keys())
-    return all(state is None or state.state == WatchState.OK for state in found)
+    owner_states = (states.get((id_, key)) for key in owner_keys())
+    return all(state is None or state.state == WatchState.OK for state in owner_states)
 
 
-def _word(proof: bool | None, is_lost: bool, levers: ClusterLevers) -> InForce:
-    """Return what the list of Holds says of it, see `pages.holds.queries`."""
+def _state_of(proof: bool | None, is_lost: bool, levers: ClusterLevers) -> InForce:
+    """Return the state of a Hold. The list of Holds says the same (`pages.holds.queries`)."""
     if is_lost or levers.hold is PolicyState.MISSING:
         return InForce.NO
     if proof is None:
@@ -88,7 +88,7 @@ def _resource_states(clusters: Mapping[int, Freshness]) -> dict[tuple[int, str],
 
 
 def _grouped(viewer: Viewer, ids: Iterable[int]) -> list[tuple[int, bool, bool | None, int]]:
-    """Return (cluster id, whether the owner is there, last proof, number of Holds)."""
+    """Return (cluster id, whether the owner exists, last proof, number of Holds)."""
     check = HoldCheck.objects.filter(cluster_id=OuterRef("cluster_id"), hold_uid=OuterRef("uid"))
     owner = WatchedObject.objects.filter(
         cluster_id=OuterRef("cluster_id"),

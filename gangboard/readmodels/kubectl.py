@@ -1,4 +1,4 @@
-"""The commands with which a person looks at a gang by hand."""
+"""Commands of kubectl with which a user inspects a gang."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ class KubectlPlace:
 
     cluster: str
     context: str = ""
-    """Its kubeconfig context. If empty, the page shows the cluster's name beside the command."""
+    """Its kubeconfig context. If it is empty, the page shows the cluster's name beside the command."""
 
     def command(self, meaning: str, template: str, *names: str) -> KubectlCommand | None:
-        """Return a command of kubectl for this cluster; None where a name is not fit for a shell."""
-        words = command(template, *names)
-        if not words:
+        """Return a kubectl command for this cluster, or None if a name is unsafe in a shell."""
+        arguments = command(template, *names)
+        if not arguments:
             return None
-        beside = "" if is_context(self.context) else f" in cluster {self.cluster}"
-        return KubectlCommand(meaning + beside, command_line(in_context(words, self.context)))
+        suffix = "" if is_context(self.context) else f" in cluster {self.cluster}"
+        return KubectlCommand(meaning + suffix, command_line(in_context(arguments, self.context)))
 
 
 def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
-    """Return the commands for a gang; none when a name of it is not fit for a shell.
+    """Return the commands for a gang, or none if one of its names is unsafe in a shell.
 
-    A kind is written `kind.version.group`, which kubectl takes for every API group: four
-    different kinds are called PodGroup.
+    Kinds are written as `kind.version.group`, because four API groups have a kind named PodGroup.
     """
     kind = row.kind.lower()
     if row.api_group:
@@ -49,7 +48,7 @@ def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
     own = (kind, row.name, row.namespace)
     pods = f"kubectl get pods -n {{}} -l {label}={{}} -o wide"
     events = "kubectl get events -n {} --field-selector involvedObject.uid={}"
-    found = (
+    commands = (
         place.command("The object", "kubectl get {} {} -n {} -o yaml", *own),
         place.command("What its controller says", "kubectl describe {} {} -n {}", *own),
         place.command("Its pods and where they are", pods, row.namespace, row.name)
@@ -57,29 +56,30 @@ def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
         else None,
         place.command("What happened to it", events, row.namespace, row.uid),
     )
-    # One that is not fit for a shell makes the others doubtful.
-    is_safe = all(found[index] is not None for index in (0, 3))
-    return tuple(one for one in found if one is not None) if is_safe else ()
+    # An unsafe name makes the other commands doubtful.
+    is_safe = all(commands[index] is not None for index in (0, 3))
+    return tuple(command for command in commands if command is not None) if is_safe else ()
 
 
 def member_command(namespace: str, member: MemberRow, place: KubectlPlace) -> KubectlCommand | None:
-    """Return the command that shows what a pod says; None when a name in it is not fit for a shell.
+    """Return the command for the log of a pod, or None if a name is unsafe in a shell.
 
-    One without a node, and one whose container never ran, has no logs: its events say what it waits for.
+    A pod without a node, or whose container never ran, has no log. The command then describes the pod, which
+    shows its events.
     """
     stuck = member.label == NOT_STARTING
     names = (namespace, member.name)
     if not member.node or (stuck and member.exit_code is None):
         return place.command("Describe", "kubectl describe pod -n {} {}", *names)
     container = (member.container,) if member.container else ()
-    # What waits to be started again has nothing but the words of its last end.
+    # A container that waits for a restart has only the log of its last run.
     earlier = " --previous" if stuck else ""
     template = f"kubectl logs -n {{}} {{}}{' -c {}' if container else ''}{earlier}"
     return place.command("Log command", template, *names, *container)
 
 
 def _selector_label(row: GangRow) -> str:
-    """Return the label that selects the pods of a gang by its name, or empty where its kind has none."""
+    """Return the label that selects the pods of a gang by its name. Empty if its kind has none."""
     kind = registry.owner_kind(row.api_group, row.kind)
     if kind is None:
         return ""

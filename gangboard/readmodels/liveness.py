@@ -1,4 +1,4 @@
-"""Whether the processes that keep the pages true are alive, each judged by its own sign."""
+"""Liveness of the processes behind the pages, judged by their heartbeats."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ _SENTENCES = {
         _BROKER,
     ),
 }
-"""Kind → what is said when there is no sign at all, what before the age of the last, and why it matters."""
+"""Kind → sentence without any heartbeat, text before the age of the last heartbeat, and consequence."""
 PROCESSES = ("poll", "act", "prove", "notify", "beat")
-"""Kinds of process that must be alive."""
+"""Kinds of processes that must be alive."""
 _LABELS = {
     "poll": "Poll worker",
     "act": "Act worker",
@@ -57,12 +57,12 @@ _LABELS = {
     "beat": "Beat",
 }
 ORDERS = {"poll-orders": ("beat", "poll"), "act-orders": ("beat", "act")}
-"""Kind → from which process to which they go: while one of these is dead, they say nothing."""
+"""Kind of orders → their sender and receiver. While one of these is dead, missing orders mean nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """One loud sentence, around the age of the last sign of life."""
+    """A banner: the text before and after the age of the last heartbeat."""
 
     before: str
     since: datetime | None
@@ -71,7 +71,7 @@ class Banner:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One kind of process, and whether any of it runs."""
+    """A kind of process, and whether at least one such process runs."""
 
     kind: str
     label: str
@@ -80,62 +80,64 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What gives no sign of life, and the slots of the living poll workers."""
+    """Dead kinds of processes, and the slots of the living poll workers."""
 
     dead: tuple[tuple[str, datetime | None], ...]
-    """(kind of process or of orders, last sign or None)."""
+    """(kind of process or of orders, last heartbeat or None)."""
     slots: int
 
     @property
     def processes(self) -> tuple[Process, ...]:
-        """Every kind of process that must run."""
+        """All kinds of processes that must run."""
         dead = {kind for kind, _ in self.dead}
         return tuple(Process(kind, _LABELS[kind], kind not in dead) for kind in PROCESSES)
 
     @property
     def banners(self) -> tuple[Banner, ...]:
-        """What every page must say."""
+        """The banners of every page."""
         return tuple(_banner(kind, last) for kind, last in self.dead)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sign:
-    """The newest sign of one kind."""
+class _Heartbeat:
+    """The newest heartbeat of one kind."""
 
     at: datetime
     began_at: datetime | None
-    """When its giver came back from its last silence; None when that was long ago."""
+    """When the process came back after its last silence. None if that was long ago."""
 
 
 def read_liveness(*, now: datetime) -> Liveness:
-    """Return who is alive (1 query)."""
-    signs: dict[str, _Sign] = {}
+    """Return the liveness of all processes (1 query)."""
+    heartbeats: dict[str, _Heartbeat] = {}
     slots = 0
     rows = Heartbeat.objects.order_by("beat_at")
-    for kind, at, began_at, its_slots in rows.values_list("kind", "beat_at", "began_at", "slots"):
-        signs[kind] = _Sign(at, began_at)
-        if kind == "poll" and abs(now - at) <= ALIVE:
+    for kind, beat_at, began_at, its_slots in rows.values_list(
+        "kind", "beat_at", "began_at", "slots"
+    ):
+        heartbeats[kind] = _Heartbeat(beat_at, began_at)
+        if kind == "poll" and abs(now - beat_at) <= ALIVE:
             slots += its_slots
-    dead = [kind for kind in PROCESSES if not _is_alive(signs.get(kind), now)]
-    for kind, ends in ORDERS.items():
-        due = all(_is_settled(signs.get(end), now) for end in ends)
-        if due and not _is_alive(signs.get(kind), now):
+    dead = [kind for kind in PROCESSES if not _is_alive(heartbeats.get(kind), now)]
+    for kind, processes in ORDERS.items():
+        due = all(_is_settled(heartbeats.get(process), now) for process in processes)
+        if due and not _is_alive(heartbeats.get(kind), now):
             dead.append(kind)
     return Liveness(
-        tuple((kind, signs[kind].at if kind in signs else None) for kind in dead), slots
+        tuple((kind, heartbeats[kind].at if kind in heartbeats else None) for kind in dead), slots
     )
 
 
-def _is_alive(sign: _Sign | None, now: datetime) -> bool:
-    """Processes and orders give a sign every few seconds; silence for this long is death."""
-    return sign is not None and abs(now - sign.at) <= ALIVE
+def _is_alive(heartbeat: _Heartbeat | None, now: datetime) -> bool:
+    """Return whether the last heartbeat is recent. Processes and orders send one every few seconds."""
+    return heartbeat is not None and abs(now - heartbeat.at) <= ALIVE
 
 
-def _is_settled(sign: _Sign | None, now: datetime) -> bool:
-    """Whether a process has been alive for so long that an order must have passed."""
-    if sign is None or not _is_alive(sign, now):
+def _is_settled(heartbeat: _Heartbeat | None, now: datetime) -> bool:
+    """Return whether a process has been alive long enough for an order to have arrived."""
+    if heartbeat is None or not _is_alive(heartbeat, now):
         return False
-    return sign.began_at is None or now - sign.began_at > ALIVE
+    return heartbeat.began_at is None or now - heartbeat.began_at > ALIVE
 
 
 def _banner(kind: str, last: datetime | None) -> Banner:

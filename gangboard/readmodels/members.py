@@ -1,4 +1,4 @@
-"""Members of a gang as the tree shows them: by Job or role, whole ones folded, equal ones counted."""
+"""Members of a gang for its tree: grouped by Job or role, with healthy groups folded and equal pods counted."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from datetime import datetime
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import MemberState
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face, face_of
 
 ALIKE = 4
-"""Pods in the same state that are shown before the rest of them is counted."""
+"""Pods in the same state that are shown. Further ones are counted."""
 FEW = 8
-"""Pods of a Job that are all shown when one of them is not well."""
+"""A Job with at most this many pods shows all of them if one is unhealthy."""
 EVERY = "*"
-"""Stands for all Jobs and roles where their names say which are open."""
+"""Placeholder for all Jobs and roles in a list of opened ones."""
 _ORDER = [health.value for health in Health]
 WELL = (Health.RUNNING, Health.SUCCEEDED)
-"""States with which nothing is the matter."""
+"""Healthy states of a pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,27 +49,27 @@ class MemberRow:
     )
     face: Face
     part: str = ""
-    """The role of its owner, such as a replica, where no Job made it."""
+    """Its role in the owner, such as a replica, if no Job made it."""
 
     @property
     def state(self) -> Face:
-        """Its state in the word of its own: `Ready`, `Not starting`."""
+        """Its state with its own label: `Ready`, `Not starting`."""
         return replace(self.face, label=self.label[:1].upper() + self.label[1:])
 
     @property
     def end_text(self) -> str:
-        """How its container ended last, or empty: `main ended with 137`."""
+        """The last exit of its container: `main ended with 137`. Empty without one."""
         return "" if self.exit_code is None else f"{self.container} ended with {self.exit_code}"
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing is the matter with it."""
+        """Whether it is healthy."""
         return self.health in WELL
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeMembers:
-    """Pods of one Job or role in the same state that are counted, not named."""
+class EqualMembers:
+    """Pods of one Job or role in the same state that are only counted."""
 
     count: int
     state: Face
@@ -78,39 +78,39 @@ class AlikeMembers:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The pods of one Job, or of one role where there are no Jobs."""
+    """The pods of one Job, or of one role without Jobs."""
 
     name: str
-    """Of the Job or role; empty for pods that no known one made."""
+    """Name of the Job or role. Empty for pods that no known Job or role made."""
     pods: int
     ready: int
     succeeded: int
     rows: tuple[MemberRow, ...]
-    """Those that are named."""
-    folded: tuple[AlikeMembers, ...]
-    """The others, counted by state."""
+    """Pods that are shown by name."""
+    folded: tuple[EqualMembers, ...]
+    """The other pods, counted by state."""
     nodes: tuple[str, ...]
-    """Where its pods are, in the order of the pods."""
+    """The nodes of its pods, in the order of the pods."""
     restarts: int
     since: datetime | None
-    """Whole: since when; else since when the first of its pods that is not well is as it is."""
+    """Since when all its pods are healthy, or since when the first unhealthy pod is in its state."""
     is_open: bool
-    """All its pods were asked for."""
+    """Whether the user has opened it to see all pods."""
 
     @property
     def hides(self) -> bool:
-        """Whether there is more to open."""
+        """Whether some pods are folded."""
         return bool(self.folded)
 
     @property
     def worst(self) -> Face:
-        """The state of the pods that are worst off."""
-        words = [row.face.word for row in self.rows] + [one.state.word for one in self.folded]
-        return face_of(min(words, key=_ORDER.index))
+        """The worst state of its pods."""
+        healths = [row.face.word for row in self.rows] + [pods.state.word for pods in self.folded]
+        return face_of(min(healths, key=_ORDER.index))
 
 
 def member_row(member: MemberState) -> MemberRow:
-    """Return one pod."""
+    """Return a pod as a row."""
     return MemberRow(
         name=printable(member.ref.name),
         uid=member.ref.uid,
@@ -132,7 +132,7 @@ def member_row(member: MemberState) -> MemberRow:
 def make_branches(
     members: Iterable[MemberRow], *, opened: Collection[str] = ()
 ) -> tuple[Branch, ...]:
-    """Return the pods by Job or role, in the order in which they come; `opened` names what shows all."""
+    """Return the pods by Job or role in their order. `opened` are the names of those that show all pods."""
     makers: dict[str, list[MemberRow]] = {}
     for member in members:
         makers.setdefault(member.job or member.part, []).append(member)
@@ -153,7 +153,7 @@ def _branch(name: str, pods: list[MemberRow], is_open: bool) -> Branch:
         ready=sum(row.health == Health.RUNNING for row in pods),
         succeeded=sum(row.health == Health.SUCCEEDED for row in pods),
         rows=rows,
-        folded=tuple(AlikeMembers(count, *state) for state, count in states.items()),
+        folded=tuple(EqualMembers(count, *state) for state, count in states.items()),
         nodes=tuple(dict.fromkeys(row.node for row in pods if row.node)),
         restarts=sum(row.restarts for row in pods),
         since=(min(times) if unwell else max(times)) if times else None,
@@ -162,16 +162,16 @@ def _branch(name: str, pods: list[MemberRow], is_open: bool) -> Branch:
 
 
 def _named(pods: list[MemberRow]) -> tuple[MemberRow, ...]:
-    """Return the pods that are shown unasked: none of a whole Job; of each state some, the bad ones first."""
+    """Return the pods to show in a Job that is not opened: none of a healthy Job, else some of each unhealthy state."""
     if all(row.is_well for row in pods):
         return ()
     if len(pods) <= FEW:
         return tuple(pods)
-    seen: Counter[tuple[Face, str]] = Counter()
+    counts: Counter[tuple[Face, str]] = Counter()
     named = []
     for row in pods:
-        seen[_alike(row)] += 1
-        if not row.is_well and seen[_alike(row)] <= ALIKE:
+        counts[_alike(row)] += 1
+        if not row.is_well and counts[_alike(row)] <= ALIKE:
             named.append(row)
     return tuple(named)
 

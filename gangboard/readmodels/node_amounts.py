@@ -1,4 +1,4 @@
-"""Nodes as they are stored, and what some of them offer together: resource by resource."""
+"""Stored nodes, and the sums of their resources."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from decimal import Decimal, InvalidOperation
 
 from gangboard.domain.capacity import PODS
 from gangboard.domain.resources import is_accelerator, is_device
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.fit import dearest_first
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.fit import accelerators_first
+from gangboard.readmodels.formatting import printable, quantity_text
 
 _OTHERS = ("cpu", "memory", PODS)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """One node as it is stored; amounts are decimal strings in base units."""
+    """A stored node. Amounts are decimal strings in base units."""
 
     labels: Mapping[str, str]
     taints: Sequence[str]
@@ -30,11 +29,11 @@ class NodeRow:
     unreadable: Sequence[str]
     name: str = ""
     roots: Mapping[str, str] = field(default_factory=dict)
-    """uid of each pod on it → uid of the owner of its gang, empty for none."""
+    """uid of each pod on it → uid of the owner of the pod's gang. Empty: the pod has no gang."""
 
     @property
     def takes_pods(self) -> bool:
-        """Whether its free room is free: it is ready and not cordoned."""
+        """Whether pods can be placed on it: it is ready and not cordoned."""
         return self.ready and not self.cordoned
 
 
@@ -45,7 +44,7 @@ class Amount:
     resource: str = shown("Resource")
     is_accelerator: bool = shown("Accelerator", api_name="accelerator")
     exact_allocatable: str = shown("Offered", api_name="allocatable")
-    """The exact amounts are decimal strings in base units. Those below are for a person to read."""
+    """Exact amounts are decimal strings in base units. The amounts below have units."""
     exact_used: str = shown(
         "Used", "Requests of pods on the nodes or nominated to them.", api_name="used"
     )
@@ -69,20 +68,20 @@ class Amount:
     held: str
     """Empty for none."""
     free: str
-    """An overfull node counts as 0."""
+    """Free amount. An overcommitted node counts as 0."""
     away: str
     """Empty for nothing."""
     bar: tuple[float, float, float, float]
-    """Ends of the parts of the bar in percent: used by whole gangs and other pods, held, free, away."""
+    """Ends of the segments of the bar in percent: used by whole gangs and other pods, held, free, away."""
 
     @property
     def short(self) -> str:
-        """How much of it is used, in a few words: `cpu 41 % used`."""
+        """The used share in a few words: `cpu 41 % used`."""
         offered, used = Decimal(self.exact_allocatable), Decimal(self.exact_used)
         if not offered:
             return f"{self.resource} {f'{self.used} used of 0' if used else 'not known'}"
-        beside = f" ({_nodes(self.unreadable)} not read)" if self.unreadable else ""
-        return f"{self.resource} {_percent(used, offered)} used{beside}"
+        unread = f" ({_nodes(self.unreadable)} not read)" if self.unreadable else ""
+        return f"{self.resource} {_percent(used, offered)} used{unread}"
 
 
 @dataclass(slots=True)
@@ -103,7 +102,7 @@ class _Sum:
         def exact(value: Decimal) -> str:
             return plain_number(value, commas=False)
 
-        parts = (self.used - self.held, self.held, self.free, self.away)
+        segments = (self.used - self.held, self.held, self.free, self.away)
         return Amount(
             resource=printable(resource),
             is_accelerator=is_accelerator(resource),
@@ -113,7 +112,7 @@ class _Sum:
             free=text(self.free),
             away=text(self.away) if self.away else "",
             unreadable=self.unreadable,
-            bar=_bar(parts),
+            bar=_bar(segments),
             exact_allocatable=exact(self.allocatable),
             exact_used=exact(self.used),
             exact_held=exact(self.held),
@@ -123,7 +122,7 @@ class _Sum:
 
 
 def node_amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
-    """Return what the nodes offer of each resource that is counted, the dearest first."""
+    """Return the amounts of each counted resource on the nodes, accelerators first."""
     sums: dict[str, _Sum] = {}
     for node in nodes:
         resources = {*node.allocatable, *node.used, *node.unreadable}
@@ -132,7 +131,7 @@ def node_amounts(nodes: Sequence[NodeRow]) -> tuple[Amount, ...]:
                 _add(sums.setdefault(resource, _Sum()), node, resource)
     return tuple(
         sums[resource].amount(resource)
-        for resource in sorted(sums, key=dearest_first)
+        for resource in sorted(sums, key=accelerators_first)
         if sums[resource].allocatable or sums[resource].used or sums[resource].unreadable
     )
 
@@ -156,7 +155,7 @@ def _add(total: _Sum, node: NodeRow, resource: str) -> None:
 
 
 def read_decimal(text: str) -> Decimal | None:
-    """Return a stored amount; None for a text that is no number."""
+    """Return a stored amount, or None for a text that is no number."""
     try:
         amount = Decimal(text)
     except InvalidOperation:
@@ -165,14 +164,14 @@ def read_decimal(text: str) -> Decimal | None:
 
 
 def plain_number(value: Decimal, *, commas: bool) -> str:
-    """Return a number without exponent and without zeros at its end."""
+    """Return a number without an exponent and without trailing zeros."""
     text = f"{value:,f}" if commas else f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _percent(part: Decimal, whole: Decimal) -> str:
-    """Return a share as a person says it: only nothing is 0 %, and only all of it 100 %."""
-    share = 100 * part / whole
+def _percent(amount: Decimal, total: Decimal) -> str:
+    """Return a share in percent. It is 0 % only for zero, and 100 % only for the total."""
+    share = 100 * amount / total
     if 0 < share < 1:
         return "under 1 %"
     if 99 < share < 100:
@@ -184,11 +183,11 @@ def _nodes(number: int) -> str:
     return "1 node" if number == 1 else f"{number:,} nodes"
 
 
-def _bar(parts: tuple[Decimal, ...]) -> tuple[float, float, float, float]:
-    sizes = [float(max(Decimal(), part)) for part in parts]
-    whole = sum(sizes) or 1.0
-    ends, at = [], 0.0
+def _bar(amounts: tuple[Decimal, ...]) -> tuple[float, float, float, float]:
+    sizes = [float(max(Decimal(), value)) for value in amounts]
+    total = sum(sizes) or 1.0
+    segment_ends, position = [], 0.0
     for size in sizes:
-        at += 100 * size / whole
-        ends.append(round(at, 2))
-    return (ends[0], ends[1], ends[2], ends[3])
+        position += 100 * size / total
+        segment_ends.append(round(position, 2))
+    return (segment_ends[0], segment_ends[1], segment_ends[2], segment_ends[3])

@@ -1,4 +1,4 @@
-"""Times in which nothing was seen of a cluster: one line of the cluster, not one of each gang."""
+"""Outages of clusters. An outage is one row of the cluster instead of one row of each gang."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from django.db.models import Window
 from django.db.models.functions import RowNumber
 
 from gangboard.domain.health import Health, Stage
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.cluster_reach import problem_sentence
-from gangboard.readmodels.freshness import Freshness
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import duration_text
+from gangboard.readmodels.freshness import Freshness, problem_sentence
 from gangboard.readmodels.state_labels import NOT_OBSERVED
-from gangboard.readmodels.waits import Stretch
+from gangboard.readmodels.time_to_start import VerdictInterval
 from gangboard.store.access import Viewer
 from gangboard.store.models import Outage
 
@@ -33,7 +32,7 @@ class OutageRow:
         "Problem", "Code of the error; null: no poll worker asked it.", empty_is_null=True
     )
     why: str
-    """The error in words; empty for viewers who may not read cluster-wide texts."""
+    """The error in words. Empty for viewers who may not read cluster-wide texts."""
 
     @shown_property("Title")
     def title(self) -> str:
@@ -54,21 +53,24 @@ class OutageRow:
 
     @property
     def duration(self) -> str:
-        """How long it lasted; empty while it does."""
+        """Its duration. Empty while it lasts."""
         return duration_text(self.ended_at - self.began_at) if self.ended_at is not None else ""
 
 
 def read_outages(
     *, viewer: Viewer, clusters: Collection[Freshness], most: int = MOST_OUTAGES
 ) -> dict[int, tuple[OutageRow, ...]]:
-    """Return the last outages of these clusters by cluster id, the newest first (1 query)."""
+    """Return the last outages of the clusters by cluster id, the newest first (1 query)."""
     rank = Window(RowNumber(), partition_by="cluster_id", order_by="-ended_at")
-    ids = [one.cluster_id for one in clusters]
+    ids = [cluster.cluster_id for cluster in clusters]
     stored: dict[int, list[Outage]] = {id_: [] for id_ in ids}
     last = Outage.objects.filter(cluster_id__in=ids).annotate(rank=rank).filter(rank__lte=most)
     for row in last.order_by("-ended_at"):
         stored[row.cluster_id].append(row)
-    return {one.cluster_id: _rows(viewer, one, stored[one.cluster_id]) for one in clusters}
+    return {
+        cluster.cluster_id: _rows(viewer, cluster, stored[cluster.cluster_id])
+        for cluster in clusters
+    }
 
 
 def _rows(viewer: Viewer, cluster: Freshness, stored: Sequence[Outage]) -> tuple[OutageRow, ...]:
@@ -97,39 +99,41 @@ def _rows(viewer: Viewer, cluster: Freshness, stored: Sequence[Outage]) -> tuple
 def cut(
     began_at: datetime, ended_at: datetime | None, outages: Sequence[OutageRow]
 ) -> Iterator[tuple[datetime, datetime | None, bool]]:
-    """Yield the pieces of a time, in order, and of each whether nobody could look.
+    """Split a period at outages. Yield the start and end of each part in order, and whether it is an outage.
 
-    `outages` are the newest first.
+    `outages` are sorted with the newest first.
     """
-    at = began_at
-    for one in reversed(outages):
-        if one.ended_at is not None and one.ended_at <= at:
+    position = began_at
+    for outage in reversed(outages):
+        if outage.ended_at is not None and outage.ended_at <= position:
             continue
-        start = max(one.began_at, at)
+        start = max(outage.began_at, position)
         if ended_at is not None and start >= ended_at:
             break
-        if start > at:
-            yield at, start, False
-        end = _first(one.ended_at, ended_at)
-        yield start, end, True
-        if end is None or end == ended_at:
+        if start > position:
+            yield position, start, False
+        part_end = _earliest(outage.ended_at, ended_at)
+        yield start, part_end, True
+        if part_end is None or part_end == ended_at:
             return
-        at = end
-    yield at, ended_at, False
+        position = part_end
+    yield position, ended_at, False
 
 
-def _first(one: datetime | None, other: datetime | None) -> datetime | None:
-    known = [time for time in (one, other) if time is not None]
+def _earliest(first_time: datetime | None, second_time: datetime | None) -> datetime | None:
+    known = [time for time in (first_time, second_time) if time is not None]
     return min(known, default=None)
 
 
-def with_outages(stretches: Sequence[Stretch], outages: Sequence[OutageRow]) -> tuple[Stretch, ...]:
-    """Return stretches, the oldest first, with the times in which nobody could look as their own."""
+def with_outages(
+    intervals: Sequence[VerdictInterval], outages: Sequence[OutageRow]
+) -> tuple[VerdictInterval, ...]:
+    """Return intervals with the outages cut out as unknown intervals. `intervals` are sorted, the oldest first."""
     if not outages:
-        return tuple(stretches)
-    unseen = {"health": Health.UNKNOWN.value, "stage": Stage.RUN.value, "code": NOT_OBSERVED}
+        return tuple(intervals)
+    unobserved = {"health": Health.UNKNOWN.value, "stage": Stage.RUN.value, "code": NOT_OBSERVED}
     return tuple(
-        replace(one, began_at=begins, ended_at=ends, **(unseen if blind else {}))
-        for one in stretches
-        for begins, ends, blind in cut(one.began_at, one.ended_at, outages)
+        replace(interval, began_at=began_at, ended_at=ended_at, **(unobserved if is_outage else {}))
+        for interval in intervals
+        for began_at, ended_at, is_outage in cut(interval.began_at, interval.ended_at, outages)
     )

@@ -1,7 +1,7 @@
-"""The gangs in the queues of schedulers, as entries: what waits there are groups, and no object says who is next.
+"""Gangs in the queues of schedulers, as queue entries.
 
-An admission system keeps an object for each of those who wait. A scheduler only has groups that name a queue. Whether
-a gang waits is told by its verdict, because groups of some schedulers do not say it.
+An admission system has an object for each waiting entry. A scheduler only has groups that name a queue, and no object
+with their order. The verdict of a gang says whether it waits, because groups of some schedulers do not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gangboard.store.models import Gang, WatchedObject
 from gangboard.store.objects import unpack
 
 _ANYBODY = Viewer(0, "", (Scope(None, "", "viewer"),), may_act=False)
-"""A place in a line is counted from all gangs. Names are left out later, for each viewer."""
+"""A viewer of everything. Positions are counted from all gangs, and names are hidden later for each viewer."""
 _OUT_OF_QUEUE = frozenset({Health.SUCCEEDED, Health.FAILED, Health.SUSPENDED})
 _BEFORE_NODES = frozenset({Stage.ADMISSION, Stage.FORMATION, Stage.PLACEMENT})
 _CODES = frozenset(map(str, QueueCode))
@@ -39,31 +39,31 @@ class QueuedGang:
     """One gang in one queue of a scheduler."""
 
     group: Group
-    """The oldest of its groups in the queue."""
+    """Its oldest group in the queue."""
     waiting: QueueEntry | None
-    """None where none of its pods waits for a node."""
+    """Its waiting entry. None if no pod waits for a node."""
     holding: QueueEntry | None
-    """None where none of its pods has one."""
+    """Its entry with quota. None if no pod has a node."""
     is_unknown: bool
-    """Nobody could look: whether it waits is not known."""
+    """Whether the gang was not observed, so that it is unknown whether it waits."""
 
 
 def read_queued_gangs(cluster_ids: Collection[int]) -> Iterator[tuple[int, QueuedGang]]:
-    """Yield the gangs in queues of schedulers, each with its cluster (1 query; where there are groups some 4 more)."""
+    """Yield the gangs in queues of schedulers with their cluster id (1 query, and about 4 more if there are groups)."""
     groups = list(_groups(cluster_ids))
     names = find_gangs(groups, viewer=_ANYBODY) if groups else {}
     rows = _gang_rows({name.id for name in names.values()})
-    systems, seen = scheduler_queues(), set[tuple[int, str, str, str]]()
+    systems, yielded = scheduler_queues(), set[tuple[int, str, str, str]]()
     for id_, group in groups:
         ref = group.meta.ref
         name = names.get((id_, ref.uid))
         row = rows.get(name.id) if name is not None else None
         if row is None:
             continue
-        # Some owners have a group for each of their pods.
+        # Some owners have a group for each pod.
         place = id_, ref.group, group.queue, row["id"]
-        if place not in seen:
-            seen.add(place)
+        if place not in yielded:
+            yielded.add(place)
             yield id_, _queued(group, row, systems[ref.group])
 
 
@@ -71,36 +71,38 @@ def _groups(cluster_ids: Collection[int]) -> Iterable[tuple[int, Group]]:
     """Return the groups that name a queue, the oldest first."""
     rows = WatchedObject.objects.filter(
         cluster_id__in=list(cluster_ids),
-        resource__in=[one.key for one in group_resources_in_queues()],
+        resource__in=[resource.key for resource in group_resources_in_queues()],
     ).values_list("cluster_id", "data")
-    found = ((id_, unpack(bytes(data), Group)) for id_, data in rows.iterator(chunk_size=2000))
+    groups = ((id_, unpack(bytes(data), Group)) for id_, data in rows.iterator(chunk_size=2000))
     return sorted(
-        ((id_, group) for id_, group in found if group.queue),
-        key=lambda one: (str(one[1].meta.created_at or ""), one[1].meta.ref.uid),
+        ((id_, group) for id_, group in groups if group.queue),
+        key=lambda resource: (str(resource[1].meta.created_at or ""), resource[1].meta.ref.uid),
     )
 
 
 def _gang_rows(ids: Collection[str]) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
-    wanted = sorted(ids)
-    for start in range(0, len(wanted), 500):
-        found = Gang.objects.filter(pk__in=wanted[start : start + 500], gone_at=None)
-        rows |= {row["id"]: row for row in found.values(*_COLUMNS)}
+    sorted_ids = sorted(ids)
+    for start in range(0, len(sorted_ids), 500):
+        gangs = Gang.objects.filter(pk__in=sorted_ids[start : start + 500], gone_at=None)
+        rows |= {row["id"]: row for row in gangs.values(*_COLUMNS)}
     return rows
 
 
 def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGang:
     health = Health(row["health"])
-    # Accelerators first: people look for these.
-    requests = sorted(row["requests"].items(), key=lambda one: (not is_accelerator(one[0]), one[0]))
-    asks = tuple(FlavorAmount("", resource, Decimal(amount)) for resource, amount in requests)
+    # People look for accelerators first.
+    requests = sorted(
+        row["requests"].items(), key=lambda request: (not is_accelerator(request[0]), request[0])
+    )
+    amounts = tuple(FlavorAmount("", resource, Decimal(amount)) for resource, amount in requests)
     entry = QueueEntry(
         meta=group.meta,
         queue=group.queue,
         owner_uid=row["uid"],
         priority_class=group.priority_class,
         in_line_since=group.meta.created_at or row["created_at"],
-        asks=asks,
+        asks=amounts,
     )
     missing = row["desired"] - row["held"] - row["scheduled"]
     waits = missing > 0 or Stage(row["stage"]) in _BEFORE_NODES
@@ -116,8 +118,8 @@ def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGan
             entry,
             has_quota=True,
             admitted_by=group.queue,
-            # What some of its pods ask for stands nowhere.
-            holds=asks if is_whole else (),
+            # The requests of a part of its pods are not stored.
+            holds=amounts if is_whole else (),
             message=None
             if is_whole
             else QueueMessage(
@@ -133,7 +135,7 @@ def _queued(group: Group, row: dict[str, Any], system: QueueSystem) -> QueuedGan
 def _message(
     group: Group, row: dict[str, Any], health: Health, system: QueueSystem
 ) -> QueueMessage:
-    """Return what is said of a gang that waits: its verdict, and its phase in the words of its scheduler."""
+    """Return the message of a waiting gang: its verdict, and its phase in the scheduler's words."""
     phase = system.phase_of(group)
     code = row["code"]
     return QueueMessage(

@@ -1,4 +1,4 @@
-"""The queues of clusters as stored, and who stands in line in them in which order."""
+"""Stored queues of clusters, and the entries in each line in their order."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class QueuesOfCluster:
     _lines: defaultdict[QueueName, list[QueueEntry]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    """Queue → who waits in it."""
+    """Queue → waiting entries."""
     _holders: defaultdict[QueueName, list[QueueEntry]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    """Queue → whose quota is out of it."""
+    """Queue → entries with quota of it."""
     _users: defaultdict[QueueName, Counter[str]] = field(
         default_factory=lambda: defaultdict(Counter)
     )
-    """Queue of a scheduler → namespace → how many gangs of it are in the queue."""
+    """Queue of a scheduler → namespace → number of its gangs in the queue."""
     _unknown: Counter[QueueName] = field(default_factory=Counter)
-    """Queue of a scheduler → how many gangs nobody could look at."""
+    """Queue of a scheduler → number of gangs that were not observed."""
 
     def add(self, entry: QueueEntry) -> None:
-        """Put an entry where it waits, or where its quota is from; what is over is left out."""
+        """Add an entry to the queue in which it waits or whose quota it has. Finished entries are left out."""
         ref = entry.meta.ref
         if not entry.is_in_use or entry.is_variant:
             return
         if entry.has_quota and entry.admitted_by:
-            holder = self.tree.entrance(ref.group, "", entry.admitted_by)
+            holder = self.tree.find_entry_queue(ref.group, "", entry.admitted_by)
             if holder is not None:
                 self._holders[holder.name].append(entry)
         elif entry.is_waiting:
@@ -58,9 +58,9 @@ class QueuesOfCluster:
                 self._lines[queue.name].append(entry)
 
     def add_gang(self, gang: QueuedGang) -> None:
-        """Put a gang of a scheduler where it waits, and where it has quota: it may do both."""
+        """Add a gang of a scheduler to its queue. The gang may wait there and have quota at the same time."""
         ref = gang.group.meta.ref
-        queue = self.tree.entrance(ref.group, ref.namespace, gang.group.queue)
+        queue = self.tree.find_entry_queue(ref.group, ref.namespace, gang.group.queue)
         if queue is None:
             return
         is_in_it = gang.is_unknown or gang.waiting is not None or gang.holding is not None
@@ -71,46 +71,52 @@ class QueuesOfCluster:
                 self.add(entry)
 
     def users(self, name: QueueName) -> Mapping[str, int]:
-        """Return namespace → how many of its gangs are in a queue of a scheduler; 0 where all of them are over."""
+        """Return namespace → number of its gangs in a queue of a scheduler. 0: all of them have ended."""
         return self._users.get(name, Counter())
 
     def unknown(self, name: QueueName) -> int:
-        """Return of how many gangs in a queue nobody knows whether they wait."""
+        """Return the number of gangs in a queue of which it is unknown whether they wait."""
         return self._unknown[name]
 
     def queue_of(self, entry: QueueEntry) -> Queue | None:
-        """Return the queue that admits an entry, or would; None where what it names leads nowhere."""
+        """Return the queue that admits an entry, or None if the queue that it names does not exist."""
         ref = entry.meta.ref
-        entrance = self.tree.entrance(ref.group, ref.namespace, entry.queue)
+        entrance = self.tree.find_entry_queue(ref.group, ref.namespace, entry.queue)
         if entrance is None or entrance.level is not QueueLevel.ALIAS:
             return entrance
         return self.tree.get(entrance.parent)
 
     def line(self, name: QueueName) -> list[QueueEntry]:
-        """Return who waits in a queue: those in line in its order, then those who are kept out of it."""
+        """Return the waiting entries of a queue: those in line in order, then those that are not eligible."""
         return sorted(self._lines.get(name, ()), key=_place)
 
     def holders(self, name: QueueName) -> list[QueueEntry]:
-        """Return who has quota of a queue, in no order."""
+        """Return the entries that have quota of a queue, unordered."""
         return list(self._holders.get(name, _NO_ENTRIES))
 
     def sharing(self, queue: Queue) -> tuple[Queue, ...]:
-        """Return all with which a queue shares quota, itself among them, by name."""
-        top = self.tree.above(queue)[-1]
-        # What is named and not there still joins those that name it.
+        """Return the queues that share quota with a queue, including itself, sorted by name."""
+        top = self.tree.lineage(queue)[-1]
+        # A missing parent still joins the queues that name it.
         root = top.parent if top.parent is not None else top.name
-        found = (self.tree.get(name) for name in self.tree.below(root))
+        subtree = (self.tree.get(name) for name in self.tree.subtree(root))
         return tuple(
             sorted(
-                (one for one in found if one is not None and one.level is not QueueLevel.ALIAS),
-                key=lambda one: one.name,
+                (
+                    member
+                    for member in subtree
+                    if member is not None and member.level is not QueueLevel.ALIAS
+                ),
+                key=lambda member: member.name,
             )
         )
 
 
 def _place(entry: QueueEntry) -> tuple[bool, int, datetime, str]:
-    """Return what puts entries in order. Of one priority and time the uid decides, as in Kueue
-    (pkg/cache/queue/cluster_queue.go, baseCompareFunc)."""
+    """Return the sort key of an entry. The uid decides between equal priorities and times, as in Kueue.
+
+    See baseCompareFunc in pkg/cache/queue/cluster_queue.go.
+    """
     since = entry.in_line_since or _LONG_AGO
     return not entry.stands_in_line, -entry.priority, since, entry.meta.ref.uid
 
@@ -118,17 +124,17 @@ def _place(entry: QueueEntry) -> tuple[bool, int, datetime, str]:
 def read_queues(
     cluster_ids: Iterable[int], *, with_entries: bool = True
 ) -> Mapping[int, QueuesOfCluster]:
-    """Return the queues of these clusters, whoever may see them (1 query; with entries some 7)."""
+    """Return all queues of the clusters, for any viewer (1 query, with entries about 7)."""
     ids = list(cluster_ids)
-    found = {id_: QueuesOfCluster() for id_ in ids}
+    queues = {id_: QueuesOfCluster() for id_ in ids}
     for id_, queue in _stored(ids, registry.queue_resources(Queue), Queue):
-        found[id_].tree.put(queue)
+        queues[id_].tree.put(queue)
     if with_entries:
         for id_, entry in _stored(ids, registry.queue_resources(QueueEntry), QueueEntry):
-            found[id_].add(entry)
+            queues[id_].add(entry)
         for id_, gang in read_queued_gangs(ids):
-            found[id_].add_gang(gang)
-    return found
+            queues[id_].add_gang(gang)
+    return queues
 
 
 def _stored(
@@ -141,8 +147,12 @@ def _stored(
 
 
 def amount_of(amounts: Iterable[FlavorAmount], flavor: str, resource: str) -> Decimal:
-    """Return how much of a resource in a flavor is among these."""
+    """Return the sum of the amounts of a resource in a flavor."""
     return sum(
-        (one.amount for one in amounts if (one.flavor, one.resource) == (flavor, resource)),
+        (
+            amount.amount
+            for amount in amounts
+            if (amount.flavor, amount.resource) == (flavor, resource)
+        ),
         Decimal(0),
     )

@@ -1,4 +1,4 @@
-"""Entries in the line of a queue as rows: whose they are, in which place, and why."""
+"""Rows of queue entries: their gang, position and message."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import ClassVar
 from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.domain.text import sentence
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.group_gangs import GangName, gangs_above
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import amount_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import amount_text, printable
+from gangboard.readmodels.group_gangs import GangName, find_owner_gangs
 from gangboard.store.access import Viewer
 from gangboard.store.uid_lookups import Reference
 
@@ -36,7 +35,7 @@ class AmountRow:
 
     @property
     def text(self) -> str:
-        """As a person reads it: `8 GPUs`."""
+        """The amount with its unit: `8 GPUs`."""
         return amount_text(self.resource, self.exact)
 
 
@@ -70,8 +69,8 @@ class PlaceRow:
 
 
 def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewer) -> Gangs:
-    """Return the gangs of entries, each with the id of its cluster (2 queries a generation of owners)."""
-    return gangs_above(
+    """Return the gangs of entries, which are pairs of a cluster id and an entry (2 queries per level of owners)."""
+    return find_owner_gangs(
         {
             (cluster_id, ref.uid): {Reference(cluster_id, ref.namespace, uid) for uid in uids}
             for cluster_id, entry in entries
@@ -83,9 +82,9 @@ def gangs_of_entries(entries: Iterable[tuple[int, QueueEntry]], *, viewer: Viewe
 
 
 def _first_uids(entry: QueueEntry) -> tuple[str, ...]:
-    """Return the uids that the search for the gang of an entry begins with.
+    """Return the uids at which the search for the gang of an entry begins.
 
-    Pods that are admitted together are a gang of that name, or belong to the gang of their owner.
+    Pods that are admitted together are a gang of their own, or belong to the gang of their owner.
     """
     if entry.group_pods:
         return entry.meta.ref.uid, *entry.meta.owner_uids[:1]
@@ -116,7 +115,7 @@ def _place_row(
 ) -> PlaceRow:
     ref = entry.meta.ref
     message = entry.message.cause if entry.message is not None else ""
-    # Queues of a scheduler go by the PriorityClass of the group, whose value is not read.
+    # Queues of a scheduler use the PriorityClass of the group, whose value is not read.
     is_ranked_by_class = ref.group in scheduler_queues()
     return PlaceRow(
         position=position,

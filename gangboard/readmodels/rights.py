@@ -1,11 +1,11 @@
-"""Rights of the signed-in user, one line for each role."""
+"""Rights of a user in words, one line for each role."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from gangboard.domain.text import sentence_case
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import Cluster
 from gangboard.store.namespace_patterns import is_pattern, matches
@@ -18,7 +18,7 @@ RoleOnPlace = tuple[str, str | None, str | None]
 
 
 def rights_of(viewer: Viewer) -> tuple[str, ...]:
-    """Return a sentence for each role, the strongest first (1 query, none for roles everywhere)."""
+    """Return a sentence for each role, the strongest first (1 query, none if all roles are for all clusters)."""
     ids = {scope.cluster_id for scope in viewer.scopes if scope.cluster_id is not None}
     names = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     roles = (
@@ -38,44 +38,46 @@ def rights_of(viewer: Viewer) -> tuple[str, ...]:
 
 
 def right_texts(roles: Iterable[RoleOnPlace], *, may_act: bool = True) -> tuple[str, ...]:
-    """Return what roles allow, the strongest first: `may see research on east, may not act`.
+    """Return the rights of roles, the strongest first: `may see research on east, may not act`.
 
-    A role on a place where another one allows as much or more adds nothing and is left out. Where a stronger role
-    is about a part of the place, the person `may not act elsewhere`.
+    A role is left out if another role allows as much on the same place. If a stronger role covers a part of the
+    place, the user `may not act elsewhere`.
     """
-    told: list[RoleOnPlace] = []
+    listed: list[RoleOnPlace] = []
     texts = []
-    for role in sorted(roles, key=lambda one: -_rank(one[0])):
-        if any(_covers(one, role) for one in told):
+    for role in sorted(roles, key=lambda candidate: -_rank(candidate[0])):
+        if any(_covers(candidate, role) for candidate in listed):
             continue
-        acts_in_part = may_act and any(_rank(one[0]) > 0 and _overlaps(one, role) for one in told)
+        acts_in_part = may_act and any(
+            _rank(candidate[0]) > 0 and _overlaps(candidate, role) for candidate in listed
+        )
         text = right_text(*role, may_act=may_act)
         if acts_in_part and text.endswith("may not act"):
             text += " elsewhere"
-        told.append(role)
+        listed.append(role)
         texts.append(printable(text))
     return tuple(texts)
 
 
-def _covers(role: RoleOnPlace, other: RoleOnPlace) -> bool:
+def _covers(role: RoleOnPlace, inner: RoleOnPlace) -> bool:
     """Return whether the place of a role contains that of another one."""
-    return role[1] in (None, other[1]) and _contains(role[2] or "", other[2] or "")
+    return role[1] in (None, inner[1]) and _contains(role[2] or "", inner[2] or "")
 
 
-def _overlaps(role: RoleOnPlace, other: RoleOnPlace) -> bool:
-    """Return whether two places may have a namespace in common. Of two patterns nobody can tell."""
-    names, other_names = role[2] or "", other[2] or ""
-    if role[1] and other[1] and role[1] != other[1]:
+def _overlaps(role: RoleOnPlace, second: RoleOnPlace) -> bool:
+    """Return whether two places may have a namespace in common. Two patterns always may."""
+    names, other_names = role[2] or "", second[2] or ""
+    if role[1] and second[1] and role[1] != second[1]:
         return False
     both_patterns = is_pattern(names) and is_pattern(other_names)
     return both_patterns or _contains(names, other_names) or _contains(other_names, names)
 
 
-def _contains(names: str, other: str) -> bool:
+def _contains(names: str, inner: str) -> bool:
     """Return whether the namespaces of a role, a name or a pattern or "" for all, contain those of another one."""
-    if not names or names == other:
+    if not names or names == inner:
         return True
-    return is_pattern(names) and bool(other) and not is_pattern(other) and matches(names, other)
+    return is_pattern(names) and bool(inner) and not is_pattern(inner) and matches(names, inner)
 
 
 def _rank(role: str) -> int:

@@ -1,4 +1,4 @@
-"""The labels of states on every page: icon, word and tone, each written once."""
+"""Icon, label and tone of each state."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from functools import cache
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import JobState
 from gangboard.plugins import reasons
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """How one state is printed. Colour never stands alone: icon and word say the same."""
+    """The look of a state. Colour is never the only sign, because icon and label say the same."""
 
     word: str
-    """The state as API and address spell it."""
+    """The state in the API and in addresses."""
     label: str
-    """The state as a page spells it."""
+    """The state on pages."""
     icon: str
     tone: str
-    """Which pair of colours; the stylesheets know these names."""
+    """Name of its colours in the stylesheets."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthCount:
-    """How many gangs have one health."""
+    """The number of gangs with one health."""
 
     face: Face
     gangs: int
@@ -60,12 +60,12 @@ STAGE_LABELS = {
 }
 
 NOT_OBSERVED = "not-observed"
-"""Code of a gang that could not be looked at."""
+"""Code of a gang that was not observed."""
 NOT_OBSERVED_TITLE = "Not observed"
 
 
 def face_of(health: str) -> Face:
-    """Return the face of a health word; one from a newer release still prints, as unknown."""
+    """Return the face of a health. A health of a newer release is shown as unknown."""
     try:
         return _FACES[Health(health)]
     except ValueError:
@@ -73,7 +73,7 @@ def face_of(health: str) -> Face:
 
 
 def past_sentence(health: str) -> str:
-    """Return `It was running.` for a health word, nothing for the empty word and for unknown."""
+    """Return `It was running.` for a health, or an empty text for an empty or unknown one."""
     if health in ("", Health.UNKNOWN):
         return ""
     try:
@@ -88,19 +88,19 @@ def _titles() -> dict[str, str]:
 
 
 def known_codes() -> frozenset[str]:
-    """Return the reason codes that this release can give."""
+    """Return the reason codes of this release."""
     return frozenset((*_titles(), NOT_OBSERVED))
 
 
 def reason_title(code: str) -> str:
-    """Return the title of a reason code; an unknown code prints as words."""
+    """Return the title of a reason code. The title of an unknown code is made of its words."""
     if code == NOT_OBSERVED:
         return NOT_OBSERVED_TITLE
     return _titles().get(code) or printable(code).replace("-", " ").capitalize()
 
 
 def job_face(job: JobState) -> Face:
-    """Return the state of one Job: its end, its Hold, else its finding, else its pods."""
+    """Return the state of a Job, from its end, its Hold, its finding or its pods, in this order."""
     face = face_of(_job_health(job))
     if job.held and not job.finished:
         return replace(face, word="held", label="Held")

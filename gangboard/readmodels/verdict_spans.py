@@ -1,4 +1,4 @@
-"""The verdicts of one gang over time: as a list of spans, and as one strip."""
+"""Verdicts of a gang over time, as spans and as a strip."""
 
 from __future__ import annotations
 
@@ -8,49 +8,47 @@ from datetime import datetime, timedelta
 
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.formatting import duration_text, printable
 from gangboard.readmodels.outages import OutageRow, cut
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quoted_names import unseen_names
-from gangboard.readmodels.redaction import hidden_refs_in_detail, redact
+from gangboard.readmodels.redaction import hidden_names, hidden_refs_in_detail, redact
 from gangboard.readmodels.state_labels import NOT_OBSERVED_TITLE, Face, face_of
-from gangboard.readmodels.waits import Stretch
+from gangboard.readmodels.time_to_start import VerdictInterval
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
 MOST_SPANS = 100
 """Verdicts of one gang that its page shows."""
 MOST_OLD = 1000
-"""Verdicts from the beginning that are looked through for when it ran first."""
+"""Oldest verdicts that the search for the first run reads."""
 THINNEST = 0.7
-"""Percent of the strip that the shortest verdict takes, so that it can be seen."""
-_ROOMS = ((30.0, "words"), (12.0, "word"), (7.0, "icon"), (2.6, "thin"))
-"""What has room in the strip from how many percent on; `word` and `thin` have less on a phone."""
+"""Minimum width of a verdict in percent of the strip, so that it is visible."""
+_TEXT_CLASSES = ((30.0, "words"), (12.0, "word"), (7.0, "icon"), (2.6, "thin"))
+"""(minimum width in percent, CSS class) of a segment. On a phone, `word` and `thin` show less."""
 _UNSEEN = face_of(Health.UNKNOWN)
 _NOT_THERE = Face("gone", "Not there", "–", Health.UNKNOWN.value)
 
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """One verdict from its beginning to its end."""
+    """A verdict with its start and end."""
 
     began_at: datetime
     ended_at: datetime | None
-    """None while it holds."""
+    """None for the current verdict."""
     health: str
     face: Face
     stage: str
     code: str
     title: str
     message: str
-    """As it was said first."""
+    """The sentence at the start of the verdict."""
     last: bool
-    """The gang was deleted at the end of it."""
+    """Whether the gang was deleted at its end."""
 
     @property
-    def stretch(self) -> Stretch:
+    def stretch(self) -> VerdictInterval:
         """The span without its sentence."""
-        return Stretch(self.health, self.stage, self.code, self.began_at, self.ended_at)
+        return VerdictInterval(self.health, self.stage, self.code, self.began_at, self.ended_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +57,15 @@ class Spans:
 
     newest: tuple[SpanRow, ...]
     """The newest first, at most MOST_SPANS."""
-    oldest: tuple[Stretch, ...]
-    """All of them or the first MOST_OLD with the first run in it, the oldest first; else none."""
+    oldest: tuple[VerdictInterval, ...]
+    """The oldest first: all, or the first MOST_OLD if the first run is among them. Empty otherwise."""
     more: bool
-    """There are older ones than `newest` has."""
+    """Whether older ones than those in `newest` exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of the strip."""
+    """A segment of the strip."""
 
     face: Face
     title: str
@@ -80,42 +78,42 @@ class Segment:
 
     @property
     def room(self) -> str:
-        """What can be printed in it: icon and word, icon, or nothing; on a phone as well or not."""
-        return next((room for least, room in _ROOMS if self.width >= least), "")
+        """CSS class that says how much fits into it. Empty: no text fits."""
+        return next((room for least, room in _TEXT_CLASSES if self.width >= least), "")
 
 
 def read_spans(*, viewer: Viewer, gang_id: str) -> Spans:
-    """Return the verdicts of a gang that the viewer may see (1 query, 2 when there are many)."""
-    mine = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
-    stored = list(mine.order_by("-began_at", "-pk")[: MOST_SPANS + 1])
-    more = len(stored) > MOST_SPANS
-    shown = stored[:MOST_SPANS]
+    """Return the verdicts of a gang that the viewer may see (1 query, 2 if there are many)."""
+    visible = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
+    stored = list(visible.order_by("-began_at", "-pk")[: MOST_SPANS + 1])
+    has_more = len(stored) > MOST_SPANS
+    newest_spans = stored[:MOST_SPANS]
     quoted: tuple[ObjectRef, ...] = ()
-    if shown:
-        texts = (span.message for span in shown)
-        quoted = unseen_names(texts, viewer=viewer, cluster_id=shown[0].cluster_id)
-    newest = tuple(_row(span, viewer, quoted) for span in shown)
+    if newest_spans:
+        texts = (span.message for span in newest_spans)
+        quoted = hidden_names(texts, viewer=viewer, cluster_id=newest_spans[0].cluster_id)
+    newest = tuple(_row(span, viewer, quoted) for span in newest_spans)
     known = tuple(span.stretch for span in reversed(newest))
-    if not more:
-        return Spans(newest, known, more)
-    older = mine.filter(began_at__lt=known[0].began_at).order_by("began_at", "pk")
+    if not has_more:
+        return Spans(newest, known, has_more)
+    older = visible.filter(began_at__lt=known[0].began_at).order_by("began_at", "pk")
     rows = older.values_list("health", "stage", "code", "began_at", "ended_at")[:MOST_OLD]
-    oldest = tuple(Stretch(*row) for row in rows)
+    oldest = tuple(VerdictInterval(*row) for row in rows)
     if len(oldest) < MOST_OLD:
-        return Spans(newest, (*oldest, *known), more)
-    # Between the two there are others: without its first run the beginning says nothing of the wait.
+        return Spans(newest, (*oldest, *known), has_more)
+    # There are others between the two. Without the first run, the oldest verdicts do not show the whole wait.
     ran = any(item.runs or item.is_over for item in oldest)
-    return Spans(newest, oldest if ran else (), more)
+    return Spans(newest, oldest if ran else (), has_more)
 
 
 def rows_of_spans(spans: Iterable[VerdictSpan], *, viewer: Viewer) -> dict[int, SpanRow]:
-    """Return the spans that the viewer may see, by id, as the viewer may read them.
+    """Return the spans that the viewer may see by id, with hidden names redacted.
 
-    No query for a viewer who sees the whole cluster, else those of `unseen_names` for each cluster.
+    A viewer of the whole cluster needs no query. Other viewers need those of `hidden_names` for each cluster.
     """
     visible = [span for span in spans if viewer.sees(span.cluster_id, span.namespace)]
     quoted = {
-        id_: unseen_names(
+        id_: hidden_names(
             (span.message for span in visible if span.cluster_id == id_),
             viewer=viewer,
             cluster_id=id_,
@@ -145,33 +143,33 @@ def _row(span: VerdictSpan, viewer: Viewer, quoted: tuple[ObjectRef, ...]) -> Sp
 def make_strip(
     spans: Sequence[SpanRow], now: datetime, outages: Sequence[OutageRow] = ()
 ) -> tuple[Segment, ...]:
-    """Return the pieces of the strip, the oldest first; `spans` and `outages` are the newest first.
+    """Return the segments of the strip, the oldest first. `spans` and `outages` are sorted, the newest first.
 
-    As wide as they are long, but for very short ones, which are widened until they can be seen.
+    The width of a segment is its share of the time, but at least THINNEST.
     """
-    pieces: list[tuple[Face, str, datetime, datetime, bool]] = []
+    sections: list[tuple[Face, str, datetime, datetime, bool]] = []
     for span in reversed(spans):
-        if pieces and pieces[-1][3] < span.began_at:
-            pieces.append((_NOT_THERE, "", pieces[-1][3], span.began_at, False))
-        for began, ended, unseen in cut(span.began_at, span.ended_at, outages):
-            face, title = (_UNSEEN, NOT_OBSERVED_TITLE) if unseen else (span.face, span.title)
-            end = max(ended or now, began)
-            if end > began or ended is None:
-                pieces.append((face, title, began, end, ended is None))
-    widths = _widths([end - began for _, _, began, end, _ in pieces])
+        if sections and sections[-1][3] < span.began_at:
+            sections.append((_NOT_THERE, "", sections[-1][3], span.began_at, False))
+        for started_at, ended, is_outage in cut(span.began_at, span.ended_at, outages):
+            face, title = (_UNSEEN, NOT_OBSERVED_TITLE) if is_outage else (span.face, span.title)
+            end_time = max(ended or now, started_at)
+            if end_time > started_at or ended is None:
+                sections.append((face, title, started_at, end_time, ended is None))
+    widths = _widths([end_time - started_at for _, _, started_at, end_time, _ in sections])
     segments: list[Segment] = []
     start = 0.0
-    for (face, title, began, end, is_open), width in zip(pieces, widths, strict=True):
-        length = duration_text(end - began)
-        ended_at = None if is_open else end
-        segments.append(Segment(face, title, round(start, 2), width, began, ended_at, length))
+    for (face, title, started_at, end_time, is_open), width in zip(sections, widths, strict=True):
+        length = duration_text(end_time - started_at)
+        ended_at = None if is_open else end_time
+        segments.append(Segment(face, title, round(start, 2), width, started_at, ended_at, length))
         start += width
     return tuple(segments)
 
 
 def _widths(lengths: Sequence[timedelta]) -> list[float]:
-    """Return percents that sum up to 100, none of them too thin."""
+    """Return the widths in percent. They sum up to 100."""
     total = sum(lengths, timedelta()).total_seconds() or 1.0
-    wanted = [max(100 * length.total_seconds() / total, THINNEST) for length in lengths]
-    scale = 100 / sum(wanted) if wanted else 1.0
-    return [round(width * scale, 2) for width in wanted]
+    percents = [max(100 * length.total_seconds() / total, THINNEST) for length in lengths]
+    scale = 100 / sum(percents) if percents else 1.0
+    return [round(width * scale, 2) for width in percents]

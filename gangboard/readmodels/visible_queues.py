@@ -1,4 +1,4 @@
-"""The queues that a viewer may see, and what every page says of a queue: its state and its order."""
+"""Queues that a viewer may see, with their states and the order of their lines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from gangboard.diagnosis.scheduler_queues import queue_words
 from gangboard.domain.quota import Queue, QueueLevel, QueueName, QueueState
 from gangboard.domain.text import listed
+from gangboard.readmodels.filters import all_words_in
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import QueuesOfCluster
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.word_search import all_words_in
 from gangboard.store.access import Viewer
 
 QUEUE_FACES = {
@@ -34,7 +34,7 @@ _STRICT = "Strict: while the first has to wait, nobody passes."
 _BEST_EFFORT = "Best effort: who fits may pass those who have to wait."
 
 
-class ShowsState:
+class HasQueueState:
     """A row with the state of a queue."""
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class ShowsState:
 
     @property
     def is_active(self) -> bool:
-        """Whether the queue admits as usual. The page then does not mention its state."""
+        """Whether the queue admits as usual. Pages do not mention this state."""
         return self.face.word == QueueState.ACTIVE
 
 
@@ -54,7 +54,7 @@ class QueueFilters:
     state: str = ""
     """active, stopped, inactive or unknown."""
     q: str = ""
-    """Words. Each must occur in the name of the queue, of what it shares quota in, or of an alias with its namespace."""
+    """Words that must all occur in the queue's name, the names of its parents, or its aliases with their namespaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class VisibleQueue:
     aliases: Sequence[Queue] = ()
     """Aliases in namespaces of the viewer."""
     shared: tuple[str, ...] = ()
-    """Names of what it shares quota in, nearest first; empty if the viewer may not see the cluster as a whole."""
+    """Names of the parents in which it shares quota, nearest first. Empty for a viewer of some namespaces."""
     namespaces: tuple[str, ...] = ()
     """Namespaces of the viewer with gangs in it, if it is a queue of a scheduler."""
 
     @property
     def is_circular(self) -> bool:
-        """Whether the chain of what it shares quota in returns to itself. Such a queue admits nothing."""
+        """Whether its chain of parents is a cycle. A queue in a cycle admits no entries."""
         return self.queues.tree.is_circular(self.queue)
 
     @property
@@ -83,7 +83,7 @@ class VisibleQueue:
 
     @property
     def cause(self) -> str:
-        """Why it does not admit: half a sentence, or empty."""
+        """Why it does not admit, without a capital and a full stop. Empty if it admits."""
         if not self.is_circular:
             return self.queue.cause
         if not self.shared:
@@ -92,12 +92,12 @@ class VisibleQueue:
 
     @property
     def sort_key(self) -> tuple[str, ...]:
-        """Its place in lists: by cluster and name."""
+        """Its sort key in lists: cluster and name."""
         ref = self.queue.meta.ref
         return self.cluster.cluster, ref.name, ref.group, ref.kind
 
     def matches(self, filters: QueueFilters) -> bool:
-        """Whether it has the state and the words of the filters. The cluster is not compared."""
+        """Return whether it has the state and the words of the filters. The cluster is not compared."""
         if filters.state not in ("", self.face.word):
             return False
         texts = [self.queue.meta.ref.name, *self.shared, *self.namespaces]
@@ -111,8 +111,8 @@ def visible_queues(
 ) -> list[VisibleQueue]:
     """Return the queues that the viewer may see, by cluster and name.
 
-    A viewer of a whole cluster sees all of its queues. Other viewers see the queues that aliases of their
-    namespaces lead to, or that their gangs are in.
+    A viewer of a whole cluster sees all of its queues. Other viewers see the queues of the aliases in their
+    namespaces, and the queues with their gangs.
     """
     queues = (
         queue
@@ -141,7 +141,7 @@ def _visible_in_cluster(
 def visible_aliases(
     viewer: Viewer, cluster_id: int, queues: QueuesOfCluster
 ) -> dict[QueueName, list[Queue]]:
-    """Return the aliases that the viewer may see, by the queue that they name, which may not exist."""
+    """Return the aliases that the viewer may see, by the name of their queue. The queue may not exist."""
     aliases: dict[QueueName, list[Queue]] = {}
     for queue in sorted(queues.tree, key=lambda queue: queue.name):
         if queue.level is not QueueLevel.ALIAS or queue.parent is None:
@@ -152,14 +152,14 @@ def visible_aliases(
 
 
 def shared_names(queues: QueuesOfCluster, queue: Queue) -> tuple[str, ...]:
-    """Return the names of what a queue shares quota in, nearest first, whether it exists or is only named."""
-    above = queues.tree.above(queue)
-    names = dict.fromkeys(level.parent.name for level in above if level.parent is not None)
+    """Return the names of the parents in which a queue shares quota, nearest first. Missing parents are included."""
+    lineage = queues.tree.lineage(queue)
+    names = dict.fromkeys(level.parent.name for level in lineage if level.parent is not None)
     return tuple(map(printable, names))
 
 
 def order_sentences(queue: Queue, aliases: Sequence[Queue]) -> tuple[str, ...]:
-    """Return how the line of a queue is ordered, and which entries may pass others."""
+    """Return the sentences about the order of a queue's line and the entries that may pass others."""
     if own := queue_words(queue.meta.ref.group).order:
         return own
     alias = aliases[0].meta.ref.kind if aliases else "queue"
@@ -168,5 +168,5 @@ def order_sentences(queue: Queue, aliases: Sequence[Queue]) -> tuple[str, ...]:
 
 
 def tells_places(queue: Queue) -> bool:
-    """Whether the objects tell the order of the line."""
+    """Return whether the order of the line is known from the objects."""
     return not queue.is_by_usage and not queue_words(queue.meta.ref.group).order

@@ -14,18 +14,17 @@ from statistics import median
 from django.db.models import Max
 
 from gangboard.domain.health import Health
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import duration_text, printable
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.waits import FEWEST_CASES, LOOKED_THROUGH, whole_waits
+from gangboard.readmodels.time_to_start import FEWEST_CASES, MOST_SPANS_READ, whole_waits
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
 MOST_GANGS = 300
 """The newest gangs that ran."""
 FEWEST_FOR_90 = 10
-"""With fewer gangs the longest wait alone would decide."""
+"""Fewest gangs for the 90th percentile. With fewer, the longest wait alone would decide it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +83,9 @@ class WaitsByQueue:
 def read_waits_by_queue(
     *, viewer: Viewer, clusters: Mapping[int, Freshness], cluster: str = ""
 ) -> WaitsByQueue:
-    """Return the waits (at most 3 queries) of one cluster, or of all of `clusters`, which the viewer sees."""
-    asked = [id_ for id_, one in clusters.items() if cluster in ("", one.cluster)]
-    spans = _newest_runs(viewer, asked)
+    """Return the waits of one cluster, or of all `clusters`, which the viewer sees (at most 3 queries)."""
+    cluster_ids = [id_ for id_, freshness in clusters.items() if cluster in ("", freshness.cluster)]
+    spans = _newest_runs(viewer, cluster_ids)
     waits = (
         whole_waits({gang_id: span.began_at for gang_id, span in spans.items()}) if spans else {}
     )
@@ -96,21 +95,21 @@ def read_waits_by_queue(
         key = (span.cluster_id, span.queue, size_of(span.accelerators))
         groups.setdefault(key, []).append(seconds)
     rows = [
-        _row(clusters[id_].cluster, queue, size, sorted(found))
-        for (id_, queue, size), found in groups.items()
+        _row(clusters[id_].cluster, queue, size, sorted(group_waits))
+        for (id_, queue, size), group_waits in groups.items()
     ]
     rows.sort(key=lambda row: (row.cluster, row.queue, SIZES.index(row.size)))
     return WaitsByQueue(tuple(rows), len(waits))
 
 
 def size_of(accelerators: float) -> SizeRow:
-    """Return the class of a gang that asks for so many."""
-    return next(one for one in SIZES if one.at_most is None or accelerators <= one.at_most)
+    """Return the size class of a gang with this number of accelerators."""
+    return next(size for size in SIZES if size.at_most is None or accelerators <= size.at_most)
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What is kept of a gang that was seen running."""
+    """The first observed run of a gang."""
 
     cluster_id: int
     queue: str
@@ -119,27 +118,27 @@ class _Run:
 
 
 def _newest_runs(viewer: Viewer, cluster_ids: Sequence[int]) -> dict[str, _Run]:
-    """Return the newest gangs that came to run, by id (2 queries)."""
+    """Return the newest runs by gang id (2 queries)."""
     newest = VerdictSpan.objects.aggregate(pk=Max("pk"))["pk"] or 0
     rows = (
         VerdictSpan.objects.filter(
             viewer.gang_filter(),
-            pk__gt=newest - LOOKED_THROUGH,
+            pk__gt=newest - MOST_SPANS_READ,
             cluster_id__in=cluster_ids,
             health=Health.RUNNING.value,
         )
         .order_by("-pk")
         .values_list("gang_id", "cluster_id", "queue", "accelerators", "began_at")
     )
-    found: dict[str, _Run] = {}
+    runs: dict[str, _Run] = {}
     for gang_id, cluster_id, queue, accelerators, began_at in rows[: MOST_GANGS * 4]:
-        if len(found) < MOST_GANGS:
-            found.setdefault(gang_id, _Run(cluster_id, queue, accelerators, began_at))
-    return found
+        if len(runs) < MOST_GANGS:
+            runs.setdefault(gang_id, _Run(cluster_id, queue, accelerators, began_at))
+    return runs
 
 
 def _row(cluster: str, queue: str, size: SizeRow, waits: Sequence[float]) -> QueueWaitsRow:
-    """Return one row; `waits` are the shortest first."""
+    """Return one row. `waits` are sorted, the shortest first."""
     count = len(waits)
     ninth = waits[-(-9 * count // 10) - 1]
     return QueueWaitsRow(

@@ -1,6 +1,5 @@
-"""One file per reason, in a folder per stage: a gang or unit to a finding with evidence and advice.
+"""Rules: one file per reason, in a folder per stage. Each turns a gang or a unit into a finding with evidence and advice.
 
-Each file offers a constant RULE and is found by being here. Reasons that differ in nothing but what they
-are called share one file and offer a table, RULES. Rules are pure: no clock, no database, no settings.
-Rules do not import each other. May import domain and placement.
+The registry finds the constant RULE of each file. Reasons that differ only in their names share a file and a
+table RULES. Rules are pure functions without a clock, a database or settings. They do not import each other.
 """

@@ -1,4 +1,4 @@
-"""The ASGI application around a WSGI one, and its load while the web server listens already."""
+"""The ASGI application around a WSGI application, and a placeholder while it loads."""
 
 from __future__ import annotations
 
@@ -11,51 +11,51 @@ from concurrent.futures import Future
 from http import HTTPStatus
 from typing import Any
 
-from gangboard.serving.request import Disconnected, environ_of, read_body, sender_of
+from gangboard.serving.request import DisconnectedError, environ_of, read_body, sender_of
 from gangboard.serving.response import (
-    Answering,
     Headers,
     Receive,
-    Refused,
+    RefusedError,
     Send,
     SlowReaderError,
     Wsgi,
-    refusal,
+    WsgiResponder,
+    refusal_messages,
 )
-from gangboard.serving.thread_pools import Lane
+from gangboard.serving.thread_pools import ThreadPool
 
-_UNREADABLE = Refused(HTTPStatus.BAD_REQUEST, "The body of the request cannot be read to its end.")
+_UNREADABLE = RefusedError(
+    HTTPStatus.BAD_REQUEST, "The body of the request cannot be read to its end."
+)
 
 
 class Application:
-    """Reads each request to its end, then has it answered in a thread of its lane."""
+    """Reads each request to its end, then answers it in a thread of its pool."""
 
     def __init__(
         self,
         wsgi: Wsgi,
         *,
-        pages: Lane,
-        lanes: Mapping[str, Lane],
+        default_pool: ThreadPool,
+        pools: Mapping[str, ThreadPool],
         headers: Mapping[str, str],
-        at_first: Callable[[], object],
+        on_first_request: Callable[[], object],
     ) -> None:
-        """`lanes`: by path, or by its beginning where that ends with a slash; all others take `pages`.
+        """`pools`: the thread pool for each path. A path that ends with a slash stands for all paths below it, and the
+        longest match counts. Other paths use `default_pool`.
 
-        Of two beginnings the longer one counts.
-
-        `headers`: of what is refused here.
-
-        `at_first` is called once, at the first request: what the server has opened is open then.
+        `headers`: of requests that are refused here. `on_first_request` is called once, when the server's sockets are
+        open.
         """
         self._wsgi = wsgi
-        self._pages = pages
-        self._lanes = lanes
-        beginnings = (path for path in lanes if path.endswith("/"))
-        self._beginnings = tuple(sorted(beginnings, key=len, reverse=True))
+        self._default_pool = default_pool
+        self._pools = pools
+        prefixes = (path for path in pools if path.endswith("/"))
+        self._prefixes = tuple(sorted(prefixes, key=len, reverse=True))
         self._headers: Headers = [
             (name.lower().encode(), value.encode()) for name, value in headers.items()
         ]
-        self._at_first: Callable[[], object] | None = at_first
+        self._at_first: Callable[[], object] | None = on_first_request
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -66,30 +66,29 @@ class Application:
             self._at_first = None
         try:
             await self._answer(scope, receive, send)
-        except Refused as refused:
-            for message in refusal(scope["path"], refused, self._headers):
+        except RefusedError as refused:
+            for message in refusal_messages(scope["path"], refused, self._headers):
                 await send(message)
-        except Disconnected:
-            # granian reports a chunk that it cannot read as a disconnect, and sends its own 500 if
-            # nothing is answered.
-            for message in refusal(scope["path"], _UNREADABLE, self._headers):
+        except DisconnectedError:
+            # granian reports an unreadable chunk as a disconnect, and sends its own 500 without a response from here.
+            for message in refusal_messages(scope["path"], _UNREADABLE, self._headers):
                 await send(message)
         except SlowReaderError:
-            # To end it would say that this was all. It stays without an end until its reader goes.
+            # An end would make the response look complete. It stays open until its reader disconnects.
             while (await receive())["type"] != "http.disconnect":
                 pass
 
     async def _answer(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         body = await read_body(scope["headers"], receive)
-        answering = Answering(self._wsgi, environ_of(scope, body), send)
-        for message in await self._lane(scope["path"]).run(answering.run, sender_of(scope)):
+        responder = WsgiResponder(self._wsgi, environ_of(scope, body), send)
+        for message in await self._pool_of(scope["path"]).run(responder.run, sender_of(scope)):
             await send(message)
 
-    def _lane(self, path: str) -> Lane:
-        for beginning in self._beginnings:
-            if path.startswith(beginning):
-                return self._lanes[beginning]
-        return self._lanes.get(path, self._pages)
+    def _pool_of(self, path: str) -> ThreadPool:
+        for prefix in self._prefixes:
+            if path.startswith(prefix):
+                return self._pools[prefix]
+        return self._pools.get(path, self._default_pool)
 
 
 AsgiApplication = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
@@ -98,26 +97,26 @@ AsgiApplication = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 class DeferredApplication:
     """Lets requests wait until the real application is loaded.
 
-    The web server opens its port when the module of its application is imported, which takes seconds.
-    A proxy in front would answer 502 in that time. A failure of `load` is printed and ends the process.
+    The web server opens its port when it imports the module of its application, which takes seconds. A proxy in front
+    would answer 502 in that time. If `load` fails, the error is printed and the process ends.
     """
 
     def __init__(self, load: Callable[[], AsgiApplication]) -> None:
         self._load = load
         self._loaded: Future[AsgiApplication] = Future()
-        # From now on a request that is cancelled while it waits cannot cancel this for the others.
+        # A cancelled request must not cancel this future for the others.
         self._loaded.set_running_or_notify_cancel()
-        threading.Thread(target=self._run, name="load", daemon=True).start()
+        threading.Thread(target=self._load_application, name="load", daemon=True).start()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request, after the load if that is not over."""
+        """Answer one request, once the application is loaded."""
         application = await asyncio.wrap_future(self._loaded)
         await application(scope, receive, send)
 
-    def _run(self) -> None:
+    def _load_application(self) -> None:
         try:
             self._loaded.set_result(self._load())
-        except SystemExit:  # with a sentence that is printed already
+        except SystemExit:  # its sentence is already printed
             os._exit(1)
         except BaseException:  # noqa: BLE001  # the edge of this process
             traceback.print_exc()

@@ -1,4 +1,4 @@
-"""From the messages of an ASGI server to a WSGI environment (PEP 3333) with the whole body."""
+"""Converts the messages of an ASGI server to a WSGI environment (PEP 3333) with the whole body."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from gangboard.serving.response import Headers, Receive, Refused
+from gangboard.serving.response import Headers, Receive, RefusedError
 
 LARGEST_BODY = 64 * 1024
-"""Bytes, for everybody: every form and every call of the API fits in."""
+"""Maximum bytes of a body. Every form and every API call fits."""
 BODY_SECONDS = 5.0
-"""From the end of the headers to the end of the body."""
+"""Seconds from the end of the headers to the end of the body."""
 _CREDENTIALS = frozenset({b"authorization", b"cookie"})
-_OWN_NAMES = {b"content-type": "CONTENT_TYPE"}
+_UNPREFIXED_NAMES = {b"content-type": "CONTENT_TYPE"}
 _NOT_PASSED_ON = frozenset({b"content-length", b"transfer-encoding"})
-"""The whole body has been read, so its length is known."""
+"""Headers that are left out. The whole body has been read, so its length is known."""
 
 
-class Disconnected(Exception):  # noqa: N818  # named like what happens
-    """The sender has left."""
+class DisconnectedError(Exception):  # named like what happens
+    """The client disconnected."""
 
 
 async def read_body(
@@ -32,15 +32,15 @@ async def read_body(
     largest: int = LARGEST_BODY,
     seconds: float = BODY_SECONDS,
 ) -> bytes:
-    """Return the body. Raises Refused, or Disconnected when the sender left in the middle.
+    """Return the body. Raises RefusedError, or DisconnectedError if the client disconnects.
 
-    A body that is announced as too large is refused before any of it is read, one that announces
-    nothing as soon as it has become too large.
+    A body with a too large Content-Length is refused before it is read. Without one, it is refused once it is too
+    large.
     """
     lengths = [value for name, value in headers if name == b"content-length"]
     if not lengths and not any(name == b"transfer-encoding" for name, _ in headers):
         return b""
-    # granian takes one such header at most, and only a number in it.
+    # granian accepts at most one such header, with a number.
     if lengths and int(lengths[0]) > largest:
         raise _too_large(largest)
     try:
@@ -48,7 +48,7 @@ async def read_body(
             return await _gather(receive, largest)
     except TimeoutError:
         sentence = f"The request was not complete after {seconds:g} seconds."
-        raise Refused(HTTPStatus.REQUEST_TIMEOUT, sentence) from None
+        raise RefusedError(HTTPStatus.REQUEST_TIMEOUT, sentence) from None
 
 
 async def _gather(receive: Receive, largest: int) -> bytes:
@@ -56,7 +56,7 @@ async def _gather(receive: Receive, largest: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            raise Disconnected
+            raise DisconnectedError
         body += message.get("body", b"")
         if len(body) > largest:
             raise _too_large(largest)
@@ -64,16 +64,16 @@ async def _gather(receive: Receive, largest: int) -> bytes:
             return bytes(body)
 
 
-def _too_large(largest: int) -> Refused:
+def _too_large(largest: int) -> RefusedError:
     sentence = f"A request may have {largest // 1024} KiB at most."
-    return Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
+    return RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
 
 
 def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
-    """Return the environment of a request.
+    """Return the WSGI environment of a request.
 
-    Headers of one name are joined, as RFC 9110 says; names with an underscore are left out, because
-    `X_Forwarded_For` would become the same variable as `X-Forwarded-For`, which only a proxy writes.
+    Headers of the same name are joined (RFC 9110). Names with an underscore are left out: `X_Forwarded_For` would
+    become the same variable as `X-Forwarded-For`, which only a proxy may set.
     """
     server, client = scope.get("server") or ("", 0), scope.get("client") or ("", 0)
     environ: dict[str, Any] = {
@@ -98,7 +98,9 @@ def environ_of(scope: dict[str, Any], body: bytes) -> dict[str, Any]:
     for name, value in scope["headers"]:
         if b"_" in name or name in _NOT_PASSED_ON:
             continue
-        key = _OWN_NAMES.get(name) or "HTTP_" + name.decode("latin-1").upper().replace("-", "_")
+        key = _UNPREFIXED_NAMES.get(name) or "HTTP_" + name.decode("latin-1").upper().replace(
+            "-", "_"
+        )
         text = value.decode("latin-1")
         if key in environ:
             text = f"{environ[key]}{'; ' if name == b'cookie' else ','}{text}"

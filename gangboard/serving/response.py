@@ -1,4 +1,4 @@
-"""Answers on their way to the event loop: of a WSGI application, and of a refused request."""
+"""Sends the responses of a WSGI application, and those of refused requests, through the event loop."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 Wsgi = Callable[[dict[str, Any], Any], Iterable[bytes]]
 
-AT_ONCE = 1024 * 1024
-"""Bytes up to which an answer is gathered before its thread is free and it goes out."""
-PIECE = 64 * 1024
+BUFFER_BYTES = 1024 * 1024
+"""Bytes of a response that are buffered. A response of at most this size frees its thread before it is sent."""
+PIECE_BYTES = 64 * 1024
 PIECE_SECONDS = 20.0
-"""Seconds in which the reader of a longer answer must take a piece."""
-WHOLE_SECONDS = 600.0
-"""Seconds after which a longer answer is given up. Its thread may hold a connection to the database."""
+"""Seconds in which the client must take each piece of a longer response."""
+RESPONSE_SECONDS = 600.0
+"""Seconds after which a longer response is aborted. Its thread may hold a connection to the database."""
 
 _API = "/api/"
-_AGAIN = "1"
-"""Seconds after which a request may be sent again that was refused for lack of room."""
+_RETRY_AFTER = "1"
+"""Retry-After, in seconds, of a request that was refused because the server is full."""
 
 
-class Refused(Exception):  # noqa: N818  # named like what happens
+class RefusedError(Exception):  # named like what happens
     """The request is refused. The text is one sentence for its sender."""
 
     def __init__(self, status: HTTPStatus, sentence: str) -> None:
@@ -37,35 +37,35 @@ class Refused(Exception):  # noqa: N818  # named like what happens
         self.status = status
 
 
-def refusal(path: str, refused: Refused, headers: Headers) -> tuple[Message, Message]:
-    """Return the messages of a refusal: problem details (RFC 9457) in the API, else plain text.
+def refusal_messages(path: str, refused: RefusedError, headers: Headers) -> tuple[Message, Message]:
+    """Return the messages of a refusal: problem details (RFC 9457) in the API, otherwise plain text.
 
-    The connection ends, because the rest of the refused request may follow on it.
+    The connection is closed, because the rest of the refused request may still arrive on it.
     """
     status, sentence = refused.status, str(refused)
     if path.startswith(_API):
-        kind = b"application/problem+json"
+        content_type = b"application/problem+json"
         body = json.dumps(problem_document(status.value, sentence)).encode()
     else:
-        kind, body = b"text/plain; charset=utf-8", f"{sentence}\n".encode()
-    own = [
-        (b"content-type", kind),
+        content_type, body = b"text/plain; charset=utf-8", f"{sentence}\n".encode()
+    own_headers = [
+        (b"content-type", content_type),
         (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
     ]
     if status is HTTPStatus.SERVICE_UNAVAILABLE:
-        own.append((b"retry-after", _AGAIN.encode()))
+        own_headers.append((b"retry-after", _RETRY_AFTER.encode()))
     return (
-        {"type": "http.response.start", "status": status.value, "headers": own + headers},
+        {"type": "http.response.start", "status": status.value, "headers": own_headers + headers},
         {"type": "http.response.body", "body": body},
     )
 
 
 class SlowReaderError(Exception):
-    """An answer was given up, because its reader did not take it."""
+    """A response was aborted, because its client did not take it."""
 
 
-class _Started:
+class _StartResponse:
     """WSGI's start_response."""
 
     def __init__(self) -> None:
@@ -86,10 +86,10 @@ class _Started:
         }
 
 
-class Answering:
-    """Lets an application answer one request; `run` is called in a thread.
+class WsgiResponder:
+    """Runs a WSGI application for one request. `run` is called in a thread.
 
-    The whole of it stays in that thread: database connections belong to threads.
+    The whole response stays in that thread, because database connections belong to threads.
     """
 
     def __init__(self, application: Wsgi, environ: dict[str, Any], send: Send) -> None:
@@ -97,26 +97,23 @@ class Answering:
         self._environ = environ
         self._send = send
         self._loop = asyncio.get_running_loop()
-        self._give_up_at = self._loop.time() + WHOLE_SECONDS
+        self._give_up_at = self._loop.time() + RESPONSE_SECONDS
 
     def run(self) -> tuple[Message, ...]:
-        """Return the messages that are still to be sent: all of them, or the last of a long answer.
-
-        Raises SlowReaderError.
-        """
-        started = _Started()
-        answer = self._application(self._environ, started)
+        """Return the messages to send: all of them, or the last one of a long response. Raises SlowReaderError."""
+        start_response = _StartResponse()
+        answer = self._application(self._environ, start_response)
         try:
-            pieces = _pieces(answer)
-            first = next(pieces, b"")
-            second = next(pieces, None) if len(first) >= AT_ONCE else None
+            body_pieces = _pieces(answer)
+            first = next(body_pieces, b"")
+            second = next(body_pieces, None) if len(first) >= BUFFER_BYTES else None
             if second is None:
-                return (started.message, _body(first))
-            self._hand_over(started.message)
+                return (start_response.message, _body(first))
+            self._hand_over(start_response.message)
             self._hand_over(_body(first, more=True))
             self._hand_over(_body(second, more=True))
-            for piece in pieces:
-                self._hand_over(_body(piece, more=True))
+            for body_piece in body_pieces:
+                self._hand_over(_body(body_piece, more=True))
             return (_body(b""),)
         finally:
             close = getattr(answer, "close", None)
@@ -141,13 +138,13 @@ def _body(data: bytes, *, more: bool = False) -> Message:
 
 
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Join small chunks: the first piece up to AT_ONCE, each that follows up to PIECE."""
-    gathered, size, enough = [], 0, AT_ONCE
+    """Join small chunks: the first piece up to BUFFER_BYTES, later ones up to PIECE_BYTES."""
+    buffered, size, limit = [], 0, BUFFER_BYTES
     for chunk in chunks:
-        gathered.append(chunk)
+        buffered.append(chunk)
         size += len(chunk)
-        if size >= enough:
-            yield b"".join(gathered)
-            gathered, size, enough = [], 0, PIECE
-    if gathered:
-        yield b"".join(gathered)
+        if size >= limit:
+            yield b"".join(buffered)
+            buffered, size, limit = [], 0, PIECE_BYTES
+    if buffered:
+        yield b"".join(buffered)

@@ -1,4 +1,4 @@
-"""Thread pools for requests, one for each group that must not wait for another."""
+"""Thread pools for requests, one for each group of requests that must not wait for another group."""
 
 from __future__ import annotations
 
@@ -9,86 +9,85 @@ from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import TypeVar
 
-from gangboard.serving.response import Refused
+from gangboard.serving.response import RefusedError
 
 T = TypeVar("T")
 
 
-class Lane:
-    """Some threads, and a bound on the requests that wait for one of them."""
+class ThreadPool:
+    """Threads, and a limit for the requests that use them or wait for them."""
 
     def __init__(
         self,
         name: str,
         *,
         threads: int,
-        most: int,
-        seconds: float | None = None,
-        patience: float | None = None,
+        max_requests: int,
+        answer_seconds: float | None = None,
+        queue_seconds: float | None = None,
     ) -> None:
-        """`most`: requests that are here at once, waiting ones included.
-
-        `seconds`: until an answer; `patience`: until a thread is free.
+        """`max_requests`: running and waiting requests. `answer_seconds`: until a response. `queue_seconds`: until a
+        thread is free, by default the same as `answer_seconds`.
         """
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._turns = Turns(threads)
-        self._most = most
-        self._seconds = seconds
-        self._patience = seconds if patience is None else patience
-        self._here = 0
+        self._turns = FairQueue(threads)
+        self._max_requests = max_requests
+        self._answer_seconds = answer_seconds
+        self._queue_seconds = answer_seconds if queue_seconds is None else queue_seconds
+        self._requests = 0
 
     @property
-    def here(self) -> int:
-        """How many requests are in a thread or wait for one."""
-        return self._here
+    def requests(self) -> int:
+        """The number of requests that run or wait."""
+        return self._requests
 
     async def run(self, work: Callable[[], T], sender: int = 0) -> T:
-        """Do it in a thread. Raises Refused where there is no room, or no result in time.
+        """Run `work` in a thread. Raises RefusedError if the pool is full, or if there is no result in time.
 
-        Senders take turns. Work that is late goes on, and its thread is not free until it ends.
+        Senders take turns. Late work continues, and its thread is free when it ends.
         """
-        if self._here >= self._most:
-            raise Refused(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests at once.")
+        if self._requests >= self._max_requests:
+            raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many requests at once.")
         loop = asyncio.get_running_loop()
-        began = loop.time()
-        self._here += 1
+        started_at = loop.time()
+        self._requests += 1
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._queue_seconds):
                 await self._turns.take(sender)
         except BaseException as error:
-            self._here -= 1
+            self._requests -= 1
             if isinstance(error, TimeoutError):
-                raise _late(self._patience) from None
+                raise _late_error(self._queue_seconds) from None
             raise
         running = loop.run_in_executor(self._threads, work)
-        running.add_done_callback(self._left)
-        if self._seconds is None:
+        running.add_done_callback(self._finish)
+        if self._answer_seconds is None:
             return await running
         try:
-            async with asyncio.timeout_at(began + self._seconds):
-                # Shielded: it counts as here until its thread is free.
+            async with asyncio.timeout_at(started_at + self._answer_seconds):
+                # Shielded, because the request counts until its thread is free.
                 return await asyncio.shield(running)
         except TimeoutError:
-            raise _late(self._seconds) from None
+            raise _late_error(self._answer_seconds) from None
 
-    def _left(self, running: asyncio.Future[T]) -> None:
-        self._here -= 1
+    def _finish(self, running: asyncio.Future[T]) -> None:
+        self._requests -= 1
         self._turns.release()
         if not running.cancelled():
-            # Somebody who is late is waited for by nobody: the log need not tell it twice.
+            # The request was already refused as late, so the exception must not be logged as unretrieved.
             running.exception()
 
 
-def _late(seconds: float | None) -> Refused:
+def _late_error(seconds: float | None) -> RefusedError:
     sentence = f"There was no answer within {seconds:g} seconds."
-    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
+    return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
 
 
-class Turns:
-    """Gives slots to senders in turn, and to each of them in the order of its requests.
+class FairQueue:
+    """Gives slots to senders in turn, and to each sender in the order of its requests.
 
-    A sender with 300 requests delays another sender's only request by one slot, not by 300. All calls
-    are on one event loop.
+    A sender with 300 requests delays another sender's only request by one slot, not by 300. All calls are on one
+    event loop.
     """
 
     def __init__(self, slots: int) -> None:
@@ -96,7 +95,7 @@ class Turns:
         self._waiting: OrderedDict[int, deque[asyncio.Future[None]]] = OrderedDict()
 
     async def take(self, sender: int) -> None:
-        """Wait for a slot; `release` gives it back."""
+        """Wait for a slot. `release` returns it."""
         if self._free:
             self._free -= 1
             return
@@ -106,11 +105,11 @@ class Turns:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.release()  # the slot came together with the cancellation
+                self.release()  # the slot was assigned at the moment of the cancellation
             raise
 
     def release(self) -> None:
-        """Give a slot to the sender whose turn it is."""
+        """Give a slot to the next sender."""
         while self._waiting:
             sender, turns = self._waiting.popitem(last=False)
             turn = turns.popleft()

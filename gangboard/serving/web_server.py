@@ -1,4 +1,4 @@
-"""The web server: the options of granian, and of the sockets that it listens on."""
+"""The web server granian: its options, and options of its sockets."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 WEB_SERVER = (
     "gangboard.entry:application",
-    # All open pages wait in one process; see `web.live.notifier`.
+    # All open pages wait in one process: see `web.live.notifier`.
     *("--interface", "asginl", "--workers", "1", "--loop", "asyncio"),
     # One connection carries one request at a time.
     *("--http", "1", "--no-ws"),
-    # Connections that are open, and that may wait to be.
+    # Open connections, and connections that wait to be accepted.
     *("--backpressure", "4096", "--backlog", "4096"),
     # Milliseconds and bytes for the headers; the time also ends idle connections.
     *("--http1-header-read-timeout", "10000", "--http1-buffer-size", "65536"),
@@ -22,11 +22,11 @@ _DESCRIPTORS = Path("/proc/self/fd")
 
 
 def end_stuck_connections(seconds: float) -> int:
-    """Let the kernel end connections whose other side takes no data for so long. Return the number of listening sockets.
+    """Let the kernel end connections whose client takes no data for this time. Return the number of listening sockets.
 
-    A connection inherits the option from its listening socket. granian does not end such connections: a reader that never
-    reads would keep a socket and its buffers for ever. Only Linux has the option (TCP_USER_TIMEOUT, tcp(7)); other systems
-    return 0.
+    A connection inherits the option from its listening socket. granian does not end such connections, so a client
+    that never reads would keep a socket and its buffers for ever. Only Linux has the option (TCP_USER_TIMEOUT,
+    tcp(7)). Other systems return 0.
     """
     if not hasattr(socket, "TCP_USER_TIMEOUT") or not _DESCRIPTORS.is_dir():
         return 0
@@ -34,10 +34,10 @@ def end_stuck_connections(seconds: float) -> int:
     for name in os.listdir(_DESCRIPTORS):
         try:
             candidate = socket.socket(fileno=os.dup(int(name)))
-        except OSError:  # no socket, or closed meanwhile
+        except OSError:  # not a socket, or closed meanwhile
             continue
         with candidate:
-            if _listens(candidate):
+            if _is_listening(candidate):
                 candidate.setsockopt(
                     socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000)
                 )
@@ -45,7 +45,7 @@ def end_stuck_connections(seconds: float) -> int:
     return listening
 
 
-def _listens(candidate: socket.socket) -> bool:
+def _is_listening(candidate: socket.socket) -> bool:
     return candidate.family in (socket.AF_INET, socket.AF_INET6) and bool(
         candidate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     )

@@ -1,4 +1,4 @@
-"""The Django app: tables, constraints, bulk writes, leases, retention, who may see what.
+"""The Django app: tables, constraints, bulk writes, leases, retention and permissions of viewers.
 
-No decisions. May import domain and Django.
+The package makes no decisions. It may import `domain` and Django.
 """

@@ -1,8 +1,8 @@
-"""Actions in and out of their tables: the outbox, its fenced leases.
+"""The outbox of actions, with fenced leases.
 
-A worker owns the row of an action as it owns a cluster: by a number that goes up at each change of
-hands. All of its writes go through `writing(lease)`, which confirms the number first, so a worker
-that was taken over writes nothing. Times of leases and of due rows are those of the database.
+A worker owns the row of an action as it owns a cluster: by a number that increases with each new holder. All
+of its writes go through `writing(lease)`, which confirms the number first. A worker that lost its lease
+therefore writes no row. Lease times and due times use the clock of the database.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from gangboard.store.models import Action, ActionStep, Cluster, Gang, Switch
 from gangboard.store.row_leases import DatabaseClock, RowLeases
 
 LEASE_SECONDS = 30.0
-"""How long a holder may be silent before another worker takes its action. Longer than the deadline
-of any single request, so that whoever takes over knows that the last request has ended."""
+"""Seconds of silence after which another worker takes an action. It exceeds the deadline of any single
+request, so the last request of the previous holder has ended by then."""
 LEASES = RowLeases("held_until", LEASE_SECONDS)
 LONGEST_DELAY = 300.0
-"""The most seconds that an action is put off: longer than any backoff."""
+"""Maximum delay of an action, in seconds; longer than any backoff."""
 LIFE_SECONDS = 300.0
-"""How long a request may wait before it is sent; then the one who asked has moved on."""
+"""Seconds after which an unsent request expires, because the requester has moved on."""
 GANGBOARD = "gangboard"
-"""The actor of what nobody asked for at that moment: the end of a Hold."""
+"""The actor of actions that no person requested at that moment: the release of a Hold at its end."""
 READ_ONLY = "read-only"
 """Name of the switch of the whole installation."""
 
 
 class ActionLostError(RuntimeError):
-    """Another worker has the action now: nothing may be sent or written for it."""
+    """Another worker holds the action now, so this worker must neither send nor write."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionLease:
-    """Proof of holding an action: valid as long as the row still says the same."""
+    """Proof that a worker holds an action: valid as long as the row has the same holder and number."""
 
     action_id: str
     holder: str
@@ -65,10 +65,10 @@ def create(
     now: datetime,
     clock: DatabaseClock,
 ) -> Action:
-    """Write the row of a request, which is due at once, and its audit line; belongs inside a transaction.
+    """Create the row of a request, due at once, and its audit entry; call it inside a transaction.
 
-    `viewer` is who asks; None: gangboard itself. `word` is that of the button, empty where it is the verb.
-    Raises IntegrityError: the key is used, or an action is open.
+    `viewer` is the requester, None for gangboard itself. `word` is the label of the button, empty if it is
+    the verb. Raises IntegrityError if the idempotency key is taken, or if the object has an open action.
     """
     target = action_request.target
     actor = viewer.name if viewer is not None else GANGBOARD
@@ -107,7 +107,7 @@ def create(
         expires_at=clock.database_now(LIFE_SECONDS),
         due_at=clock.database_now(),
     )
-    tell(cluster.pk)
+    bump_data_version(cluster.pk)
     audit(
         "requested",
         f"{actor} asked to {action.button.lower()} {target.kind} {target.namespace}/{target.name}: "
@@ -127,28 +127,28 @@ def create(
 
 
 def body_hash(action_request: ActionRequest) -> str:
-    """Return a hash of the request: two requests under one key differ in it."""
+    """Return a hash of the request, which tells apart two requests with the same idempotency key."""
     target = action_request.target
-    parts: list[object] = [
+    values: list[object] = [
         action_request.verb,
         target.cluster,
         target.api_group,
         target.kind,
         target.namespace,
     ]
-    parts += [
+    values += [
         target.name,
         target.uid,
         target.generation,
         action_request.reason,
         action_request.forced,
     ]
-    parts.append(action_request.until.isoformat() if action_request.until is not None else None)
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    values.append(action_request.until.isoformat() if action_request.until is not None else None)
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 
 
-def request_of(action: Action) -> ActionRequest:
-    """Return what was asked for, from its row."""
+def read_request(action: Action) -> ActionRequest:
+    """Return the request that an action row stores."""
     target = ActionTarget(
         cluster=action.cluster_name,
         api_group=action.api_group,
@@ -171,7 +171,7 @@ def request_of(action: Action) -> ActionRequest:
 
 
 def acquire_lease(action_id: str, holder: str, clock: DatabaseClock) -> ActionLease | None:
-    """Take an action that is due and that nobody holds; None when there is nothing to take."""
+    """Take a due action that no worker holds. Return None if there is none."""
     due = Action.objects.filter(pk=action_id, due_at__lte=clock.database_now())
     number = LEASES.take_numbered(due, holder, clock)
     return None if number is None else ActionLease(action_id, holder, number)
@@ -179,15 +179,15 @@ def acquire_lease(action_id: str, holder: str, clock: DatabaseClock) -> ActionLe
 
 @contextmanager
 def writing(lease: ActionLease, clock: DatabaseClock) -> Iterator[None]:
-    """Open a transaction that is only committed while the action is ours. Raises ActionLostError."""
+    """Open a transaction that commits only while this worker holds the action. Raises ActionLostError."""
     with transaction.atomic():
         if LEASES.extend(_row(lease), clock) != 1:
             raise ActionLostError(f"action {lease.action_id} was taken over")
         yield
 
 
-def put_off(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
-    """Let go of an action that is to be looked at again in a while. Raises ActionLostError."""
+def reschedule(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
+    """Release an action and make it due again after `seconds`. Raises ActionLostError."""
     with writing(lease, clock):
         Action.objects.filter(pk=lease.action_id).update(
             due_at=clock.database_now(min(seconds, LONGEST_DELAY)), held_until=None, holder=""
@@ -195,20 +195,20 @@ def put_off(lease: ActionLease, clock: DatabaseClock, seconds: float) -> None:
 
 
 def release_lease(lease: ActionLease) -> None:
-    """Let go of an action with which nothing is left to do."""
+    """Release an action that needs no more work."""
     _row(lease).update(held_until=None, holder="")
 
 
 def _row(lease: ActionLease) -> QuerySet[Action]:
-    """Return the row while it says that it is held so."""
+    """Return the action row if this lease still holds it."""
     return Action.objects.filter(pk=lease.action_id, holder=lease.holder, number=lease.number)
 
 
-def forget_future(clock: DatabaseClock) -> None:
-    """Bring times back that lie further ahead than any may, because the clock was set back.
+def repair_future_times(clock: DatabaseClock) -> None:
+    """Correct times that are too far in the future because the clock was set back.
 
-    Otherwise an action would wait until the clock has caught up, and its object would take no other action. It is due
-    now; its lease and its life last no longer than those that begin now.
+    Otherwise the action would wait until the clock has caught up, and its object would accept no other
+    action. The action becomes due now. Its lease and its expiry are at most those of a new action.
     """
     rows = Action.objects.filter(due_at__isnull=False)
     due = Q(due_at__gt=clock.database_now(LONGEST_DELAY))
@@ -224,47 +224,47 @@ def forget_future(clock: DatabaseClock) -> None:
 def due_actions(
     clock: DatabaseClock, *, waited: float = 0.0, most: int = 200, cluster_id: int | None = None
 ) -> list[str]:
-    """Return ids of actions that have been due for so many seconds and that nobody holds.
+    """Return the ids of actions that are free and have been due for at least `waited` seconds.
 
-    Those due longest first, of each cluster in turn: many of one do not hide those of another. With
-    `cluster_id` only those of one cluster.
+    The order alternates between clusters, the longest due first, so that a busy cluster does not delay the
+    others. `cluster_id` limits the result to one cluster.
     """
-    found = Action.objects.filter(LEASES.is_free(clock), due_at__lte=clock.database_now(-waited))
+    actions = Action.objects.filter(LEASES.is_free(clock), due_at__lte=clock.database_now(-waited))
     if cluster_id is not None:
-        found = found.filter(cluster_id=cluster_id)
+        actions = actions.filter(cluster_id=cluster_id)
     turn = Window(RowNumber(), partition_by=F("cluster_id"), order_by=(F("due_at"), F("pk")))
-    rows = found.annotate(turn=turn).order_by("turn", "due_at", "pk")
+    rows = actions.annotate(turn=turn).order_by("turn", "due_at", "pk")
     return list(rows.values_list("pk", flat=True)[:most])
 
 
-def cluster_of(action_id: str) -> int:
-    """Return the cluster of an action; 0 where the action or its cluster was removed."""
+def cluster_id_of(action_id: str) -> int:
+    """Return the cluster id of an action; 0 if the action or its cluster was removed."""
     row = Action.objects.filter(pk=action_id).values_list("cluster_id", flat=True)
     return row.first() or 0
 
 
-def change(row: Action | ActionStep, columns: dict[str, Any]) -> None:
-    """Write columns of an action or a step, in the table and in the object at hand."""
+def update_row(row: Action | ActionStep, columns: dict[str, Any]) -> None:
+    """Update columns of an action or a step in the table and in the given object."""
     type(row)._default_manager.filter(pk=row.pk).update(**columns)
     for name, value in columns.items():
         setattr(row, name, value)
 
 
-def tell(cluster_id: int | None) -> None:
-    """Raise the data version of a cluster: pages that wait learn that something has changed."""
+def bump_data_version(cluster_id: int | None) -> None:
+    """Increase the data version of a cluster, which wakes the pages that wait for a change."""
     if cluster_id is not None:
         Cluster.objects.filter(pk=cluster_id).update(data_version=F("data_version") + 1)
 
 
-def is_read_only(cluster_id: int | None) -> str:
-    """Return the switch that keeps everything from being sent, in a sentence; empty when none does.
+def read_only_reason(cluster_id: int | None) -> str:
+    """Return a sentence that names the active read-only switch; empty if none is on.
 
-    Read immediately before each request (2 queries).
+    The caller reads it immediately before each request (2 queries).
     """
     if Switch.objects.filter(name=READ_ONLY, is_on=True).exists():
         return "gangboard is switched to read-only."
     if cluster_id is None:
         return ""
     name = Cluster.objects.filter(pk=cluster_id, read_only=True).values_list("name", flat=True)
-    found = name.first()
-    return f"Cluster {found} is switched to read-only." if found else ""
+    cluster_name = name.first()
+    return f"Cluster {cluster_name} is switched to read-only." if cluster_name else ""

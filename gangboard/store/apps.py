@@ -14,5 +14,5 @@ class StoreConfig(AppConfig):
     verbose_name = "gangboard"
 
     def ready(self) -> None:
-        """Let no migration begin on tables that cannot be taken over."""
+        """Check before each migration that the existing tables can be migrated."""
         pre_migrate.connect(refuse_old_tables, sender=self)

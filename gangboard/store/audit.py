@@ -1,10 +1,10 @@
-"""The audit: what happened, who did it, from where and to whom. Rows are only ever added, as a hash chain.
+"""The audit: an append-only hash chain of who did what, when, to which object and from which address.
 
-A worker appends one row at a time and holds the head until its transaction ends. So `audit` comes last in a
+A worker appends one row at a time and locks the head until its transaction ends. So `audit` comes last in a
 transaction, after every other row that another transaction may want to write.
 
-Each row has the hash of the row before it and of its own content. Whoever changes or removes a row in the database has to
-write all later rows anew, and a person who has noted a later head sees that.
+Each row contains the hash of the previous row and of its own content. To change or remove a row, one must
+rewrite all later rows, and a person who noted a later head notices that.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gangboard.logs import get_logger
 from gangboard.store.models import Action, AuditEntry, AuditHead, Cluster
 
 LONGEST_SENTENCE = 4000
-_AT_ONCE = 2000
+_BATCH = 2000
 _log = get_logger("gangboard.audit")
 _LOG_NAMES = {"event": "audit_event"}
-"""`event` is the word by which every line of the log says what it is."""
+"""Log lines use the key `event` for their message, so the field gets another name."""
 FIELDS = (
     "number",
     "at",
@@ -42,11 +42,11 @@ FIELDS = (
     "source",
     "details",
 )
-"""Columns that the hash covers: all but the key and the hash itself."""
+"""Columns that the hash covers: all except the primary key and the hash itself."""
 
 
 class AuditLostError(RuntimeError):
-    """The head, which is made with the tables, is gone: nothing can be appended truthfully."""
+    """The head row, which a migration creates, is missing, so no row can be appended."""
 
 
 def audit(
@@ -63,10 +63,9 @@ def audit(
     source: str = "",
     details: dict[str, Any] | None = None,
 ) -> None:
-    """Append a row; what is not said comes from the action. Raises AuditLostError.
+    """Append a row. Missing arguments come from the action. Raises AuditLostError.
 
-    `source` is the address from which it came, `object_name` what or whom it is about:
-    `Job/train-workers-0`, `User/ada`.
+    `source` is the client address. `object_name` is the subject, such as `Job/train-workers-0` or `User/ada`.
     """
     if action is not None:
         cluster = cluster or action.cluster
@@ -84,7 +83,7 @@ def audit(
         "object_name": object_name[:400],
         "sentence": sentence[:LONGEST_SENTENCE],
         "source": source[:64],
-        # As it will be read: a tuple comes back as a list.
+        # Normalized as JSON returns it, because a tuple comes back as a list.
         "details": json.loads(json.dumps(details or {})),
     }
     with transaction.atomic():
@@ -94,24 +93,24 @@ def audit(
         AuditEntry.objects.create(**row, digest=digest)
         AuditHead.objects.filter(pk=head.pk).update(number=row["number"], digest=digest)
         if settings.AUDIT_LOG:
-            # A row that is rolled back was never there.
+            # A row that is rolled back must not be logged.
             transaction.on_commit(partial(_log_row, row, digest))
 
 
 def _log_row(row: dict[str, Any], digest: str) -> None:
-    """Log a row for a SIEM. Numbers have no gaps, so a line that was lost is noticed there."""
-    told = {name: value for name, value in row.items() if name not in _LOG_NAMES}
+    """Log a row for a SIEM. Numbers have no gaps, so the SIEM notices a lost line."""
+    fields = {name: value for name, value in row.items() if name not in _LOG_NAMES}
     _log.info(
         "audit",
-        **told | {"at": row["at"].isoformat()},
+        **fields | {"at": row["at"].isoformat()},
         digest=digest,
         **{new: row[old] for old, new in _LOG_NAMES.items()},
     )
 
 
 def _locked_head() -> AuditHead:
-    """Return the head; nobody else appends until the transaction ends. Raises AuditLostError."""
-    # SQLite has one writer at a time anyway, from the beginning of its transaction.
+    """Return the locked head. No other transaction appends until this one ends. Raises AuditLostError."""
+    # SQLite has a single writer from the beginning of its transaction.
     head = AuditHead.objects.select_for_update().first()
     if head is None:
         raise AuditLostError("the head of the audit is gone; manage.py verify_audit tells more")
@@ -119,39 +118,39 @@ def _locked_head() -> AuditHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """What a look at the whole chain has found."""
+class AuditVerification:
+    """The result of a check of the whole chain."""
 
     rows: int
-    """How many rows fit, from the first on."""
+    """Number of valid rows, counted from the first."""
     digest: str
-    """The hash of the last of them."""
+    """Hash of the last valid row."""
     broken: str = ""
-    """The first thing that is wrong, in a sentence; empty when nothing is."""
+    """Description of the first fault; empty if the chain is valid."""
 
 
-def verify(noted: tuple[int, str] | None = None) -> Verified:
-    """Follow the chain from its first row to its last; what is appended meanwhile counts too.
+def verify(noted: tuple[int, str] | None = None) -> AuditVerification:
+    """Check the chain from its first row to its last, rows appended meanwhile included.
 
-    `noted` is a head (number, hash) that somebody has kept elsewhere: the chain must still have it.
+    `noted` is a head (number, hash) that a person kept elsewhere. The chain must still contain it.
     """
-    seen = _follow(Verified(0, ""), noted)
+    result = _check_rows(AuditVerification(0, ""), noted)
     with transaction.atomic():
-        # From here on nobody appends, so rows and head can be compared.
+        # No transaction appends while the head is locked, so rows and head can be compared.
         heads = list(AuditHead.objects.select_for_update().order_by("pk"))
-        seen = _follow(seen, noted)
-    if seen.broken:
-        return seen
-    return replace(seen, broken=_wrong_end(seen, heads, noted))
+        result = _check_rows(result, noted)
+    if result.broken:
+        return result
+    return replace(result, broken=_end_fault(result, heads, noted))
 
 
-def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
-    """Go on after the last row that was seen, up to the last one or the first that does not fit."""
-    if seen.broken:
-        return seen
-    rows = AuditEntry.objects.filter(number__gt=seen.rows).order_by("number")
-    for row in rows.values(*FIELDS, "digest").iterator(chunk_size=_AT_ONCE):
-        broken = _mismatch(row, seen)
+def _check_rows(result: AuditVerification, noted: tuple[int, str] | None) -> AuditVerification:
+    """Check the rows after the last checked one, up to the end or the first fault."""
+    if result.broken:
+        return result
+    rows = AuditEntry.objects.filter(number__gt=result.rows).order_by("number")
+    for row in rows.values(*FIELDS, "digest").iterator(chunk_size=_BATCH):
+        broken = _row_fault(row, result)
         if (
             not broken
             and noted is not None
@@ -160,53 +159,57 @@ def _follow(seen: Verified, noted: tuple[int, str] | None) -> Verified:
         ):
             broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was rewritten."
         if broken:
-            return replace(seen, broken=broken)
-        seen = Verified(row["number"], row["digest"])
-    return seen
+            return replace(result, broken=broken)
+        result = AuditVerification(row["number"], row["digest"])
+    return result
 
 
-def _mismatch(row: dict[str, Any], seen: Verified) -> str:
-    first, last = seen.rows + 1, row["number"] - 1
+def _row_fault(row: dict[str, Any], valid: AuditVerification) -> str:
+    first, last = valid.rows + 1, row["number"] - 1
     if first == last:
         return f"Row {first} is missing."
     if first < last:
         return f"Rows {first} to {last} are missing."
-    if digest_of(seen.digest, row) == row["digest"]:
+    if digest_of(valid.digest, row) == row["digest"]:
         return ""
-    before = f", or row {seen.rows} was." if seen.rows else "."
+    before = f", or row {valid.rows} was." if valid.rows else "."
     return f"Row {row['number']} ({row['event']}, {row['at']:%Y-%m-%d %H:%M:%S} UTC) was changed{before}"
 
 
-def _wrong_end(seen: Verified, heads: list[AuditHead], noted: tuple[int, str] | None) -> str:
-    if noted is not None and seen.rows < noted[0]:
-        return f"The end is cut off: row {noted[0]} was noted, the last one here is {seen.rows}."
+def _end_fault(
+    valid: AuditVerification, heads: list[AuditHead], noted: tuple[int, str] | None
+) -> str:
+    if noted is not None and valid.rows < noted[0]:
+        return f"The end is cut off: row {noted[0]} was noted, the last one here is {valid.rows}."
     if not heads:
         return "The head is gone, so nobody can tell whether the end is."
     if len(heads) > 1:
         return f"There are {len(heads)} heads, and the tables were made with one."
     (head,) = heads
-    if seen.rows < head.number:
-        return f"The end is cut off: the head says {head.number}, the last row here is {seen.rows}."
-    if seen.rows > head.number:
+    if valid.rows < head.number:
+        return (
+            f"The end is cut off: the head says {head.number}, the last row here is {valid.rows}."
+        )
+    if valid.rows > head.number:
         return f"Row {head.number + 1} was added by hand: the head says that {head.number} is the last."
-    if seen.digest == head.digest:
+    if valid.digest == head.digest:
         return ""
-    if not seen.rows:
+    if not valid.rows:
         return "The head was changed: it has a hash, and there is no row."
-    return f"Row {seen.rows} is not the one that was written last: the head has another hash."
+    return f"Row {valid.rows} is not the one that was written last: the head has another hash."
 
 
 def digest_of(previous: str, row: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a row, in hex: of the hash before it and the canonical JSON of FIELDS.
+    """Return the SHA-256 of a row in hex: over the previous hash and the canonical JSON of FIELDS.
 
-    Canonical: keys in order, no blanks, ASCII, the time in UTC with six digits of a second.
+    Canonical means sorted keys, no blanks, ASCII, and times in UTC with six digits of a second.
     """
-    said = {name: _plain(row[name]) for name in FIELDS}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    fields = {name: _to_json_value(row[name]) for name in FIELDS}
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(f"{previous}\n{text}".encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds")
     return value

@@ -1,8 +1,8 @@
-"""What keeps rows of the audit as they were written: triggers of the database itself.
+"""Database triggers that make the audit append-only.
 
-The head moves only together with the chain: to the row after the one it names, which is there already.
+The head can only move to the next row of the chain, which must exist already.
 
-A migration that makes one of the tables anew on SQLite loses them there, and has to call `guard` or
+A migration that recreates one of the tables on SQLite loses its triggers and must call `guard` or
 `guard_head` again.
 """
 
@@ -22,7 +22,7 @@ STATEMENTS = {
         BEGIN SELECT RAISE(ABORT, '{_SENTENCE}'); END""",
         f"""CREATE TRIGGER audit_no_delete BEFORE DELETE ON store_auditentry
         BEGIN SELECT RAISE(ABORT, '{_SENTENCE}'); END""",
-        # REPLACE deletes without the trigger of DELETE.
+        # REPLACE deletes rows without firing the DELETE trigger.
         """CREATE TRIGGER audit_no_replace BEFORE INSERT ON store_auditentry
         WHEN EXISTS (SELECT 1 FROM store_auditentry WHERE id = NEW.id OR number = NEW.number)
         BEGIN SELECT RAISE(ABORT, 'rows of the audit are only ever added'); END""",
@@ -36,7 +36,7 @@ STATEMENTS = {
         FOR EACH STATEMENT EXECUTE FUNCTION gangboard_audit_guard()""",
     ),
 }
-"""By what Django calls the database."""
+"""By Django's vendor name of the database."""
 
 
 HEAD_STATEMENTS = {
@@ -45,7 +45,7 @@ HEAD_STATEMENTS = {
         BEGIN SELECT RAISE(ABORT, '{_HEAD_SENTENCE}'); END""",
         f"""CREATE TRIGGER audit_head_delete BEFORE DELETE ON store_audithead
         BEGIN SELECT RAISE(ABORT, '{_HEAD_SENTENCE}'); END""",
-        # Also against REPLACE.
+        # Also refuses REPLACE.
         f"""CREATE TRIGGER audit_head_insert BEFORE INSERT ON store_audithead
         WHEN EXISTS (SELECT 1 FROM store_audithead)
         BEGIN SELECT RAISE(ABORT, '{_HEAD_SENTENCE}'); END""",  # noqa: S608  # fixed texts
@@ -66,16 +66,16 @@ HEAD_STATEMENTS = {
         FOR EACH STATEMENT EXECUTE FUNCTION gangboard_audit_head_guard()""",
     ),
 }
-"""By what Django calls the database."""
+"""By Django's vendor name of the database."""
 
 
 def guard(connection: Any) -> None:
-    """Make the triggers of the rows."""
+    """Create the triggers of the audit rows."""
     _execute(connection, STATEMENTS)
 
 
 def guard_head(connection: Any) -> None:
-    """Make the triggers of the head."""
+    """Create the triggers of the audit head."""
     _execute(connection, HEAD_STATEMENTS)
 
 

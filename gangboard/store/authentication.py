@@ -1,6 +1,7 @@
-"""How people and programs get in: one-time links, tokens, the limit on passwords, and the record of it.
+"""Sign-in links, API tokens, the limit on password attempts, and their audit entries.
 
-Secrets are random with 256 bits and kept as hashes only, as sessions are, so nothing in the tables lets anyone in.
+Secrets have 256 random bits and are stored as hashes, like session keys, so a copy of the tables lets no one
+in.
 """
 
 from __future__ import annotations
@@ -23,57 +24,57 @@ from gangboard.store.models import AccessToken, SignInLink
 from gangboard.store.people import (
     GANGBOARD,
     PeopleError,
-    check_open,
+    check_enabled,
     find_user,
-    known_user,
     record,
+    require_user,
 )
-from gangboard.store.secrets import hash_secret, same_hash
+from gangboard.store.secrets import hash_matches, hash_secret
 
-LINK_LIFE = timedelta(hours=1)
-"""How long a sign-in link works: long enough to send it to a colleague, too short to be kept."""
+LINK_LIFETIME = timedelta(hours=1)
+"""Lifetime of a sign-in link: enough to send it to a colleague, too little to keep it."""
 TOKEN_DAYS = 30
 LONGEST_TOKEN_DAYS = 366
-LAST_USE_STEP = timedelta(minutes=1)
-"""`last_used_at` is written at most this often: reading must not mean writing."""
+LAST_USE_INTERVAL = timedelta(minutes=1)
+"""Minimum interval between two updates of `last_used_at`, so that a read rarely causes a write."""
 
-BEGUN_OF_SENDER = 100
+MOST_SIGN_IN_STARTS = 100
 BEGIN_WINDOW = timedelta(minutes=1)
-"""So many sign-ins by the identity provider may begin from one network within this time."""
+"""Maximum number of sign-ins by the identity provider that one network may begin within BEGIN_WINDOW."""
 PASSWORD_WINDOW = timedelta(minutes=5)
-PASSWORDS_OF_PLACE = 10
-"""Wrong passwords for one name from one place within the window."""
+MOST_WRONG_PASSWORDS = 10
+"""Wrong passwords for one name from one address within the window."""
 
 FAILURES_ON_RECORD = 100
 FAILURE_WINDOW = timedelta(hours=1)
-"""Failed sign-ins that are written down one by one within it; of more only how many they are."""
+"""Failed sign-ins that get an audit entry of their own within FAILURE_WINDOW. A flood gets summary entries only."""
 REFUSED_TOKENS_COUNTED = 1_000
-"""Refused tokens that are looked at one by one within FAILURE_WINDOW; of more only how many they are."""
+"""Refused tokens that are examined within FAILURE_WINDOW. A flood gets summary entries only."""
 _ENDLESS = 2**31 - 1
-_ROUND = frozenset(10**digits for digits in range(3, 10))
-_OF_A_SERIES = frozenset(10**digits for digits in range(10))
+_RECORDED_TOTALS = frozenset(10**digits for digits in range(3, 10))
+_POWERS_OF_TEN = frozenset(10**digits for digits in range(10))
 _PUBLIC_PART = re.compile(r"gb_[0-9a-f]{16}(?=_)")
-"""The part of a token, as it is made here, that may be shown."""
+"""The public part of a token."""
 SOMEBODY = "somebody"
-"""Who has not signed in."""
+"""The actor of an audit entry about a person who has not signed in."""
 
 _NO_HASH = hash_secret("")
-_no_notes_until = 0.0
+_writes_paused_until = 0.0
 """Monotonic time until which `last_used_at` is not written, because the last write failed."""
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownToken:
-    """A token that was presented and is valid."""
+class ValidToken:
+    """A valid token that a request presented."""
 
     id: str
     user: User
     may_act: bool
 
 
-def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE, by: str = GANGBOARD) -> str:
-    """Return the secret of a new link that signs `user` in once, within `life`."""
+def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFETIME, by: str = GANGBOARD) -> str:
+    """Create a link that signs `user` in once within `life`, and return its secret."""
     secret = secrets.token_urlsafe(32)
     name = user.get_username()
     with transaction.atomic():
@@ -85,24 +86,24 @@ def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFE, by: str = GA
 
 
 def find_sign_in_link(secret: str) -> User | None:
-    """Return whom the link would sign in, None when it does not work (any more); uses nothing up."""
-    link = _working_link(secret, timezone.now())
+    """Return the user whom a link would sign in; None if the link is invalid or used. The link stays valid."""
+    link = _find_valid_link(secret, timezone.now())
     return None if link is None else _user_of(link)
 
 
 def consume_sign_in_link(secret: str) -> User | None:
-    """Return whom the link signs in and make it worthless; None when it does not work (any more).
+    """Return the user whom a link signs in and invalidate the link; None if it is invalid or used.
 
-    Exactly one of two simultaneous uses wins: the row is claimed by a conditional update.
+    Exactly one of two simultaneous uses wins, because a conditional update claims the row.
     """
     now = timezone.now()
-    link = _working_link(secret, now)
+    link = _find_valid_link(secret, now)
     if link is None or SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=now) != 1:
         return None
     return _user_of(link)
 
 
-def _working_link(secret: str, now: datetime) -> SignInLink | None:
+def _find_valid_link(secret: str, now: datetime) -> SignInLink | None:
     return (
         SignInLink.objects.select_related("user")
         .filter(secret_hash=hash_secret(secret), expires_at__gt=now, used_at=None)
@@ -119,8 +120,8 @@ def _user_of(row: SignInLink | AccessToken) -> User:
 def issue_token(
     *, user: User, may_act: bool = False, days: int = TOKEN_DAYS, by: str = GANGBOARD
 ) -> str:
-    """Return a new token `gb_<id>_<secret>`; it is not shown again. Raises PeopleError."""
-    check_open(user)
+    """Create a token `gb_<id>_<secret>` and return it; it is not shown again. Raises PeopleError."""
+    check_enabled(user)
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
         raise PeopleError(f"a token can last from 1 to {LONGEST_TOKEN_DAYS} days, not {days}")
     token_id, secret = secrets.token_hex(8), secrets.token_hex(32)
@@ -139,64 +140,64 @@ def issue_token(
     return f"gb_{token_id}_{secret}"
 
 
-def find_token(token: str) -> KnownToken | None:
-    """Return what a presented token stands for; None when unknown, wrong, expired or disabled."""
+def find_token(token: str) -> ValidToken | None:
+    """Return the valid token for a presented text; None if it is unknown, wrong, expired or disabled."""
     prefix, _, rest = token.partition("_")
     token_id, _, secret = rest.partition("_")
-    # A NUL is the one character that PostgreSQL refuses in a query.
+    # PostgreSQL rejects NUL in a query, and `isalnum` excludes it.
     if prefix != "gb" or not token_id.isalnum() or not secret:
         return None
     row = AccessToken.objects.select_related("user").filter(pk=token_id).first()
-    # Also for an unknown id, so that the time taken does not tell which ids exist.
-    matches = same_hash(secret, row.secret_hash if row else _NO_HASH)
+    # An unknown id is compared too, so that the response time does not reveal which ids exist.
+    matches = hash_matches(secret, row.secret_hash if row else _NO_HASH)
     now = timezone.now()
     if row is None or not matches or row.expires_at <= now or not row.user.is_active:
         return None
-    _note_use(row)
-    return KnownToken(row.pk, _user_of(row), row.may_act)
+    _record_use(row)
+    return ValidToken(row.pk, _user_of(row), row.may_act)
 
 
 def is_token_valid(token_id: str, *, user_id: int) -> bool:
-    """Whether a token that was presented earlier would still let this user act."""
+    """Return whether a token that was presented earlier would still let this user act."""
     return AccessToken.objects.filter(
         pk=token_id, user_id=user_id, may_act=True, expires_at__gt=timezone.now()
     ).exists()
 
 
-def _note_use(row: AccessToken) -> None:
+def _record_use(row: AccessToken) -> None:
     now = timezone.now()
-    if row.last_used_at is not None and row.last_used_at > now - LAST_USE_STEP:
+    if row.last_used_at is not None and row.last_used_at > now - LAST_USE_INTERVAL:
         return
-    global _no_notes_until  # of this process
-    if time.monotonic() < _no_notes_until:
+    global _writes_paused_until  # of this process
+    if time.monotonic() < _writes_paused_until:
         return
     try:
-        # Again in the condition: of many requests at the same moment one writes.
+        # The condition repeats the check, so that of many simultaneous requests one writes.
         AccessToken.objects.filter(
-            Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_STEP), pk=row.pk
+            Q(last_used_at=None) | Q(last_used_at__lte=now - LAST_USE_INTERVAL), pk=row.pk
         ).update(last_used_at=now)
     except Error as error:
         if not is_unavailable(error):
             raise
-        # A full disk or a busy writer must not end a read, nor make every read wait for the lock.
-        _no_notes_until = time.monotonic() + LAST_USE_STEP.total_seconds()
+        # A full disk or a busy writer must not fail a read or make every read wait for the lock.
+        _writes_paused_until = time.monotonic() + LAST_USE_INTERVAL.total_seconds()
         log.warning("use of a token not noted", error=str(error))
 
 
 def revoke_token(token: str, *, by: str = GANGBOARD) -> User:
-    """Make a token worthless at once and return whose it was.
+    """Revoke a token at once and return its owner.
 
-    `token` is all of it or its public part, `gb_<id>`: whoever reports a leak should not have to
-    pass the secret on. Raises PeopleError, without repeating what may be a secret.
+    `token` is the whole token or its public part `gb_<id>`, so that a report of a leak need not contain the
+    secret. Raises PeopleError, whose text does not repeat a possible secret.
     """
     token_id = token.removeprefix("gb_").partition("_")[0]
-    # As in find_token: PostgreSQL refuses a NUL.
-    found = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
-    row = found.select_related("user").first() if found is not None else None
-    if found is None or row is None:
+    # PostgreSQL rejects NUL, as in `find_token`.
+    tokens = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
+    row = tokens.select_related("user").first() if tokens is not None else None
+    if tokens is None or row is None:
         raise PeopleError("there is no such token: it was revoked already, or it is not of here")
     with transaction.atomic():
-        found.delete()
+        tokens.delete()
         _record_revoked(row, by)
     return _user_of(row)
 
@@ -207,107 +208,108 @@ def _record_revoked(row: AccessToken, by: str) -> None:
 
 
 def revoke_tokens(*, name: str, by: str = GANGBOARD) -> int:
-    """Make all tokens of a user worthless at once; return how many. Raises PeopleError."""
+    """Revoke all tokens of a user at once and return their number. Raises PeopleError."""
     with transaction.atomic():
-        found = AccessToken.objects.filter(user=known_user(name)).select_related("user")
-        rows = list(found)
+        tokens = AccessToken.objects.filter(user=require_user(name)).select_related("user")
+        rows = list(tokens)
         AccessToken.objects.filter(pk__in=[row.pk for row in rows]).delete()
         for row in rows:
             _record_revoked(row, by)
     return len(rows)
 
 
-def try_password(*, name: str, place: str) -> rate_limits.RateLimitResult:
-    """Count an attempt before its password is looked at; `wait` says whether it may be.
+def count_password_attempt(*, name: str, place: str) -> rate_limits.RateLimitResult:
+    """Count a password attempt before the password is checked; `wait` tells whether to check it.
 
-    Counting first keeps simultaneous attempts within the limit too. `place` is where it comes from:
-    somebody else's wrong passwords from elsewhere, or for other names from here, keep nobody out.
-    Counted whether or not there is such a user.
+    Counting first keeps simultaneous attempts within the limit. `place` is the client address. Wrong
+    passwords from another address, or for another name, do not lock a person out. Attempts for unknown names
+    count as well.
     """
     return rate_limits.take(
-        *_password(name, place), most=PASSWORDS_OF_PLACE, window=PASSWORD_WINDOW
+        *_password_key(name, place), most=MOST_WRONG_PASSWORDS, window=PASSWORD_WINDOW
     )
 
 
-def try_begin(*, sender: str) -> rate_limits.RateLimitResult:
-    """Count that a sign-in by the identity provider begins; `wait` says whether it may. Outside of transactions.
+def count_sign_in_start(*, sender: str) -> rate_limits.RateLimitResult:
+    """Count the start of a sign-in by the identity provider; `wait` tells whether to allow it. Call it
+    outside transactions.
 
-    Each one that begins stores a session for ten minutes. `sender` is the network from which it comes: a whole
-    company may be behind one address.
+    Each start stores a session for ten minutes. `sender` is the client's network. The limit is high because a
+    whole company may share one address.
     """
-    return rate_limits.take("begin sign-in", sender, most=BEGUN_OF_SENDER, window=BEGIN_WINDOW)
+    return rate_limits.take("begin sign-in", sender, most=MOST_SIGN_IN_STARTS, window=BEGIN_WINDOW)
 
 
-def forget_passwords(*, name: str, place: str) -> None:
-    """After a right password the name starts from zero there."""
-    rate_limits.reset_rate_limit(*_password(name, place))
+def reset_password_attempts(*, name: str, place: str) -> None:
+    """Reset the count of a name at an address after a correct password."""
+    rate_limits.reset_rate_limit(*_password_key(name, place))
 
 
-def _password(name: str, place: str) -> tuple[str, ...]:
+def _password_key(name: str, place: str) -> tuple[str, ...]:
     return ("password", name.casefold(), place)
 
 
 def record_sign_in(*, user: User, how: str, source: str) -> None:
-    """Write down that somebody has signed in; `how`: `a password`, `a link`, `a proxy`, or a provider's name."""
+    """Record a sign-in. `how` is `a password`, `a link`, `a proxy`, or the name of a provider."""
     name = user.get_username()
     record("signed-in", f"{name} signed in by {how}.", name, name, source=source)
 
 
 def record_sign_out(*, name: str, source: str) -> None:
-    """Write down that somebody has signed out."""
+    """Record a sign-out."""
     record("signed-out", f"{name} signed out.", name, name, source=source)
 
 
 def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
-    """Write down a wrong password, the `number`-th for that name from that place within its window.
+    """Record a wrong password, the `number`-th for this name from this address within the window.
 
-    The first of each and the one that ends a series; within an hour no more than FAILURES_ON_RECORD,
-    and from there on how many they are: a flood must not fill the disk. A name that nobody has is not
-    written down, because what people mistype into that field is often a password.
+    The first one and the one that reaches the limit get an entry. Within an hour there are at most
+    FAILURES_ON_RECORD entries and then totals only, so that a flood does not fill the disk. Unknown names are
+    not recorded, because people often type a password into that field.
     """
     known = find_user(name=name) is not None
-    who = name if known else "a name that nobody has"
-    sentence = f"A wrong password was given for {who}."
+    described_name = name if known else "a name that nobody has"
+    sentence = f"A wrong password was given for {described_name}."
     if number > 1:
-        sentence = f"{number} wrong passwords were given for {who} within five minutes."
-    if _is_on_record(source, worth=number in (1, PASSWORDS_OF_PLACE)):
+        sentence = f"{number} wrong passwords were given for {described_name} within five minutes."
+    if _count_failed_sign_in(source, worth=number in (1, MOST_WRONG_PASSWORDS)):
         record("sign-in-failed", sentence, SOMEBODY, name if known else "", source=source)
 
 
 def record_failed_link(*, source: str) -> None:
-    """Write down that a link was used that does not work; as many as of wrong passwords."""
-    if _is_on_record(source, worth=True):
+    """Record the use of an invalid sign-in link, under the same limit as wrong passwords."""
+    if _count_failed_sign_in(source, worth=True):
         sentence = "A sign-in link was used that does not work, or not any more."
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
 
 
 def record_failed_provider(sentence: str, *, source: str) -> None:
-    """Write down why a sign-in by the identity provider failed; as many as of wrong passwords."""
-    if _is_on_record(source, worth=True):
+    """Record why a sign-in by the identity provider failed, under the same limit as wrong passwords."""
+    if _count_failed_sign_in(source, worth=True):
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
 
 
 def record_refused_token(token: str, *, source: str, sender: str) -> None:
-    """Write down that a request came with a token that is not valid (any more).
+    """Record a request with a token that is invalid or no longer valid.
 
-    The first, tenth, hundredth … from a sender within an hour, apart for each token that there is;
-    no more than FAILURES_ON_RECORD lines, and for a flood how many they are. Apart from failed
-    sign-ins: a program with an old token hides no wrong password. The secret is not written down.
+    The first, tenth, hundredth … request of a sender within an hour gets an entry, separately for each known
+    token. There are at most FAILURES_ON_RECORD entries, and totals for a flood. The count is separate from
+    failed sign-ins, so a program with an old token hides no wrong password. The secret is not recorded.
     """
     total = rate_limits.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
-    if total in _ROUND:
+    if total in _RECORDED_TOTALS:
         sentence = f"{total:,} requests with tokens that are not valid were refused within an hour."
         record("token-refused", sentence, SOMEBODY, "", source=source)
     if total > REFUSED_TOKENS_COUNTED:
         return
-    shown = found[0] if (found := _PUBLIC_PART.match(token)) else ""
+    public_part = match[0] if (match := _PUBLIC_PART.match(token)) else ""
     rows = AccessToken.objects.select_related("user")
-    row = rows.filter(pk=shown.removeprefix("gb_")).first() if shown else None
+    row = rows.filter(pk=public_part.removeprefix("gb_")).first() if public_part else None
     key = ("refused token", sender, row.pk if row else "")
     number = rate_limits.take(*key, most=_ENDLESS, window=FAILURE_WINDOW).number
-    if number not in _OF_A_SERIES or _is_full("lines on refused tokens"):
+    if number not in _POWERS_OF_TEN or _is_limit_reached("lines on refused tokens"):
         return
-    sentence = _refusal(row, token, shown)
+    sentence = _refusal_sentence(row, token, public_part)
     if number > 1:
         sentence += f" It was request {number} of that kind from there within an hour."
     record(
@@ -315,27 +317,27 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     )
 
 
-def _is_full(lines: str) -> bool:
+def _is_limit_reached(lines: str) -> bool:
     return rate_limits.take(lines, most=FAILURES_ON_RECORD, window=FAILURE_WINDOW).wait > 0
 
 
-def _refusal(row: AccessToken | None, token: str, shown: str) -> str:
-    """Return why a token is not valid, for admins: who presented it is not told."""
+def _refusal_sentence(row: AccessToken | None, token: str, public_part: str) -> str:
+    """Return why a token is invalid, for admins. The client never sees this text."""
     if row is None:
-        named = f", {shown}," if shown else ""
+        named = f", {public_part}," if public_part else ""
         return f"A token{named} was presented that is of nobody, or was revoked."
-    which = f"Token {shown} of {_user_of(row).username}"
-    if not same_hash(token.removeprefix(f"{shown}_"), row.secret_hash):
-        return f"{which} was presented with a wrong secret."
+    token_text = f"Token {public_part} of {_user_of(row).username}"
+    if not hash_matches(token.removeprefix(f"{public_part}_"), row.secret_hash):
+        return f"{token_text} was presented with a wrong secret."
     if row.expires_at <= timezone.now():
-        return f"{which} was presented after it had expired."
-    return f"{which} was presented, whose account is disabled."
+        return f"{token_text} was presented after it had expired."
+    return f"{token_text} was presented, whose account is disabled."
 
 
-def _is_on_record(source: str, *, worth: bool) -> bool:
-    """Count a failure; write down how many they are when they are 1,000, 10,000 and so on."""
+def _count_failed_sign_in(source: str, *, worth: bool) -> bool:
+    """Count a failure, and record the total when it reaches 1,000, 10,000 and so on."""
     tried = rate_limits.take("failed sign-ins", most=_ENDLESS, window=FAILURE_WINDOW)
-    if tried.number in _ROUND:
+    if tried.number in _RECORDED_TOTALS:
         sentence = f"{tried.number:,} sign-ins have failed within an hour, this one among them."
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
     return worth and tried.number <= FAILURES_ON_RECORD

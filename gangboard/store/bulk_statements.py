@@ -1,4 +1,4 @@
-"""Statements about many rows: upserts, deletes in batches, and the first rows of each group."""
+"""Bulk SQL statements: upserts, deletes in batches, and the first rows of each group."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from django.db import connection
 from django.db.models import QuerySet
 
 COPY_FROM = 200
-"""Rows from which COPY into a temporary table beats single statements on PostgreSQL."""
+"""Number of rows from which COPY into a temporary table beats single statements on PostgreSQL."""
 DELETE_BATCH = 500
-"""Rows of one transaction: a poll that wants to write waits no longer than for these."""
+"""Rows of one transaction. A poll that wants to write waits for one batch at most."""
 
 
 def upsert_rows(
     table: str, columns: Sequence[str], key: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> None:
-    """Insert rows, or update all columns but the key where the key is there already.
+    """Insert rows, or update all columns but the key where the key exists.
 
-    Names are constants of our own code, never outside text. Values are bound as parameters. Call it
-    inside a transaction. Rows must not repeat a key.
+    Table and column names are constants of our own code. Values are bound as parameters. Call it inside a
+    transaction. Rows must not repeat a key.
     """
     if not rows:
         return
@@ -45,11 +45,13 @@ def upsert_rows(
 
 
 def delete_in_batches(rows: QuerySet[Any]) -> int:
-    """Delete all rows of a query, a transaction for each DELETE_BATCH rows; return how many."""
+    """Delete all rows of a query in transactions of DELETE_BATCH rows, and return their number."""
     deleted = 0
     while True:
         keys = list(rows.values_list("pk", flat=True)[:DELETE_BATCH])
-        rows.model._default_manager.filter(pk__in=keys).delete()  # Django's way
+        rows.model._default_manager.filter(
+            pk__in=keys
+        ).delete()  # Through Django, so that its cascades apply.
         deleted += len(keys)
         if len(keys) < DELETE_BATCH:
             return deleted
@@ -58,22 +60,25 @@ def delete_in_batches(rows: QuerySet[Any]) -> int:
 def first_of_each(
     rows: QuerySet[Any], columns: tuple[str, ...], groups: Collection[tuple[str, ...]], most: int
 ) -> list[Any]:
-    """Return the primary keys of the first `most` of each group, groups in turn (1 query, none without groups).
+    """Return the primary keys of the first `most` rows of each group, group by group (1 query).
 
-    `rows` are in the order that counts; `columns` tell the groups apart. Each group is read by itself, from an
-    index where there is one: a window over all rows would sort them all. Django makes the statement of one
-    group only, since that takes longer than to run it.
+    `rows` defines the order and `columns` the groups. Each group is a subquery of its own, which can use an
+    index. A window function would sort all rows. Django compiles the statement of one group only, because
+    compiling takes longer than running it. Without groups there is no query.
     """
     if not groups:
         return []
     marks = [f"\0{column}" for column in columns]
-    one = rows.filter(**dict(zip(columns, marks, strict=True))).values("pk")[:most]
-    statement, given = one.query.sql_with_params()
-    parts, values = [], []
+    first_group = rows.filter(**dict(zip(columns, marks, strict=True))).values("pk")[:most]
+    statement, parameters = first_group.query.sql_with_params()
+    selects, values = [], []
     for number, group in enumerate(groups):
-        parts.append(f"SELECT * FROM ({statement}) AS first_{number}")  # noqa: S608  # as Django made it
-        filled = dict(zip(marks, group, strict=True))
-        values += [filled.get(value, value) if isinstance(value, str) else value for value in given]
+        selects.append(f"SELECT * FROM ({statement}) AS first_{number}")  # noqa: S608  # as Django made it
+        replacements = dict(zip(marks, group, strict=True))
+        values += [
+            replacements.get(value, value) if isinstance(value, str) else value
+            for value in parameters
+        ]
     with connection.cursor() as cursor:
-        cursor.execute(" UNION ALL ".join(parts), values)
+        cursor.execute(" UNION ALL ".join(selects), values)
         return [pk for (pk,) in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""Nodes and what fits on them, in and out of their tables."""
+"""Reads and writes of nodes and of the cluster's capacity."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.models import ClusterCapacity, NodeCapacity
 
 CHUNK = 250
-"""Nodes of one transaction, whose rows are long; keeps it well under 100 ms."""
+"""Nodes of one transaction. Their rows are long; this keeps a transaction well under 100 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCapacityRow:
-    """One node to store; amounts are decimal strings in base units."""
+    """One node to store. Amounts are decimal strings in base units."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -30,23 +30,23 @@ class NodeCapacityRow:
     held: Mapping[str, str] = field(default_factory=dict)
     unreadable: tuple[str, ...] = ()
     pods: Mapping[str, str] = field(default_factory=dict)
-    """uid → uid of the owner of its gang, empty for none."""
+    """Pod uid → uid of the owner of its gang, empty without a gang."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeCapacity:
-    """How many pods that ask for so much fit on a cluster, each shape by itself."""
+    """How many pods of one request size fit on a cluster, each size considered alone."""
 
     requests: Mapping[str, str]
     waiting: int
     fits_now: int
     fits_empty: int
     why: str = ""
-    """Why the numbers mean nothing; empty when they do."""
+    """Why the numbers are meaningless; empty if they are valid."""
     where: str = ""
-    """Which nodes it asks for, as a person would say it; empty for any."""
+    """The nodes that the pods ask for, as text for people; empty for any node."""
     unsupported: list[str] = field(default_factory=list)
-    """What else it asks for and was not worked out: the numbers are at most so many."""
+    """Requirements that the calculation ignores. With any of these the numbers are upper bounds."""
 
 
 _COLUMNS = tuple(NodeCapacityRow.__dataclass_fields__)
@@ -62,12 +62,12 @@ def save_capacity(
     why: str,
     at: datetime,
 ) -> None:
-    """Store nodes that changed, drop those that are gone, and what fits. Inside `writing`.
+    """Store changed nodes, delete removed ones, and store what fits. Call it inside `writing`.
 
     More than `CHUNK` nodes are stored with `save_nodes`, each chunk in a transaction of its own.
     """
     save_nodes(cluster_id, changed)
-    drop_nodes(cluster_id, gone)
+    delete_stored_nodes(cluster_id, gone)
     row = ClusterCapacity(
         cluster_id=cluster_id,
         observed_at=at,
@@ -83,30 +83,30 @@ def save_capacity(
 
 
 def save_nodes(cluster_id: int, rows: Sequence[NodeCapacityRow]) -> None:
-    """Insert or update nodes. Inside `writing`."""
+    """Insert or update nodes. Call it inside `writing`."""
     values = [(cluster_id, *(_adapt(row, column) for column in _COLUMNS)) for row in rows]
     table = NodeCapacity._meta.db_table
     upsert_rows(table, ("cluster_id", *_COLUMNS), ("cluster_id", "name"), values)
 
 
-def drop_nodes(cluster_id: int, names: Sequence[str]) -> None:
-    """Drop nodes that are gone. Inside `writing`."""
+def delete_stored_nodes(cluster_id: int, names: Sequence[str]) -> None:
+    """Delete the rows of removed nodes. Call it inside `writing`."""
     for start in range(0, len(names), CHUNK):
         NodeCapacity.objects.filter(
             cluster_id=cluster_id, name__in=names[start : start + CHUNK]
         ).delete()
 
 
-def stored_nodes(cluster_id: int) -> Iterator[NodeCapacityRow]:
-    """Yield the nodes as stored, in no order."""
+def read_stored_nodes(cluster_id: int) -> Iterator[NodeCapacityRow]:
+    """Yield the stored nodes in no particular order."""
     rows = NodeCapacity.objects.filter(cluster_id=cluster_id).values(*_COLUMNS)
     for row in rows.iterator(chunk_size=1000):
         row["taints"], row["unreadable"] = tuple(row["taints"]), tuple(row["unreadable"])
         yield NodeCapacityRow(**row)
 
 
-def stored_shapes(cluster_id: int) -> tuple[str, list[dict[str, Any]]] | None:
-    """Return why nothing can be said, and what fits, as stored; None before the first time."""
+def read_stored_shapes(cluster_id: int) -> tuple[str, list[dict[str, Any]]] | None:
+    """Return why the numbers are meaningless, and the stored shapes; None before the first save."""
     row = ClusterCapacity.objects.filter(cluster_id=cluster_id).values("why", "shapes").first()
     return None if row is None else (row["why"], row["shapes"])
 

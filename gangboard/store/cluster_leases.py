@@ -1,4 +1,4 @@
-"""Leases of clusters: sticky, and fenced by a number that only goes up."""
+"""Leases of clusters. They are sticky, and a number that only increases fences them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from gangboard.store.models import Cluster, Lease
-from gangboard.store.row_leases import RealDatabaseClock, RowLeases, number_of
+from gangboard.store.row_leases import RealDatabaseClock, RowLeases, lease_number
 
 LEASE_SECONDS = 15.0
-"""How long a holder may be silent before another worker takes its clusters."""
+"""Seconds of silence after which another worker takes the clusters of a holder."""
 LEASES = RowLeases("expires_at", LEASE_SECONDS)
 _CLOCK = RealDatabaseClock()
 NEVER_HELD = math.inf
-"""How long a cluster has waited that nobody ever held."""
+"""Waiting time of a cluster that no worker ever held."""
 
 
 class LeaseLostError(RuntimeError):
-    """Somebody else holds the cluster now: nothing may be written, all caches are stale."""
+    """Another worker holds the cluster now. This worker must not write, and its caches are stale."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterLease:
-    """Proof of holding a cluster: valid as long as the row still says the same."""
+    """Proof that a worker holds a cluster: valid as long as the row has the same holder and number."""
 
     cluster_id: int
     holder: str
@@ -36,38 +36,39 @@ class ClusterLease:
 
 @dataclass(frozen=True, slots=True)
 class FreeCluster:
-    """A cluster that nobody holds."""
+    """A cluster that no worker holds."""
 
     cluster_id: int
     last_holder: str
-    """Who held it last; empty for nobody, or when it has other credentials since and is read anew."""
+    """The last holder. Empty if there was none, or if the cluster got other credentials since and must be
+    read anew."""
     waited: float
-    """Seconds since then; infinite when nobody ever did."""
+    """Seconds since the lease ended; infinite if no worker ever held the cluster."""
 
 
 def acquire_lease(cluster_id: int, holder: str) -> ClusterLease | None:
-    """Take the cluster, or keep it when `holder` had it last.
+    """Take a cluster, or keep it if `holder` had it last.
 
-    Return None when another one holds it, or the cluster was removed. The number goes up at each change
-    of hands. It stays when nobody else has had the cluster since, also after `release_lease`: what its
-    holder knows of it is still true.
+    Return None if another worker holds it, or if the cluster was removed. The number increases with each new
+    holder. It is unchanged if no other worker held the cluster in between, also after `release_lease`. The
+    caches of the holder are then still valid.
     """
     if not Cluster.objects.filter(pk=cluster_id).exists():
         return None
     Lease.objects.get_or_create(cluster_id=cluster_id)
     row = Lease.objects.filter(cluster_id=cluster_id)
     if LEASES.extend(row.filter(holder=holder), _CLOCK):
-        number = number_of(row, holder)
+        number = lease_number(row, holder)
     else:
         number = LEASES.take_numbered(row, holder, _CLOCK)
     return None if number is None else ClusterLease(cluster_id, holder, number)
 
 
 def confirm_lease(lease: ClusterLease) -> None:
-    """Begin a write transaction: extend the lease on exactly one row.
+    """Begin a write transaction by extending the lease on exactly one row.
 
-    Must run inside `transaction.atomic`. Raises LeaseLostError, which rolls the transaction back.
-    A lease that ran out and that nobody took is still ours: the number says so.
+    Call it inside `transaction.atomic`. Raises LeaseLostError, which rolls the transaction back. An expired
+    lease that no other worker took is still valid, because its number is unchanged.
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("a lease is confirmed inside the transaction that it guards")
@@ -76,31 +77,31 @@ def confirm_lease(lease: ClusterLease) -> None:
 
 
 def renew_lease(lease: ClusterLease) -> None:
-    """Extend the lease without writing anything else. Raises LeaseLostError."""
+    """Extend the lease without another write. Raises LeaseLostError."""
     with transaction.atomic():
         confirm_lease(lease)
 
 
 def release_lease(lease: ClusterLease) -> None:
-    """Give the cluster back so that another worker can take it at once."""
+    """Release the cluster, so that another worker can take it at once."""
     _row(lease).update(expires_at=Now())
 
 
 def _row(lease: ClusterLease) -> QuerySet[Lease]:
-    """Return the row while it says that it is held so."""
+    """Return the lease row if this lease still holds it."""
     return Lease.objects.filter(
         cluster_id=lease.cluster_id, holder=lease.holder, number=lease.number
     )
 
 
 def last_holders(cluster_ids: Iterable[int]) -> dict[int, str]:
-    """Return who holds each of these clusters, or held it last; a removed one is left out."""
+    """Return the current or last holder of each cluster. Removed clusters are left out."""
     rows = Lease.objects.filter(cluster_id__in=tuple(cluster_ids))
     return dict(rows.values_list("cluster_id", "holder"))
 
 
 def free_clusters() -> list[FreeCluster]:
-    """Return the clusters that nobody holds; the one that has been so for longest comes first."""
+    """Return the clusters that no worker holds, the longest waiting first."""
     LEASES.shorten(Lease.objects.all(), _CLOCK)
     held = Lease.objects.filter(expires_at__gt=Now()).values("cluster_id")
     waited = models.ExpressionWrapper(

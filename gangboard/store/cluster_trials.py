@@ -1,7 +1,7 @@
-"""Trials of clusters: begun by an admin, run by a poll worker, saved by the same admin.
+"""Trials of clusters: an admin begins one, a poll worker runs it, and the admin saves it.
 
-The web process may not connect to clusters, so it leaves the pasted credentials here, encrypted. They are
-gone once they are saved, and after MINUTES in any case.
+The web process may not connect to clusters, so it stores the pasted credentials here, encrypted. They are
+deleted once they are saved, and after ten minutes in any case.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from gangboard.store.secrets import SecretUnreadableError, seal, unseal
 PURPOSES = ("add", "renew", "actor")
 STATES = ("waiting", "running", "answered", "failed", "saved")
 LONGEST_KUBECONFIG = 48 * 1024
-"""Characters. Encoded by a browser they fit into the largest body of a request."""
+"""Characters. Encoded by a browser they fit into the largest request body."""
 LIFETIME = timedelta(minutes=10)
 LOST_AFTER = timedelta(seconds=90)
-"""A worker that has had a trial for so long has died: another one takes it."""
+"""A worker that holds a trial for longer has died, and another worker takes the trial."""
 MOST_TRIALS = 20
-"""Of one person within LIFETIME."""
+"""Maximum number of trials of one person within LIFETIME."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClaimedTrial:
-    """A trial that this worker is to run."""
+    """A trial that this worker has claimed."""
 
     id: str
     purpose: str
@@ -47,7 +47,7 @@ class ClaimedTrial:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TrialResult:
-    """What a worker has found. `document` None: nothing can be saved."""
+    """The findings of a worker. Without a `document` the trial cannot be saved."""
 
     code: str = ""
     sentence: str = ""
@@ -74,7 +74,7 @@ def begin_trial(
     context: str = "",
     in_cluster: bool = False,
 ) -> ClusterTrial:
-    """Let a poll worker try the credentials. Raises ClusterError for a name that cannot be used."""
+    """Create a trial for a poll worker. Raises ClusterError for an unusable name."""
     clusters.check_cluster_name(name)
     if purpose != "add":
         clusters.find_cluster(name=name)
@@ -100,7 +100,7 @@ def begin_with_context(*, user_id: int, trial_id: str, context: str) -> ClusterT
     earlier = find_trial(user_id=user_id, trial_id=trial_id)
     if earlier is None or earlier.source is None:
         raise ClusterError("this trial is over; paste the kubeconfig again")
-    source = _unsealed(earlier.source)
+    source = _decrypt(earlier.source)
     return begin_trial(
         user_id=user_id,
         purpose=earlier.purpose,
@@ -111,19 +111,19 @@ def begin_with_context(*, user_id: int, trial_id: str, context: str) -> ClusterT
 
 
 def find_trial(*, user_id: int, trial_id: str) -> ClusterTrial | None:
-    """Return a trial that this person has begun, None for any other and for one that is over."""
-    return _living().filter(pk=trial_id, user_id=user_id).first()
+    """Return a current trial of this person, else None."""
+    return _current_trials().filter(pk=trial_id, user_id=user_id).first()
 
 
 def due_trials() -> list[str]:
-    """Return the ids of trials that no living worker has taken."""
-    return list(_living().filter(_is_due(timezone.now())).values_list("pk", flat=True)[:20])
+    """Return the ids of trials that no living worker has claimed."""
+    return list(_current_trials().filter(_is_due(timezone.now())).values_list("pk", flat=True)[:20])
 
 
 def claim_trial(trial_id: str) -> ClaimedTrial | None:
-    """Take a trial; return None where another worker has it, or no key reads it."""
+    """Claim a trial. Return None if another worker has it, or if no key decrypts it."""
     now = timezone.now()
-    mine = _living().filter(_is_due(now), pk=trial_id)
+    mine = _current_trials().filter(_is_due(now), pk=trial_id)
     if not mine.update(state="running", claimed_at=now):
         return None
     trial = ClusterTrial.objects.filter(pk=trial_id, claimed_at=now).first()
@@ -146,7 +146,7 @@ def claim_trial(trial_id: str) -> ClaimedTrial | None:
 
 
 def finish_trial(trial_id: str, claimed_at: datetime, result: TrialResult) -> bool:
-    """Keep the result; return False where another worker has taken the trial meanwhile."""
+    """Save the result. Return False if another worker claimed the trial meanwhile."""
     document = result.document
     changed = ClusterTrial.objects.filter(pk=trial_id, state="running", claimed_at=claimed_at)
     return bool(
@@ -172,13 +172,13 @@ def finish_trial(trial_id: str, claimed_at: datetime, result: TrialResult) -> bo
 def save_trial(
     *, user_id: int, trial_id: str, by: str, source: str = "", anyway: bool = False
 ) -> ClusterTrial:
-    """Watch the cluster, or use its new credentials or actor, from now on. Raises ClusterError.
+    """Add the cluster, or use its new credentials or actor from now on. Raises ClusterError.
 
-    The audit names `by`, the author, and `source`, the author's address. `anyway`: also where the cluster did not answer. A second call
-    changes nothing.
+    The audit names `by`, the author, and `source`, the author's address. `anyway` also saves a cluster that
+    did not answer. A second call has no effect.
     """
     with transaction.atomic():
-        trial = _living().select_for_update().filter(pk=trial_id, user_id=user_id).first()
+        trial = _current_trials().select_for_update().filter(pk=trial_id, user_id=user_id).first()
         if trial is None:
             raise ClusterError("this trial is over; try the cluster again")
         if trial.state == "saved":
@@ -201,12 +201,12 @@ def refuse_to_save(trial: ClusterTrial, *, anyway: bool) -> None:
 
 
 def delete_old_trials() -> None:
-    """Delete the trials that are over, with their credentials."""
+    """Delete expired trials with their credentials."""
     delete_in_batches(ClusterTrial.objects.filter(expires_at__lte=timezone.now()))
 
 
 def _save(trial: ClusterTrial, by: str, source: str) -> None:
-    document = _unsealed(trial.access)
+    document = _decrypt(trial.access)
     known: dict[str, Any] = {
         "name": trial.name,
         "document": document,
@@ -227,14 +227,14 @@ def _save(trial: ClusterTrial, by: str, source: str) -> None:
     clusters.replace_credentials(**known, **identity)
 
 
-def _unsealed(sealed: Any) -> dict[str, Any]:
+def _decrypt(sealed: Any) -> dict[str, Any]:
     try:
         return unseal(bytes(sealed))
     except SecretUnreadableError as error:
         raise ClusterError(str(error)) from error
 
 
-def _living() -> QuerySet[ClusterTrial]:
+def _current_trials() -> QuerySet[ClusterTrial]:
     return ClusterTrial.objects.filter(expires_at__gt=timezone.now())
 
 

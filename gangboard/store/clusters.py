@@ -1,4 +1,4 @@
-"""Clusters that are watched: adding, changing their credentials, removing."""
+"""Watched clusters: adding, changing credentials, removing."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from gangboard.store.audit import audit
 from gangboard.store.models import Cluster, Gang, Lease, ResourceState, Switch
 from gangboard.store.secrets import seal
 
-# RFC 1123 label: what Kubernetes allows as the name of a namespace.
+# RFC 1123 label, as Kubernetes requires it for the name of a namespace.
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 RESERVED = frozenset({"trials"})
-"""Words that stand where the API has the name of a cluster."""
+"""Words that URLs of the API use in place of a cluster name."""
 
 
 class ClusterError(ValueError):
-    """What was asked for cannot be done. The text is one sentence for the person who asked."""
+    """A refused change. The text is one sentence for the requester."""
 
     def __init__(self, sentence: str, code: str = "") -> None:
         super().__init__(sentence)
         self.code = code
-        """`same-cluster`, `other-cluster`, `other-server`; empty for everything else."""
+        """`same-cluster`, `other-cluster` or `other-server`; else empty."""
 
 
-def check_dns_label(name: str, what: str) -> None:
-    """Raise ClusterError unless `name` is a DNS label; `what` begins the sentence."""
+def check_dns_label(name: str, subject: str) -> None:
+    """Raise ClusterError unless `name` is a DNS label. `what` names the object in the sentence."""
     if _DNS_LABEL.fullmatch(name) is None:
         raise ClusterError(
-            f"{name!r} cannot be the name of {what}: 1 to 63 lower-case letters, digits and "
+            f"{name!r} cannot be the name of {subject}: 1 to 63 lower-case letters, digits and "
             "hyphens, beginning and ending with a letter or digit"
         )
 
 
 def check_cluster_name(name: str) -> None:
-    """Raise ClusterError unless a cluster can have this name."""
+    """Raise ClusterError unless `name` can be the name of a cluster."""
     check_dns_label(name, "a cluster")
     if name in RESERVED:
         raise ClusterError(f"{name!r} cannot be the name of a cluster: the API uses this word")
 
 
 def cluster_names() -> list[str]:
-    """Return the names of all clusters that are watched, in order."""
+    """Return the names of all watched clusters, sorted."""
     return list(Cluster.objects.values_list("name", flat=True))
 
 
 def find_cluster(*, name: str) -> Cluster:
-    """Return the cluster of that name; raises ClusterError that lists the names there are."""
+    """Return the cluster with this name. Raises ClusterError, which lists the existing names."""
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:
         known = ", ".join(cluster_names()) or "none"
@@ -63,24 +63,25 @@ def find_cluster(*, name: str) -> Cluster:
 
 
 def gang_namespaces(cluster: Cluster, *, most: int) -> list[str]:
-    """Return namespaces with gangs of a cluster, at most so many (1 query). For commands and workers."""
-    found = Gang.objects.filter(cluster=cluster).order_by("namespace")
-    return list(found.values_list("namespace", flat=True).distinct()[:most])
+    """Return at most `most` namespaces that have gangs (1 query). For commands and workers, so without a viewer."""
+    gangs = Gang.objects.filter(cluster=cluster).order_by("namespace")
+    return list(gangs.values_list("namespace", flat=True).distinct()[:most])
 
 
 def refuse_second_name(name: str, uid: str) -> None:
     """Raise ClusterError if another cluster has this uid. An empty uid matches none."""
-    other = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
-    if other is not None:
+    namesake = Cluster.objects.exclude(name=name).filter(system_uid=uid).first() if uid else None
+    if namesake is not None:
         raise ClusterError(
-            f"cluster {other.name} is this cluster already: both have the same kube-system namespace "
+            f"cluster {namesake.name} is this cluster already: both have the same kube-system namespace "
             f"(uid {uid})",
             "same-cluster",
         )
 
 
 def refuse_other_server(name: str, server: str) -> None:
-    """Raise ClusterError if a cluster of this name is at another address: that is a mistake more often than a move."""
+    """Raise ClusterError if the cluster of this name has another address. That is more often a mistake than a
+    move."""
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is not None and cluster.server != server:
         raise ClusterError(
@@ -91,7 +92,7 @@ def refuse_other_server(name: str, server: str) -> None:
 
 
 def refuse_other_address(cluster: Cluster, server: str) -> None:
-    """Raise ClusterError if an actor is for another address than the one that is polled."""
+    """Raise ClusterError if the actor's address differs from the polled one."""
     if server != cluster.server:
         raise ClusterError(
             f"cluster {cluster.name} is at {cluster.server} and the actor's kubeconfig says {server}; "
@@ -101,7 +102,7 @@ def refuse_other_address(cluster: Cluster, server: str) -> None:
 
 
 def refuse_other_cluster(name: str, uid: str) -> None:
-    """Raise ClusterError if another cluster than the known one answers behind a name: they are not merged."""
+    """Raise ClusterError if the answering cluster is not the known one, because two clusters must not be merged."""
     known = Cluster.objects.filter(name=name).values_list("system_uid", flat=True).first()
     if known and uid and known != uid:
         raise ClusterError(
@@ -122,12 +123,13 @@ def add_cluster(
     context: str = "",
     source: str = "",
 ) -> Cluster:
-    """Start to watch a cluster.
+    """Start watching a cluster.
 
-    `document` is what kube.credentials needs to connect; it is encrypted here. `server` is the
-    address to show, `expires_at` when the credentials end, if they say so. The audit names `by`, the
-    author, and `source`, the author's address. `uid` is that of its namespace `kube-system`, if it is known, `context` what the person's
-    kubectl calls the cluster. Raises ClusterError, also for a cluster that has a name already.
+    `document` is the document of `kube.credentials`; it is stored encrypted. `server` is the address to show.
+    `expires_at` is the expiry of the credentials, if known. The audit names `by`, the author, and `source`,
+    the author's address. `uid` is the uid of the namespace `kube-system`, if known. `context` is the name of
+    the cluster in the person's kubectl. Raises ClusterError, also for a cluster that is watched under another
+    name.
     """
     check_cluster_name(name)
     refuse_second_name(name, uid)
@@ -141,12 +143,12 @@ def add_cluster(
                 system_uid=uid,
                 context=context,
             )
-            _changed(
+            _audit_change(
                 "cluster-added", f"Cluster {name} at {server} is watched.", by, cluster, source
             )
             return cluster
     except IntegrityError as error:
-        refuse_second_name(name, uid)  # added a moment ago by somebody else
+        refuse_second_name(name, uid)  # Another admin added it a moment ago.
         raise ClusterError(
             f"there is a cluster {name!r} already; remove it first or choose another name"
         ) from error
@@ -163,12 +165,12 @@ def replace_credentials(
     context: str = "",
     source: str = "",
 ) -> None:
-    """Reach a watched cluster in another way from now on. Raises ClusterError.
+    """Use other credentials or another address for a watched cluster from now on. Raises ClusterError.
 
-    Whoever polls it holds a connection made with the old credentials: it is fenced off, so that
-    the next poll begins anew. At another address resource versions mean something else, so
-    everything is read again there, also objects of the same version, and the actor, who is known at the old one, is forgotten.
-    `uid` and `context` are as in `add_cluster`. At the same address an empty one leaves the stored one.
+    The current holder has a connection made with the old credentials. Its lease is fenced, so that the next
+    poll starts anew. Resource versions mean something else at another address, so all objects are read again
+    there, and the actor, which belongs to the old address, is removed. `uid` and `context` are as in
+    `add_cluster`. At the same address an empty one keeps the stored one.
     """
     refuse_second_name(name, uid)
     with transaction.atomic():
@@ -191,9 +193,13 @@ def replace_credentials(
         Lease.objects.filter(cluster=cluster).update(
             number=F("number") + 1, holder="", expires_at=None
         )
-        where = f" and is at {server} now; its actor is forgotten" if moved else ""
-        _changed(
-            "cluster-changed", f"Cluster {name} has new credentials{where}.", by, cluster, source
+        move_text = f" and is at {server} now; its actor is forgotten" if moved else ""
+        _audit_change(
+            "cluster-changed",
+            f"Cluster {name} has new credentials{move_text}.",
+            by,
+            cluster,
+            source,
         )
 
 
@@ -206,11 +212,11 @@ def set_actor(
     by: str,
     source: str = "",
 ) -> bool:
-    """Let gangboard act on a cluster with this second identity; return whether it had none before.
+    """Let gangboard act on a cluster with this second identity. Return whether it had none before.
 
-    `document` and `expires_at` are as in `add_cluster`, `by` is who did it, for the audit. The poll
-    goes on undisturbed: it uses the other identity. Raises ClusterError, also where `server` is not
-    the address that is polled: what is looked at and what is changed must be one cluster.
+    `document` and `expires_at` are as in `add_cluster`, and `by` is the author for the audit. The poll is not
+    disturbed, because it uses the other identity. Raises ClusterError, also if `server` differs from the
+    polled address: both identities must reach the same cluster.
     """
     with transaction.atomic():
         cluster = find_cluster(name=name)
@@ -219,8 +225,10 @@ def set_actor(
         cluster.actor_credentials = seal(document)
         cluster.actor_expires_at = expires_at
         cluster.save(update_fields=["actor_credentials", "actor_expires_at"])
-        said = "may act from now on" if new else "has new credentials for its actor"
-        _switched(cluster, f"Cluster {name}: gangboard {said}.", by, "actor", True, source)
+        change_text = "may act from now on" if new else "has new credentials for its actor"
+        _audit_switch(
+            cluster, f"Cluster {name}: gangboard {change_text}.", by, "actor", True, source
+        )
     return new
 
 
@@ -231,15 +239,15 @@ def set_parallelism(*, name: str, on: bool, by: str) -> None:
         cluster.parallelism_lever = on
         cluster.save(update_fields=["parallelism_lever"])
         sentence = f"Cluster {name}: lever parallelism is {_on_or_off(on)}."
-        _switched(cluster, sentence, by, "parallelism", on)
+        _audit_switch(cluster, sentence, by, "parallelism", on)
 
 
 def set_read_only(*, name: str | None, on: bool, by: str, source: str = "") -> None:
-    """Switch a cluster to read-only, or back; `name` None means all clusters. Raises ClusterError.
+    """Switch a cluster to read-only, or back. `name` None means all clusters. Raises ClusterError.
 
-    While either switch is on nothing is sent that changes a cluster, not even the rest of what has
-    begun. What undoes gangboard's own is: an action that ends so removes the Hold that it has armed,
-    and resumes the Job where that Hold has suspended it. Reads and dry runs go on.
+    While either switch is on, gangboard sends no change to a cluster, not even the rest of a started action.
+    The cleanup of gangboard's own objects continues: an action that ends removes the Hold that it armed, and
+    resumes the Job that this Hold suspended. Reads and dry runs go on.
     """
     with transaction.atomic():
         if name is None:
@@ -248,19 +256,19 @@ def set_read_only(*, name: str | None, on: bool, by: str, source: str = "") -> N
                 defaults={"is_on": on, "changed_at": timezone.now(), "changed_by": by},
             )
             sentence = f"gangboard's switch read-only is {_on_or_off(on)}."
-            _switched(None, sentence, by, READ_ONLY, on, source)
+            _audit_switch(None, sentence, by, READ_ONLY, on, source)
         else:
             cluster = find_cluster(name=name)
             cluster.read_only = on
             cluster.save(update_fields=["read_only"])
             sentence = f"Cluster {name}: switch read-only is {_on_or_off(on)}."
-            _switched(cluster, sentence, by, READ_ONLY, on, source)
+            _audit_switch(cluster, sentence, by, READ_ONLY, on, source)
 
 
-def _switched(
+def _audit_switch(
     cluster: Cluster | None, sentence: str, by: str, switch: str, on: bool, source: str = ""
 ) -> None:
-    """Write a switch into the audit and tell the pages of that cluster, or of all."""
+    """Record a switch in the audit and notify the pages of the cluster, or of all clusters."""
     moved = Cluster.objects.all() if cluster is None else Cluster.objects.filter(pk=cluster.pk)
     moved.update(data_version=F("data_version") + 1)
     details = {"switch": switch, "on": on}
@@ -279,8 +287,8 @@ def _on_or_off(on: bool) -> str:
     return "on" if on else "off"
 
 
-def _changed(event: str, sentence: str, by: str, cluster: Cluster, source: str) -> None:
-    """Write down what became of a cluster. Comes last in a transaction."""
+def _audit_change(event: str, sentence: str, by: str, cluster: Cluster, source: str) -> None:
+    """Record a change of a cluster in the audit. Call it last in a transaction."""
     about = f"Cluster/{cluster.name}"
     audit(
         event,
@@ -294,7 +302,7 @@ def _changed(event: str, sentence: str, by: str, cluster: Cluster, source: str) 
 
 
 def remove_cluster(*, name: str, by: str = "gangboard", source: str = "") -> None:
-    """Stop watching a cluster and delete everything known about it. `source` is as in `add_cluster`. Raises ClusterError."""
+    """Stop watching a cluster and delete its data. `source` is as in `add_cluster`. Raises ClusterError."""
     with transaction.atomic():
         find_cluster(name=name).delete()
         audit(

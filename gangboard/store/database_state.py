@@ -1,4 +1,4 @@
-"""Whether gangboard can use the database: its tables, its encoding, and errors that pass."""
+"""Checks of the database: its tables, its encoding, and temporary errors."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from django.db.migrations.recorder import MigrationRecorder
 
 ENCODING = "UTF8"
 _BEFORE_THE_FIRST_RELEASE = ("store", "0002_actions")
-"""The second of the migrations that one was made of. No migration may have this name again."""
+"""The second of the migrations that were squashed into one. No migration may reuse this name."""
 RETRY_SECONDS = 2
-"""Value of Retry-After on every answer that a request gets because of such an error."""
+"""Value of Retry-After in responses to requests that fail with a temporary error."""
 UNAVAILABLE = "The database does not answer. Try again in a few seconds."
 _DEFECTS = (psycopg.errors.ProgramLimitExceeded, psycopg.errors.StatementTooComplex)
-"""PostgreSQL counts them among operational errors, but a repeated request meets them again."""
+"""PostgreSQL counts them among operational errors, but a repeated request fails again."""
 
 
 def is_migrated() -> bool:
-    """Return whether every migration is applied, and no table is of before the first release.
+    """Return whether every migration is applied and no table is older than the first release.
 
     Raises `django.db.Error` if the database does not answer.
     """
@@ -36,8 +36,8 @@ def is_migrated() -> bool:
 
 
 def can_read() -> bool:
-    """Return True after a read of the table that every page reads. Raises `django.db.Error`."""
-    # Django has loaded no models yet when the app of this module is configured.
+    """Read the table that every page needs, and return True. Raises `django.db.Error`."""
+    # Django has not loaded the models yet when it imports this module.
     from gangboard.store.models import Cluster
 
     Cluster.objects.exists()
@@ -45,10 +45,9 @@ def can_read() -> bool:
 
 
 def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Connect, and raise CommandError where the database server cannot hold what gangboard stores.
+    """Connect, and raise CommandError if the database server cannot hold gangboard's data.
 
-    The sentence names the cause and the remedy. Raises `django.db.Error` for a server
-    that does not answer or is too old.
+    The text names cause and remedy. Raises `django.db.Error` for a server that does not answer or is too old.
     """
     connection = connections[using]
     connection.ensure_connection()
@@ -70,7 +69,7 @@ def _encoding(connection: BaseDatabaseWrapper) -> str:
 
 
 def refuse_old_tables(*, using: str, **_: Any) -> None:
-    """Before a database is migrated: raise CommandError where its tables cannot be taken over."""
+    """Raise CommandError before a migration if the tables are older than the first release."""
     connection = connections[using]
     if _BEFORE_THE_FIRST_RELEASE not in MigrationRecorder(connection).applied_migrations():
         return
@@ -83,10 +82,10 @@ def refuse_old_tables(*, using: str, **_: Any) -> None:
 
 
 def is_unavailable(error: BaseException) -> bool:
-    """Return True if the same request may succeed once the database is well again.
+    """Return True for a temporary error, after which the same request may succeed.
 
-    True: too many connections, no connection, a lock that another transaction holds, a full disk, a
-    database that became read-only. False: every error that the statement itself causes. SQLite raises
+    Temporary errors are too many connections, no connection, a lock that another transaction holds, a full
+    disk, and a read-only database. Errors that the statement itself causes are not temporary. SQLite raises
     `OperationalError` for both, so its error code decides.
     """
     cause = error.__cause__

@@ -1,4 +1,4 @@
-"""The stored objects of one gang, without pods: what the policy of actions reads."""
+"""The stored objects of one gang without its pods, as the policy of actions reads them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from django.utils import timezone
 
 from gangboard.decode.holds import HOLD
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.hold import Hold
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueVisibility
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.build_gang import NO_OBJECTS, GangObjects, build_gang
 from gangboard.facts.cluster_view import ClusterView
 from gangboard.facts.gang import Gang as GangModel
@@ -23,71 +23,78 @@ from gangboard.plugins import registry
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from gangboard.store.objects import BATCH, unpack
-from gangboard.store.uid_lookups import Reference, follow, owned_objects, read_referred
+from gangboard.store.uid_lookups import (
+    Reference,
+    owned_objects,
+    read_referenced,
+    resolve_references,
+)
 
 _DEEPEST = 8
-"""Owners above one another that are followed; real ones have two or three."""
+"""Maximum number of owner generations that are followed. Real gangs have two or three."""
 
-Place = tuple[int, str, str]
-"""Id of the cluster, namespace and name."""
+ObjectPlace = tuple[int, str, str]
+"""Cluster id, namespace and name of an object."""
 
 
 @cache
 def action_models() -> dict[str, type[Any]]:
-    """Return resource key → class of the domain, of all that a gang is made of, without pods."""
+    """Return resource key → domain class of all objects of a gang, without pods."""
     return {resource.key: resource.model for resource in (*registry.resources(), HOLD)}
 
 
 def read_gang(cluster_id: int, gang: Gang) -> GangModel | None:
-    """Return a gang as the poll stored its objects, without pods.
+    """Return a gang with its stored objects, without pods.
 
-    None when its owner is gone, or no kind that can be acted on (a bare pod or group). Costs about 6
-    queries, and as many objects as the gang has: other objects of its namespace are not read.
+    None if its owner is gone, or if gangboard cannot act on its kind (a bare pod or group). It takes about 6
+    queries and reads the objects of the gang only, not others of its namespace.
     """
     detail = unpack_detail(bytes(gang.detail))
     references = [
         Reference(cluster_id, gang.namespace, uid)
         for uid in (gang.uid, *(ref.uid for ref in detail.groups))
     ]
-    stored = read_referred(references, action_models())
+    stored = read_referenced(references, action_models())
     owner = stored.get(references[0])
     if not isinstance(owner, Owner):
         return None
-    below = _below(cluster_id, owner)
-    uids = [owner.meta.ref.uid, *(one.meta.ref.uid for one in below)]
-    attached = _of_owners(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
-    groups = (model for one in references if isinstance(model := stored.get(one), Group))
-    maker = _maker(cluster_id, owner)
-    objects = GangObjects(members=[*below, *groups, *attached], maker=maker)
+    descendants = _read_descendants(cluster_id, owner)
+    uids = [owner.meta.ref.uid, *(descendant.meta.ref.uid for descendant in descendants)]
+    attached = _read_owned(cluster_id, gang.namespace, uids, (Hold, QueueEntry))
+    groups = (
+        model for reference in references if isinstance(model := stored.get(reference), Group)
+    )
+    creator = _gang_creator(cluster_id, owner)
+    objects = GangObjects(members=[*descendants, *groups, *attached], maker=creator)
     return build_gang(owner, objects, read_cluster_view(cluster_id), timezone.now())
 
 
 def read_target_gang(cluster_id: int, target: Owner, gang: Gang | None) -> GangModel | None:
-    """Return the gang that an owner belongs to, or an owner that makes gangs alone."""
+    """Return the gang of an owner. An owner that creates gangs, such as a CronJob, is returned alone."""
     if registry.makes_gangs(target.meta.ref.group, target.meta.ref.kind):
         return build_gang(target, NO_OBJECTS, read_cluster_view(cluster_id), timezone.now())
     return read_gang(cluster_id, gang) if gang is not None else None
 
 
 def read_maker(gang: Gang) -> Owner | None:
-    """Return what makes gangs such as this one: the CronJob of a run. One query where there is nothing of the sort."""
+    """Return the owner that creates gangs such as this one, such as the CronJob of a run (1 query if it has none)."""
     reference = Reference(gang.cluster_id, gang.namespace, gang.uid)
-    found = read_referred([reference], action_models()).get(reference)
-    return _maker(gang.cluster_id, found) if isinstance(found, Owner) else None
+    owner = read_referenced([reference], action_models()).get(reference)
+    return _gang_creator(gang.cluster_id, owner) if isinstance(owner, Owner) else None
 
 
-def _maker(cluster_id: int, owner: Owner) -> Owner | None:
-    """Return what makes gangs such as this one. No query for a gang that nothing of the sort has made."""
-    above = owner.meta.controller
-    if above is None or not registry.makes_gangs(above.group, above.kind):
+def _gang_creator(cluster_id: int, owner: Owner) -> Owner | None:
+    """Return the owner that creates gangs such as this one. Without such an owner there is no query."""
+    controller = owner.meta.controller
+    if controller is None or not registry.makes_gangs(controller.group, controller.kind):
         return None
-    reference = Reference(cluster_id, owner.meta.ref.namespace, above.uid)
-    found = read_referred([reference], action_models()).get(reference)
-    return found if isinstance(found, Owner) else None
+    reference = Reference(cluster_id, owner.meta.ref.namespace, controller.uid)
+    creator = read_referenced([reference], action_models()).get(reference)
+    return creator if isinstance(creator, Owner) else None
 
 
 def find_gang(cluster_id: int, namespace: str, uid: str) -> Gang | None:
-    """Return the gang that a stored owner or child Job of a namespace belongs to, or None."""
+    """Return the gang of a stored owner or child Job of a namespace, or None."""
     reference = Reference(cluster_id, namespace, uid)
     return find_gangs([reference]).get(reference)
 
@@ -95,31 +102,31 @@ def find_gang(cluster_id: int, namespace: str, uid: str) -> Gang | None:
 def find_gangs(
     references: Iterable[Reference], known: Mapping[Reference, Owner] | None = None
 ) -> dict[Reference, Gang]:
-    """Return the gang that each owner or child Job belongs to; 2 queries a generation of owners, however many.
+    """Return the gang of each owner or child Job, with 2 queries for each generation of owners.
 
-    `known` are those of them that were read already.
+    `known` holds the owners that were read already.
     """
-    found: dict[Reference, Gang] = {}
+    result: dict[Reference, Gang] = {}
     reached = {reference: reference for reference in references}
     read = dict(known or {})
     for _ in range(_DEEPEST):
-        gangs = follow(Gang.objects.filter(gone_at=None), reached.values())
-        found |= {start: gangs[here] for start, here in reached.items() if here in gangs}
-        reached = {start: here for start, here in reached.items() if start not in found}
-        unread = [here for here in reached.values() if here not in read]
-        read |= read_referred(unread, action_models())
+        gangs = resolve_references(Gang.objects.filter(gone_at=None), reached.values())
+        result |= {start: gangs[current] for start, current in reached.items() if current in gangs}
+        reached = {start: current for start, current in reached.items() if start not in result}
+        unread = [current for current in reached.values() if current not in read]
+        read |= read_referenced(unread, action_models())
         reached = {
             start: above
-            for start, here in reached.items()
-            if (above := _controller(here, read.get(here))) is not None
+            for start, current in reached.items()
+            if (above := _controller(current, read.get(current))) is not None
         }
         if not reached:
             break
-    return found
+    return result
 
 
 def _controller(reference: Reference, owner: object) -> Reference | None:
-    """Return what controls the owner that a reference leads to."""
+    """Return the reference to the controller of an owner."""
     if not isinstance(owner, Owner) or owner.meta.controller is None:
         return None
     return Reference(reference.cluster_id, owner.meta.ref.namespace, owner.meta.controller.uid)
@@ -128,20 +135,20 @@ def _controller(reference: Reference, owner: object) -> Reference | None:
 def find_object(
     cluster: Cluster, resource: str, namespace: str, name: str
 ) -> Any | None:  # any class of the domain
-    """Return a stored object by its name; of two (one deleted unseen) the one made last."""
+    """Return a stored object by name. If a deletion was missed, the newer of two is returned."""
     place = (cluster.pk, namespace, name)
     return find_objects(resource, [place]).get(place)
 
 
 def find_objects(
-    resource: str, places: Collection[Place]
-) -> dict[Place, Any]:  # objects of any class of the domain
-    """Return the stored objects of one resource by where they are, as `find_object`. One query per BATCH."""
-    wanted = list(dict.fromkeys(places))
-    found: dict[Place, Any] = {}
+    resource: str, places: Collection[ObjectPlace]
+) -> dict[ObjectPlace, Any]:  # objects of any class of the domain
+    """Return the stored objects of one resource by place, as `find_object` does. One query per BATCH."""
+    ordered = list(dict.fromkeys(places))
+    result: dict[ObjectPlace, Any] = {}
     model_class = action_models()[resource]
-    for start in range(0, len(wanted), BATCH):
-        portion = set(wanted[start : start + BATCH])
+    for start in range(0, len(ordered), BATCH):
+        portion = set(ordered[start : start + BATCH])
         clusters, namespaces, names = zip(*portion, strict=True)
         rows = WatchedObject.objects.filter(
             resource=resource,
@@ -153,16 +160,16 @@ def find_objects(
             place = (cluster_id, namespace, name)
             if place in portion:
                 model = unpack(bytes(data), model_class)
-                found[place] = max(found.get(place, model), model, key=_made)
-    return found
+                result[place] = max(result.get(place, model), model, key=_creation_order)
+    return result
 
 
-def _made(model: Any) -> tuple[str, str]:
+def _creation_order(model: Any) -> tuple[str, str]:
     return str(model.meta.created_at or ""), model.meta.ref.uid
 
 
 def read_cluster_view(cluster_id: int) -> ClusterView:
-    """Return the served versions of a cluster, and whether queue entries can be there (1 query)."""
+    """Return the served API versions of a cluster and the visibility of queue entries (1 query)."""
     rows = ResourceState.objects.filter(cluster_id=cluster_id)
     states = {
         resource: (state, version)
@@ -183,39 +190,42 @@ def read_cluster_view(cluster_id: int) -> ClusterView:
 
 
 def _queue_visibility(states: Iterable[str]) -> QueueVisibility:
-    """Return whether entries in queues can be there, by the states of their resources.
+    """Return whether the cluster can have queue entries, given the states of their resources.
 
-    The poll has not looked for a resource without a stored state.
+    A resource without a stored state was not polled yet.
     """
     known = tuple(states)
     served = [state for state in known if state != WatchState.NOT_SERVED]
     if known and not served:
         return QueueVisibility.NOT_SERVED
     is_read = bool(served) and all(state == WatchState.OK for state in served)
-    return QueueVisibility.SERVED if is_read else QueueVisibility.NOT_KNOWN
+    return QueueVisibility.SERVED if is_read else QueueVisibility.UNKNOWN
 
 
-def _below(cluster_id: int, owner: Owner) -> list[Owner]:
-    """Return the owners below, of every attempt: one query for each layer of them."""
-    known, found, parents = {owner.meta.ref.uid}, [], [owner]
+def _read_descendants(cluster_id: int, owner: Owner) -> list[Owner]:
+    """Return the owners below an owner, of every attempt; one query for each layer."""
+    known, descendants, parents = {owner.meta.ref.uid}, [], [owner]
     for _ in range(_DEEPEST):
-        # A Job makes pods, nothing that could be stopped by itself.
-        uids = [one.meta.ref.uid for one in parents if not one.meta.ref.is_job]
-        layer = _of_owners(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
-        parents = [one for one in layer if one.meta.ref.uid not in known]
-        known.update(one.meta.ref.uid for one in parents)
-        found += parents
-    return found
+        # A Job creates pods, which cannot be suspended one by one.
+        uids = [descendant.meta.ref.uid for descendant in parents if not descendant.meta.ref.is_job]
+        layer = _read_owned(cluster_id, owner.meta.ref.namespace, uids, (Owner,))
+        parents = [descendant for descendant in layer if descendant.meta.ref.uid not in known]
+        known.update(descendant.meta.ref.uid for descendant in parents)
+        descendants += parents
+    return descendants
 
 
-def _of_owners(
-    cluster_id: int, namespace: str, uids: Sequence[str], wanted: Collection[type[Any]]
+def _read_owned(
+    cluster_id: int, namespace: str, uids: Sequence[str], classes: Collection[type[Any]]
 ) -> list[Any]:  # objects of the wanted classes
-    """Return the stored objects of these classes that belong to one of these owners of a namespace, by name."""
+    """Return the stored objects of some classes that belong to one of these owners, sorted by name."""
     models = action_models()
-    keys = [key for key, model in models.items() if model in wanted]
-    found: list[tuple[str, str, Any]] = []
+    keys = [key for key, model in models.items() if model in classes]
+    rows_of_owners: list[tuple[str, str, Any]] = []
     for start in range(0, len(uids), BATCH):
         rows = owned_objects(cluster_id, namespace, uids[start : start + BATCH])
-        found += rows.filter(resource__in=keys).values_list("name", "resource", "data")
-    return [unpack(bytes(data), models[key]) for _, key, data in sorted(found, key=itemgetter(0))]
+        rows_of_owners += rows.filter(resource__in=keys).values_list("name", "resource", "data")
+    return [
+        unpack(bytes(data), models[key])
+        for _, key, data in sorted(rows_of_owners, key=itemgetter(0))
+    ]

@@ -1,4 +1,4 @@
-"""What a search finds gangs by: rows of words, written as the gangs are."""
+"""The search index of gangs: rows of words, written together with the gangs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.models import Cluster, Gang, GangSearch
 
 LABEL = "label:"
-"""Begins a word that asks for a label: `label:team` or `label:team=nlp`."""
+"""Prefix of a search term for a label: `label:team` or `label:team=nlp`."""
 _COLUMNS = ("gang_id", "cluster_id", "names", "said", "sentence")
 _PLACE = ("namespace", "kind", "queue")
 
@@ -41,7 +41,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What names something in a stored Detail; the decoder skips everything else."""
+    """The names in a stored Detail. The decoder skips all other fields."""
 
     jobs: tuple[_Job, ...] = ()
     members: tuple[_Member, ...] = ()
@@ -62,71 +62,72 @@ _decoder = msgspec.msgpack.Decoder(_Names)
 
 
 def save_search(gangs: Sequence[Mapping[str, Any]]) -> None:
-    """Insert or update what these gangs are found by; each has the columns of its row."""
-    upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(one) for one in gangs])
+    """Insert or update the index rows of gangs, given as rows of the table."""
+    upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), [_row(gang) for gang in gangs])
 
 
-def rename_gone(gang_uids: Collection[str], *, cluster_id: int) -> None:
-    """Let deleted gangs be found by their own name and place only: their pods and sentence are past."""
+def index_deleted_gangs(gang_uids: Collection[str], *, cluster_id: int) -> None:
+    """Index deleted gangs by their own name and place only, because their pods and sentence are outdated."""
     rows = Gang.objects.filter(cluster_id=cluster_id, uid__in=gang_uids)
-    gone = rows.values("id", "cluster_id", "name", *_PLACE)
+    deleted = rows.values("id", "cluster_id", "name", *_PLACE)
     values = [
-        (one["id"], one["cluster_id"], _text((one["name"], _place(one))), "", "") for one in gone
+        (gang["id"], gang["cluster_id"], _join_lines((gang["name"], _place_text(gang))), "", "")
+        for gang in deleted
     ]
     upsert_rows(GangSearch._meta.db_table, _COLUMNS, ("gang_id",), values)
 
 
 def _row(gang: Mapping[str, Any]) -> tuple[str, int, str, str, str]:
     detail = bytes(gang["detail"])
-    found = _decoder.decode(detail) if detail else _Names()
-    names = dict.fromkeys(name for name in (gang["name"], *found) if name)
+    detail_names = _decoder.decode(detail) if detail else _Names()
+    names = dict.fromkeys(name for name in (gang["name"], *detail_names) if name)
     return (
         gang["id"],
         gang["cluster_id"],
-        _text((*names, _place(gang))),
-        _text((gang["title"], gang["code"])),
-        _text((gang["message"],)),
+        _join_lines((*names, _place_text(gang))),
+        _join_lines((gang["title"], gang["code"])),
+        _join_lines((gang["message"],)),
     )
 
 
-def _place(gang: Mapping[str, Any]) -> str:
-    """Return namespace, kind and queue in one line: none of them names a single gang."""
+def _place_text(gang: Mapping[str, Any]) -> str:
+    """Return namespace, kind and queue on one line. A line with several words matches no exact name."""
     return " ".join(gang[column] for column in _PLACE)
 
 
-def _text(lines: Iterable[str]) -> str:
-    """Return lines, each between two line ends, so that a name can be looked for as a whole."""
-    # PostgreSQL refuses NUL, and no name of Kubernetes has one.
+def _join_lines(lines: Iterable[str]) -> str:
+    """Return the lines, each between two line breaks, so that a whole name can be matched."""
+    # PostgreSQL rejects NUL, and Kubernetes names have none.
     return f"\n{chr(10).join(lines)}\n".lower().replace("\x00", "")
 
 
-def has_words(words: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
-    """Return the condition on gangs in which each of the words occurs, in upper or lower case.
+def matches_words(terms: Iterable[str], viewer: Viewer, silent: Collection[int]) -> Q:
+    """Return the condition on gangs that contain each of the words, ignoring case.
 
-    Stored sentences have all names in them. Who sees less than the whole cluster is shown them without
-    some, and must not learn those by asking for them. What was said of gangs of a `silent` cluster (ids)
-    is not on the page any more, so it is not found either.
+    Stored sentences contain all names. A viewer of a part of the cluster sees them with some names removed,
+    and must not discover those by searching. The pages hide the verdicts of `silent` clusters (ids), so the
+    search ignores them as well.
     """
-    is_said = ~Q(cluster_id__in=silent) if silent else Q()
+    has_verdict = ~Q(cluster_id__in=silent) if silent else Q()
     condition, plain = Q(), list[str]()
     labels = Q()
-    for word in words:
-        if word.startswith(LABEL):
-            key, _, value = word.removeprefix(LABEL).partition("=")
-            labels &= has_label(key, value if "=" in word else None)
+    for term in terms:
+        if term.startswith(LABEL):
+            key, _, value = term.removeprefix(LABEL).partition("=")
+            labels &= has_label(key, value if "=" in term else None)
         else:
-            plain.append(word.lower())
-    for word in plain:
-        named = Q(cluster__in=Cluster.objects.filter(name__contains=word))
-        said = Q(said__contains=word)
-        said |= Q(sentence__contains=word) & viewer.whole_cluster_filter()
-        condition &= Q(names__contains=word) | named | (said & is_said)
-    found = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
-    return found & labels
+            plain.append(term.lower())
+    for term in plain:
+        has_cluster_name = Q(cluster__in=Cluster.objects.filter(name__contains=term))
+        in_verdict = Q(said__contains=term)
+        in_verdict |= Q(sentence__contains=term) & viewer.whole_cluster_filter()
+        condition &= Q(names__contains=term) | has_cluster_name | (in_verdict & has_verdict)
+    gangs = Q(pk__in=GangSearch.objects.filter(condition).values("pk")) if condition else Q()
+    return gangs & labels
 
 
 class _LabelValue(KeyTextTransform):
-    """The value of a label. Django takes a key of digits for a place in a list, which a label key never is."""
+    """The value of a label. Django would take a key of digits for a list index, which a label key never is."""
 
     def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
         lhs, params, _ = self.preprocess_lhs(compiler, connection)
@@ -138,8 +139,8 @@ class _LabelValue(KeyTextTransform):
 
 
 def has_label(key: str, value: str | None = None) -> Q:
-    """Return the condition on gangs that have a label, with this value if one is given."""
-    # PostgreSQL refuses NUL, and no label has one.
+    """Return the condition on gangs with a label, and with a value if one is given."""
+    # PostgreSQL rejects NUL, and labels have none.
     if "\x00" in key or "\x00" in (value or ""):
         return Q(pk__in=[])
     if value is None:
@@ -148,6 +149,6 @@ def has_label(key: str, value: str | None = None) -> Q:
 
 
 def has_name(name: str) -> Q:
-    """Return the condition on gangs that have exactly this name, or a Job, pod, group or node of it."""
-    found = GangSearch.objects.filter(names__contains=f"\n{name.lower()}\n")
-    return Q(pk__in=found.values("pk"))
+    """Return the condition on gangs with exactly this name, or with a Job, pod, group or node of this name."""
+    matches = GangSearch.objects.filter(names__contains=f"\n{name.lower()}\n")
+    return Q(pk__in=matches.values("pk"))

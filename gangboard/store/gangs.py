@@ -1,4 +1,4 @@
-"""Gangs in and out of their table."""
+"""Encoding and decoding of the gang table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Stored = TypeVar("Stored")
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What only the Gang page and the single answer of the API need."""
+    """Fields that only the Gang page and the API's single gang need."""
 
     findings: tuple[Finding, ...] = ()
     jobs: tuple[JobState, ...] = ()
@@ -32,33 +32,33 @@ class Detail:
     groups: tuple[ObjectRef, ...] = ()
     fit: tuple[FitRow, ...] = ()
     facts: dict[str, str] = field(default_factory=dict)
-    """What only the owner's kind knows of it: label → text."""
+    """Facts that only the owner's kind provides: label → text."""
     gang_mode: GangMode | None = None
     domains: dict[str, dict[str, str]] = field(default_factory=dict)
-    """uid of a group → topology key → where its pods are."""
+    """Group uid → topology key → domains of its pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictInputs:
-    """What a verdict was made from: the next holder of the cluster judges the gang again where that has changed."""
+    """The inputs of a verdict. The next holder of the cluster reassesses the gang if they have changed."""
 
     digest: bytes
-    """Empty if it must be judged again in any case."""
+    """Empty if the gang must be reassessed in any case."""
     pod_kinds: bytes = b""
-    """Its pods by what they ask for, as `polling.assessment_index` packs them."""
+    """Its pods by resource request, as `polling.assessment_index` packs them."""
 
 
 class _Memory(msgspec.Struct):
-    """The column `memory`: what is remembered by unit, and the inputs, under a name that no unit has.
+    """The column `memory`: the memory of each unit, and the inputs under a name that no unit has.
 
-    Other releases read them as a unit without any memory, and forget it.
+    Other releases read the inputs as a unit without memory, and drop them.
     """
 
     inputs: VerdictInputs = msgspec.field(default=VerdictInputs(b""), name=_INPUTS)
 
 
 _OUTLINE_BATCH = 200
-"""Rows of one update: a poll that wants to write waits for no more than that."""
+"""Rows of one update. A poll that wants to write waits for one batch at most."""
 _encoder = msgspec.msgpack.Encoder()
 _detail = msgspec.msgpack.Decoder(Detail)
 _memory = msgspec.msgpack.Decoder(dict[str, UnitMemory])
@@ -66,12 +66,12 @@ _inputs = msgspec.msgpack.Decoder(_Memory)
 
 
 def gang_id(cluster_name: str, uid: str) -> str:
-    """Return the public id of a gang: the same after the database was made anew."""
+    """Return the public id of a gang. It is the same after the database was recreated."""
     return hashlib.blake2b(f"{cluster_name}/{uid}".encode(), digest_size=8).hexdigest()
 
 
 def pack_detail(detail: Detail) -> bytes:
-    """Encode for the column `detail`."""
+    """Encode the column `detail`."""
     return _encoder.encode(detail)
 
 
@@ -81,7 +81,7 @@ def unpack_detail(data: bytes) -> Detail:
 
 
 def decode_detail(decoder: msgspec.msgpack.Decoder[Stored], data: bytes) -> Stored:
-    """Decode a stored Detail. Older releases stored advice as sentences: these become steps without a command."""
+    """Decode a stored Detail. Older releases stored advice as sentences, which become steps without a command."""
     try:
         return decoder.decode(data)
     except msgspec.ValidationError:
@@ -95,12 +95,12 @@ def _with_steps(value: Any) -> Any:  # any JSON
     if not isinstance(value, dict):
         return value
     return {
-        key: _steps(item) if key == "advice" and isinstance(item, list) else _with_steps(item)
+        key: _to_steps(item) if key == "advice" and isinstance(item, list) else _with_steps(item)
         for key, item in value.items()
     }
 
 
-def _steps(advice: list[Any]) -> list[Any]:
+def _to_steps(advice: list[Any]) -> list[Any]:
     return [{"text": item} if isinstance(item, str) else item for item in advice]
 
 
@@ -111,33 +111,33 @@ def pack_advice(advice: Iterable[AdvisedStep]) -> list[Any]:
 
 
 def unpack_advice(advice: list[Any]) -> tuple[AdvisedStep, ...]:
-    """Return the steps in the column `advice`; older releases stored sentences."""
-    return msgspec.convert(_steps(advice), tuple[AdvisedStep, ...])
+    """Return the steps in the column `advice`. Older releases stored sentences."""
+    return msgspec.convert(_to_steps(advice), tuple[AdvisedStep, ...])
 
 
 def pack_memory(memory: dict[str, UnitMemory], inputs: VerdictInputs | None = None) -> bytes:
-    """Encode for the column `memory`."""
+    """Encode the column `memory`."""
     return _encoder.encode(memory if inputs is None else {_INPUTS: inputs, **memory})
 
 
 def unpack_memory(data: bytes) -> dict[str, UnitMemory]:
-    """Decode what the column `memory` has of units."""
+    """Decode the memory of the units from the column `memory`."""
     memory = _memory.decode(bytes(data)) if data else {}
     memory.pop(_INPUTS, None)
     return memory
 
 
 def unpack_inputs(data: bytes) -> VerdictInputs:
-    """Decode what the column `memory` has of the inputs of the verdict."""
+    """Decode the inputs of the verdict from the column `memory`."""
     return _inputs.decode(bytes(data)).inputs if data else VerdictInputs(b"")
 
 
-def outline_gone_gangs(*, gone_for: timedelta) -> None:
-    """Reduce the rows of gangs that were deleted so long ago to what lists show of them.
+def trim_deleted_gangs(*, gone_for: timedelta) -> None:
+    """Reduce the rows of gangs that were deleted long ago to the columns that lists show.
 
-    The references by which names in the sentence are redacted go, so the title takes its place.
+    The references needed to redact names in the sentence are removed, so the title replaces the sentence.
     """
-    whole = Gang.objects.filter(gone_at__lt=Now() - gone_for).exclude(detail=b"")
-    while keys := list(whole.values_list("pk", flat=True)[:_OUTLINE_BATCH]):
+    untrimmed = Gang.objects.filter(gone_at__lt=Now() - gone_for).exclude(detail=b"")
+    while keys := list(untrimmed.values_list("pk", flat=True)[:_OUTLINE_BATCH]):
         rows = Gang.objects.filter(pk__in=keys)
         rows.update(detail=b"", memory=b"", advice=[], message=F("title"))

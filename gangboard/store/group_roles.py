@@ -1,4 +1,4 @@
-"""Roles of groups of the identity provider. Members get them at each sign-in, and at once when they change."""
+"""Roles of groups of the identity provider. Members get them at each sign-in, and at once after a change."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gangboard.store.people import GANGBOARD, record
 from gangboard.store.role_places import PeopleError, cluster_of_role, role_text
 
 LONGEST_GROUP = 255
-Place = tuple[str, int | None, str]
+RoleScope = tuple[str, int | None, str]
 """(role, cluster id or None, namespace or "")."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupGrant:
-    """A role that the members of a group have."""
+    """A role of the members of a group."""
 
     id: int
     group: str
@@ -28,16 +28,16 @@ class GroupGrant:
     cluster: str | None
     """None for every cluster."""
     namespace: str
-    """Empty for every namespace; `team-*` for each that begins so."""
+    """Empty for every namespace. A pattern such as `team-*` covers all that match."""
 
     @property
     def text(self) -> str:
-        """Return `viewer of team-a on every cluster`."""
+        """Return the role as text, such as `viewer of team-a on every cluster`."""
         return role_text(self.role, self.cluster, self.namespace)
 
 
 def list_group_roles() -> tuple[GroupGrant, ...]:
-    """Return the roles of all groups, by group, cluster and namespace (1 query)."""
+    """Return the roles of all groups, sorted by group, cluster and namespace (1 query)."""
     rows = GroupRole.objects.order_by("group", "cluster__name", "namespace", "role")
     values = rows.values_list("pk", "group", "role", "cluster__name", "namespace")
     return tuple(GroupGrant(*row) for row in values)
@@ -51,10 +51,11 @@ def grant_group(
     namespace: str = "",
     by: str = GANGBOARD,
 ) -> bool:
-    """Give a role to a group; return False if the group has exactly that role already.
+    """Give a role to a group. Return False if the group has exactly this role already.
 
-    `cluster_name` None means every cluster, `namespace` empty every namespace; it may be a pattern. Members that
-    have signed in before get the role at once. Raises PeopleError, and ClusterError for a cluster that is not watched.
+    `cluster_name` None means every cluster, and an empty `namespace` every namespace; a pattern is allowed.
+    Members who have an account get the role at once. Raises PeopleError, and ClusterError for an unknown
+    cluster.
     """
     _check_group(group)
     cluster = cluster_of_role(role, cluster_name, namespace)
@@ -77,15 +78,15 @@ def revoke_group(
     namespace: str = "",
     by: str = GANGBOARD,
 ) -> tuple[GroupGrant, ...]:
-    """Take back exactly what `grant_group` gave; return the roles that the group still has.
+    """Take back exactly what `grant_group` gave. Return the remaining roles of the group.
 
     Members lose the role at once. Raises PeopleError if the group has no such role, and ClusterError.
     """
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
-    found = GroupRole.objects.filter(group=group, role=role, cluster=cluster, namespace=namespace)
+    roles = GroupRole.objects.filter(group=group, role=role, cluster=cluster, namespace=namespace)
     with transaction.atomic():
-        if not found.delete()[0]:
+        if not roles.delete()[0]:
             has = "; ".join(row.text for row in list_group_roles() if row.group == group)
             raise PeopleError(f"group {group!r} is not {text}; it is: {has or 'nothing'}")
         _apply_to_members(group)
@@ -94,7 +95,7 @@ def revoke_group(
 
 
 def revoke_group_role(role_id: int, *, by: str = GANGBOARD) -> bool:
-    """Take back the role with this id of `list_group_roles`; return False if there is none."""
+    """Take back the role with this id of `list_group_roles`. Return False if there is none."""
     row = next((row for row in list_group_roles() if row.id == role_id), None)
     if row is None:
         return False
@@ -105,27 +106,29 @@ def revoke_group_role(role_id: int, *, by: str = GANGBOARD) -> bool:
 
 
 def apply_groups(user: User, groups: list[str]) -> tuple[list[str], list[str]]:
-    """Give a user exactly the roles of these groups; return the roles given and taken, as texts.
+    """Give a user exactly the roles of these groups. Return the added and the removed roles as texts.
 
-    Roles that a person gave by hand stay. Call it in a transaction.
+    Roles that a person granted stay. Call it in a transaction.
     """
-    wanted: set[Place] = set(
+    desired: set[RoleScope] = set(
         GroupRole.objects.filter(group__in=groups).values_list("role", "cluster_id", "namespace")
     )
     rows = {
         (row.role, row.cluster_id, row.namespace): row
         for row in Grant.objects.select_for_update().filter(user=user, origin=GROUP)
     }
-    taken = [place for place in rows if place not in wanted]
-    given = sorted(wanted - rows.keys(), key=str)
-    # Rows that stay are not written: every open page looks for a new row of this table.
+    taken = [place for place in rows if place not in desired]
+    added = sorted(desired - rows.keys(), key=str)
+    # Unchanged rows are not written, because every open page watches this table for new rows.
     Grant.objects.filter(pk__in=[rows[place].pk for place in taken]).delete()
     Grant.objects.bulk_create(
         Grant(user=user, role=role, cluster_id=cluster_id, namespace=namespace, origin=GROUP)
-        for role, cluster_id, namespace in given
+        for role, cluster_id, namespace in added
     )
-    names = _cluster_names([*given, *taken])
-    return [_text(place, names) for place in given], [_text(place, names) for place in taken]
+    names = _cluster_names([*added, *taken])
+    return [_scope_text(place, names) for place in added], [
+        _scope_text(place, names) for place in taken
+    ]
 
 
 def _apply_to_members(group: str) -> None:
@@ -134,12 +137,12 @@ def _apply_to_members(group: str) -> None:
             apply_groups(identity.user, identity.groups)
 
 
-def _cluster_names(places: list[Place]) -> dict[int, str]:
+def _cluster_names(places: list[RoleScope]) -> dict[int, str]:
     ids = {cluster_id for _, cluster_id, _ in places if cluster_id is not None}
     return dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
 
 
-def _text(place: Place, names: dict[int, str]) -> str:
+def _scope_text(place: RoleScope, names: dict[int, str]) -> str:
     role, cluster_id, namespace = place
     return role_text(role, None if cluster_id is None else names[cluster_id], namespace)
 

@@ -1,4 +1,4 @@
-"""Signs of life of the processes that should be running."""
+"""Heartbeats of the processes that should be running."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ log = get_logger(__name__)
 
 HEARTBEAT_SECONDS = 3.0
 ALIVE_SECONDS = 15.0
-"""A process that has been silent for longer is taken for dead."""
+"""A process that was silent for longer counts as dead."""
 ALIVE = timedelta(seconds=ALIVE_SECONDS)
 FORGET = timedelta(hours=1)
 
 
-def beat(name: str, kind: str, slots: int = 0) -> None:
-    """Record a sign of life of now."""
+def record_heartbeat(name: str, kind: str, slots: int = 0) -> None:
+    """Record a heartbeat now."""
     now = timezone.now()
     values = {"kind": kind, "slots": slots, "beat_at": now}
     going_on = Heartbeat.objects.filter(name=name, beat_at__gte=now - ALIVE)
@@ -31,41 +31,41 @@ def beat(name: str, kind: str, slots: int = 0) -> None:
         Heartbeat.objects.update_or_create(name=name, defaults={**values, "began_at": now})
 
 
-def arrived(queue: str) -> None:
-    """Record that an order of beat has reached a worker that reads this queue."""
-    beat(f"orders on {queue}", f"{queue}-orders")
+def record_task_arrival(queue: str) -> None:
+    """Record that a task of beat has reached a worker of this queue."""
+    record_heartbeat(f"orders on {queue}", f"{queue}-orders")
 
 
-def stop_beating(name: str) -> None:
-    """Forget a process that ends on purpose."""
+def remove_heartbeat(name: str) -> None:
+    """Remove the heartbeat of a process that stops on purpose."""
     Heartbeat.objects.filter(name=name).delete()
 
 
 def delete_dead_heartbeats() -> None:
-    """Drop processes that have been silent for long."""
+    """Delete the heartbeats of processes that were silent for an hour."""
     Heartbeat.objects.filter(beat_at__lt=Now() - FORGET).delete()
 
 
-def slots_are_short() -> bool:
-    """Whether there are more clusters than slots of living poll workers: then they take turns."""
+def has_too_few_slots() -> bool:
+    """Return whether there are more clusters than slots of living poll workers, so that workers must rotate."""
     slots = _living_pollers().aggregate(total=Sum("slots"))["total"] or 0
     return Cluster.objects.count() > slots
 
 
-def living_pollers() -> frozenset[str]:
-    """Return the names of the poll workers that are alive."""
+def alive_poll_workers() -> frozenset[str]:
+    """Return the names of the living poll workers."""
     return frozenset(_living_pollers().values_list("name", flat=True))
 
 
 def _living_pollers() -> QuerySet[Heartbeat]:
-    # A sign of life in the future was given before the clock was set back.
+    # A heartbeat in the future was written before the clock was set back.
     return Heartbeat.objects.filter(
         kind="poll", beat_at__gte=Now() - ALIVE, beat_at__lte=Now() + ALIVE
     )
 
 
-class Pulse(threading.Thread):
-    """Says every few seconds that this process is alive."""
+class HeartbeatThread(threading.Thread):
+    """Writes a heartbeat of this process every few seconds."""
 
     def __init__(self, name: str, kind: str, slots: int) -> None:
         super().__init__(name="heartbeat", daemon=True)
@@ -73,21 +73,21 @@ class Pulse(threading.Thread):
         self._ended = threading.Event()
 
     def run(self) -> None:
-        """Write the heartbeat until told to end; a database that is away is tried again."""
+        """Write the heartbeat until `stop` is called. If the database is down, try again."""
         while not self._ended.is_set():
             try:
-                beat(self._process, self._kind, self._slots)
+                record_heartbeat(self._process, self._kind, self._slots)
             except (DatabaseError, InterfaceError) as error:
                 log.warning("heartbeat not written", why=str(error))
             finally:
                 connection.close()
             self._ended.wait(HEARTBEAT_SECONDS)
 
-    def end(self) -> None:
-        """Stop, and take the heartbeat away: a process that stopped on purpose is not dead."""
+    def stop(self) -> None:
+        """Stop, and remove the heartbeat, because a process that stopped on purpose is not dead."""
         self._ended.set()
         try:
-            stop_beating(self._process)
+            remove_heartbeat(self._process)
         except (DatabaseError, InterfaceError) as error:
             log.warning("heartbeat not removed", why=str(error))
         finally:

@@ -1,4 +1,4 @@
-"""Accounts of people whom an identity provider or a trusted proxy vouches for."""
+"""Accounts of people who sign in through an identity provider or a trusted proxy."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from gangboard.store.people import GANGBOARD, PeopleError, record
 
 __all__ = ["PROXY", "Person", "sign_in_person"]
 LONGEST_NAME = 120
-"""Leaves room for a number in Django's column of 150 characters."""
+"""Leaves space for a number in Django's column of 150 characters."""
 LONGEST_SUBJECT = 255
-"""The most that OpenID Connect allows."""
+"""The maximum length in OpenID Connect."""
 MOST_GROUPS = 2_000
 _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
-"""Everything that Django refuses in a user name."""
+"""Characters that Django rejects in a user name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person as a provider describes them."""
+    """A person as the provider describes them."""
 
     issuer: str
     subject: str
     name: str
-    """The name that the provider suggests; an account may get another one."""
+    """The suggested user name. The account may get another one."""
     groups: tuple[str, ...] = ()
 
 
 def sign_in_person(person: Person) -> User:
-    """Return the account of a person, with the roles of their groups of now; make it at the first sign-in.
+    """Return the account of a person, with the current roles of their groups. The first sign-in creates it.
 
     The account belongs to (issuer, subject). A mail address or a name never selects an account. Raises
     PeopleError for a disabled account or a subject that cannot be stored.
@@ -47,7 +47,7 @@ def sign_in_person(person: Person) -> User:
     try:
         return _sign_in(person)
     except IntegrityError:
-        # Two first sign-ins at the same moment: the other one has made the account or taken the name.
+        # Of two simultaneous first sign-ins, the other one created the account or took the name.
         return _sign_in(person)
 
 
@@ -69,33 +69,33 @@ def _sign_in(person: Person) -> User:
         if is_new or identity.groups != groups:
             identity.groups = groups
             identity.save()
-        given, taken = apply_groups(user, groups)
+        added, removed = apply_groups(user, groups)
         name = user.get_username()
         if is_new:
             sentence = f"The account of {name} was made at the first sign-in by {person.issuer}."
             record("user-made", sentence, GANGBOARD, name)
-        for text in given:
+        for text in added:
             record("role-given", f"{name} is {text} from now on, by a group.", GANGBOARD, name)
-        for text in taken:
+        for text in removed:
             sentence = f"{name} is no longer {text}, which a group had given."
             record("role-taken", sentence, GANGBOARD, name)
     return user
 
 
 def _usable_groups(groups: tuple[str, ...]) -> list[str]:
-    """Return the groups in order, each once. A name too long for the table can have no role."""
+    """Return the groups sorted and without duplicates. A name too long for the table cannot have a role."""
     usable = {group for group in groups if 0 < len(group) <= LONGEST_GROUP and group.isprintable()}
     return sorted(usable)[:MOST_GROUPS]
 
 
 def _new_account(person: Person) -> User:
-    """Make an account whose name no other account has, however it is capitalised."""
+    """Create an account whose name is unique regardless of case."""
     text = unicodedata.normalize("NFKC", person.name)
-    wanted = _NOT_IN_NAMES.sub("-", text).strip("-")[:LONGEST_NAME] or "person"
-    name, number = wanted, 1
+    base_name = _NOT_IN_NAMES.sub("-", text).strip("-")[:LONGEST_NAME] or "person"
+    name, number = base_name, 1
     while User.objects.filter(username__iexact=name).exists():
         number += 1
-        name = f"{wanted}-{number}"
+        name = f"{base_name}-{number}"
     user = User(username=name)
     user.set_unusable_password()
     user.save()

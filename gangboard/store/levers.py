@@ -1,4 +1,4 @@
-"""What each cluster allows, apart from the objects in it: from its row, its policies, and proofs."""
+"""The levers and policies that each cluster allows: from its row, its policies, and lever proofs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from django.db.models import Q
 from gangboard.decode.admission_policies import BINDING, POLICY
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import ClusterLevers
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLD_LEVER, HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import POLICY_VERSIONS
-from gangboard.domain.watch_state import WatchState
 from gangboard.levers.hold.installation import installation
 from gangboard.plugins import registry
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.store.actions import READ_ONLY
 from gangboard.store.models import (
     Cluster,
@@ -35,8 +35,8 @@ _STATES = (HOLD.key, POLICY.key, BINDING.key)
 
 
 @dataclass(slots=True)
-class _Found:
-    """What the tables say about one cluster."""
+class _ClusterRows:
+    """The stored rows about one cluster."""
 
     states: dict[str, str] = field(default_factory=dict)
     objects: dict[str, list[AdmissionPolicy]] = field(default_factory=lambda: defaultdict(list))
@@ -45,50 +45,51 @@ class _Found:
 
 
 def read_levers(cluster: Cluster, *, forced: bool = False) -> ClusterLevers:
-    """Return what one cluster allows (4 queries). `forced`: an unproved lever is to be tried."""
+    """Return the levers of one cluster (4 queries). `forced` allows an unproved lever."""
     return read_all_levers([cluster], forced=forced)[cluster.pk]
 
 
 def read_all_levers(
     clusters: Iterable[Cluster], *, forced: bool = False
 ) -> dict[int, ClusterLevers]:
-    """Return what each of the clusters allows, by its id (4 queries, however many they are)."""
-    wanted = list(clusters)
-    found = _find([cluster.pk for cluster in wanted])
-    everywhere = read_only_everywhere()
+    """Return the levers of each cluster by its id (4 queries, for any number of clusters)."""
+    cluster_list = list(clusters)
+    rows_by_cluster = _read_rows([cluster.pk for cluster in cluster_list])
+    everywhere = is_read_only_everywhere()
     return {
-        cluster.pk: _levers(cluster, found[cluster.pk], everywhere, forced) for cluster in wanted
+        cluster.pk: _levers(cluster, rows_by_cluster[cluster.pk], everywhere, forced)
+        for cluster in cluster_list
     }
 
 
-def read_only_everywhere() -> bool:
-    """Whether the switch of the whole installation is on."""
+def is_read_only_everywhere() -> bool:
+    """Return whether the read-only switch of the whole installation is on."""
     return Switch.objects.filter(name=READ_ONLY, is_on=True).exists()
 
 
-def _find(ids: list[int]) -> Mapping[int, _Found]:
-    found: dict[int, _Found] = defaultdict(_Found)
+def _read_rows(ids: list[int]) -> Mapping[int, _ClusterRows]:
+    rows_by_cluster: dict[int, _ClusterRows] = defaultdict(_ClusterRows)
     states = ResourceState.objects.filter(cluster_id__in=ids, resource__in=_STATES)
     for cluster_id, resource, state in states.values_list("cluster_id", "resource", "state"):
-        found[cluster_id].states[resource] = state
+        rows_by_cluster[cluster_id].states[resource] = state
     objects = WatchedObject.objects.filter(
         cluster_id__in=ids, resource__in=(POLICY.key, BINDING.key)
     )
     for cluster_id, resource, data in objects.values_list("cluster_id", "resource", "data"):
-        found[cluster_id].objects[resource].append(unpack(bytes(data), AdmissionPolicy))
+        rows_by_cluster[cluster_id].objects[resource].append(unpack(bytes(data), AdmissionPolicy))
     for record in LeverRecord.objects.filter(cluster_id__in=ids):
-        found[record.cluster_id].records[record.lever, record.build] = record
-    return found
+        rows_by_cluster[record.cluster_id].records[record.lever, record.build] = record
+    return rows_by_cluster
 
 
-def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> ClusterLevers:
+def _levers(cluster: Cluster, rows: _ClusterRows, everywhere: bool, forced: bool) -> ClusterLevers:
     state, sentence = installation(
-        found.objects[POLICY.key],
-        found.objects[BINDING.key],
-        found.states.get(HOLD.key, ""),
-        _worse(found.states.get(POLICY.key, ""), found.states.get(BINDING.key, "")),
+        rows.objects[POLICY.key],
+        rows.objects[BINDING.key],
+        rows.states.get(HOLD.key, ""),
+        _worse_state(rows.states.get(POLICY.key, ""), rows.states.get(BINDING.key, "")),
     )
-    proved, refuted = _times(found.records.get((HOLD_LEVER, "")))
+    proved, refuted = _proof_times(rows.records.get((HOLD_LEVER, "")))
     read_only, command = _read_only(cluster, everywhere)
     return ClusterLevers(
         cluster=cluster.name,
@@ -101,23 +102,23 @@ def _levers(cluster: Cluster, found: _Found, everywhere: bool, forced: bool) -> 
         hold_sentence=sentence,
         hold_proved_at=proved,
         hold_refuted_at=refuted,
-        native_honoured=_is_honoured(cluster, found),
+        native_honoured=_is_honoured(cluster, rows),
         build=cluster.controller_build,
         forced=forced,
     )
 
 
-def _is_honoured(cluster: Cluster, found: _Found) -> bool:
-    """Whether this very build was seen to honour; a build that nobody can name never was."""
+def _is_honoured(cluster: Cluster, rows: _ClusterRows) -> bool:
+    """Return whether this exact build was seen to honour the lever. An unknown build never was."""
     if not cluster.controller_build:
         return False
-    told = (lever.key for lever in registry.levers() if lever.told_by_build)
-    times = [_times(found.records.get((key, cluster.controller_build))) for key in told]
+    keys = (lever.key for lever in registry.levers() if lever.depends_on_build)
+    times = [_proof_times(rows.records.get((key, cluster.controller_build))) for key in keys]
     return any(proved is not None and refuted is None for proved, refuted in times)
 
 
-def _times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None]:
-    """Return when a lever was proved last, and when refuted if that was later."""
+def _proof_times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None]:
+    """Return when a lever was last proved, and when it was refuted if that was later."""
     if record is None:
         return None, None
     proved, refuted = record.proved_at, record.refuted_at
@@ -127,7 +128,8 @@ def _times(record: LeverRecord | None) -> tuple[datetime | None, datetime | None
 
 
 def _read_only(cluster: Cluster, everywhere: bool) -> tuple[str, str]:
-    """Return the switch that is on, in a sentence, and the command that switches it off; empty if none is on."""
+    """Return a sentence about the active read-only switch and the command that switches it off; else two
+    empty texts."""
     if everywhere:
         return "gangboard is switched to read-only.", "manage.py set_read_only off"
     if cluster.read_only:
@@ -136,8 +138,8 @@ def _read_only(cluster: Cluster, everywhere: bool) -> tuple[str, str]:
     return "", ""
 
 
-def _worse(first: str, second: str) -> str:
-    """Return the state of two that says less: both must be `ok` for anything to be compared."""
+def _worse_state(first: str, second: str) -> str:
+    """Return the worse of two watch states, because policies and bindings are compared only if both are `ok`."""
     if WatchState.NOT_SERVED in (first, second):
         return WatchState.NOT_SERVED
     return second if first == WatchState.OK else first
@@ -145,18 +147,18 @@ def _worse(first: str, second: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a cluster was seen to serve, for what is installed there."""
+    """The APIs that a cluster was seen to serve, as the manifests need them."""
 
     policy_version: str
-    """Version of mutating policies; empty where they are not served, v1 while that is not known."""
+    """Version of mutating policies; empty if they are not served, v1 if unknown."""
     not_served: frozenset[str]
-    """Keys of resources that it does not serve."""
+    """Keys of resources that the cluster does not serve."""
     serves_holds: bool = False
-    """A poll has listed Holds."""
+    """True if a poll has listed Holds."""
 
 
 def read_served(cluster: Cluster) -> Served:
-    """Return what a cluster serves (1 query)."""
+    """Return the APIs that a cluster serves (1 query)."""
     rows = {
         resource: (state, version)
         for resource, state, version in ResourceState.objects.filter(cluster=cluster).values_list(
@@ -168,16 +170,16 @@ def read_served(cluster: Cluster) -> Served:
     return Served(
         policy_version="" if state == WatchState.NOT_SERVED else known,
         not_served=frozenset(
-            key for key, (said, _) in rows.items() if said == WatchState.NOT_SERVED
+            key for key, (other_state, _) in rows.items() if other_state == WatchState.NOT_SERVED
         ),
         serves_holds=rows.get(HOLD.key, ("", ""))[0] == WatchState.OK,
     )
 
 
-def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> Wanted:
-    """Return what a cluster is to allow, with the levers that are switched on there (1 query)."""
+def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> PermissionOptions:
+    """Return the permissions to install in a cluster, with the levers that are switched on there (1 query)."""
     served = read_served(cluster)
-    return Wanted(
+    return PermissionOptions(
         policy_version=served.policy_version,
         not_served=served.not_served,
         parallelism=cluster.parallelism_lever,
@@ -187,18 +189,18 @@ def read_wanted(cluster: Cluster, namespaces: tuple[str, ...] = ()) -> Wanted:
 
 
 class _StoredOwner(msgspec.Struct):
-    """As much of a stored owner as is read here."""
+    """The fields of a stored owner that `read_independent_owners` needs."""
 
     independent_claim: str = ""
 
 
 def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]]:
-    """Return (namespace, name) of owners that ask that their Jobs be suspended one by one.
+    """Return (namespace, name) of owners that request suspension of their Jobs one by one.
 
-    `visible` is a condition on rows with a namespace. Reads every stored object of such a kind (1
-    query; 5 ms for 1,000 JobSets): for the page of one cluster, not for lists.
+    `visible` is a condition on rows with a namespace. It reads every stored object of these kinds (1 query; 5
+    ms for 1,000 JobSets), so it is for the page of one cluster, not for lists.
     """
-    kinds = registry.kinds_told_by_build()
+    kinds = registry.kinds_depending_on_build()
     rows = WatchedObject.objects.filter(
         visible, cluster_id=cluster_id, resource__in=[kind.resource.key for kind in kinds]
     ).order_by("namespace", "name")
@@ -212,7 +214,7 @@ def read_independent_owners(cluster_id: int, visible: Q) -> list[tuple[str, str]
 def save_lever_proof(
     cluster_id: int, lever: str, *, held: bool, at: datetime, build: str = "", sentence: str = ""
 ) -> None:
-    """Record a proof that a lever holds on a cluster, or that it does not, in place of the one before (1 statement)."""
+    """Record that a lever works on a cluster or does not, replacing the previous proof (1 statement)."""
     column = "proved_at" if held else "refuted_at"
     row = LeverRecord(cluster_id=cluster_id, lever=lever, build=build[:64], sentence=sentence)
     setattr(row, column, at)
@@ -227,7 +229,7 @@ def save_lever_proof(
 def save_hold_check(
     cluster_id: int, hold_uid: str, *, in_force: bool | None, at: datetime, sentence: str
 ) -> None:
-    """Record the check of one Hold in place of the one before (1 statement)."""
+    """Record the check of one Hold, replacing the previous one (1 statement)."""
     row = HoldCheck(
         cluster_id=cluster_id,
         hold_uid=hold_uid,
@@ -246,7 +248,7 @@ def save_hold_check(
 def mark_unproved(cluster_id: int, hold_uids: Collection[str], sentence: str) -> bool:
     """Record that Holds which were proved earlier have no proof now. Return True if that is new.
 
-    The time of their last check stays, because this is no check.
+    The time of the last check stays, because this is not a check.
     """
     rows = HoldCheck.objects.filter(cluster_id=cluster_id, hold_uid__in=hold_uids)
     known = rows.exclude(in_force=None, sentence=sentence)
@@ -254,6 +256,6 @@ def mark_unproved(cluster_id: int, hold_uids: Collection[str], sentence: str) ->
 
 
 def delete_stale_checks(cluster_id: int) -> None:
-    """Delete the proofs of Holds that are gone."""
+    """Delete the checks of deleted Holds."""
     existing = WatchedObject.objects.filter(cluster_id=cluster_id, resource=HOLDS).values("uid")
     HoldCheck.objects.filter(cluster_id=cluster_id).exclude(hold_uid__in=existing).delete()

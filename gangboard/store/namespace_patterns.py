@@ -1,7 +1,7 @@
-"""Patterns of namespaces in roles: `team-*` stands for each namespace that begins with `team-`.
+"""Namespace patterns in roles. `team-*` covers each namespace that begins with `team-`.
 
-`*` stands for any text, also none. Every other character stands for itself. The database compares in SQL
-(`namespace__matches=`), Python with `matches`, and both must agree.
+`*` stands for any text, also the empty one. Every other character stands for itself. The database compares in
+SQL (`namespace__matches=`), Python with `matches`, and both must agree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db.models.sql.compiler import SQLCompiler
 
 ANY = "*"
 MOST_STARS = 3
-"""Each `*` multiplies the ways in which a name is compared."""
+"""Maximum number of `*`. Each one multiplies the ways in which a name is compared."""
 LONGEST_PATTERN = 63
 _PATTERN = re.compile(r"[a-z0-9*](?:[-a-z0-9*]*[a-z0-9*])?")
 _OF_GLOB = re.compile(r"[?\[]")
@@ -24,15 +24,15 @@ _OF_LIKE = re.compile(r"[\\%_]")
 
 
 def is_pattern(namespace: str) -> bool:
-    """Return whether a text stands for several namespaces. No name has a `*`."""
+    """Return whether a text covers several namespaces. Namespace names contain no `*`."""
     return ANY in namespace
 
 
 def is_valid_pattern(text: str) -> bool:
     """Return whether a text may be stored as a pattern.
 
-    It has the characters of a name and is not `*` alone, so it never covers the empty namespace: that is the
-    one of nodes and other objects of the whole cluster.
+    A pattern has the characters of a name and is not `*` alone. So it never covers the empty namespace, which
+    stands for nodes and other cluster-scoped objects.
     """
     return (
         len(text) <= LONGEST_PATTERN
@@ -55,12 +55,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 if TYPE_CHECKING:
     _Lookup = Lookup[Any]
 else:
-    _Lookup = Lookup  # generic in its stubs only
+    _Lookup = Lookup  # Generic in its type stubs only.
 
 
 @CharField.register_lookup
 class MatchesPattern(_Lookup):
-    """`namespace__matches="team-*"`: GLOB on SQLite, whose LIKE ignores the case, and LIKE elsewhere."""
+    """`namespace__matches="team-*"`. It uses LIKE, but GLOB on SQLite, whose LIKE ignores case."""
 
     lookup_name = "matches"
 

@@ -1,6 +1,6 @@
-"""What a poll writes: objects, gangs, and how each resource could be seen.
+"""Writes of a poll: objects, gangs, and the watch state of each resource.
 
-Every function that changes something belongs inside one `writing(lease)` block.
+Call every function that changes rows inside one `writing(lease)` block.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
@@ -16,12 +16,13 @@ from django.db.models import F
 
 from gangboard.store.bulk_statements import upsert_rows
 from gangboard.store.cluster_leases import ClusterLease, confirm_lease
-from gangboard.store.gang_search import rename_gone
-from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
-from gangboard.store.outages import record_outage
+from gangboard.store.gang_search import index_deleted_gangs
+from gangboard.store.models import Cluster, Gang, Outage, ResourceState, WatchedObject
 
 CHUNK = 500
-"""Rows of one statement; keeps each transaction well under 100 ms."""
+"""Rows of one statement; this keeps each transaction well under 100 ms."""
+SILENT_AFTER = timedelta(seconds=120)
+"""After this time without contact the state of a cluster's gangs is unknown."""
 
 _OBJECT_COLUMNS = (
     "cluster_id",
@@ -47,14 +48,14 @@ class ObjectRow:
     resource_version: str
     data: bytes
     about: str | None = None
-    """Of an event: the uid of the object that it is about."""
+    """For an event, the uid of its subject."""
     owner_uid: str | None = None
-    """What `store.objects.owner_uid` says of it."""
+    """The result of `store.objects.owner_uid`."""
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceView:
-    """How a resource can be seen now."""
+class ResourceStatus:
+    """The current watch state of a resource."""
 
     resource: str
     state: str
@@ -70,12 +71,12 @@ class ResourceView:
     problems_count: int = 0
 
 
-_VIEW_COLUMNS = tuple(ResourceView.__dataclass_fields__)
+_VIEW_COLUMNS = tuple(ResourceStatus.__dataclass_fields__)
 
 
 @contextmanager
 def writing(lease: ClusterLease) -> Iterator[None]:
-    """Open a transaction that is only committed while the lease is ours. Raises LeaseLostError."""
+    """Open a transaction that commits only while this worker holds the cluster. Raises LeaseLostError."""
     with transaction.atomic():
         confirm_lease(lease)
         yield
@@ -101,51 +102,51 @@ def save_objects(cluster_id: int, rows: Sequence[ObjectRow]) -> None:
 
 
 def delete_objects(cluster_id: int, uids: Sequence[str]) -> None:
-    """Delete objects that were seen deleted."""
+    """Delete the rows of deleted objects."""
     for start in range(0, len(uids), CHUNK):
         WatchedObject.objects.filter(
             cluster_id=cluster_id, uid__in=uids[start : start + CHUNK]
         ).delete()
 
 
-def forget_history(lease: ClusterLease, *, events: str) -> None:
-    """Let all that is stored of a cluster count as not read yet. Raises LeaseLostError.
+def invalidate_cluster(lease: ClusterLease, *, events: str) -> None:
+    """Mark all stored objects of a cluster as unread. Raises LeaseLostError.
 
-    As after a change of all decoders: see `forget_other_decoders`, which does the rest. What `events`
-    have told, the resource of that key, is deleted: a list does not say which of it was never true.
+    The effect is that of new decoders for all resources; see `invalidate_other_decoders`. Objects of the
+    resource `events` are deleted, because a list does not tell which of them were never true.
     """
     with writing(lease):
         states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
         states.update(resource_version="", decoder_version=0)
-    told = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource=events)
-    while portion := list(told.values_list("uid", flat=True)[:CHUNK]):
+    stored_events = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource=events)
+    while portion := list(stored_events.values_list("uid", flat=True)[:CHUNK]):
         with writing(lease):
             delete_objects(lease.cluster_id, portion)
 
 
-def forget_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> None:
-    """Let objects that another decoder has stored count as not read yet. Raises LeaseLostError.
+def invalidate_other_decoders(lease: ClusterLease, decoders: Mapping[str, int]) -> None:
+    """Mark objects that another decoder stored as unread. Raises LeaseLostError.
 
-    `decoders`: resource → version of its decoder here. The rows stay, so nothing counts as gone
-    meanwhile; without resourceVersions the resource is listed, and every object of the list counts as
-    changed. What differs is read again, be it older or newer: a release that was rolled back may not
-    understand what the later one has stored.
+    `decoders`: resource → version of its decoder in this release. The rows stay, so no object counts as
+    deleted meanwhile. Without resourceVersions the resource is listed, and every listed object counts as
+    changed. Older and newer versions are both read again, because after a rollback this release may not
+    understand the rows of the later one.
 
-    Called by whoever takes a cluster, so its holder decides. Where workers of two releases run side by
-    side, each change of hands between them costs one list, and nothing while a lease is kept.
+    A worker calls this when it takes a cluster. Where workers of two releases run side by side, each handover
+    between them costs one list; a kept lease costs none.
     """
     states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
     stored = dict(states.values_list("resource", "decoder_version"))
-    others = [key for key, version in decoders.items() if stored.get(key) != version]
-    if others:
-        read_again(lease, others)
+    outdated = [key for key, version in decoders.items() if stored.get(key) != version]
+    if outdated:
+        invalidate_resources(lease, outdated)
 
 
-def read_again(lease: ClusterLease, resources: Collection[str]) -> None:
-    """Let the stored objects of these resources count as not read yet. Raises LeaseLostError."""
+def invalidate_resources(lease: ClusterLease, resources: Collection[str]) -> None:
+    """Mark the stored objects of these resources as unread. Raises LeaseLostError."""
     states = ResourceState.objects.filter(cluster_id=lease.cluster_id)
     with writing(lease):
-        # First, so that whoever goes on after a crash begins anew.
+        # First, so that the next holder starts over if this one crashes.
         states.filter(resource__in=resources).update(resource_version="", decoder_version=0)
     objects = WatchedObject.objects.filter(cluster_id=lease.cluster_id, resource__in=resources)
     unread = objects.exclude(resource_version="").order_by("pk").values_list("pk", flat=True)
@@ -156,8 +157,8 @@ def read_again(lease: ClusterLease, resources: Collection[str]) -> None:
         last = portion[-1]
 
 
-def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
-    """Insert or update how resources can be seen."""
+def save_resource_statuses(cluster_id: int, views: Iterable[ResourceStatus]) -> None:
+    """Insert or update the watch states of resources."""
     values = [
         (cluster_id, *(_adapt(name, getattr(view, name)) for name in _VIEW_COLUMNS))
         for view in views
@@ -166,8 +167,8 @@ def save_views(cluster_id: int, views: Iterable[ResourceView]) -> None:
     upsert_rows(ResourceState._meta.db_table, columns, ("cluster_id", "resource"), values)
 
 
-def next_version(cluster_id: int) -> int:
-    """Raise the cluster's data version and return it."""
+def next_data_version(cluster_id: int) -> int:
+    """Increase the data version of a cluster and return it."""
     table = Cluster._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
@@ -191,20 +192,20 @@ def _adapt(column: str, value: Any) -> Any:  # a value of any column
 
 
 def save_gangs(rows: Sequence[dict[str, Any]]) -> None:
-    """Insert or update gangs; each row has a value for every column of the table."""
+    """Insert or update gangs. Each row has a value for every column of the table."""
     values = [tuple(_adapt(name, row[name]) for name in _GANG_COLUMNS) for row in rows]
     upsert_rows(Gang._meta.db_table, _GANG_COLUMNS, ("id",), values)
 
 
-def mark_gangs_gone(cluster_id: int, uids: Sequence[str], *, at: datetime, version: int) -> int:
-    """Say that the owners of these gangs were seen deleted; return how many were there."""
+def mark_gangs_deleted(cluster_id: int, uids: Sequence[str], *, at: datetime, version: int) -> int:
+    """Mark the gangs of deleted owners as deleted. Return how many were marked."""
     changed = 0
     for start in range(0, len(uids), CHUNK):
-        some = uids[start : start + CHUNK]
-        changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=some, gone_at=None).update(
+        batch = uids[start : start + CHUNK]
+        changed += Gang.objects.filter(cluster_id=cluster_id, uid__in=batch, gone_at=None).update(
             gone_at=at, changed_version=version
         )
-        rename_gone(some, cluster_id=cluster_id)
+        index_deleted_gangs(batch, cluster_id=cluster_id)
     return changed
 
 
@@ -218,12 +219,12 @@ def save_contact(
     answer_ms: int | None = None,
     events_a_minute: int | None = None,
 ) -> bool:
-    """Record when the cluster last answered and what is wrong; return whether a page would differ.
+    """Record the last contact and the current problem of a cluster. Return whether a page would change.
 
-    A new contact alone is no news: pages count the age by themselves. Nor are `answer_ms` and
-    `events_a_minute`, which move all the time. After a silence it is, and
-    the silence is recorded. Until there is a new contact, what was wrong is wrong still: a new
-    worker that has not failed yet knows no better.
+    A newer contact alone changes no page, because pages count its age themselves. `answer_ms` and
+    `events_a_minute` do not either, because they change all the time. The end of a silence does, and is
+    recorded. Without a new contact the old problem stays, because a new worker that has not failed yet knows
+    no better.
     """
     row = Cluster.objects.filter(pk=cluster_id)
     before = row.values_list("problem", "sentence", "contact_at").first()
@@ -255,20 +256,37 @@ def save_contact(
     return differs or was_silent
 
 
+def record_outage(
+    cluster_id: int, began_at: datetime, ended_at: datetime, *, problem: str, sentence: str
+) -> bool:
+    """Record an outage if the cluster was silent until now. Return whether it was. Call it inside `writing`."""
+    was_silent = ended_at - began_at > SILENT_AFTER
+    if was_silent:
+        Outage.objects.create(
+            cluster_id=cluster_id,
+            began_at=began_at,
+            ended_at=ended_at,
+            problem=problem,
+            sentence=sentence,
+        )
+    return was_silent
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterIdentity:
     """Comparison of the answering cluster's uid with the stored uids."""
 
     is_own: bool = True
-    """True if it is the cluster that was added, or its uid is unknown."""
+    """True if it is the cluster that was added, or if its uid is unknown."""
     known_as: str = ""
-    """The other name under which it is watched already, or empty."""
+    """The other name under which the cluster is watched already, or empty."""
 
 
 def save_identity(lease: ClusterLease, uid: str) -> ClusterIdentity:
-    """Compare the uid of the cluster that answers with the stored one; store the first. Raises LeaseLostError.
+    """Compare the uid of the answering cluster with the stored one, or store the first. Raises
+    LeaseLostError.
 
-    `uid` is empty where it could not be read: then nothing is refused.
+    An empty `uid` could not be read, so it is not compared.
     """
     if not uid:
         return ClusterIdentity()
@@ -280,13 +298,15 @@ def save_identity(lease: ClusterLease, uid: str) -> ClusterIdentity:
                 return ClusterIdentity(is_own=stored == uid)
             row.update(system_uid=uid)
     except IntegrityError:
-        other = Cluster.objects.filter(system_uid=uid).values_list("name", flat=True).first() or ""
-        return ClusterIdentity(is_own=False, known_as=other)
+        namesake = (
+            Cluster.objects.filter(system_uid=uid).values_list("name", flat=True).first() or ""
+        )
+        return ClusterIdentity(is_own=False, known_as=namesake)
     return ClusterIdentity()
 
 
 def save_discovery(lease: ClusterLease, *, server_version: str, at: datetime) -> None:
-    """Record that the cluster said what it serves. Raises LeaseLostError."""
+    """Record that discovery of the cluster succeeded. Raises LeaseLostError."""
     with writing(lease):
         Cluster.objects.filter(pk=lease.cluster_id).update(
             server_version=server_version[:64], discovered_at=at
@@ -294,13 +314,13 @@ def save_discovery(lease: ClusterLease, *, server_version: str, at: datetime) ->
 
 
 def save_controller_build(lease: ClusterLease, build: str) -> None:
-    """Record what tells the cluster's build of a controller from others. Raises LeaseLostError."""
+    """Record what identifies the cluster's build of a controller. Raises LeaseLostError."""
     with writing(lease):
         Cluster.objects.filter(pk=lease.cluster_id).update(controller_build=build)
 
 
 def save_first_listing(lease: ClusterLease, *, at: datetime) -> None:
-    """Record that everything needed has been listed once. Raises LeaseLostError."""
+    """Record that all needed resources were listed once. Raises LeaseLostError."""
     with writing(lease):
         Cluster.objects.filter(pk=lease.cluster_id, listed_at=None).update(
             listed_at=at, data_version=F("data_version") + 1

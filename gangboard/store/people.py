@@ -1,4 +1,4 @@
-"""People: their accounts, and their roles. How they get in is in `store.authentication`."""
+"""People: their accounts and roles. See `store.authentication` for sign-in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gangboard.store.role_places import PeopleError, cluster_of_role, role_text
 __all__ = ["PeopleError", "role_text"]
 
 GANGBOARD = "gangboard"
-"""Who did it where no person has."""
+"""The author of changes that no person made."""
 
 
 def create_user(
@@ -29,10 +29,10 @@ def create_user(
     namespace: str = "",
     by: str = GANGBOARD,
 ) -> tuple[User, bool]:
-    """Make a user (without password) with a role, or give that role to the one of that name.
+    """Create a user without password and with a role, or give the role to an existing user.
 
-    Returns the user and whether it was made now. One that was disabled may sign in again.
-    Nothing is changed when the role cannot be given; see grant_role for the arguments and errors.
+    Return the user and whether it was created now. A disabled user is enabled again. If the role cannot be
+    given, there is no change; see `grant_role` for the arguments and errors.
     """
     with transaction.atomic():
         existing = find_user(name=name)
@@ -41,17 +41,17 @@ def create_user(
         if was_disabled:
             user.is_active = True
             user.save(update_fields=["is_active"])
-        given, cluster = _grant(user, role, cluster_name, namespace)
+        is_granted, cluster = _grant(user, role, cluster_name, namespace)
         if existing is None:
             record("user-made", f"The account of {name} was made.", by, name)
         if was_disabled:
             record("user-enabled", f"The account of {name} was opened again.", by, name)
-        if given:
+        if is_granted:
             _record_given(user, role, cluster, namespace, by)
     return user, existing is None
 
 
-def make_user(
+def create_new_user(
     *,
     name: str,
     role: str,
@@ -59,7 +59,7 @@ def make_user(
     namespace: str = "",
     by: str = GANGBOARD,
 ) -> User:
-    """Make a user with a role. Raises PeopleError, also if there is a user of that name, and ClusterError."""
+    """Create a user with a role. Raises PeopleError, also if the name is taken, and ClusterError."""
     with transaction.atomic():
         if find_user(name=name) is not None:
             raise PeopleError(f"there is a person {name} already: give them the role on their page")
@@ -80,12 +80,12 @@ def _new_user(name: str) -> User:
 
 
 def find_user(*, name: str) -> User | None:
-    """Return the user of that name, or None."""
+    """Return the user with this name, or None."""
     return User.objects.filter(username=name).first()
 
 
-def known_user(name: str) -> User:
-    """Return the user of that name. Raises PeopleError, which names all there are."""
+def require_user(name: str) -> User:
+    """Return the user with this name. Raises PeopleError, which lists all users."""
     user = find_user(name=name)
     if user is None:
         known = ", ".join(User.objects.order_by("username").values_list("username", flat=True))
@@ -101,17 +101,16 @@ def grant_role(
     namespace: str = "",
     by: str = GANGBOARD,
 ) -> bool:
-    """Give a role on namespaces of a cluster; return False when the user has that grant already.
+    """Give a role on namespaces of a cluster. Return False if the user has this grant already.
 
-    `cluster_name` None means every cluster, `namespace` empty every namespace; it may be a pattern.
-    `by` is who gives it, for the audit. Raises PeopleError, and ClusterError for a cluster that is
-    not watched.
+    `cluster_name` None means every cluster, and an empty `namespace` every namespace; a pattern is allowed.
+    `by` is the author for the audit. Raises PeopleError, and ClusterError for an unknown cluster.
     """
     with transaction.atomic():
-        given, cluster = _grant(user, role, cluster_name, namespace)
-        if given:
+        is_granted, cluster = _grant(user, role, cluster_name, namespace)
+        if is_granted:
             _record_given(user, role, cluster, namespace, by)
-    return given
+    return is_granted
 
 
 def _grant(
@@ -139,19 +138,19 @@ def remove_role(
     by: str = GANGBOARD,
     keep_admin: bool = False,
 ) -> list[str]:
-    """Take back exactly what grant_role gave; return the roles that the user still has, as texts.
+    """Take back exactly what `grant_role` gave. Return the remaining roles of the user as texts.
 
-    It counts from the next request on, and before each request of an action that has begun.
-    Raises PeopleError for an unknown user or a role that it does not have there, and ClusterError.
-    With `keep_admin` also if no admin of everything would be left.
+    The change applies from the next request on, and before each request of a started action. Raises
+    ClusterError, and PeopleError for an unknown user or a missing role. With `keep_admin` it also raises
+    PeopleError if no admin of everything would be left.
     """
-    user = known_user(name)
+    user = require_user(name)
     cluster = None if cluster_name is None else find_cluster(name=cluster_name)
     text = role_text(role, cluster_name, namespace)
     with transaction.atomic():
-        found = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
-        if not found.filter(origin=HAND).delete()[0]:
-            if found.exists():
+        grants = Grant.objects.filter(user=user, role=role, cluster=cluster, namespace=namespace)
+        if not grants.filter(origin=HAND).delete()[0]:
+            if grants.exists():
                 raise PeopleError(
                     f"{name} is {text} by a group: manage.py revoke_group takes the role from the "
                     "group, or the identity provider takes the person out of it"
@@ -176,8 +175,8 @@ def _role_texts(user: User) -> list[str]:
 def check_admin_left() -> None:
     """Raise PeopleError if no admin of everything is left.
 
-    Comes after `record`, which lets one transaction of all go on: of two admins who end each other's role
-    at the same moment, the second one sees what the first one did.
+    Call it after `record`, which serializes the transactions. If two admins end each other's role at the same
+    moment, the second one sees the change of the first.
     """
     everything = Grant.objects.filter(role="admin", cluster=None, namespace="")
     if not everything.filter(user__is_active=True).exists():
@@ -185,9 +184,9 @@ def check_admin_left() -> None:
 
 
 def enable_user(*, name: str, by: str = GANGBOARD) -> None:
-    """Open a disabled account again. It has no role and no password. Raises PeopleError."""
+    """Enable a disabled account. It has no role and no password. Raises PeopleError."""
     with transaction.atomic():
-        user = known_user(name)
+        user = require_user(name)
         if user.is_active:
             raise PeopleError(f"the account of {name} is open already")
         user.is_active = True
@@ -196,16 +195,16 @@ def enable_user(*, name: str, by: str = GANGBOARD) -> None:
 
 
 def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) -> None:
-    """End all that lets a user in: sessions, password, sign-in links, tokens and roles.
+    """Disable a user: end its sessions, password, sign-in links, tokens and roles.
 
-    The account stays, because the record of actions names it; create_user makes it work again, with
-    the role given then and no other. Raises PeopleError for an unknown user; with `keep_admin` also if
-    no admin of everything would be left.
+    The account stays, because the audit names it. `create_user` enables it again, with the role given then
+    and no other. Raises PeopleError for an unknown user; with `keep_admin` also if no admin of everything
+    would be left.
     """
     with transaction.atomic():
-        user = known_user(name)
+        user = require_user(name)
         user.is_active = False
-        # Sessions are tied to the hash of the password: no older one works any more.
+        # Sessions are tied to the hash of the password, so older ones stop working.
         user.set_unusable_password()
         user.save(update_fields=["is_active", "password"])
         SignInLink.objects.filter(user=user).delete()
@@ -219,10 +218,10 @@ def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) ->
 
 
 def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
-    """Give a user another password; sessions, which are tied to it, end. Raises PeopleError."""
+    """Set a user's password, which ends the sessions tied to the old one. Raises PeopleError."""
     with transaction.atomic():
-        user = known_user(name)
-        check_open(user)
+        user = require_user(name)
+        check_enabled(user)
         user.set_password(password)
         user.save(update_fields=["password"])
         delete_sessions(SessionRecord.objects.filter(user=user))
@@ -230,7 +229,7 @@ def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
 
 
 def check_may_act(user: User) -> None:
-    """Raise PeopleError for a user who may act nowhere: no token of theirs could."""
+    """Raise PeopleError for a user who may not act anywhere, because a token of theirs could not act either."""
     if not Grant.objects.filter(user=user, role__in=("operator", "admin")).exists():
         raise PeopleError(
             f"{user} may act nowhere, so no token of theirs can: make one that reads, or give {user} "
@@ -239,17 +238,17 @@ def check_may_act(user: User) -> None:
 
 
 def delete_sessions(records: QuerySet[SessionRecord]) -> int:
-    """Delete sessions and their records; return how many had not ended yet. Call it in a transaction."""
+    """Delete sessions and their records. Return how many had not expired. Call it in a transaction."""
     keys = list(records.values_list("session_key", flat=True))
-    found = Session.objects.filter(pk__in=keys)
-    number = found.filter(expire_date__gt=timezone.now()).count()
-    found.delete()
+    sessions = Session.objects.filter(pk__in=keys)
+    number = sessions.filter(expire_date__gt=timezone.now()).count()
+    sessions.delete()
     SessionRecord.objects.filter(session_key__in=keys).delete()
     return number
 
 
-def check_open(user: User) -> None:
-    """Raise PeopleError for an account that is disabled."""
+def check_enabled(user: User) -> None:
+    """Raise PeopleError for a disabled account."""
     if not user.is_active:
         raise PeopleError(
             f"the account of {user} is disabled; manage.py create_user opens it again"
@@ -265,7 +264,7 @@ def record(
     *,
     source: str = "",
 ) -> None:
-    """Write down what a person did, or what was done to one. Comes last in a transaction."""
+    """Record an action by or on a person in the audit. Call it last in a transaction."""
     audit(
         event,
         sentence,

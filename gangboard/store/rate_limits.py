@@ -1,7 +1,7 @@
-"""Rate limits: how often somebody has tried something lately (wrong passwords, actions, exports).
+"""Rate limits of attempts: wrong passwords, actions, exports.
 
-A limit is kept exactly, however many try at the same moment: what is counted is a conditional update
-of one row. Rows last no longer than their window, and there are never more than MOST_ROWS.
+A limit is exact for any number of simultaneous attempts, because a conditional update of one row counts them.
+Rows last no longer than their window, and there are never more than MOST_ROWS.
 """
 
 from __future__ import annotations
@@ -18,60 +18,61 @@ from django.utils.crypto import salted_hmac
 from gangboard.store.models import Attempts
 
 MOST_ROWS = 20_000
-"""A flood of ever new names makes no table grow; a window of five minutes never needs as many."""
-_AT_ONCE = 1_000
+"""Limits the table during a flood of new names. A window of five minutes never needs that many."""
+_BATCH = 1_000
 _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitResult:
-    """What the limit said to one attempt."""
+    """The result of one attempt."""
 
     number: int
-    """How many were counted within the window that runs now, this one included if it was."""
+    """Attempts counted within the current window, this one included if it was counted."""
     wait: int
-    """Seconds until the next is counted; 0 when this one was."""
+    """Seconds until the next attempt is counted; 0 if this one was."""
 
 
-def take(*what: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:
-    """Count `number` attempts at `what`, all of them or, where that were more than `most`, none.
+def take(*subject: object, most: int, window: timedelta, number: int = 1) -> RateLimitResult:
+    """Count `number` attempts, or none of them if the limit `most` would be exceeded.
 
-    `what` says the kind of attempt and whose it is; only a hash with the secret key is stored. The window begins
-    with the first attempt and ends with all of them. Belongs outside of transactions.
+    `what` is the kind of attempt and its author; only a hash with the secret key is stored. The window begins
+    with the first attempt, and at its end all of them are forgotten. Call it outside transactions.
     """
-    key, now = _key(what), timezone.now()
+    key, now = _hash_key(subject), timezone.now()
     rows = Attempts.objects.filter(key=key)
     with transaction.atomic():
-        # A window that ends much later than one that begins now is from before the clock was set back.
+        # A window that ends much later than a new one dates from before the clock was set back.
         # The clocks of two processes differ by less.
         is_over = Q(ends_at__lte=now) | Q(ends_at__gt=now + window + _CLOCKS_DIFFER)
         counted = rows.filter(is_over).update(number=number, ends_at=now + window)
         if not counted and not rows.exists():
-            _make_room()
+            _delete_oldest()
             Attempts.objects.bulk_create(
                 [Attempts(key=key, ends_at=now + window)], ignore_conflicts=True
             )
         if not counted:
-            # Asked last: somebody else may have made the row since it was looked for.
-            room = rows.filter(number__lte=most - number)
-            counted = room.update(number=F("number") + number)
+            # Last, because another process may have created the row since the first update.
+            below_limit = rows.filter(number__lte=most - number)
+            counted = below_limit.update(number=F("number") + number)
         row = rows.get()
     wait = 0 if counted else max(1, math.ceil((row.ends_at - now).total_seconds()))
     return RateLimitResult(row.number, wait)
 
 
-def reset_rate_limit(*what: object) -> None:
-    """Begin to count from zero."""
-    Attempts.objects.filter(key=_key(what)).delete()
+def reset_rate_limit(*subject: object) -> None:
+    """Reset the count to zero."""
+    Attempts.objects.filter(key=_hash_key(subject)).delete()
 
 
-def _key(what: tuple[object, ...]) -> str:
-    # With the secret key: what people type into the name field can be guessed, so its plain hash too.
-    text = "\0".join(str(part) for part in what)
+def _hash_key(subject: tuple[object, ...]) -> str:
+    # With the secret key, because text typed into the name field can be guessed, and so can its
+    # plain hash.
+    text = "\0".join(str(component) for component in subject)
     return salted_hmac("gangboard.store.rate_limits", text, algorithm="sha256").hexdigest()
 
 
-def _make_room() -> None:
+def _delete_oldest() -> None:
     if Attempts.objects.count() >= MOST_ROWS:
-        soonest = Attempts.objects.order_by("ends_at").values_list("pk", flat=True)[:_AT_ONCE]
+        soonest = Attempts.objects.order_by("ends_at").values_list("pk", flat=True)[:_BATCH]
         Attempts.objects.filter(pk__in=list(soonest)).delete()

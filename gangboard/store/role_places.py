@@ -1,4 +1,4 @@
-"""Roles on places, in words and checked: what roles of people and roles of groups share."""
+"""Validation and text of roles, shared by roles of people and of groups."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from gangboard.store.namespace_patterns import MOST_STARS, is_pattern, is_valid_
 
 
 class PeopleError(ValueError):
-    """What was asked for cannot be done. The text is one sentence for the person who asked."""
+    """A refused change. The text is one sentence for the requester."""
 
 
 def cluster_of_role(role: str, cluster_name: str | None, namespace: str) -> Cluster | None:
     """Return the cluster of a role that may be given; None for every cluster.
 
-    Raises PeopleError for a role or namespace that cannot be, and ClusterError for a cluster that is not watched.
+    Raises PeopleError for an invalid role or namespace, and ClusterError for an unknown cluster.
     """
     if role not in ROLES:
         raise PeopleError(f"there is no role {role!r}; the roles are {', '.join(ROLES)}")
@@ -27,7 +27,7 @@ def cluster_of_role(role: str, cluster_name: str | None, namespace: str) -> Clus
 
 
 def place_text(cluster_name: str | None, namespace: str | None) -> str:
-    """Return a place in a few words: `everything`, `everything on east`, `research on east`."""
+    """Return a scope as text: `everything`, `everything on east`, `research on east`."""
     names = f"namespaces {namespace}" if namespace and is_pattern(namespace) else namespace
     if not names:
         return f"everything on {cluster_name}" if cluster_name else "everything"
@@ -35,25 +35,25 @@ def place_text(cluster_name: str | None, namespace: str | None) -> str:
 
 
 def role_text(role: str, cluster_name: str | None, namespace: str | None) -> str:
-    """Return `viewer of team-a on every cluster`."""
+    """Return a role as text, such as `viewer of team-a on every cluster`."""
     return f"{role} of {place_text(cluster_name, namespace)}"
 
 
 def right_text(
     role: str, cluster_name: str | None, namespace: str | None, *, may_act: bool = True
 ) -> str:
-    """Return what a role allows: `may see research on east, may not act`.
+    """Return the rights of a role as text, such as `may see research on east, may not act`.
 
-    `may_act` is False for a token that only reads.
+    `may_act` is False for a read-only token.
     """
-    seen = f"may see {place_text(cluster_name, namespace)}"
+    visible_text = f"may see {place_text(cluster_name, namespace)}"
     if role not in ("operator", "admin") or not may_act:
-        return f"{seen}, may not act"
+        return f"{visible_text}, may not act"
     if role == "operator":
-        return f"{seen}, may act"
+        return f"{visible_text}, may act"
     if cluster_name or namespace:
-        return f"{seen}, may act with any lever"
-    return f"{seen}, may act and administer"
+        return f"{visible_text}, may act with any lever"
+    return f"{visible_text}, may act and administer"
 
 
 def _check_pattern(pattern: str) -> None:

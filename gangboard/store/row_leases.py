@@ -1,11 +1,11 @@
-"""Leases on rows, and the locks on chores that are made of them.
+"""Leases on rows, and locks on chores built from them.
 
-A worker holds a row until a time by the clock of the database, which all workers share. A holder that must notice its
-replacement has a `number`, which goes up at each change of hands; its writes name the number.
+A worker holds a row until a time of the database clock, which all workers share. A holder that must notice
+its replacement has a `number`, which increases with each new holder, and its writes name the number.
 
-A chore is done by one worker at a time for a cluster: proving Holds, inspecting actions. It can rest, so that workers
-leave a cluster alone that does not answer. Chores are not fenced: two workers that do the same chore, one of them stopped
-past its lock's expiry, write the same kind of observation.
+One worker at a time does a chore for a cluster, such as proving Holds. A chore can pause, so that workers
+leave an unresponsive cluster alone. Chores are not fenced: if a worker continues after its lock has expired,
+it writes the same kind of observation as the new one.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from gangboard.store.models import Chore, Cluster
 
 
 class DatabaseClock(Protocol):
-    """Where leases get their time from."""
+    """The clock of leases."""
 
     def database_now(self, later: float = 0.0) -> models.Expression:
-        """Now by the clock of the database, plus seconds."""
+        """Return the database's current time plus seconds."""
 
 
 class RealDatabaseClock:
     """The database's own clock."""
 
     def database_now(self, later: float = 0.0) -> models.Expression:
-        """Now by the clock of the database, plus seconds."""
+        """Return the database's current time plus seconds."""
         if not later:
             return Now()
         seconds = models.Value(timedelta(seconds=later))
@@ -44,28 +44,28 @@ class RealDatabaseClock:
 
 @dataclass(frozen=True, slots=True)
 class RowLeases:
-    """The leases on the rows of one table, whose holder is in its column `holder`."""
+    """The leases on the rows of one table. The column `holder` names the holder."""
 
     until: str
-    """Name of the column with the end of the lease; NULL there: nobody holds the row."""
+    """Column with the end of the lease. NULL means that the row is free."""
     seconds: float
-    """How long a holder may be silent before another one takes the row."""
+    """Seconds of silence after which another worker takes the row."""
 
     def is_free(self, clock: DatabaseClock) -> Q:
-        """Return the condition on rows that nobody holds."""
+        """Return the condition on free rows."""
         return Q(**{self.until: None}) | Q(**{f"{self.until}__lte": clock.database_now()})
 
     def extend(self, rows: QuerySet[Any], clock: DatabaseClock, **columns: Any) -> int:
-        """Let the lease on these rows last from now, and set columns; return how many rows there were."""
+        """Extend the lease on these rows from now, and set columns. Return the number of rows."""
         return rows.update(**columns, **{self.until: clock.database_now(self.seconds)})
 
     def shorten(
         self, rows: QuerySet[Any], clock: DatabaseClock, longest: float | None = None
     ) -> None:
-        """End leases that last longer than any may after `longest` seconds: the clock was set back.
+        """Cut leases that last longer than `longest` seconds, which happens when the clock was set back.
 
-        A living holder renews in that time, and its last request is over when another one takes the row.
-        `longest` is the lease time if it is not given.
+        A living holder renews within that time. If it does not, its last request is over when another worker
+        takes the row. `longest` is the lease time by default.
         """
         seconds = self.seconds if longest is None else longest
         too_long = rows.filter(**{f"{self.until}__gt": clock.database_now(seconds)})
@@ -73,32 +73,32 @@ class RowLeases:
             too_long.update(**{self.until: clock.database_now(seconds)})
 
     def take(self, rows: QuerySet[Any], holder: str, clock: DatabaseClock, **columns: Any) -> bool:
-        """Take the row when nobody holds it, and set columns; return whether it was free."""
+        """Take the row if it is free, and set columns. Return whether it was free."""
         return bool(self.extend(rows.filter(self.is_free(clock)), clock, holder=holder, **columns))
 
     def take_numbered(self, rows: QuerySet[Any], holder: str, clock: DatabaseClock) -> int | None:
-        """Take the row when nobody holds it; return its new number, None where somebody else has it."""
+        """Take the row if it is free. Return its new number, or None if it is held."""
         if not self.take(rows, holder, clock, number=F("number") + 1):
             return None
-        return number_of(rows, holder)
+        return lease_number(rows, holder)
 
 
-def number_of(rows: QuerySet[Any], holder: str) -> int | None:
-    """Return the number of the row that the holder has; None where it has none."""
+def lease_number(rows: QuerySet[Any], holder: str) -> int | None:
+    """Return the number of the row that this holder has, or None."""
     number: int | None = rows.filter(holder=holder).values_list("number", flat=True).first()
     return number
 
 
 CHORE_SECONDS = 30.0
-"""Seconds for which the worker of a chore may be silent. Longer than the deadline of any single request."""
+"""Seconds of silence after which another worker takes a chore. Longer than the deadline of any single request."""
 LONGEST_REST = 60.0
-"""Seconds that a chore rests at most."""
+"""Maximum pause of a chore, in seconds."""
 CHORE_LEASES = RowLeases("held_until", CHORE_SECONDS)
 
 
 @dataclass(slots=True)
 class ChoreLock:
-    """The lock on a chore that this process holds for now."""
+    """The lock on a chore that this process holds."""
 
     cluster_id: int
     name: str
@@ -107,11 +107,11 @@ class ChoreLock:
     _rest: float = 0.0
 
     def renew(self) -> bool:
-        """Keep the chore for another lease time. Return False if another worker has taken it over: then stop."""
+        """Keep the chore for another lease time. Return False if another worker has taken it; then stop."""
         return bool(CHORE_LEASES.extend(self._row(), self.clock))
 
     def rest(self, seconds: float) -> None:
-        """Keep every worker from beginning it again for this time, at most LONGEST_REST."""
+        """Let no worker start the chore for this time, at most LONGEST_REST."""
         self._rest = min(seconds, LONGEST_REST)
 
     def _take(self) -> bool:
@@ -129,7 +129,7 @@ class ChoreLock:
 
 @contextmanager
 def lock_chore(cluster_id: int, name: str, clock: DatabaseClock) -> Iterator[ChoreLock | None]:
-    """Lock a chore of a cluster. Yields None if another worker does it, if it rests, or if the cluster is gone."""
+    """Lock a chore of a cluster. Yield None if it is locked, paused, or if the cluster is removed."""
     if not Cluster.objects.filter(pk=cluster_id).exists():
         yield None
         return

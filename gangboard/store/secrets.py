@@ -1,4 +1,4 @@
-"""Encryption at rest, hashes of secrets, and the replacement of the encryption key."""
+"""Encryption at rest, hashes of secrets, and rotation of the encryption key."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ SEALED_COLUMNS = ("credentials", "actor_credentials")
 
 
 class SecretUnreadableError(RuntimeError):
-    """Stored credentials cannot be decrypted with this installation's key."""
+    """Stored credentials cannot be decrypted with this installation's keys."""
 
 
 def _keys() -> MultiFernet:
-    """Return the installation's keys: the first encrypts, each of them decrypts."""
+    """Return the installation's keys. The first one encrypts, and each one decrypts."""
     return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
 
 
 def seal(document: dict[str, Any]) -> bytes:
-    """Encrypt a JSON document with the installation's newest key."""
+    """Encrypt a JSON document with the newest key."""
     return _keys().encrypt(json.dumps(document).encode())
 
 
-def seal_again(sealed: bytes) -> bytes:
-    """Encrypt what `seal` made with the newest key. Raises SecretUnreadableError."""
+def reseal(sealed: bytes) -> bytes:
+    """Encrypt sealed data again with the newest key. Raises SecretUnreadableError."""
     return seal(unseal(sealed))
 
 
 def unseal(sealed: bytes) -> dict[str, Any]:
-    """Decrypt what `seal` made. Raises SecretUnreadableError when no key of the installation made it."""
+    """Decrypt sealed data. Raises SecretUnreadableError if no key of the installation fits."""
     try:
         clear = _keys().decrypt(bytes(sealed))
     except InvalidToken as error:
@@ -55,53 +55,53 @@ def unseal(sealed: bytes) -> dict[str, Any]:
 
 
 def hash_secret(secret: str) -> str:
-    """Hash a random secret of at least 128 bits: no salt or stretching is needed for those."""
+    """Hash a random secret of at least 128 bits, which needs no salt or stretching."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def same_hash(secret: str, secret_hash: str) -> bool:
+def hash_matches(secret: str, secret_hash: str) -> bool:
     """Compare in constant time."""
     return hmac.compare_digest(hash_secret(secret), secret_hash)
 
 
 @dataclass(frozen=True, slots=True)
-class Rotation:
-    """Result of `rotate_keys`."""
+class KeyRotation:
+    """The result of `rotate_keys`."""
 
     encrypted: int
-    """Credentials that are encrypted with the newest key now."""
+    """Number of credentials that are now encrypted with the newest key."""
     unreadable: tuple[str, ...]
-    """Clusters and channels that no key reads, by name. They are left as they are."""
+    """Names of clusters and channels that no key decrypts. They are unchanged."""
 
 
-def rotate_keys(*, by: str) -> Rotation:
-    """Encrypt all stored credentials with the newest key. `by` is who did it, for the audit.
+def rotate_keys(*, by: str) -> KeyRotation:
+    """Encrypt all stored credentials with the newest key. `by` is the author for the audit.
 
-    Each is a write of its own and readable before and after it, so a run that was interrupted can be
-    repeated, and pages and polls go on meanwhile.
+    Each one is a separate write and readable before and after it. So an interrupted run can be repeated, and
+    pages and polls continue meanwhile.
     """
     encrypted, unreadable = 0, set()
-    for row, column in _sealed():
+    for row, column in _encrypted_columns():
         sealed = getattr(row, column)
         if sealed is None:
             continue
         try:
-            new = seal_again(bytes(sealed))
+            new = reseal(bytes(sealed))
         except SecretUnreadableError:
             unreadable.add(row.name)
             continue
-        # Credentials that were replaced meanwhile are encrypted with the newest key already.
+        # Credentials replaced meanwhile are encrypted with the newest key already.
         same = type(row)._default_manager.filter(pk=row.pk, **{column: sealed})
         same.update(**{column: new})
         encrypted += 1
     with transaction.atomic():
         sentence = f"{encrypted} stored credentials were encrypted with the newest key."
         audit("keys-rotated", sentence, at=timezone.now(), actor=by)
-    return Rotation(encrypted, tuple(sorted(unreadable)))
+    return KeyRotation(encrypted, tuple(sorted(unreadable)))
 
 
-def _sealed() -> Iterator[tuple[Any, str]]:
-    """Yield each row that has encrypted columns, with the name of one."""
+def _encrypted_columns() -> Iterator[tuple[Any, str]]:
+    """Yield each row with encrypted columns, once per column."""
     for cluster in Cluster.objects.all():
         yield from ((cluster, column) for column in SEALED_COLUMNS)
     for channel in Channel.objects.all():

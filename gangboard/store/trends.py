@@ -1,4 +1,4 @@
-"""Points of the curves of a cluster: written once a minute, thinned after a day, bounded in days."""
+"""Points of a cluster's curves: one per minute, thinned after a day, deleted after two weeks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gangboard.store.bulk_statements import delete_in_batches
 from gangboard.store.models import Gang, TrendPoint
 
 QUARTER = timedelta(minutes=15)
-MINUTES_KEPT = timedelta(days=1)
-"""Afterwards one point of each quarter of an hour stays."""
-POINTS_KEPT = timedelta(days=14)
+MINUTE_RETENTION = timedelta(days=1)
+"""Later, one point of each quarter of an hour stays."""
+POINT_RETENTION = timedelta(days=14)
 
 
 @dataclass(frozen=True, slots=True)
 class AcceleratorSums:
-    """Accelerators over all nodes of a cluster, whatever their kind; as in `TrendPoint`."""
+    """Accelerators over all nodes of a cluster and all models, with the fields of `TrendPoint`."""
 
     used: float = 0.0
     held: float = 0.0
@@ -29,43 +29,47 @@ class AcceleratorSums:
     away: float = 0.0
 
 
-def minute_of(now: datetime) -> datetime:
-    """Return the beginning of its minute."""
+def minute_text(now: datetime) -> datetime:
+    """Return the beginning of the minute."""
     return now.replace(second=0, microsecond=0)
 
 
 def quarter_of(now: datetime) -> datetime:
-    """Return the beginning of its quarter of an hour."""
-    return minute_of(now) - timedelta(minutes=now.minute % 15)
+    """Return the beginning of the quarter of an hour."""
+    return minute_text(now) - timedelta(minutes=now.minute % 15)
 
 
 def record_point(
-    cluster_id: int, *, at: datetime, all_seen: bool, room: AcceleratorSums | None
+    cluster_id: int, *, at: datetime, all_seen: bool, accelerators: AcceleratorSums | None
 ) -> None:
-    """Write the point of a minute, unless it has one. Inside `writing`.
+    """Write the point of a minute unless it exists. Call it inside `writing`.
 
-    `all_seen`: everything that gangs are judged by could be looked at. Where it could not, nothing is
-    told of gangs: those that could be judged are not all there are.
-    `room`: None where nothing can be told of nodes.
+    `all_seen` is True if everything that verdicts need was visible. Otherwise the point has no numbers of
+    gangs, because the assessed gangs are only a part. `accelerators` None means that the nodes are unknown.
     """
-    values = _of_gangs(cluster_id) if all_seen else {}
-    if room is not None:
-        values |= {"used": room.used, "held": room.held, "free": room.free, "away": room.away}
+    values = _gang_columns(cluster_id) if all_seen else {}
+    if accelerators is not None:
+        values |= {
+            "used": accelerators.used,
+            "held": accelerators.held,
+            "free": accelerators.free,
+            "away": accelerators.away,
+        }
     lasting = TrendPoint.objects.filter(
         cluster_id=cluster_id, at__gte=quarter_of(at), at__lte=at, is_lasting=True
     )
     point = TrendPoint(
         cluster_id=cluster_id,
-        at=minute_of(at),
+        at=minute_text(at),
         is_lasting=bool(values) and not lasting.exists(),
         **values,
     )
-    # Whoever had the cluster before may have written the minute.
+    # The previous holder of the cluster may have written this minute.
     TrendPoint.objects.bulk_create([point], ignore_conflicts=True)
 
 
-def _of_gangs(cluster_id: int) -> dict[str, Any]:
-    """Return the columns about gangs; none where none of those that are there could be judged."""
+def _gang_columns(cluster_id: int) -> dict[str, Any]:
+    """Return the columns about gangs; none if no gang could be assessed."""
     counted = (
         Gang.objects.filter(cluster_id=cluster_id, gone_at=None)
         .values_list("health", "stage", "code")
@@ -86,7 +90,7 @@ def _of_gangs(cluster_id: int) -> dict[str, Any]:
 
 
 def delete_old_points(now: datetime) -> None:
-    """Thin what is older than a day, and drop what is older than the days that are kept."""
+    """Thin the points older than a day, and delete those beyond the retention time."""
     points = TrendPoint.objects
-    delete_in_batches(points.filter(is_lasting=False, at__lt=now - MINUTES_KEPT))
-    delete_in_batches(points.filter(is_lasting=True, at__lt=now - POINTS_KEPT))
+    delete_in_batches(points.filter(is_lasting=False, at__lt=now - MINUTE_RETENTION))
+    delete_in_batches(points.filter(is_lasting=True, at__lt=now - POINT_RETENTION))

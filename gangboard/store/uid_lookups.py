@@ -1,8 +1,8 @@
 """Lookups by a uid that another object names, such as the uid of its owner.
 
-An object can name the uid of any other object, because its author writes it. So each lookup takes the namespace of
-the referring object. An owner is in the same namespace or cluster-scoped. Kubernetes enforces this late, and only for
-owner references (docs/decisions.md).
+The author of an object can name any uid in it. So each lookup takes the namespace of the referring object. An
+owner is in the same namespace or cluster-scoped. Kubernetes enforces this late, and only for owner references
+(docs/decisions.md).
 """
 
 from __future__ import annotations
@@ -24,38 +24,41 @@ class Reference(NamedTuple):
 
     cluster_id: int
     namespace: str
-    """Namespace of the referring object. A cluster-scoped object has none and refers only to its like."""
+    """Namespace of the referring object. A cluster-scoped object has none and may only refer to
+    cluster-scoped ones."""
     uid: str
     """The named uid."""
 
 
-def follow(rows: QuerySet[Row], references: Iterable[Reference]) -> dict[Reference, Row]:
-    """Return the row of each reference. A uid of another namespace has none. One query per BATCH.
+def resolve_references(
+    rows: QuerySet[Row], references: Iterable[Reference]
+) -> dict[Reference, Row]:
+    """Return the row of each reference. A uid of another namespace has no row. One query per BATCH.
 
-    `rows` limits which objects or gangs count.
+    `rows` limits the objects or gangs that count.
     """
     by_uid: dict[tuple[int, str], set[Reference]] = defaultdict(set)
     for reference in references:
         by_uid[reference.cluster_id, reference.uid].add(reference)
-    wanted = list(by_uid)
-    found: dict[Reference, Row] = {}
-    for start in range(0, len(wanted), BATCH):
-        clusters, uids = zip(*wanted[start : start + BATCH], strict=True)
+    keys = list(by_uid)
+    result: dict[Reference, Row] = {}
+    for start in range(0, len(keys), BATCH):
+        clusters, uids = zip(*keys[start : start + BATCH], strict=True)
         for row in rows.filter(cluster_id__in=set(clusters), uid__in=uids):
             for reference in by_uid[row.cluster_id, row.uid]:
                 if row.namespace in ("", reference.namespace):
-                    found[reference] = row
-    return found
+                    result[reference] = row
+    return result
 
 
-def read_referred(
+def read_referenced(
     references: Iterable[Reference], models: dict[str, type[Any]]
 ) -> dict[Reference, Any]:
-    """Return the stored object of each reference, decoded. Other resources than those in `models` do not count."""
+    """Return the decoded object of each reference. Resources that are not in `models` do not count."""
     rows = WatchedObject.objects.filter(resource__in=list(models))
     return {
         reference: unpack(bytes(row.data), models[row.resource])
-        for reference, row in follow(rows, references).items()
+        for reference, row in resolve_references(rows, references).items()
     }
 
 

@@ -1,4 +1,4 @@
-"""Spans of verdicts: each begins and ends when the verdict of its gang changes."""
+"""Verdict spans. A span begins and ends when the verdict of its gang changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.db.models.functions import Greatest
 
 from gangboard.domain.verdict import Finding
 from gangboard.store.bulk_statements import delete_in_batches
-from gangboard.store.feed import FeedType, feed_spans
+from gangboard.store.feed import FeedType, add_span_events
 from gangboard.store.gangs import decode_detail
 from gangboard.store.models import Gang, VerdictSpan
 
@@ -31,10 +31,10 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class SpanDetail:
-    """What a span keeps of the gang's Detail, in the Detail's own form.
+    """The part of a gang's Detail that a span stores, in the same encoding.
 
-    The finding of the verdict alone, and of the nodes on which the gang's pods were those that the
-    finding names: with the pods their names may be told.
+    It has the finding of the verdict, and of the nodes named there those that ran the gang's own pods. A
+    viewer of the pods may read the names of these nodes.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -42,7 +42,7 @@ class SpanDetail:
 
     @property
     def own_nodes(self) -> frozenset[str]:
-        """The nodes on which its pods were, as far as the finding names them."""
+        """Nodes of the gang's own pods that the finding names."""
         return frozenset(member.node for member in self.members)
 
 
@@ -50,12 +50,11 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(SpanDetail)
 
 
-def shape_of(requests: Mapping[str, str], desired: int) -> str:
-    """Return the digest of what one member asks for; empty when nothing is known of that.
+def request_digest(requests: Mapping[str, str], desired: int) -> str:
+    """Return a digest of the average resource request of a member; empty if unknown.
 
-    `requests` are those of all desired pods, decimal strings in base units. Alike are gangs whose
-    members ask on average for the same of each resource; how it is divided between kinds of
-    members is not in it.
+    `requests` is the sum over all desired pods, as decimal strings in base units. Gangs with the same average
+    per resource have the same digest; the division between roles does not matter.
     """
     if not requests:
         return ""
@@ -64,70 +63,70 @@ def shape_of(requests: Mapping[str, str], desired: int) -> str:
             f"{name}={Fraction(Decimal(amount)) / max(desired, 1)}"
             for name, amount in sorted(requests.items())
         ]
-    except (ArithmeticError, ValueError):  # not a finite decimal number
+    except (ArithmeticError, ValueError):  # Not a finite decimal number.
         return ""
     return hashlib.blake2b("\n".join(each).encode(), digest_size=16).hexdigest()
 
 
 def unpack_span_detail(data: bytes) -> SpanDetail:
-    """Return what a span keeps of its gang's Detail: empty where nothing was kept."""
+    """Return the Detail of a span; empty if none was stored."""
     return decode_detail(_decoder, data) if data else SpanDetail()
 
 
 def record_verdicts(
     rows: Sequence[Mapping[str, Any]], before: Mapping[str, Mapping[str, Any]], *, at: datetime
 ) -> None:
-    """Begin a span for each gang whose code or health is new, and end the one before.
+    """Begin a span for each gang whose code or health has changed, and end the previous one.
 
-    `rows` are gangs as stored now, `before` the same by uid as they were. Inside `writing`.
+    `rows` are the gangs as stored now, `before` the previous rows by uid. Call it inside `writing`.
 
-    What decides is the open span: a gang that has none (it was stored by a release without
-    history, or its owner is there again) gets one, whatever `before` says.
+    The open span decides. A gang without one gets one, whatever `before` contains: an older release without
+    history stored it, or its owner exists again.
     """
     latest = _latest_spans([row["id"] for row in rows])
     ended: list[VerdictSpan] = []
-    begun: list[VerdictSpan] = []
-    news: list[VerdictSpan] = []
+    earlier: list[VerdictSpan] = []
+    new_spans: list[VerdictSpan] = []
     for row in rows:
         span = latest.get(row["id"])
         if span is None:
-            span = _unrecorded(row, before.get(row["uid"]))
-            begun += [span] if span is not None else []
-        elif _says(span, row):
+            span = _span_without_history(row, before.get(row["uid"]))
+            earlier += [span] if span is not None else []
+        elif _is_unchanged(span, row):
             continue
         else:
             ended.append(span)
-        begins = _begin(row, span, at)
+        begins = _verdict_start(row, span, at)
         if span is not None:
             span.ended_at, span.last = span.ended_at or begins, False
-        news.append(_span(row, begins))
-    # First the ends: a gang has no two open spans at any moment.
+        new_spans.append(_make_span(row, begins))
+    # The ends come first, because a gang must never have two open spans.
     VerdictSpan.objects.bulk_update(ended, ["ended_at", "last"], batch_size=CHUNK)
-    VerdictSpan.objects.bulk_create([*begun, *news], batch_size=CHUNK)
-    feed_spans(news, FeedType.VERDICT, at=at)
+    VerdictSpan.objects.bulk_create([*earlier, *new_spans], batch_size=CHUNK)
+    add_span_events(new_spans, FeedType.VERDICT, at=at)
 
 
 def end_spans(cluster_id: int, uids: Sequence[str], *, at: datetime) -> None:
-    """End the spans of gangs whose owners were seen deleted. Inside `writing`."""
+    """End the spans of gangs whose owners were deleted. Call it inside `writing`."""
     for start in range(0, len(uids), CHUNK):
         gangs = Gang.objects.filter(cluster_id=cluster_id, uid__in=uids[start : start + CHUNK])
         spans = list(VerdictSpan.objects.filter(gang_id__in=gangs.values("id"), ended_at=None))
         VerdictSpan.objects.filter(pk__in=[span.pk for span in spans]).update(
             ended_at=Greatest("began_at", at), last=True
         )
-        feed_spans(spans, FeedType.DELETED, at=at)
+        add_span_events(spans, FeedType.DELETED, at=at)
 
 
 def delete_old_spans(*, ended_before: datetime) -> int:
-    """Delete the spans that ended before a time, some at a time; return how many."""
+    """Delete the spans that ended before a time in batches, and return their number."""
     return delete_in_batches(
         VerdictSpan.objects.filter(ended_at__lt=ended_before).order_by("ended_at")
     )
 
 
 def _latest_spans(gang_ids: Sequence[str]) -> dict[str, VerdictSpan]:
-    """Return the open span of each gang, else the one with which it was last seen deleted."""
-    found: dict[str, VerdictSpan] = {}
+    """Return the open span of each gang, else the span of its last deletion."""
+    latest: dict[str, VerdictSpan] = {}
     for start in range(0, len(gang_ids), CHUNK):
         spans = (
             VerdictSpan.objects.filter(
@@ -136,40 +135,44 @@ def _latest_spans(gang_ids: Sequence[str]) -> dict[str, VerdictSpan]:
             .only("gang_id", "code", "health", "began_at", "ended_at", "last")
             .order_by("began_at", "pk")
         )
-        found.update((span.gang_id, span) for span in spans)
-    return found
+        latest.update((span.gang_id, span) for span in spans)
+    return latest
 
 
-def _says(span: VerdictSpan, row: Mapping[str, Any]) -> bool:
-    """Whether the span is open and says what the row says; numbers in sentences do not count."""
+def _is_unchanged(span: VerdictSpan, row: Mapping[str, Any]) -> bool:
+    """Return whether the span is open and has the row's code and health. Numbers in sentences do not count."""
     return span.ended_at is None and (span.code, span.health) == (row["code"], row["health"])
 
 
-def _unrecorded(row: Mapping[str, Any], old: Mapping[str, Any] | None) -> VerdictSpan | None:
-    """Return a span for what was stored of a gang without any history and is so no more."""
+def _span_without_history(
+    row: Mapping[str, Any], old: Mapping[str, Any] | None
+) -> VerdictSpan | None:
+    """Return a span for the stored verdict of a gang without history, if that verdict has ended."""
     if old is None or old["gone_at"] is not None:
         return None
     if (old["code"], old["health"]) == (row["code"], row["health"]):
         return None
-    return _span(old, old["since"])
+    return _make_span(old, old["since"])
 
 
-def _begin(row: Mapping[str, Any], before: VerdictSpan | None, at: datetime) -> datetime:
-    """Return when the verdict of the row began, never before the one that it follows.
+def _verdict_start(
+    row: Mapping[str, Any], before: VerdictSpan | None, observed_at: datetime
+) -> datetime:
+    """Return when the verdict of the row began, never before the previous span.
 
-    The state's own time counts where it lies after the beginning of that one: a verdict that comes back after
-    a while in which nobody could look keeps its old time, and begins in history when it was seen again.
+    The time of the state counts if it is after the start of that span. A verdict that returns after a time
+    without visibility keeps its old time, and begins in the history when it was seen again.
     """
-    since: datetime = min(row["since"], at)
+    since: datetime = min(row["since"], observed_at)
     if before is None:
         return since
     if before.ended_at is not None:
-        return max(at, before.ended_at)
-    # A clock that was set back makes the earlier span an empty one, never a negative one.
-    return since if since > before.began_at else max(at, before.began_at)
+        return max(observed_at, before.ended_at)
+    # After the clock was set back, the earlier span is empty but never negative.
+    return since if since > before.began_at else max(observed_at, before.began_at)
 
 
-def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
+def _make_span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
     return VerdictSpan(
         cluster_id=row["cluster_id"],
         gang_id=row["id"],
@@ -182,7 +185,7 @@ def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
             )
         },
         findings=_pack_span_detail(bytes(row["detail"])),
-        shape=shape_of(row["requests"], row["desired"]),
+        shape=request_digest(row["requests"], row["desired"]),
         began_at=began_at,
     )
 
@@ -190,13 +193,13 @@ def _span(row: Mapping[str, Any], began_at: datetime) -> VerdictSpan:
 def _pack_span_detail(detail: bytes) -> bytes:
     if not detail:
         return b""
-    whole = decode_detail(_decoder, detail)
-    findings = whole.findings[:1]
-    named = set(_nodes(findings)) & {member.node for member in whole.members}
+    gang_detail = decode_detail(_decoder, detail)
+    findings = gang_detail.findings[:1]
+    named = set(_node_names(findings)) & {member.node for member in gang_detail.members}
     return _encoder.encode(SpanDetail(findings, tuple(_Member(node) for node in sorted(named))))
 
 
-def _nodes(findings: Iterable[Finding]) -> Iterable[str]:
+def _node_names(findings: Iterable[Finding]) -> Iterable[str]:
     for finding in findings:
         for item in finding.evidence:
             if item.source is not None and item.source.kind == "Node":

@@ -1,7 +1,8 @@
-"""East: everything together."""
+"""East: all gangs of the cluster."""
 
 from __future__ import annotations
 
+from simulator.fleet_spec import Gang
 from simulator.fleets.east_forming import FORMING
 from simulator.fleets.east_healthy import FINISHED, RUNNING, STOPPED
 from simulator.fleets.east_kinds import CLIQUES, GROUPED, RUNS, SETS, TRAINJOBS
@@ -9,7 +10,6 @@ from simulator.fleets.east_schedulers import OTHER_SCHEDULERS
 from simulator.fleets.east_training import FLUX, RAYS, TRAINING
 from simulator.fleets.east_troubled import TROUBLED
 from simulator.fleets.east_waiting import NO_ROOM, REFUSED
-from simulator.scripts import Gang
 
 GANGS: tuple[Gang, ...] = (
     *RUNNING,

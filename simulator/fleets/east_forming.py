@@ -1,9 +1,9 @@
-"""East: gangs whose pods or groups do not exist as they should."""
+"""East: gangs whose pods or groups are missing or incomplete."""
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role, Say
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role, ScriptedEvent
+from simulator.manifests import PodTemplate
 
 _CPU = PodTemplate(cpu="4", pool="cpu")
 _ONE = PodTemplate(gpus=1, pool="a100")
@@ -36,7 +36,7 @@ FORMING = (
         age="52m",
         quorum=4,
         roles=(Role("", _ONE, pods=4, states=("silent", "silent", "absent")),),
-        events=(Say("FailedCreate", _QUOTA, "job-controller", count=9),),
+        events=(ScriptedEvent("FailedCreate", _QUOTA, "job-controller", count=9),),
         minors=("1.37", "1.36"),
     ),
     Gang(
@@ -48,7 +48,7 @@ FORMING = (
         quorum=4,
         group="none",
         roles=(Role("", _ONE, pods=4, states=("absent",)),),
-        events=(Say("FailedWorkloadCreate", _LONG_TEXT, "job-controller", count=14),),
+        events=(ScriptedEvent("FailedWorkloadCreate", _LONG_TEXT, "job-controller", count=14),),
         minors=("1.37",),
     ),
     Gang(
@@ -64,7 +64,7 @@ FORMING = (
                 PodTemplate(gpus=4, pool="a100"),
                 pods=4,
                 depends_on={"replay-prep": "Complete"},
-                made=False,
+                jobs_exist=False,
             ),
         ),
     ),
@@ -82,7 +82,7 @@ FORMING = (
                 PodTemplate(gpus=1, pool="a100", group="muzero-league"),
                 pods=4,
                 depends_on={"driver": "Ready"},
-                made=False,
+                jobs_exist=False,
             ),
         ),
         minors=("1.37", "1.36"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import PodTemplate
 
 _DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _RESEARCH = ("research", 100)
@@ -189,8 +189,8 @@ FINISHED = (
         max_restarts=3,
         started="7h",
         roles=(
-            # Its controller deletes what was still running when a JobSet fails.
-            Role("driver", _DRIVER, made=False),
+            # The JobSet controller deletes running Jobs when a JobSet fails.
+            Role("driver", _DRIVER, jobs_exist=False),
             Role("workers", PodTemplate(gpus=4, pool="a100"), pods=2, states=("failed",)),
         ),
     ),

@@ -1,12 +1,12 @@
-"""East: gangs of kinds that make Jobs, or pods without Jobs, for people. Three of each, in different states."""
+"""East: gangs of kinds that create Jobs or pods. Each kind has three gangs in different states."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from simulator.scripts import Gang, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import PodTemplate
 
 _WHOLE = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="b100")
 _HALF = PodTemplate(gpus=4, cpu="32", memory="256Gi", pool="b100")
@@ -49,7 +49,7 @@ TRAINJOBS = (
                 _WHOLE,
                 pods=4,
                 depends_on={"dataset-initializer": "Complete"},
-                made=False,
+                jobs_exist=False,
             ),
         ),
     ),
@@ -195,11 +195,11 @@ RUNS = (
 )
 
 _WITH_GROUPS = ("1.37", "1.36")
-"""Without core groups StatefulSets and Deployments are no gangs."""
+"""Without core groups, StatefulSets and Deployments are no gangs."""
 
 
-def _kept(group: str, template: PodTemplate = _CPU) -> PodTemplate:
-    """Return pods of a StatefulSet or Deployment that a group keeps together."""
+def _grouped_template(group: str, template: PodTemplate = _CPU) -> PodTemplate:
+    """Return the pod template of a StatefulSet or Deployment with a group."""
     return replace(template, group=group, restart_policy="Always")
 
 
@@ -211,7 +211,7 @@ GROUPED = (
         "running",
         age="7d",
         quorum=3,
-        roles=(Role("", _kept("param-servers"), pods=3),),
+        roles=(Role("", _grouped_template("param-servers"), pods=3),),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -221,7 +221,7 @@ GROUPED = (
         "quorum-deadlock",
         age="27m",
         quorum=4,
-        roles=(Role("", _kept("nccl-ranks"), pods=4, states=("silent", "absent")),),
+        roles=(Role("", _grouped_template("nccl-ranks"), pods=4, states=("silent", "absent")),),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -231,7 +231,9 @@ GROUPED = (
         "insufficient-resources",
         age="52m",
         quorum=2,
-        roles=(Role("", _kept("vector-index", _WHOLE), pods=2, states=("unschedulable",)),),
+        roles=(
+            Role("", _grouped_template("vector-index", _WHOLE), pods=2, states=("unschedulable",)),
+        ),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -241,7 +243,7 @@ GROUPED = (
         "running",
         age="3d",
         quorum=4,
-        roles=(Role("", _kept("moe-shards"), pods=4),),
+        roles=(Role("", _grouped_template("moe-shards"), pods=4),),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -251,7 +253,9 @@ GROUPED = (
         "image-pull",
         age="13m",
         quorum=2,
-        roles=(Role("", _kept("moe-canary"), pods=2, states=("running", "image-pull")),),
+        roles=(
+            Role("", _grouped_template("moe-canary"), pods=2, states=("running", "image-pull")),
+        ),
         minors=_WITH_GROUPS,
     ),
     Gang(
@@ -261,8 +265,8 @@ GROUPED = (
         "starting",
         age="45s",
         quorum=2,
-        roles=(Role("", _kept("moe-drafts"), pods=2, states=("creating",)),),
+        roles=(Role("", _grouped_template("moe-drafts"), pods=2, states=("creating",)),),
         minors=_WITH_GROUPS,
     ),
 )
-"""Each with a group that somebody made for it."""
+"""Each with a group that a person created."""

@@ -1,17 +1,17 @@
-"""East: gangs of schedulers that place these by rules of their own."""
+"""East: gangs of other schedulers, which have placement rules of their own."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.scripts import Gang, Role, Say
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role, ScriptedEvent
+from simulator.manifests import PodTemplate
 
 _CPU = PodTemplate(cpu="4", pool="cpu")
 
 
 def _application(name: str) -> PodTemplate:
-    """Return pods of an application of YuniKorn."""
+    """Return the pod template of a YuniKorn application."""
     labels = {"yunikorn.apache.org/app-id": name, "yunikorn.apache.org/queue": "root.etl"}
     return replace(_CPU, scheduler="yunikorn", labels=labels)
 
@@ -80,7 +80,7 @@ OTHER_SCHEDULERS = (
         age="17m",
         roles=(Role("", _application("etl-nightly"), pods=2, states=("silent",)),),
         events=(
-            Say(
+            ScriptedEvent(
                 "Informational",
                 "Request '6f1d2c1e-0a57-4a52-9a63-2f2d9c6f6a10' does not fit in queue 'root.etl' (requested "
                 "map[memory:17179869184 pods:1 vcore:4000], available map[vcore:1500])",

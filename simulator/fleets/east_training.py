@@ -1,9 +1,9 @@
-"""East: jobs of Kubeflow before TrainJobs, and work on Ray and Flux."""
+"""East: Kubeflow jobs of the kinds before TrainJob, and work on Ray and Flux."""
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import PodTemplate
 
 _WHOLE = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="b100")
 _HALF = PodTemplate(gpus=4, cpu="32", memory="256Gi", pool="b100")
@@ -68,7 +68,7 @@ TRAINING = (
         suspended=True,
         roles=(Role("Launcher", _CPU), Role("Worker", _CPU, pods=4)),
     ),
-    # These have all in common with PyTorchJobs but the names of their roles.
+    # These differ from PyTorchJobs only in the names of their roles.
     Gang(
         "team-vision",
         "TFJob",

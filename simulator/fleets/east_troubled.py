@@ -1,9 +1,9 @@
-"""East: gangs that hold room and are not whole, or whose containers do not come up."""
+"""East: gangs that use capacity without being whole, or whose containers do not start."""
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import PodTemplate
 
 _DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _TYPO = "registry.example/ml/sam-distil:latest"

@@ -1,9 +1,9 @@
-"""East: gangs that the scheduler cannot place, does not want to, or never sees."""
+"""East: gangs that the scheduler cannot place, refuses, or never sees."""
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, Role, Say
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, Role, ScriptedEvent
+from simulator.manifests import PodTemplate
 
 _BIG = PodTemplate(gpus=8, cpu="64", memory="512Gi", pool="h100")
 _NEW = ("1.37", "1.36")
@@ -159,7 +159,7 @@ NO_ROOM = (
         quorum=2,
         roles=(Role("", PodTemplate(gpus=8, pool="h200-flex"), pods=2, states=("unschedulable",)),),
         events=(
-            Say(
+            ScriptedEvent(
                 "TriggeredScaleUp",
                 "pod triggered scale-up: [{h200-flex 0->2 (max: 8)}]",
                 "cluster-autoscaler",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulator.scripts import NodePool
+from simulator.fleet_spec import NodePool
 
 EAST = (
     NodePool(

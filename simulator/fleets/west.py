@@ -1,9 +1,9 @@
-"""West: a smaller, older cluster (1.36) without the Hold; child Jobs get groups of their own."""
+"""West: a smaller, older cluster (1.36) without the Hold. Its child Jobs get groups of their own."""
 
 from __future__ import annotations
 
-from simulator.scripts import Gang, QueueScript, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Gang, QueueSpec, Role
+from simulator.manifests import PodTemplate
 
 _DRIVER = PodTemplate(cpu="8", memory="32Gi", pool="cpu", image="registry.example/ml/driver:26.10")
 _A100 = PodTemplate(gpus=8, cpu="64", memory="256Gi", pool="a100")
@@ -12,9 +12,9 @@ _T4 = PodTemplate(gpus=2, pool="t4")
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 QUEUES = (
-    QueueScript("ads-gpu", {"l4": 4}, ("team-ads",), cohort="west"),
-    QueueScript("maps-gpu", {"l4": 4}, ("team-maps",), cohort="west"),
-    QueueScript("batch", {"a100": 8}, ("team-maps",), cohort="night", stop_policy="Hold"),
+    QueueSpec("ads-gpu", {"l4": 4}, ("team-ads",), cohort="west"),
+    QueueSpec("maps-gpu", {"l4": 4}, ("team-maps",), cohort="west"),
+    QueueSpec("batch", {"a100": 8}, ("team-maps",), cohort="night", stop_policy="Hold"),
 )
 
 GANGS = (

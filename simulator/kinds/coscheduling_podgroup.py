@@ -1,12 +1,12 @@
-"""PodGroups of coscheduling (scheduler-plugins 0.35), whose scheduler refuses all of one where a member finds no room."""
+"""PodGroups of coscheduling (scheduler-plugins 0.35), whose scheduler refuses a group if one member does not fit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import Resource
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -20,17 +20,17 @@ _SCHEDULER = "scheduler-plugins"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a PodGroup and the pods that name it."""
+    """Create a PodGroup and the pods that name it."""
     (role,) = gang.roles
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"minMember": gang.quorum or role.pods, "scheduleTimeoutSeconds": 60}
     group = builder.create(PODGROUPS, {"metadata": meta, "spec": spec}, builder.born(gang))
     phase = "Running" if gang.code == "running" else "Scheduling"
     builder.world.set_status(PODGROUPS, group, {"phase": phase}, "podgroup-controller")
-    found = []
+    pods = []
     for index in range(role.pods):
-        pod = shapes.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
+        pod = manifests.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
         pod["spec"]["schedulerName"] = _SCHEDULER
         pod["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": gang.name}
-        found.append(builder.make_pod(gang, pod, role.state(index), ""))
-    return found
+        pods.append(builder.make_pod(gang, pod, role.state(index), ""))
+    return pods

@@ -5,6 +5,6 @@ from __future__ import annotations
 from simulator import operators
 
 KIND = "JAXJob"
-_OF = operators.training_kind(KIND, "jaxReplicaSpecs")
-RESOURCES = (_OF.jobs,)
-make, controller = _OF.make, _OF.controller
+_KIND = operators.training_kind(KIND, "jaxReplicaSpecs")
+RESOURCES = (_KIND.jobs,)
+make, controller = _KIND.make, _KIND.controller

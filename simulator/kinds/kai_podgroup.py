@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import Resource
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -21,19 +21,19 @@ _SCHEDULER, _LIMIT = "kai-scheduler", 2
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a PodGroup that asks for more GPUs than its queue may have, and the pods that name it."""
+    """Create a PodGroup that exceeds the GPU limit of its queue, and the pods that name it."""
     (role,) = gang.roles
     queue = f"{gang.namespace}-kai"
     _queue(builder, gang, queue)
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"minMember": role.pods, "queue": queue, "priorityClassName": "train"}
     group = builder.create(PODGROUPS, {"metadata": meta, "spec": spec}, builder.born(gang))
-    asked = role.pods * role.template.gpus
+    gpus = role.pods * role.template.gpus
     text = (
         f"{queue} quota has reached the allowable limit of GPUs. Limit is {_LIMIT} GPUs, currently 0 "
-        f"GPUs allocated and workload requested {asked} GPUs"
+        f"GPUs allocated and workload requested {gpus} GPUs"
     )
-    at = group["metadata"]["creationTimestamp"]
+    when = group["metadata"]["creationTimestamp"]
     condition = {
         "type": "UnschedulableOnNodePool",
         "status": "True",
@@ -42,25 +42,25 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "message": f"OverLimit: {text}.",
         "reasons": [{"reason": "OverLimit", "message": text}],
         "transitionID": "1",
-        "lastTransitionTime": at,
+        "lastTransitionTime": when,
     }
     builder.world.set_status(PODGROUPS, group, {"schedulingConditions": [condition]}, _SCHEDULER)
-    found = []
+    pods = []
     for index in range(role.pods):
-        pod = shapes.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
+        pod = manifests.bare_pod(f"{gang.name}-{index}", gang.namespace, role.template)
         pod["spec"]["schedulerName"] = _SCHEDULER
         pod["metadata"] |= {
             "annotations": {"pod-group-name": gang.name},
             "labels": {"kai.scheduler/queue": queue},
         }
-        found.append(builder.make_pod(gang, pod, role.state(index), ""))
-    return found
+        pods.append(builder.make_pod(gang, pod, role.state(index), ""))
+    return pods
 
 
 def _queue(builder: Builder, gang: Gang, name: str) -> None:
     if builder.world.find(QUEUES, ("", name)) is None:
         gpu = {"quota": _LIMIT, "limit": _LIMIT, "overQuotaWeight": 1}
-        # A limit that is not set is 0: of processors and memory it would let nothing in.
+        # A missing limit means 0, which would admit no CPU and memory.
         free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
         spec = {"resources": {"gpu": gpu, "cpu": free, "memory": free}}
         builder.create(QUEUES, {"metadata": {"name": name}, "spec": spec}, builder.born(gang))

@@ -1,16 +1,18 @@
-"""LeaderWorkerSets as 0.9.0 leaves them (seen on Kubernetes 1.37.0): StatefulSets of leaders and of their workers.
+"""LeaderWorkerSets as 0.9.0 leaves them (seen on Kubernetes 1.37.0): StatefulSets of leaders and of their
+workers.
 
-A gang of this kind has one role without a name: `jobs` replicas of `pods` pods, of which the first leads.
+A gang of this kind has one role without a name: `jobs` replicas of `pods` pods, the first of which is the
+leader.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import LEADERWORKERSETS, STATEFULSETS
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -23,7 +25,7 @@ _PREFIX = "leaderworkerset.sigs.k8s.io"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a LeaderWorkerSet, its StatefulSets and pods."""
+    """Create a LeaderWorkerSet, its StatefulSets and pods."""
     (role,) = gang.roles
     return make_set(builder, gang, role, gang.name, None)
 
@@ -43,34 +45,34 @@ def spec_of(role: Role) -> Json:
 
 
 def make_set(builder: Builder, gang: Gang, role: Role, name: str, owner: Json | None) -> list[Json]:
-    """Make one LeaderWorkerSet and all that is made for it; return the pods."""
+    """Create one LeaderWorkerSet with all of its objects. Return the pods."""
     meta: Json = {"name": name, "namespace": gang.namespace}
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
-    made = builder.create(
+    leaderworkerset = builder.create(
         LEADERWORKERSETS, {"metadata": meta, "spec": spec_of(role)}, builder.born(gang)
     )
-    leaders = _statefulset(builder, gang, name, role.jobs, made)
+    leaders = _statefulset(builder, gang, name, role.jobs, leaderworkerset)
     pods: list[Json] = []
     for replica in range(role.jobs):
         pods += _replica(builder, gang, role, leaders, name, replica)
-    builder.world.set_status(LEADERWORKERSETS, made, {"replicas": role.jobs}, "lws")
+    builder.world.set_status(LEADERWORKERSETS, leaderworkerset, {"replicas": role.jobs}, "lws")
     return pods
 
 
 def _replica(
     builder: Builder, gang: Gang, role: Role, leaders: Json, name: str, replica: int
 ) -> list[Json]:
-    """Make the pods of a replica: its leader, then the workers, whose StatefulSet the leader owns."""
+    """Create the pods of a replica: its leader, then the workers, whose StatefulSet the leader owns."""
     pods: list[Json] = []
-    maker = leaders
+    controller = leaders
     for index in range(role.pods):
         position = replica * role.pods + index
         state = role.state(position)
         if state == "absent":
             continue
         leader = f"{name}-{replica}"
-        pod = shapes.bare_pod(
+        pod = manifests.bare_pod(
             leader if index == 0 else f"{leader}-{index}", gang.namespace, role.template
         )
         pod["metadata"]["labels"] = {
@@ -78,12 +80,12 @@ def _replica(
             f"{_PREFIX}/group-index": str(replica),
             f"{_PREFIX}/worker-index": str(index),
         }
-        pod["metadata"]["ownerReferences"] = [owner_reference(maker)]
+        pod["metadata"]["ownerReferences"] = [owner_reference(controller)]
         node = role.nodes[position] if position < len(role.nodes) else ""
-        made = builder.make_pod(gang, pod, state, node)
-        pods.append(made)
+        created = builder.make_pod(gang, pod, state, node)
+        pods.append(created)
         if index == 0:
-            maker = _statefulset(builder, gang, leader, role.pods - 1, made)
+            controller = _statefulset(builder, gang, leader, role.pods - 1, created)
     return pods
 
 

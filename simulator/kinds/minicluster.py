@@ -1,12 +1,13 @@
-"""MiniClusters as the Flux operator leaves them: one Indexed Job of the same name. A gang has one role without a name."""
+"""MiniClusters as the Flux operator leaves them: one Indexed Job of the same name. A gang has one role
+without a name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
+from simulator.fleet_spec import Gang
 from simulator.resources import MINICLUSTERS
-from simulator.scripts import Gang
 from simulator.writes import timestamp
 
 if TYPE_CHECKING:
@@ -19,24 +20,24 @@ RESOURCES = (MINICLUSTERS,)
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a MiniCluster, its Job and pods."""
+    """Create a MiniCluster, its Job and pods."""
     (role,) = gang.roles
     meta = {"name": gang.name, "namespace": gang.namespace}
     spec = {"containers": [{"image": role.template.image, "runFlux": True}], "size": role.pods}
-    made = builder.create(MINICLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
-    job = shapes.job(
-        gang.name, gang.namespace, shapes.job_spec(role.template, role.pods, backoff_limit=100)
+    minicluster = builder.create(MINICLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    job = manifests.job(
+        gang.name, gang.namespace, manifests.job_spec(role.template, role.pods, backoff_limit=100)
     )
-    job["metadata"]["ownerReferences"] = [shapes.owner_reference(made)]
+    job["metadata"]["ownerReferences"] = [manifests.owner_reference(minicluster)]
     _, pods = builder.make_job(gang, role, job, 0)
     type_ = "JobMiniClusterReady"
-    now = timestamp(builder.began(gang))
+    now = timestamp(builder.started_at(gang))
     status = {
-        "conditions": [jobstates.plain_condition(type_, "True", type_, type_, now)],
+        "conditions": [job_status.plain_condition(type_, "True", type_, type_, now)],
         "jobid": "",
         "maximumSize": role.pods,
         "selector": f"hpa-selector={gang.name}",
         "size": role.pods,
     }
-    builder.world.set_status(MINICLUSTERS, made, status, "manager")
+    builder.world.set_status(MINICLUSTERS, minicluster, status, "manager")
     return pods

@@ -1,17 +1,18 @@
-"""PodCliqueSets as Grove v0.1.0-alpha.12-rc1 leaves them (read in its source): PodCliques, a PodGang, their pods.
+"""PodCliqueSets as Grove v0.1.0-alpha.12-rc1 leaves them (read in its source): PodCliques, a PodGang, their
+pods.
 
-A gang of this kind has a clique for each role, of `pods` pods and `quorum` as `minAvailable`. Its PodGang is
-complete when no pod is absent. No core groups are made of it: so it is with the backend of the default scheduler.
+A gang of this kind has a clique for each role, with `pods` pods and `quorum` as `minAvailable`. Its PodGang
+is complete if no pod is absent. There are no core groups, as with the backend of the default scheduler.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import shapes
+from simulator import manifests
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import Resource
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -31,32 +32,32 @@ _GATE = "grove.io/podgang-pending-creation"
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a PodCliqueSet, its PodCliques, PodGang and pods."""
+    """Create a PodCliqueSet, its PodCliques, PodGang and pods."""
     cliques = [{"name": role.name, "spec": _spec(role)} for role in gang.roles]
     template = {"cliqueStartupType": "CliqueStartupTypeAnyOrder", "cliques": cliques}
     spec = {"replicas": 1, "template": {**template, "terminationDelay": "4h0m0s"}}
     meta = {"name": gang.name, "namespace": gang.namespace}
-    made = builder.create(SETS, {"metadata": meta, "spec": spec}, builder.born(gang))
-    by_role = [_clique(builder, gang, role, made) for role in gang.roles]
-    _podgang(builder, gang, made, by_role)
+    podcliqueset = builder.create(SETS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    by_role = [_clique(builder, gang, role, podcliqueset) for role in gang.roles]
+    _podgang(builder, gang, podcliqueset, by_role)
     counts = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": 0}
-    builder.world.set_status(SETS, made, counts, _MANAGER)
+    builder.world.set_status(SETS, podcliqueset, counts, _MANAGER)
     return [pod for pods in by_role for pod in pods]
 
 
 def _clique(builder: Builder, gang: Gang, role: Role, owner: Json) -> list[Json]:
-    """Make a PodClique and its pods; return these."""
+    """Create a PodClique and its pods. Return the pods."""
     meta = _meta(gang, f"{gang.name}-0-{role.name}", owner)
-    made = builder.create(CLIQUES, {"metadata": meta, "spec": _spec(role)}, builder.born(gang))
-    pods = _pods(builder, gang, role, made)
-    builder.world.set_status(CLIQUES, made, _counted(pods), _MANAGER)
+    podclique = builder.create(CLIQUES, {"metadata": meta, "spec": _spec(role)}, builder.born(gang))
+    pods = _pods(builder, gang, role, podclique)
+    builder.world.set_status(CLIQUES, podclique, _counted(pods), _MANAGER)
     return pods
 
 
 def _podgang(builder: Builder, gang: Gang, owner: Json, by_role: list[list[Json]]) -> None:
-    """Make the PodGang, which lists its pods when all of them are there."""
+    """Create the PodGang, which lists its pods once all of them exist."""
     is_complete = all("absent" not in role.states for role in gang.roles)
-    parts = [
+    podgroups = [
         {
             "name": f"{gang.name}-0-{role.name}",
             "minReplicas": _minimum(role),
@@ -69,9 +70,9 @@ def _podgang(builder: Builder, gang: Gang, owner: Json, by_role: list[list[Json]
         for role, pods in zip(gang.roles, by_role, strict=True)
     ]
     meta = _meta(gang, f"{gang.name}-0", owner)
-    spec = {"podgroups": parts}
-    made = builder.create(PODGANGS, {"metadata": meta, "spec": spec}, builder.born(gang))
-    builder.world.set_status(PODGANGS, made, _initialized(made, is_complete), _MANAGER)
+    spec = {"podgroups": podgroups}
+    podgang = builder.create(PODGANGS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    builder.world.set_status(PODGANGS, podgang, _initialized(podgang, is_complete), _MANAGER)
 
 
 def _minimum(role: Role) -> int:
@@ -107,12 +108,12 @@ def _meta(gang: Gang, name: str, owner: Json) -> Json:
 
 def _pods(builder: Builder, gang: Gang, role: Role, clique: Json) -> list[Json]:
     name = clique["metadata"]["name"]
-    found: list[Json] = []
+    pods: list[Json] = []
     for index in range(role.pods):
         state = role.state(index)
         if state == "absent":
             continue
-        pod = shapes.bare_pod(f"{name}-{index}", gang.namespace, role.template)
+        pod = manifests.bare_pod(f"{name}-{index}", gang.namespace, role.template)
         pod["metadata"]["labels"] = {
             **_labels(gang),
             "grove.io/podclique": name,
@@ -122,8 +123,8 @@ def _pods(builder: Builder, gang: Gang, role: Role, clique: Json) -> list[Json]:
         if state == "gated":
             pod["spec"]["schedulingGates"] = [{"name": _GATE}]
         node = role.nodes[index] if index < len(role.nodes) else ""
-        found.append(builder.make_pod(gang, pod, state, node))
-    return found
+        pods.append(builder.make_pod(gang, pod, state, node))
+    return pods
 
 
 def _counted(pods: list[Json]) -> Json:
@@ -141,7 +142,9 @@ def _counted(pods: list[Json]) -> Json:
 
 def _is_ready(pod: Json) -> bool:
     conditions = pod["status"].get("conditions", ())
-    return any((one["type"], one["status"]) == ("Ready", "True") for one in conditions)
+    return any(
+        (condition["type"], condition["status"]) == ("Ready", "True") for condition in conditions
+    )
 
 
 def _initialized(podgang: Json, is_so: bool) -> Json:

@@ -5,6 +5,6 @@ from __future__ import annotations
 from simulator import operators
 
 KIND = "PyTorchJob"
-_OF = operators.training_kind(KIND, "pytorchReplicaSpecs")
-RESOURCES = (_OF.jobs,)
-make, controller = _OF.make, _OF.controller
+_KIND = operators.training_kind(KIND, "pytorchReplicaSpecs")
+RESOURCES = (_KIND.jobs,)
+make, controller = _KIND.make, _KIND.controller

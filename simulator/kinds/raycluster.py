@@ -1,18 +1,18 @@
 """RayClusters as KubeRay 1.6.2 leaves them (seen on Kubernetes 1.37.0): the head and the groups of workers.
 
-The first role of a gang is the head, each other one a group of workers of its name.
+The first role of a gang is the head, and each other role is a group of workers of its name.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates
+from simulator import job_status
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang, Role
 from simulator.kubelet import Kubelet
+from simulator.manifests import finish_pod_spec, owner_reference
 from simulator.resources import PODS, RAYCLUSTERS
-from simulator.scripts import Gang, Role
-from simulator.shapes import finish_pod_spec, owner_reference
 from simulator.world import World
 from simulator.writes import timestamp
 
@@ -29,7 +29,7 @@ _DELAY = 0.06
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a RayCluster and its pods."""
+    """Create a RayCluster and its pods."""
     return make_cluster(builder, gang, gang.name, None)
 
 
@@ -54,44 +54,44 @@ def spec_of(roles: tuple[Role, ...]) -> Json:
 
 
 def make_cluster(builder: Builder, gang: Gang, name: str, owner: Json | None) -> list[Json]:
-    """Make one RayCluster with its pods in the states of the roles; return these."""
+    """Create one RayCluster with its pods in the states of the roles. Return the pods."""
     meta: Json = {"name": name, "namespace": gang.namespace}
     if owner is not None:
         meta["ownerReferences"] = [owner_reference(owner)]
     spec = {**spec_of(gang.roles), "suspend": gang.suspended and owner is None}
-    made = builder.create(RAYCLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    raycluster = builder.create(RAYCLUSTERS, {"metadata": meta, "spec": spec}, builder.born(gang))
     pods: list[Json] = []
-    for role, pod, index in _pods_of(made, gang.roles):
+    for role, pod, index in _pods_of(raycluster, gang.roles):
         state = role.state(index)
         if state == "absent" or spec["suspend"]:
             continue
         node = role.nodes[index] if index < len(role.nodes) else ""
         pods.append(builder.make_pod(gang, pod, state, node))
-    status = _status(made, pods, timestamp(builder.began(gang)))
-    builder.world.set_status(RAYCLUSTERS, made, status, MANAGER)
+    status = _status(raycluster, pods, timestamp(builder.started_at(gang)))
+    builder.world.set_status(RAYCLUSTERS, raycluster, status, MANAGER)
     return pods
 
 
 def _pods_of(cluster: Json, roles: tuple[Role, ...]) -> list[tuple[Role, Json, int]]:
-    """Return each pod that there should be with its role and its place in that."""
+    """Return each desired pod with its role and its position there."""
     by_group = {_HEAD if position == 0 else role.name: role for position, role in enumerate(roles)}
-    found = []
-    for pod, index in wanted_pods(cluster):
+    result = []
+    for pod, index in desired_pods(cluster):
         role = by_group[pod["metadata"]["labels"]["ray.io/group"]]
-        found.append((role, pod, index))
-    return found
+        result.append((role, pod, index))
+    return result
 
 
-def wanted_pods(cluster: Json) -> list[tuple[Json, int]]:
-    """Return the pods that a RayCluster asks for, each with its place in its group."""
+def desired_pods(cluster: Json) -> list[tuple[Json, int]]:
+    """Return the desired pods of a RayCluster, each with its position in its group."""
     spec = cluster["spec"]
-    found = [(_pod(cluster, _HEAD, 0, spec["headGroupSpec"]["template"]), 0)]
+    pods = [(_pod(cluster, _HEAD, 0, spec["headGroupSpec"]["template"]), 0)]
     for group in spec["workerGroupSpecs"]:
-        found += [
+        pods += [
             (_pod(cluster, group["groupName"], index, group["template"]), index)
             for index in range(group["replicas"])
         ]
-    return found
+    return pods
 
 
 def _pod(cluster: Json, group: str, index: int, template: Json) -> Json:
@@ -113,54 +113,54 @@ def _pod(cluster: Json, group: str, index: int, template: Json) -> Json:
 
 
 class RayClusterController(Controller):
-    """Makes the pods of each RayCluster, and takes them away while it is suspended."""
+    """Creates the pods of each RayCluster, and removes them while it is suspended."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, RAYCLUSTERS, PODS, KIND, _DELAY)
         self._kubelet = kubelet
 
     def _sync(self, obj: Json) -> None:
-        there = self._world.owned(obj["metadata"]["uid"], PODS)
+        pods = self._world.owned(obj["metadata"]["uid"], PODS)
         if obj["spec"].get("suspend"):
-            for pod in there:
+            for pod in pods:
                 if "deletionTimestamp" not in pod["metadata"]:
-                    self._world.pardoned.add(pod["metadata"]["uid"])
-                    self._kubelet.end(pod)
+                    self._world.expected_removals.add(pod["metadata"]["uid"])
+                    self._kubelet.delete_pod(pod)
         else:
-            names = {pod["metadata"]["name"] for pod in there}
-            for pod, _ in wanted_pods(obj):
+            names = {pod["metadata"]["name"] for pod in pods}
+            for pod, _ in desired_pods(obj):
                 if pod["metadata"]["name"] not in names:
                     self._world.writer.create(PODS, pod, manager=MANAGER)
-        there = self._world.owned(obj["metadata"]["uid"], PODS)
-        status = _status(obj, there, self._world.timestamp())
+        pods = self._world.owned(obj["metadata"]["uid"], PODS)
+        status = _status(obj, pods, self._world.timestamp())
         if status != obj.get("status"):
             self._world.set_status(RAYCLUSTERS, obj, status, MANAGER)
 
 
 def _status(cluster: Json, pods: list[Json], now: str) -> Json:
-    """Return what KubeRay counts, and its conditions."""
+    """Return KubeRay's counts and conditions."""
     conditions = list(cluster.get("status", {}).get("conditions", []))
     suspends = bool(cluster["spec"].get("suspend"))
     rests = suspends and not pods
     heads = [pod for pod in pods if pod["metadata"]["labels"]["ray.io/group"] == _HEAD]
-    is_ready = bool(heads) and jobstates.is_ready(heads[0])
+    is_ready = bool(heads) and job_status.is_ready(heads[0])
     rows = (
         ("HeadPodReady", is_ready, "HeadPodRunningAndReady" if is_ready else "ContainersNotReady"),
         ("RayClusterSuspending", suspends and not rests, "RayClusterSuspending"),
         ("RayClusterSuspended", rests, "RayClusterSuspended"),
     )
     for type_, holds, reason in rows:
-        row = jobstates.plain_condition(type_, str(holds), reason, "", now)
-        jobstates.set_condition(conditions, row)
-    wanted = sum(group["replicas"] for group in cluster["spec"]["workerGroupSpecs"])
-    ready = sum(jobstates.is_ready(pod) for pod in pods if pod not in heads)
+        row = job_status.plain_condition(type_, str(holds), reason, "", now)
+        job_status.set_condition(conditions, row)
+    desired = sum(group["replicas"] for group in cluster["spec"]["workerGroupSpecs"])
+    ready = sum(job_status.is_ready(pod) for pod in pods if pod not in heads)
     return {
         "conditions": conditions,
-        "desiredWorkerReplicas": wanted,
+        "desiredWorkerReplicas": desired,
         "readyWorkerReplicas": ready,
     }
 
 
 def controller(world: World, kubelet: Kubelet) -> RayClusterController:
-    """Return what plays its controller."""
+    """Return the controller of RayClusters."""
     return RayClusterController(world, kubelet)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang
 from simulator.kinds import raycluster
 from simulator.kubelet import Kubelet
+from simulator.manifests import owner_reference
 from simulator.resources import PODS, RAYCLUSTERS, RAYJOBS
-from simulator.scripts import Gang
-from simulator.shapes import owner_reference
 from simulator.world import World, key_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _DELAY = 0.06
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a RayJob, and unless it is suspended its RayCluster and pods."""
+    """Create a RayJob and, unless it is suspended, its RayCluster and pods."""
     spec = {
         "entrypoint": "python train.py",
         "rayClusterSpec": raycluster.spec_of(gang.roles),
@@ -35,14 +35,14 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "suspend": gang.suspended,
     }
     meta = {"name": gang.name, "namespace": gang.namespace}
-    made = builder.create(RAYJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
+    rayjob = builder.create(RAYJOBS, {"metadata": meta, "spec": spec}, builder.born(gang))
     if gang.suspended:
-        builder.world.set_status(RAYJOBS, made, _SUSPENDED, raycluster.MANAGER)
+        builder.world.set_status(RAYJOBS, rayjob, _SUSPENDED, raycluster.MANAGER)
         return []
     name = _name(builder.world, gang.name)
-    pods = raycluster.make_cluster(builder, gang, name, made)
+    pods = raycluster.make_cluster(builder, gang, name, rayjob)
     is_up = all(pod["status"].get("phase") == "Running" for pod in pods)
-    builder.world.set_status(RAYJOBS, made, _status(name, running=is_up), raycluster.MANAGER)
+    builder.world.set_status(RAYJOBS, rayjob, _status(name, running=is_up), raycluster.MANAGER)
     return pods
 
 
@@ -50,7 +50,7 @@ _SUSPENDED: Json = {"jobDeploymentStatus": "Suspended", "jobStatus": ""}
 
 
 def _name(world: World, job: str) -> str:
-    """Return a name for another RayCluster of a RayJob."""
+    """Return a name for a new RayCluster of a RayJob."""
     return f"{job}-{world.writer.suffix()}"
 
 
@@ -63,7 +63,7 @@ def _status(cluster: str, *, running: bool) -> Json:
 
 
 class RayJobController(Controller):
-    """Makes a RayCluster for each RayJob, and takes it away while that is suspended."""
+    """Creates a RayCluster for each RayJob, and removes it while the RayJob is suspended."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, RAYJOBS, RAYCLUSTERS, KIND, _DELAY)
@@ -73,8 +73,8 @@ class RayJobController(Controller):
         clusters = self._world.owned(obj["metadata"]["uid"], RAYCLUSTERS)
         if obj["spec"].get("suspend"):
             for cluster in clusters:
-                self._take_away(cluster)
-            self._say(obj, _SUSPENDED)
+                self._delete_cluster(cluster)
+            self._set_status(obj, _SUSPENDED)
         elif not clusters:
             name = _name(self._world, obj["metadata"]["name"])
             meta = {
@@ -82,31 +82,31 @@ class RayJobController(Controller):
                 "namespace": obj["metadata"]["namespace"],
                 "ownerReferences": [owner_reference(obj)],
             }
-            made = {
+            raycluster_manifest = {
                 "apiVersion": "ray.io/v1",
                 "kind": "RayCluster",
                 "metadata": meta,
                 "spec": obj["spec"]["rayClusterSpec"],
             }
-            self._world.writer.create(RAYCLUSTERS, made, manager=raycluster.MANAGER)
-            self._say(obj, _status(name, running=False))
+            self._world.writer.create(RAYCLUSTERS, raycluster_manifest, manager=raycluster.MANAGER)
+            self._set_status(obj, _status(name, running=False))
         else:
             status = clusters[0].get("status", {})
             workers = status.get("desiredWorkerReplicas")
             is_up = workers is not None and status.get("readyWorkerReplicas") == workers
-            self._say(obj, _status(clusters[0]["metadata"]["name"], running=is_up))
+            self._set_status(obj, _status(clusters[0]["metadata"]["name"], running=is_up))
 
-    def _take_away(self, cluster: Json) -> None:
+    def _delete_cluster(self, cluster: Json) -> None:
         for pod in self._world.owned(cluster["metadata"]["uid"], PODS):
-            self._world.pardoned.add(pod["metadata"]["uid"])
-            self._kubelet.end(pod)
+            self._world.expected_removals.add(pod["metadata"]["uid"])
+            self._kubelet.delete_pod(pod)
         self._world.writer.remove(RAYCLUSTERS, key_of(cluster))
 
-    def _say(self, obj: Json, status: Json) -> None:
+    def _set_status(self, obj: Json, status: Json) -> None:
         if obj.get("status") != status:
             self._world.set_status(RAYJOBS, obj, status, raycluster.MANAGER)
 
 
 def controller(world: World, kubelet: Kubelet) -> RayJobController:
-    """Return what plays its controller."""
+    """Return the controller of RayJobs."""
     return RayJobController(world, kubelet)

@@ -1,6 +1,6 @@
-"""StatefulSets whose pods a group keeps together, as their controller leaves them (Kubernetes 1.37.0).
+"""StatefulSets with a group, as their controller leaves them (Kubernetes 1.37.0).
 
-One some of whose pods are not made yet makes them one after the other, each when the one before is ready.
+A StatefulSet with absent pods creates them in order, each one when the previous one is ready.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator import apps_v1
+from simulator.fleet_spec import Gang
 from simulator.resources import STATEFULSETS
-from simulator.scripts import Gang
 
 if TYPE_CHECKING:
     from simulator.builder import Builder
@@ -21,16 +21,16 @@ RESOURCES = (STATEFULSETS,)
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a StatefulSet, the group of its pods, and these."""
+    """Create a StatefulSet, the group of its pods, and the pods."""
     (role,) = gang.roles
     policy = "OrderedReady" if "absent" in role.states else "Parallel"
     spec = {"podManagementPolicy": policy, "serviceName": gang.name}
-    made = apps_v1.make_owner(builder, gang, STATEFULSETS, spec)
+    statefulset = apps_v1.make_owner(builder, gang, STATEFULSETS, spec)
     revision = f"{gang.name}-{builder.world.writer.suffix(10)}"
     names = [f"{gang.name}-{index}" for index in range(role.pods)]
     meta = [_meta(gang, name, index, revision) for index, name in enumerate(names)]
     hosts = [{"hostname": name, "subdomain": gang.name} for name in names]
-    pods = apps_v1.make_pods(builder, gang, made, meta, hosts)
+    pods = apps_v1.make_pods(builder, gang, statefulset, meta, hosts)
     status = {
         **apps_v1.counts(pods),
         "collisionCount": 0,
@@ -38,7 +38,7 @@ def make(builder: Builder, gang: Gang) -> list[Json]:
         "currentRevision": revision,
         "updateRevision": revision,
     }
-    builder.world.set_status(STATEFULSETS, made, status, apps_v1.MANAGER)
+    builder.world.set_status(STATEFULSETS, statefulset, status, apps_v1.MANAGER)
     return pods
 
 

@@ -1,21 +1,22 @@
-"""Jobs of Volcano as v1.14.1 leaves them: a PodGroup in a queue, and its pods once that has let it in.
+"""Jobs of Volcano as v1.14.1 leaves them: a PodGroup in a queue, and pods after its admission.
 
-A gang of this kind has a task for each role. `quorum` is left out: all of its pods must start together.
+A gang of this kind has a task for each role. `quorum` is not used, because all of its pods must start
+together.
 
-A Command aborts a Job or resumes it (gang-owners.md §5.4, and seen on a real Volcano). The controller deletes the Command and
-says `CommandIssued`. Abort takes pods and PodGroup away. Resume counts as a retry and makes both again, once
-there is room for all pods; at `maxRetry` the Job fails.
+A Command aborts or resumes a Job (gang-owners.md §5.4, and seen on a real Volcano). The controller deletes
+the Command and writes `CommandIssued`. Abort removes pods and PodGroup. Resume counts as a retry and creates
+both again, once all pods fit. At `maxRetry` the Job fails.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator import jobstates, shapes
+from simulator import job_status, manifests
 from simulator.controller import Controller
+from simulator.fleet_spec import Gang, Role
+from simulator.manifests import owner_reference
 from simulator.resources import PODS, Resource
-from simulator.scripts import Gang, Role
-from simulator.shapes import owner_reference
 from simulator.store import Key, Record
 from simulator.world import World, key_of, typed
 
@@ -40,36 +41,36 @@ RESOURCES = (JOBS, PODGROUPS, QUEUES, COMMANDS)
 _MANAGER, _SCHEDULER, _QUEUE = "vc-controller-manager", "volcano", "default"
 _DELAY = 0.05
 _SESSION = 1.0
-"""Seconds between two looks of the scheduler at a Job that waits."""
+"""Seconds between two attempts of the scheduler for a waiting Job."""
 
 
 def make(builder: Builder, gang: Gang) -> list[Json]:
-    """Make a Job, its PodGroup and, where that was let in, its pods."""
+    """Create a Job, its PodGroup and, if it was admitted, its pods."""
     _queue(builder, gang)
     total = sum(role.pods for role in gang.roles)
     tasks = [_task(role) for role in gang.roles]
     spec = {"maxRetry": 3, "minAvailable": total, "queue": _QUEUE, "schedulerName": _SCHEDULER}
     meta = {"name": gang.name, "namespace": gang.namespace}
-    made = builder.create(
+    vcjob = builder.create(
         JOBS, {"metadata": meta, "spec": {**spec, "tasks": tasks}}, builder.born(gang)
     )
     phase = "Aborted" if gang.suspended else "Running" if gang.code == "running" else "Pending"
     status = {"state": {"phase": phase}, "minAvailable": total}
-    builder.world.set_status(JOBS, made, status, _MANAGER)
+    builder.world.set_status(JOBS, vcjob, status, _MANAGER)
     if gang.suspended:
         return []
     is_in = gang.code == "running"
-    builder.create(PODGROUPS, _podgroup(made, let_in=is_in), builder.born(gang))
-    return _pods(builder, gang, made) if is_in else []
+    builder.create(PODGROUPS, _podgroup(vcjob, admitted=is_in), builder.born(gang))
+    return _pods(builder, gang, vcjob) if is_in else []
 
 
 def _queue(builder: Builder, gang: Gang) -> None:
     if builder.world.find(QUEUES, ("", _QUEUE)) is None:
         spec = {"reclaimable": True, "weight": 1}
-        made = builder.create(
+        queue = builder.create(
             QUEUES, {"metadata": {"name": _QUEUE}, "spec": spec}, builder.born(gang)
         )
-        builder.world.set_status(QUEUES, made, {"state": "Open", "allocated": {}}, _MANAGER)
+        builder.world.set_status(QUEUES, queue, {"state": "Open", "allocated": {}}, _MANAGER)
 
 
 def _task(role: Role) -> Json:
@@ -85,15 +86,15 @@ def _group_name(job: Json) -> str:
     return f"{job['metadata']['name']}-{job['metadata']['uid']}"
 
 
-def _podgroup(job: Json, *, let_in: bool) -> Json:
-    """Return the PodGroup of a Job: in its queue, or let in and placed."""
+def _podgroup(job: Json, *, admitted: bool) -> Json:
+    """Return the PodGroup of a Job: in its queue, or admitted and placed."""
     meta = {
         "name": _group_name(job),
         "namespace": job["metadata"]["namespace"],
         "ownerReferences": [owner_reference(job)],
     }
     total = job["spec"]["minAvailable"]
-    status = _placed(job, total) if let_in else {"phase": "Pending"}
+    status = _placed(job, total) if admitted else {"phase": "Pending"}
     return {"metadata": meta, "spec": {"minMember": total, "queue": _QUEUE}, "status": status}
 
 
@@ -109,7 +110,7 @@ def _placed(job: Json, total: int) -> Json:
 
 
 def _pods(builder: Builder, gang: Gang, job: Json) -> list[Json]:
-    """Make the pods of a Job that was let in, in the states that its script says."""
+    """Create the pods of an admitted Job in the states of its script."""
     return [
         builder.make_pod(gang, _pod(job, task, index), role.state(index), "")
         for role, task in zip(gang.roles, job["spec"]["tasks"], strict=True)
@@ -118,9 +119,9 @@ def _pods(builder: Builder, gang: Gang, job: Json) -> list[Json]:
 
 
 def _pod(job: Json, task: Json, index: int) -> Json:
-    """Return a pod of a task as it is when nobody has looked at it yet."""
+    """Return a new pod of a task, before scheduler and kubelet have changed it."""
     name, spec = job["metadata"]["name"], dict(task["template"]["spec"])
-    shapes.finish_pod_spec(spec, 0)
+    manifests.finish_pod_spec(spec, 0)
     meta = {
         "name": f"{name}-{task['name']}-{index}",
         "namespace": job["metadata"]["namespace"],
@@ -132,21 +133,21 @@ def _pod(job: Json, task: Json, index: int) -> Json:
 
 
 class _Volcano(Controller):
-    """Carries Commands out, and places what was resumed."""
+    """Executes Commands, and places resumed Jobs."""
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         super().__init__(world, JOBS, PODS, KIND, _DELAY)
         self._kubelet = kubelet
 
     def reconcile(self, resource: Resource, record: Record, obj: Json) -> None:
-        """Carry a new Command out; look after its Job as long as that is on its way."""
+        """Execute a new Command, and reconcile its Job during the transition."""
         if resource == COMMANDS and record.type == "ADDED":
             self._world.clock.soon(lambda: self._issue(record.key), _DELAY)
         else:
             super().reconcile(resource, record, obj)
 
     def _issue(self, key: Key) -> None:
-        """Delete a Command, then act on it, so that it is carried out once at most."""
+        """Delete a Command before acting on it, so that it is executed at most once."""
         with self._world.store.lock:
             command = self._world.find(COMMANDS, key)
             if command is None:
@@ -156,7 +157,7 @@ class _Volcano(Controller):
             job = self._world.find(JOBS, (key[0], target["name"]))
             if job is None or job["metadata"]["uid"] != target["uid"]:
                 return
-            self._world.thaw(JOBS, key_of(job))
+            self._world.release_from_script(JOBS, key_of(job))
             note = f"Start to execute command {action}, and clean it up to make sure executed not more than once."
             self._world.recorder.record(job, "CommandIssued", note, source=_MANAGER)
             phase = _phase(job)
@@ -179,42 +180,42 @@ class _Volcano(Controller):
             self._admit(obj)
 
     def _is_empty(self, job: Json) -> bool:
-        """Tell its pods to end; return whether all are gone."""
+        """Delete its pods. Return whether all are gone."""
         pods = self._world.owned(job["metadata"]["uid"], PODS)
         for pod in pods:
             if "deletionTimestamp" not in pod["metadata"]:
-                self._world.pardoned.add(pod["metadata"]["uid"])
-                self._kubelet.end(pod)
+                self._world.expected_removals.add(pod["metadata"]["uid"])
+                self._kubelet.delete_pod(pod)
         return not pods
 
     def _admit(self, job: Json) -> None:
-        """Make its PodGroup; once there is room for all pods, make and bind these. Running as soon as they are."""
+        """Create its PodGroup. Once all pods fit, create and bind them. The Job runs as soon as they do."""
         pods = self._world.owned(job["metadata"]["uid"], PODS)
         if pods:
-            if all(jobstates.is_ready(pod) for pod in pods):
+            if all(job_status.is_ready(pod) for pod in pods):
                 self._enter(job, "Running")
             return
         if not self._world.owned(job["metadata"]["uid"], PODGROUPS):
-            self._world.writer.create(PODGROUPS, _podgroup(job, let_in=False), manager=_MANAGER)
-        wanted = [
+            self._world.writer.create(PODGROUPS, _podgroup(job, admitted=False), manager=_MANAGER)
+        desired = [
             _pod(job, task, index)
             for task in job["spec"]["tasks"]
             for index in range(task["replicas"])
         ]
-        nodes = self._world.room().place_alone(wanted).nodes
-        if len(nodes) < len(wanted):
-            self._world.clock.later(_SESSION, lambda: self._ask(key_of(job)))
+        nodes = self._world.free_resources().place_alone(desired).nodes
+        if len(nodes) < len(desired):
+            self._world.clock.later(_SESSION, lambda: self._enqueue(key_of(job)))
             return
-        self._let_in(job)
-        for pod in wanted:
+        self._admit_group(job)
+        for pod in desired:
             pod["spec"]["nodeName"] = nodes[pod["metadata"]["name"]]
-            made = self._world.writer.create(PODS, pod, manager=_MANAGER)
-            self._kubelet.start(typed(PODS, made))
+            created = self._world.writer.create(PODS, pod, manager=_MANAGER)
+            self._kubelet.start(typed(PODS, created))
 
-    def _let_in(self, job: Json) -> None:
-        def place(found: Json) -> Json:
-            found["status"] = _placed(job, job["spec"]["minAvailable"])
-            return found
+    def _admit_group(self, job: Json) -> None:
+        def place(target: Json) -> Json:
+            target["status"] = _placed(job, job["spec"]["minAvailable"])
+            return target
 
         for group in self._world.owned(job["metadata"]["uid"], PODGROUPS):
             self._world.change(PODGROUPS, group, place, _SCHEDULER)
@@ -233,5 +234,5 @@ def _phase(job: Json) -> str:
 
 
 def controller(world: World, kubelet: Kubelet) -> _Volcano:
-    """Return what carries the Commands about such Jobs out."""
+    """Return the controller of these Jobs and their Commands."""
     return _Volcano(world, kubelet)

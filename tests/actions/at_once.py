@@ -1,4 +1,4 @@
-"""Many clicks and many workers at the same moment; run by test_safety_at_once.py, prints figures.
+"""Concurrent clicks and workers. Run by test_safety_at_once.py; prints figures.
 
 A process of its own, because each thread needs a real connection to a real database.
 """

@@ -8,8 +8,8 @@ import pytest
 
 from gangboard.polling import poll
 from simulator import Simulator
-from simulator.scripts import Fleet, Gang, NodePool, Role
-from simulator.shapes import PodTemplate
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
+from simulator.manifests import PodTemplate
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site
 
 CPU = PodTemplate(cpu="1", pool="cpu")

@@ -1,4 +1,4 @@
-"""A cluster that answers no write, beside one that does; run by test_one_hangs.py, prints what happened.
+"""A hanging cluster beside one that answers. Run by test_one_hangs.py; prints the results.
 
 The Celery tasks themselves, in as many threads for each queue as `manage.py up` gives it; the broker is
 a list. A process of its own, because each thread needs a real connection to a real database.
@@ -31,7 +31,7 @@ from gangboard.ops import processes  # noqa: E402
 from gangboard.store.models import Action, HoldCheck  # noqa: E402
 from gangboard.store.row_leases import RowLeases  # noqa: E402
 from simulator import Simulator  # noqa: E402
-from simulator.scripts import Fleet, Gang, NodePool, Role  # noqa: E402
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role  # noqa: E402
 from tests.actions.conftest import CPU, FLEET  # noqa: E402
 from tests.actions.site import JOBSET, NAMESPACE, Site, make_site  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""A simulated cluster, somebody who may act on it, and workers that can be killed."""
+"""A simulated cluster, an operator, and workers that tests can kill."""
 
 from __future__ import annotations
 

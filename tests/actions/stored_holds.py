@@ -1,4 +1,4 @@
-"""Holds and the actions that made them, as the poll and the act worker have stored them."""
+"""Stored Holds and the stored actions that created them."""
 
 from __future__ import annotations
 

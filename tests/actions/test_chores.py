@@ -1,4 +1,4 @@
-"""What is done for a cluster after the fact: by one worker at a time, and not for long where it hangs."""
+"""Inspection and proofs of a cluster: by one worker at a time, and with a time limit for hanging clusters."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_who_inspects_stops_where_the_cluster_does_not_answer(
     now = fake_cluster.clock.now()
     for name in ("a", "b", "c"):
         act(cluster, name, now=now, finished_at=now, guarded=True)
-    assert drift_detection.suspicious() == {cluster.pk: ["east-c", "east-b", "east-a"]}
+    assert drift_detection.find_suspicious() == {cluster.pk: ["east-c", "east-b", "east-a"]}
     for _ in range(3):
         assert drift_detection.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
     assert len(fake_cluster.asked) == 1
@@ -339,7 +339,7 @@ def test_what_seems_undone_takes_one_query_for_each_cluster_more(
     now = fake_cluster.clock.now()
     act(cluster, "a", now=now, finished_at=now, guarded=True)
     with CaptureQueriesContext(connection) as few:
-        assert set(drift_detection.suspicious()) == {cluster.pk}
+        assert set(drift_detection.find_suspicious()) == {cluster.pk}
     clusters = {
         make_cluster(name, actor_credentials=b"sealed") for name in ("west", "north", "south")
     }
@@ -347,5 +347,5 @@ def test_what_seems_undone_takes_one_query_for_each_cluster_more(
         for name in "bcd":
             act(other, name, now=now, finished_at=now, guarded=True)
     with CaptureQueriesContext(connection) as many:
-        assert len(drift_detection.suspicious()) == 4
+        assert len(drift_detection.find_suspicious()) == 4
     assert len(many) - len(few) == 3

@@ -1,4 +1,4 @@
-"""The clock is set back: what was written down before lies in the future, and nothing waits for it."""
+"""The clock is set back: stored times lie in the future, and actions do not wait for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from gangboard.actions import hold_proofs
-from gangboard.actions.execution import ActionExecution, forget_future, without_future
+from gangboard.actions.execution import ActionExecution, repair_future_times, reset_future_times
 from gangboard.actions.sweeper import Sweeper
 from gangboard.store import actions, cluster_leases, heartbeats, rate_limits, row_leases
 from gangboard.store.models import (
@@ -123,7 +123,7 @@ def test_a_dead_poll_worker_is_not_alive(clock: QuickClock) -> None:
     Heartbeat.objects.create(
         name="dead", kind="poll", slots=1, beat_at=clock.now() + HOURS, began_at=clock.now()
     )
-    assert heartbeats.living_pollers() == frozenset()
+    assert heartbeats.alive_poll_workers() == frozenset()
 
 
 def test_a_rate_limit_does_not_last_for_hours(clock: QuickClock) -> None:
@@ -144,7 +144,7 @@ def test_what_an_action_waits_for_begins_anew(clock: QuickClock) -> None:
         "quiet_since": ahead,
         "jobs": {"u": "train"},
     }
-    assert without_future(context, now) == {
+    assert reset_future_times(context, now) == {
         "hold": {"sent_at": now.isoformat(), "uid": "h"},
         "exit": {"since": now.isoformat(), "tries": 1},
         "trouble": {"since": before},
@@ -166,7 +166,7 @@ def test_a_worker_corrects_the_action_that_it_takes(cluster: Cluster, clock: Qui
     action.refresh_from_db()
     execution = ActionExecution(lease, clock, lambda _name: None, mock.Mock(), action)
     execution.reload_steps()
-    forget_future(execution)
+    repair_future_times(execution)
     action.refresh_from_db()
     step.refresh_from_db()
     moments = (action.sent_at, action.applied_at, step.at)

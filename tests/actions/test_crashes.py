@@ -1,4 +1,4 @@
-"""A worker is killed at every boundary between database and network; another one takes over."""
+"""A worker is killed at every boundary between database and network, and another one takes over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server fails in the middle: one final state, one sentence, no second send, no Hold left."""
+"""Failures of the API server during an action: one final state, no second request, no Hold left."""
 
 from __future__ import annotations
 
@@ -98,12 +98,12 @@ def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
             return getattr(self.client, name)
 
         def json_patch(self, path: str, body: bytes, *, dry_run: bool = False) -> Any:
-            from gangboard.kube.errors import KubeError, Reach
+            from gangboard.kube.errors import KubeError, WriteOutcome
 
             opened.append(1)
             if not dry_run and len(opened) == 2:
                 error = KubeError("unreachable", "nobody there")
-                error.reach = Reach.NOT_SENT
+                error.write_outcome = WriteOutcome.NOT_SENT
                 raise error
             return self.client.json_patch(path, body, dry_run=dry_run)
 
@@ -146,7 +146,7 @@ def test_the_whole_jobset_is_changed_between_check_and_patch(site: Site) -> None
 
 def _write_to_it(site: Site) -> None:
     """Let somebody change it by the API: from then on its controllers act."""
-    site.simulator.world.thaw(JOBS, (NAMESPACE, WORKER))
+    site.simulator.world.release_from_script(JOBS, (NAMESPACE, WORKER))
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
 
 

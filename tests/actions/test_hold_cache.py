@@ -1,4 +1,4 @@
-"""A sweep reads the Holds that have changed, however many there are, and finds in them what it must."""
+"""The cache of Holds: a sweep decodes only changed Holds, and finds the expired and orphaned ones."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_hold_of_another_cluster_is_not_of_the_action(cluster: Cluster, sweepe
 
 def test_a_text_that_is_no_id_is_not_kept(cluster: Cluster, sweeper: Sweeper) -> None:
     store(cluster, make_hold("a", action="x" * 100_000))
-    (mark,) = sweeper.holds.look()
+    (mark,) = sweeper.holds.refresh()
     assert mark.action == ""
 
 

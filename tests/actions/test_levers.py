@@ -1,4 +1,4 @@
-"""The other levers: native where the controller honours it, parallelism 0, and the end of a Hold."""
+"""The other levers: native suspend if the controller supports it, parallelism 0, and the end of a Hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an action reads of a cluster has an end, whatever the cluster gives."""
+"""Live reads of an action are bounded, also if a list of the cluster never ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.actions import live_objects
 from gangboard.actions.actor_client import ActorClient
-from gangboard.actions.live_objects import Live
+from gangboard.actions.live_objects import LiveReader
 from gangboard.kube import list_pager
 from gangboard.kube.errors import KubeError
 from tests.actions.site import Site, untouched
@@ -39,12 +39,12 @@ class Endless:
 
 def fault_of(cluster: Endless) -> KubeError:
     with pytest.raises(KubeError) as caught:
-        Live(cast("ActorClient", cluster), {}).holds("team")
+        LiveReader(cast("ActorClient", cluster), {}).holds("team")
     return caught.value
 
 
 def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_pager, "MOST_PAGES", 5)
+    monkeypatch.setattr(list_pager, "MAX_PAGES", 5)
     cluster = Endless(lambda _number: {"items": []})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
@@ -63,7 +63,7 @@ def test_a_list_that_goes_round_in_circles() -> None:
 
 
 def test_bytes_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_objects, "MOST_BYTES", 64 * 1024)
+    monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 64 * 1024)
     cluster = Endless(lambda _number: {"items": [], "padding": "x" * 20_000})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
@@ -97,7 +97,7 @@ def test_a_page_with_far_more_in_it_than_was_asked_for(items: list[Any]) -> None
 
 
 def test_an_action_refuses_what_is_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_objects, "MOST_BYTES", 100)
+    monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 100)
     action = site.act()
     untouched(site, action, "failed", "finds no end")
     assert action.message.endswith("Nothing was changed.")

@@ -1,4 +1,4 @@
-"""A cluster that answers no write holds up neither clicks on another one, nor proofs, nor the sweep."""
+"""A hanging cluster delays neither actions on other clusters, nor proofs, nor the sweep."""
 
 from __future__ import annotations
 

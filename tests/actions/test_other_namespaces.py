@@ -1,4 +1,4 @@
-"""What is planned on stored objects is planned on live ones too, whatever another namespace says of their uids."""
+"""Plans on stored and live objects agree, also if objects of another namespace use the same uids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from gangboard.actions import service
 from gangboard.actions.actor_client import open_client
-from gangboard.actions.live_objects import Live
+from gangboard.actions.live_objects import LiveReader
 from gangboard.domain.action import ActionRequest, Plan
 from gangboard.plugins import registry
 from gangboard.policy.plan import plan
@@ -61,8 +61,8 @@ def live_plan(site: Site, action_request: ActionRequest) -> Plan:
     client = open_client(site.cluster, "")
     try:
         view = read_cluster_view(site.cluster.pk)
-        live = Live(client, dict(view.api_versions))
-        found = live.seen(kind, target.namespace, target.name)
+        live = LiveReader(client, dict(view.api_versions))
+        found = live.read_owner(kind, target.namespace, target.name)
         assert found is not None
         gang = live.read_gang(found, None, view)
     finally:

@@ -1,4 +1,4 @@
-"""Refused for what the cluster, the person or a switch says: nothing is sent, and the sentence says why."""
+"""Refusals by the cluster, the rights or a switch: no request is sent, and the sentence names the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request itself shows: form, rights, identity, idempotency. Nothing is sent here."""
+"""Validation of requests: fields, rights, identity and idempotency. No request is sent to a cluster."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_row_says_again_what_was_asked_for(site: Site) -> None:
         idempotency_key="k", until=site.clock.now() + timedelta(hours=1), via="page"
     )
     accepted = service.request(site.viewer, asked, now=site.clock.now(), clock=site.clock)
-    assert actions.request_of(Action.objects.get(pk=accepted.action_id)) == asked
+    assert actions.read_request(Action.objects.get(pk=accepted.action_id)) == asked
 
 
 def test_the_same_key_is_the_same_action(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""S1 and S14: many clicks and many workers at the same moment, on real databases."""
+"""Action safety, S1 and S14: concurrent clicks and workers on real databases."""
 
 from __future__ import annotations
 

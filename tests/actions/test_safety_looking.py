@@ -1,4 +1,4 @@
-"""Action safety, S11 to S13: it is looked at first, tried first, and not sent when it is late.
+"""Action safety, S11 to S13: live checks and dry runs come first, and late actions are not sent.
 
 The other cases are listed in test_safety_requests.py.
 """

@@ -1,4 +1,4 @@
-"""Action safety, S15 and S16: many at once, stopped by a person or by the switch to read-only.
+"""Action safety, S15 and S16: batches, stopped by a person or by the read-only switch.
 
 The cap is gangboard's own: 50 objects of one confirmation.
 """
@@ -16,7 +16,7 @@ from gangboard.actions.requests import MOST_AT_ONCE, RequestError, RequestErrorC
 from gangboard.domain.action import ActionRequest
 from gangboard.store import clusters
 from gangboard.store.models import Action
-from simulator.scripts import Fleet, Gang, NodePool, Role
+from simulator.fleet_spec import Fleet, Gang, NodePool, Role
 from tests.actions.conftest import CPU
 from tests.actions.site import JOBSET, NAMESPACE, PATCH, QuickClock, Site
 from tests.live.figures import tell

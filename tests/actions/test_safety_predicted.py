@@ -1,4 +1,4 @@
-"""Action safety, S8: whether a suspend of one Job will stay is said before the click, and comes true.
+"""Action safety, S8: the preview predicts whether a suspended Job stays suspended, and is right.
 
 Each situation is made in a simulated cluster. What its page would say beforehand is compared with what
 then happens when an admin goes on all the same, and both with what the facts about JobSet say.

@@ -1,4 +1,4 @@
-"""Action safety, S2 to S4, S9 and S10: nothing leaves that is not asked for, or not about what is there.
+"""Action safety, S2 to S4, S9 and S10: only requested changes are sent, and only for current objects.
 
 What each case injects and what it must come to is the table of action safety; its figure is measured
 here at the simulator's door. The other cases are in test_safety_at_once.py (S1, S14),

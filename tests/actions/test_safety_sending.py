@@ -1,4 +1,4 @@
-"""Action safety, S5 to S7: what was taken is not lost, not sent twice, and not believed too early."""
+"""Action safety, S5 to S7: accepted actions are not lost, not sent twice, and not verified too early."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, aft
         assert action.state == "verified", action.message
         clock.advance_to_flip()
         site.poll()
-        assert drift_detection.suspicious() == {action.cluster_id: [action.pk]}
+        assert drift_detection.find_suspicious() == {action.cluster_id: [action.pk]}
         assert drift_detection.inspect(action.pk, clock) == "reverted"
         action.refresh_from_db()
     assert watched == (after < (3 if name == WORKER else 40))

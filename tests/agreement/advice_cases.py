@@ -61,7 +61,7 @@ def room_with_gangs(look: Look) -> ClusterCapacity:
         RunningGang(name, ObjectRef("batch", "Job", "running", name, name), 0, usage.load_of(pods))
         for name, pods in sorted(uids.items())
     ]
-    return replace(usage.room(), running_gangs=lambda: running_gangs, cache={})
+    return replace(usage.capacity(), running_gangs=lambda: running_gangs, cache={})
 
 
 def is_running_pod(obj: Json) -> bool:

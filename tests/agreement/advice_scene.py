@@ -168,4 +168,4 @@ def _room(nodes: Iterable[Node], things: Sequence[Pod | Owner | Group]) -> Clust
         graph.put(thing)
         if not isinstance(thing, Group):
             usage.put(thing)
-    return usage.at("")
+    return usage.capacity("")

@@ -51,7 +51,7 @@ class Reading:
         pods: list[Pod] = [model(POD, obj) for obj in look.pods]
         for pod in pods:
             usage.put_pod(pod)
-        self.room: ClusterCapacity = usage.room()
+        self.room: ClusterCapacity = usage.capacity()
         self._members: dict[str, list[Pod]] = {}
         for pod in pods:
             self._members.setdefault(pod.group_name, []).append(pod)

@@ -13,13 +13,13 @@ from unittest import mock
 
 from gangboard.domain.capacity import PODS, PlacementRequest, Shape
 from gangboard.domain.placement_result import Fit, FitAnswer, When
-from gangboard.placement.amounts import wanted
-from gangboard.placement.domains import fit_in_some_domain
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import FeasibleNodes
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.node_filters import NodeFilters
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.topology_spread import limits
+from gangboard.placement.topology_domains import fit_in_any_domain
+from gangboard.placement.topology_spread import domain_limits
 from tests.agreement.advice_cases import on_paper
 from tests.agreement.cases import Case
 from tests.agreement.reckoning import most
@@ -44,15 +44,19 @@ def _one_less(nodes: FeasibleNodes, when: When) -> IntColumn:
 
 
 def _without_pods(shape: Shape) -> dict[str, int]:
-    return {resource: amount for resource, amount in wanted(shape).items() if resource != PODS}
+    return {
+        resource: amount
+        for resource, amount in requested_amounts(shape).items()
+        if resource != PODS
+    }
 
 
 def _wider(*arguments: Any) -> list[int]:
-    return [limit + 1 for limit in limits(*arguments)]
+    return [limit + 1 for limit in domain_limits(*arguments)]
 
 
 def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *more: Any) -> Fit:
-    return fit_in_some_domain(snapshot, replace(request, topology_keys=()), *more)
+    return fit_in_any_domain(snapshot, replace(request, topology_keys=()), *more)
 
 
 BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
@@ -61,14 +65,14 @@ BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "a node takes one more": {"placement.feasible_nodes.FeasibleNodes._by_amounts": _one_more},
     "a node takes one less": {"placement.feasible_nodes.FeasibleNodes._by_amounts": _one_less},
     "any number of pods": {
-        "placement.feasible_nodes.wanted": _without_pods,
-        "placement.node_filters.wanted": _without_pods,
+        "placement.feasible_nodes.requested_amounts": _without_pods,
+        "placement.node_filters.requested_amounts": _without_pods,
     },
     "a port is taken twice": {"placement.node_filters.NodeFilters._port_clashes": _none},
     "who runs keeps nobody away": {"placement.node_filters.NodeFilters.anti_affinity_taken": _none},
     "members share a node": {"placement.feasible_nodes.has_host_anti_affinity": lambda *_: False},
-    "one more in each domain": {"placement.topology_spread.limits": _wider},
-    "more racks than one": {"placement.fits.fit_in_some_domain": _anywhere},
+    "one more in each domain": {"placement.topology_spread.domain_limits": _wider},
+    "more racks than one": {"placement.gang_fit.fit_in_any_domain": _anywhere},
     "initialization needs nothing": {"decode.podspec._initialization": lambda *_: ()},
 }
 """What is wrong → name below `gangboard` → what stands in for it."""

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import URLPattern
 from django.utils import timezone
 
-from gangboard.api.urls import urlpatterns
+from gangboard.pages.core.urls import urlpatterns
 from gangboard.pages.urls import urlpatterns as page_patterns
 from gangboard.store import authentication, people
 from gangboard.store.models import AccessToken

@@ -99,7 +99,7 @@ class TestEntityTags:
     @pytest.fixture(autouse=True)
     def one_minute(self, monkeypatch: pytest.MonkeyPatch) -> None:
         now = timezone.now()
-        monkeypatch.setattr("gangboard.api.views.ReadView.now", lambda _: now)
+        monkeypatch.setattr("gangboard.pages.core.api.views.ReadView.now", lambda _: now)
 
     @staticmethod
     def get(address: str, tag: str = "", persona: str = "admin") -> Any:
@@ -129,7 +129,7 @@ class TestEntityTags:
         assert none.json()["results"] == []
         assert self.get(address, none["ETag"]).status_code == 304
         later = now + timedelta(seconds=40)
-        monkeypatch.setattr("gangboard.api.views.ReadView.now", lambda _: later)
+        monkeypatch.setattr("gangboard.pages.core.api.views.ReadView.now", lambda _: later)
         assert len(self.get(address, none["ETag"]).json()["results"]) == 3
 
 

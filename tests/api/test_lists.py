@@ -77,7 +77,7 @@ def walk(client: Client, path: str) -> list[dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def one_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = timezone.now()
-    monkeypatch.setattr("gangboard.api.views.ReadView.now", lambda _: now)
+    monkeypatch.setattr("gangboard.pages.core.api.views.ReadView.now", lambda _: now)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from django.test import Client
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.validation import validate_schema
 
-from gangboard.api.schema import read_document
+from gangboard.pages.core.api.views import read_document
 from gangboard.plugins import registry
 from gangboard.store.models import Cluster, ResourceState
 from tests.api.conftest import World, make_gang, make_group, token_of

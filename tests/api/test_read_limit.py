@@ -9,8 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from gangboard.api import read_limit
-from gangboard.api.read_limit import BURST, PER_SECOND, Buckets
+from gangboard.pages.core.api import read_limit
+from gangboard.pages.core.api.read_limit import BURST, PER_SECOND, Buckets
 from tests.api.conftest import World, token_of
 
 

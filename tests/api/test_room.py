@@ -10,7 +10,7 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs are installed
 import pytest
 from django.utils import timezone
 
-from gangboard.readmodels import cluster_nodes
+from gangboard.readmodels import node_pools
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
 from tests.api.conftest import World, make_gang
@@ -230,7 +230,7 @@ def test_a_cluster_that_is_too_large_beside_others(
     ClusterCapacity.objects.filter(cluster=west).delete()
     make_capacity(west, now=timezone.now())
     make_node(west, "w")
-    monkeypatch.setattr(cluster_nodes, "MOST_NODES", 2)
+    monkeypatch.setattr(node_pools, "MOST_NODES", 2)
     row = answer(ask, "admin", "capacity/")["results"][1]
     assert (row["nodes"], row["why"]) == (
         None,

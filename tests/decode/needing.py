@@ -1,4 +1,4 @@
-"""Pods as the API server sends them, and what a scheduler would read of them."""
+"""Pods as the API server sends them, and their decoded constraints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from gangboard.decode.pods import POD
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import HOSTNAME, Needs
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints
 from tests.decode.reading import Json, model, with_identity
 
 ZONE = "topology.kubernetes.io/zone"
@@ -21,7 +21,7 @@ def pod(namespace: str = "team-a", labels: Json | None = None, **spec: Any) -> P
     return built
 
 
-def needs(**spec: Any) -> Needs:
+def needs(**spec: Any) -> PodConstraints:
     return pod(**spec).needs
 
 

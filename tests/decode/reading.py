@@ -1,4 +1,4 @@
-"""Reads JSON of the API with the product's decoders, and the captures of real control planes."""
+"""Helpers that decode JSON of the API and the captures of real control planes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy of the Hold: the manifest, and what API servers make of it, have one digest."""
+"""The manifest of the policy and the object of an API server have the same digest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
 from tests.decode.reading import Json, model, with_identity
@@ -45,12 +45,14 @@ def changed(path: str, value: Any) -> Json:
     return spec
 
 
-def test_what_a_server_fills_in_is_no_change() -> None:
-    assert digest_of(as_served()) == digest_of(SPEC)
+def test_server_defaults_do_not_change_the_digest() -> None:
+    assert policy_digest(as_served()) == policy_digest(SPEC)
     served = as_served()
     del served["failurePolicy"]  # the API's default is the word that is written there
-    assert digest_of(served) == digest_of(SPEC)
-    assert digest_of({**as_served(), "variables": None, "auditAnnotations": []}) == digest_of(SPEC)
+    assert policy_digest(served) == policy_digest(SPEC)
+    assert policy_digest(
+        {**as_served(), "variables": None, "auditAnnotations": []}
+    ) == policy_digest(SPEC)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +76,8 @@ def test_what_a_server_fills_in_is_no_change() -> None:
         ("aFieldOfTomorrow", "Off"),
     ],
 )
-def test_a_change_is_a_change(path: str, value: Any) -> None:
-    assert digest_of(changed(path, value)) != digest_of(SPEC)
+def test_changed_policy_has_another_digest(path: str, value: Any) -> None:
+    assert policy_digest(changed(path, value)) != policy_digest(SPEC)
 
 
 @pytest.mark.parametrize(
@@ -88,20 +90,20 @@ def test_a_change_is_a_change(path: str, value: Any) -> None:
         {"matchResources": {"namespaceSelector": {"matchLabels": {"team": "a"}}}},
     ],
 )
-def test_a_changed_binding_is_a_change(other: Json) -> None:
-    assert digest_of({**BINDING_SPEC, **other}) != digest_of(BINDING_SPEC)
+def test_changed_binding_has_another_digest(other: Json) -> None:
+    assert policy_digest({**BINDING_SPEC, **other}) != policy_digest(BINDING_SPEC)
 
 
-def test_only_the_objects_of_our_name_are_asked_for_and_kept() -> None:
+def test_only_objects_with_our_name_are_listed_and_stored() -> None:
     for resource, spec in ((POLICY, SPEC), (BINDING, BINDING_SPEC)):
         assert resource.versions == ("v1", "v1beta1")
         assert resource.query == (("fieldSelector", "metadata.name=gangboard-hold"),)
         assert not resource.needed
         ours = with_identity({"spec": spec}, "gangboard-hold", namespace="")
-        assert model(resource, ours).digest == digest_of(spec)
+        assert model(resource, ours).digest == policy_digest(spec)
         assert model(resource, with_identity({"spec": spec}, "of-another", namespace="")) is None
         empty = model(resource, with_identity({"spec": None}, "gangboard-hold", namespace=""))
-        assert empty.digest != digest_of(spec)
+        assert empty.digest != policy_digest(spec)
 
 
 @pytest.fixture
@@ -130,23 +132,23 @@ def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
         client.request("DELETE", path)
 
 
-def test_what_a_real_server_makes_of_it(
+def test_manifest_from_a_real_server_has_the_same_digest(
     controlplane_137: ControlPlane, serve: Callable[..., Json]
 ) -> None:
     served = serve(controlplane_137.client, MANIFEST_POLICY, "v1")
     assert served == as_served() != SPEC
-    assert digest_of(served) == digest_of(SPEC)
-    assert digest_of(serve(controlplane_137.client, MANIFEST_BINDING, "v1")) == digest_of(
+    assert policy_digest(served) == policy_digest(SPEC)
+    assert policy_digest(serve(controlplane_137.client, MANIFEST_BINDING, "v1")) == policy_digest(
         BINDING_SPEC
     )
 
 
-def test_what_a_real_1_35_makes_of_it_in_v1beta1(
+def test_v1beta1_manifest_from_a_real_1_35_has_the_same_digest(
     controlplane_135_map: ControlPlane, serve: Callable[..., Json]
 ) -> None:
     served = serve(controlplane_135_map.client, MANIFEST_POLICY, "v1beta1")
     assert served == as_served()
-    assert digest_of(served) == digest_of(SPEC)
-    assert digest_of(serve(controlplane_135_map.client, MANIFEST_BINDING, "v1beta1")) == digest_of(
-        BINDING_SPEC
-    )
+    assert policy_digest(served) == policy_digest(SPEC)
+    assert policy_digest(
+        serve(controlplane_135_map.client, MANIFEST_BINDING, "v1beta1")
+    ) == policy_digest(BINDING_SPEC)

@@ -1,4 +1,4 @@
-"""Required anti-affinity of a pod: which terms are the same, and which pods they are about."""
+"""Required anti-affinity of pods: equal terms, and the pods that a term matches."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.pod_constraints import HOSTNAME, Needs
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints
 from gangboard.placement.matching import matches_pod
 from tests.decode.needing import REQUIRED, SELECTOR, ZONE, by_host, pod
 from tests.decode.reading import Json
 
 
-def anti(*terms: Json, **more: Any) -> Needs:
+def anti(*terms: Json, **more: Any) -> PodConstraints:
     labels = more.pop("labels", {"app": "train", "rank": "0"})
     namespace = more.pop("namespace", "team-a")
     affinity = {"podAntiAffinity": {REQUIRED: list(terms)}}
     return pod(namespace, labels, affinity=affinity).needs
 
 
-def test_terms_that_say_the_same_are_the_same() -> None:
+def test_equivalent_terms_are_equal() -> None:
     same = {"key": "app", "operator": "In", "values": ["train"]}
     written = [
         by_host(),
@@ -36,7 +36,7 @@ def test_terms_that_say_the_same_are_the_same() -> None:
     assert all(anti(term).unsupported == () for term in written)
 
 
-def test_keys_of_labels_are_in_the_selector_already() -> None:
+def test_match_label_keys_are_part_of_the_selector() -> None:
     # As the API server serves `matchLabelKeys: [rank]`.
     merged = {**SELECTOR, "matchExpressions": [{"key": "rank", "operator": "In", "values": ["0"]}]}
     plain = {"matchLabels": {"app": "train", "rank": "0"}}
@@ -120,7 +120,7 @@ def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]
         ),
     ],
 )
-def test_other_anti_affinity_is_more_than_is_worked_out(term: Json) -> None:
+def test_other_anti_affinity_is_unsupported(term: Json) -> None:
     found = anti(term)
     (made,) = found.anti_affinity
     assert not made.is_exact
@@ -144,6 +144,6 @@ def test_one_term_of_each_sort() -> None:
     assert found.unsupported == ("pod anti-affinity",)
 
 
-def test_a_term_without_a_selector_keeps_nobody_apart() -> None:
+def test_term_without_a_selector_matches_no_pod() -> None:
     # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
-    assert anti(by_host(None)) == Needs()
+    assert anti(by_host(None)) == PodConstraints()

@@ -1,4 +1,4 @@
-"""Every object that a real control plane gave is read whole, and says what its state is called."""
+"""Objects of real control planes are decoded completely and match the name of their state."""
 
 from pathlib import Path
 
@@ -68,19 +68,19 @@ def name(file: Path) -> str:
     return f"{file.parent.name}/{file.stem}"
 
 
-def test_there_are_captures_of_every_profile() -> None:
+def test_every_profile_has_captures() -> None:
     assert {file.parent.name for file in captures()} >= {"1.35", "1.36", "1.37", "plain"}
 
 
 @pytest.mark.parametrize("file", captures(), ids=name)
-def test_everything_is_read_without_a_problem(file: Path) -> None:
+def test_all_captures_are_decoded_without_a_problem(file: Path) -> None:
     for resource in ALL:
         for model in captured(file, resource):
             assert model is None or isinstance(model, resource.model)
 
 
 @pytest.mark.parametrize("file", files({**COUNTS}), ids=name)
-def test_pods_are_ready_or_refused_as_the_state_says(file: Path) -> None:
+def test_pods_are_ready_or_refused_as_expected(file: Path) -> None:
     pods = captured(file, POD)
     refused = [pod for pod in pods if pod.scheduled and pod.scheduled.reason == "Unschedulable"]
     assert (sum(pod.is_ready for pod in pods), len(refused)) == COUNTS[file.stem]
@@ -92,7 +92,7 @@ def test_pods_are_ready_or_refused_as_the_state_says(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", files({**WAITING}), ids=name)
-def test_containers_wait_for_what_the_state_says(file: Path) -> None:
+def test_containers_wait_for_the_expected_reason(file: Path) -> None:
     reason, init = WAITING[file.stem]
     containers = [one for pod in captured(file, POD) for one in pod.containers]
     waiting = [one for one in containers if (one.reason, one.init) == (reason, init)]
@@ -103,7 +103,7 @@ def test_containers_wait_for_what_the_state_says(file: Path) -> None:
 @pytest.mark.parametrize(
     ("state", "made"), [("job-starting", False), ("job-running", True), ("job-image-pull", True)]
 )
-def test_what_comes_before_containers_is_there_or_not(state: str, made: bool) -> None:
+def test_pods_are_ready_to_start_containers_as_expected(state: str, made: bool) -> None:
     for file in captures(state):
         pods = captured(file, POD)
         assert pods
@@ -111,7 +111,7 @@ def test_what_comes_before_containers_is_there_or_not(state: str, made: bool) ->
 
 
 @pytest.mark.parametrize("file", captures("job-preempting"), ids=name)
-def test_victims_are_on_their_way_out(file: Path) -> None:
+def test_victims_are_terminating(file: Path) -> None:
     victims = [pod for pod in captured(file, POD) if pod.is_terminating]
     assert victims
     for pod in victims:
@@ -140,7 +140,7 @@ def test_a_silent_node_and_its_pod(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", captures("job-quota-refused"), ids=name)
-def test_a_refused_pod_is_an_event_of_its_job(file: Path) -> None:
+def test_refused_pod_creates_an_event_of_its_job(file: Path) -> None:
     refused = [event for event in captured(file, EVENT) if event and event.reason == "FailedCreate"]
     assert refused
     assert all("exceeded quota" in event.note for event in refused)
@@ -149,7 +149,7 @@ def test_a_refused_pod_is_an_event_of_its_job(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", captures(), ids=name)
-def test_only_events_of_known_reasons_are_kept(file: Path) -> None:
+def test_only_events_with_known_reasons_are_stored(file: Path) -> None:
     reasons = {event.reason for event in captured(file, EVENT) if event is not None}
     assert reasons <= EVENT_REASONS
 

@@ -19,7 +19,7 @@ PENDING: Json = {
 }
 
 
-def test_a_claim_that_waits_for_its_volume() -> None:
+def test_pending_volume_claim() -> None:
     claim = model(VOLUME_CLAIM, with_identity(PENDING, "data"))
     ref = claim.meta.ref
     assert (ref.group, ref.kind, ref.namespace, ref.name) == (
@@ -32,7 +32,7 @@ def test_a_claim_that_waits_for_its_volume() -> None:
     assert not claim.meta.annotated
 
 
-def test_a_claim_that_is_bound_and_on_its_way_out() -> None:
+def test_bound_volume_claim_that_is_being_deleted() -> None:
     bound = {
         "metadata": {"deletionTimestamp": "2026-11-21T11:50:00Z"},
         "spec": {"volumeName": "pv-7", "storageClassName": ""},
@@ -44,7 +44,7 @@ def test_a_claim_that_is_bound_and_on_its_way_out() -> None:
 
 
 @pytest.mark.parametrize("rest", [{}, {"spec": None, "status": None}, {"status": {"phase": None}}])
-def test_a_claim_that_nobody_has_looked_at_yet(rest: Json) -> None:
+def test_claim_without_a_status(rest: Json) -> None:
     claim = model(VOLUME_CLAIM, with_identity(rest, "data"))
     assert (claim.phase, claim.volume, claim.storage_class) == ("", "", "")
 
@@ -52,7 +52,7 @@ def test_a_claim_that_nobody_has_looked_at_yet(rest: Json) -> None:
 @pytest.mark.parametrize(
     ("annotation", "storage_class"), [("old", "old"), ("", ""), (None, "slow")]
 )
-def test_the_annotation_that_came_before_the_field_wins(
+def test_former_annotation_overrides_the_class_field(
     annotation: str | None, storage_class: str
 ) -> None:
     obj = {**PENDING, "metadata": {"annotations": {BETA: annotation}}}
@@ -62,7 +62,7 @@ def test_the_annotation_that_came_before_the_field_wins(
 @pytest.mark.parametrize(
     ("mode", "waits"), [("WaitForFirstConsumer", True), ("Immediate", False), (None, False)]
 )
-def test_a_class_that_waits_for_pods(mode: str | None, waits: bool) -> None:
+def test_storage_class_that_waits_for_pods(mode: str | None, waits: bool) -> None:
     obj = {"provisioner": "example.com/slow", "volumeBindingMode": mode}
     found = model(STORAGE_CLASS, with_identity(obj, "slow", ""))
     assert (found.meta.ref.group, found.meta.ref.namespace) == ("storage.k8s.io", "")
@@ -70,7 +70,7 @@ def test_a_class_that_waits_for_pods(mode: str | None, waits: bool) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
-def test_a_claim_of_devices(version: str) -> None:
+def test_resource_claim(version: str) -> None:
     obj = {"spec": {"devices": {"requests": []}}, "status": {"allocation": {"devices": {}}}}
     claim = model(RESOURCE_CLAIM, with_identity(obj, "links"), version)
     assert (claim.meta.ref.group, claim.meta.ref.kind) == ("resource.k8s.io", "ResourceClaim")
@@ -78,5 +78,5 @@ def test_a_claim_of_devices(version: str) -> None:
 
 
 @pytest.mark.parametrize("resource", [VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM])
-def test_none_of_them_is_needed(resource: Resource) -> None:
+def test_claim_resources_are_optional(resource: Resource) -> None:
     assert not resource.needed

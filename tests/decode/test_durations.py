@@ -29,5 +29,5 @@ def test_a_duration(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     "text", [None, "", "60", "soon", "1s soon", "s", "1d", "9" * 12 + "h", "1s" * 99]
 )
-def test_what_is_none(text: str | None) -> None:
+def test_invalid_durations(text: str | None) -> None:
     assert read_duration(text) is None

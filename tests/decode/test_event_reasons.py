@@ -1,4 +1,4 @@
-"""No rule waits for an event that the decoder drops."""
+"""The decoder accepts every event that rules use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def reasons_read(path: Path) -> Iterator[str]:
                 )
 
 
-def test_every_reason_that_is_read_passes_the_decoder() -> None:
+def test_decoder_accepts_every_reason_that_rules_read() -> None:
     read = {
         reason
         for room in ROOMS

@@ -56,13 +56,13 @@ def test_an_event_of_an_old_recorder_uses_the_deprecated_fields() -> None:
     assert found.regarding.group == "batch"
 
 
-def test_an_event_without_any_time_has_that_of_its_creation() -> None:
+def test_event_without_a_time_has_its_creation_time() -> None:
     found = event(metadata={"creationTimestamp": "2026-11-21T09:53:34Z"})
     assert found.first_seen == found.last_seen == datetime(2026, 11, 21, 9, 53, 34, tzinfo=UTC)
     assert found.count == 1
 
 
-def test_a_preemption_names_who_took_the_room() -> None:
+def test_preemption_names_the_preemptor() -> None:
     found = event(
         reason="Preempted",
         note="Preempted by podgroup 17 on node cluster",
@@ -85,7 +85,7 @@ def test_a_preemption_names_who_took_the_room() -> None:
         ("Preempted by podgroup 7899f2fb-f362-4dd2-8090-aa90987b9ec3 on node cluster", "PodGroup"),
     ],
 )
-def test_a_preemption_tells_a_uid_only(note: str, kind: str) -> None:
+def test_preemption_with_a_uid_only(note: str, kind: str) -> None:
     found = event(reason="Preempted", note=note, related=None).related
     assert found is not None
     assert (found.kind, found.uid) == (kind, "7899f2fb-f362-4dd2-8090-aa90987b9ec3")
@@ -95,16 +95,16 @@ def test_a_preemption_tells_a_uid_only(note: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("reason", ["Scheduled", "Pulled", "SuccessfulCreate", "Started", "", None])
-def test_other_reasons_are_not_kept_and_no_problem(reason: str | None) -> None:
+def test_events_with_other_reasons_are_dropped_without_a_problem(reason: str | None) -> None:
     page = read_page(list_body([with_identity({"reason": reason})]), EVENT)
     assert build_model(EVENT, page.objects[0], "v1") == (None, None)
 
 
 @pytest.mark.parametrize("reason", sorted(EVENT_REASONS))
-def test_reasons_of_rules_are_kept(reason: str) -> None:
+def test_events_with_reasons_of_rules_are_stored(reason: str) -> None:
     assert event(reason=reason).reason == reason
 
 
-def test_the_key_tells_it_from_core_events() -> None:
+def test_resource_key_differs_from_core_events() -> None:
     assert EVENT.key == "events.events.k8s.io"
     assert not EVENT.needed

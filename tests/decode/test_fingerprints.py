@@ -1,4 +1,4 @@
-"""The fingerprint of a decoder changes with whatever decides how an object is read, and with nothing else."""
+"""The fingerprint of a decoder changes with all code that decides how an object is decoded, and with no other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST = 2**31 - 1
 
 
 @pytest.mark.parametrize("resource", RESOURCES.values(), ids=lambda resource: resource.key)
-def test_each_decoder_has_one_that_the_column_holds(resource: Resource) -> None:
+def test_every_fingerprint_fits_its_column(resource: Resource) -> None:
     assert 0 < decoder_fingerprint(resource) <= LARGEST
     modules = decoder_modules(resource)
     assert {"gangboard.decode.wire", resource.model.__module__} <= set(modules)
@@ -39,12 +39,12 @@ def test_each_decoder_has_one_that_the_column_holds(resource: Resource) -> None:
         ("pods", ["decode.pods", "decode.quantities", "domain.pod"]),
     ],
 )
-def test_it_is_of_all_that_decides_how_an_object_is_read(key: str, modules: list[str]) -> None:
+def test_fingerprint_covers_all_modules_of_the_decoder(key: str, modules: list[str]) -> None:
     found = decoder_modules(RESOURCES[key])
     assert [name for name in modules if f"gangboard.{name}" not in found] == []
 
 
-def test_no_kind_is_in_the_decoder_of_another() -> None:
+def test_decoders_do_not_include_other_kinds() -> None:
     found = decoder_modules(RESOURCES["jobs.batch"])
     assert [name for name in found if ".owners." in name] == ["gangboard.owners.job"]
 
@@ -61,7 +61,7 @@ def edited(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     decoder_fingerprint.cache_clear()
 
 
-def test_an_edit_changes_those_that_read_by_it(request: pytest.FixtureRequest) -> None:
+def test_edit_changes_the_fingerprints_of_its_decoders(request: pytest.FixtureRequest) -> None:
     before = {key: decoder_fingerprint(one) for key, one in RESOURCES.items()}
     name = request.getfixturevalue("edited")
     changed = {key for key, one in RESOURCES.items() if decoder_fingerprint(one) != before[key]}
@@ -69,13 +69,13 @@ def test_an_edit_changes_those_that_read_by_it(request: pytest.FixtureRequest) -
     assert changed == {"jobsets.jobset.x-k8s.io"}
 
 
-def test_other_labels_are_another_decoder() -> None:
+def test_other_labels_change_the_fingerprint() -> None:
     jobs = RESOURCES["jobs.batch"]
     assert jobs.reads == ("kueue.x-k8s.io/queue-name",)
     assert decoder_fingerprint(replace(jobs, reads=())) != decoder_fingerprint(jobs)
 
 
-def test_every_process_has_the_same() -> None:
+def test_fingerprints_are_the_same_in_every_process() -> None:
     code = (
         "from gangboard.polling.cluster_cache import resources;"
         "from gangboard.decode.fingerprints import decoder_fingerprint;"

@@ -1,4 +1,4 @@
-"""Which group a pod names: by its own field, a label or an annotation, and whether its scheduler reads that."""
+"""The group of a pod by its field, a label or an annotation, and whether its scheduler reads it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangboard.decode.fingerprints import decoder_fingerprint
-from gangboard.decode.pods import pods_naming
+from gangboard.decode.pods import pod_resource
 from gangboard.domain.group import GroupMark
 from gangboard.domain.pod import Pod
 from tests.decode.reading import Json, model, with_identity
@@ -15,7 +15,7 @@ from tests.decode.reading import Json, model, with_identity
 TOY = GroupMark("toys.example/flock", False, "Flock.toys.example")
 HIVE = GroupMark("bees.example/hive", True, "Hive.bees.example", ("queen",))
 HERD = GroupMark("cows.example/herd", True, "Herd.cows.example", ("cowboy",), any_name=True)
-PODS = pods_naming((TOY, HIVE, HERD))
+PODS = pod_resource((TOY, HIVE, HERD))
 
 
 def a_pod(scheduler: str | None = "default-scheduler", core: str = "", **marks: Any) -> Pod:
@@ -55,7 +55,7 @@ def named(pod: Pod) -> tuple[str, str, bool, bool]:
         (a_pod("queen"), ("", "", False, True)),
     ],
 )  # fmt: skip
-def test_a_name_counts_where_the_scheduler_reads_it(
+def test_group_name_counts_if_the_scheduler_reads_it(
     pod: Pod, expected: tuple[str, str, bool, bool]
 ) -> None:
     assert named(pod) == expected
@@ -69,24 +69,24 @@ def test_a_name_counts_where_the_scheduler_reads_it(
         ("mine", ("brown", "Herd.cows.example", False, True)),
     ],
 )
-def test_of_several_names_the_one_counts_that_the_scheduler_reads(
+def test_scheduler_decides_between_several_group_names(
     scheduler: str, expected: tuple[str, str, bool, bool]
 ) -> None:
     assert named(a_pod(scheduler, "ring", labels=HIVE_LABEL | HERD_LABEL)) == expected
 
 
-def test_a_core_group_is_decoration_to_a_scheduler_of_another_api() -> None:
+def test_scheduler_of_another_api_ignores_a_core_group() -> None:
     """The Job controller of 1.37 makes one for every Job, whoever schedules it (real-owners-2.md §4)."""
     assert named(a_pod("queen", "ring")) == ("ring", "", True, True)
 
 
-def test_a_key_elsewhere_in_the_annotations_is_none() -> None:
+def test_key_in_the_value_of_an_annotation_does_not_count() -> None:
     assert a_pod(annotations={"note": "toys.example/flock"}).group_name == ""
     assert a_pod(annotations={"toys.example/flock": None}).group_name == ""
 
 
-def test_other_marks_are_another_decoder() -> None:
-    assert decoder_fingerprint(PODS) != decoder_fingerprint(pods_naming((TOY,)))
-    assert decoder_fingerprint(pods_naming((TOY, HIVE))) != decoder_fingerprint(
-        pods_naming((HIVE._replace(schedulers=()), TOY))
+def test_other_marks_change_the_fingerprint() -> None:
+    assert decoder_fingerprint(PODS) != decoder_fingerprint(pod_resource((TOY,)))
+    assert decoder_fingerprint(pod_resource((TOY, HIVE))) != decoder_fingerprint(
+        pod_resource((HIVE._replace(schedulers=()), TOY))
     )

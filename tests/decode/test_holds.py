@@ -1,4 +1,4 @@
-"""Holds as gangboard and as people make them."""
+"""Holds that gangboard or users created."""
 
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ def a_hold(annotations: Json | None = None, **spec: object) -> Json:
     )
 
 
-def test_made_by_an_action() -> None:
+def test_hold_created_by_an_action() -> None:
     hold = model(HOLD, a_hold({"gangboard.dev/action": "0a1b2c", "other": "x"}))
     assert (hold.meta.ref.group, hold.meta.ref.kind) == ("gangboard.dev", "Hold")
     assert (hold.meta.api_version, hold.meta.ref.name) == ("v1alpha1", "trio-w-1")
@@ -32,18 +32,18 @@ def test_made_by_an_action() -> None:
     assert hold.action == "0a1b2c"
 
 
-def test_made_by_hand_with_only_what_it_must_say() -> None:
+def test_hold_created_by_hand_with_required_fields_only() -> None:
     spec = {"jobName": "trio-w-1", "ownerUID": "u"}
     hold = model(HOLD, with_identity({"spec": spec}))
     assert (hold.by, hold.reason, hold.until, hold.action) == ("", "", None, "")
 
 
-def test_the_last_end_of_the_calendar_is_an_end() -> None:
+def test_last_time_of_the_calendar_is_a_valid_end() -> None:
     hold = model(HOLD, a_hold(until="9999-12-31T23:59:59Z"))
     assert hold.until == datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
-def test_an_end_that_is_no_time_is_said() -> None:
+def test_malformed_end_is_reported() -> None:
     hold, problem = read(HOLD, a_hold(until="six o'clock"))
     assert hold.until is None
     assert problem is not None
@@ -53,7 +53,7 @@ def test_an_end_that_is_no_time_is_said() -> None:
 
 
 @pytest.mark.parametrize("obj", [{}, {"spec": None}])
-def test_without_a_spec_it_names_no_job(obj: Json) -> None:
+def test_hold_without_a_spec_is_rejected(obj: Json) -> None:
     hold, problem = read(HOLD, with_identity(obj))
     assert hold is None
     assert problem is not None
@@ -65,5 +65,5 @@ def test_longer_texts_than_the_crd_allows_are_cut() -> None:
     assert (len(hold.by), len(hold.reason), hold.action) == (256, 1024, "")
 
 
-def test_no_gang_depends_on_being_able_to_read_holds() -> None:
+def test_holds_are_optional() -> None:
     assert not HOLD.needed

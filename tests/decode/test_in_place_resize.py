@@ -59,14 +59,14 @@ def test_a_resize(asked: str, allocated: str | None, force: str | None, expected
     assert one(asked, status) == expected
 
 
-def test_a_resize_that_the_node_can_never_do_does_not_count() -> None:
+def test_infeasible_resize_does_not_count() -> None:
     pending = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
     status = given(allocated={"cpu": "1"}, force={"cpu": "1"})
     assert one("64", status, conditions=[pending]) == 1
     assert one("64", status, conditions=[{**pending, "reason": "Deferred"}]) == 64
 
 
-def test_containers_are_added_before_the_most_is_taken() -> None:
+def test_containers_are_added_before_the_largest_amount_is_chosen() -> None:
     spec = {"containers": [container("a", cpu="3"), container("b", cpu="1")]}
     statuses = [
         given("a", allocated={"cpu": "1"}, force={"cpu": "1"}),
@@ -76,7 +76,7 @@ def test_containers_are_added_before_the_most_is_taken() -> None:
     assert requests(spec, containerStatuses=statuses) == {"cpu": 4}
 
 
-def test_what_is_not_resized_stays_and_overhead_comes_on_top() -> None:
+def test_other_requests_stay_and_overhead_is_added() -> None:
     spec = {
         "containers": [container(cpu="1", memory="1Gi", **{"nvidia.com/gpu": "8"})],
         "overhead": {"cpu": "250m"},
@@ -90,7 +90,7 @@ def test_what_is_not_resized_stays_and_overhead_comes_on_top() -> None:
     }
 
 
-def test_sidecars_are_resized_too() -> None:
+def test_sidecars_are_resized() -> None:
     spec = {
         "containers": [container(cpu="1")],
         "initContainers": [{**container("side", cpu="1"), "restartPolicy": "Always"}],
@@ -99,7 +99,7 @@ def test_sidecars_are_resized_too() -> None:
     assert requests(spec, initContainerStatuses=statuses) == {"cpu": 4}
 
 
-def test_what_is_given_to_the_pod_as_a_whole_goes_before_its_containers() -> None:
+def test_pod_level_resources_replace_those_of_containers() -> None:
     spec = {
         "containers": [container(cpu="1")],
         "resources": {"requests": {"cpu": "4"}},
@@ -113,7 +113,7 @@ def test_what_is_given_to_the_pod_as_a_whole_goes_before_its_containers() -> Non
     assert requests(spec, **whole, conditions=[pending]) == {"cpu": 7}
 
 
-def test_sums_that_the_kubelet_gives_for_all_containers() -> None:
+def test_pod_totals_that_the_kubelet_reports() -> None:
     spec = {"containers": [container(cpu="1", memory="1Gi")]}
     whole = {
         "allocatedResources": {"cpu": "2", "memory": "1Gi"},
@@ -122,7 +122,7 @@ def test_sums_that_the_kubelet_gives_for_all_containers() -> None:
     assert requests(spec, **whole) == {"cpu": 3, "memory": 1024**3}
 
 
-def test_a_malformed_amount_of_the_status_leaves_the_resource_out() -> None:
+def test_malformed_amount_in_the_status_omits_the_resource() -> None:
     spec = {"containers": [container(cpu="1", memory="1Gi")]}
     status = {"containerStatuses": [given(allocated={"cpu": "some", "memory": "2Gi"})]}
     pod, problem = read(POD, with_identity({"spec": spec, "status": status}))
@@ -133,7 +133,7 @@ def test_a_malformed_amount_of_the_status_leaves_the_resource_out() -> None:
 
 
 @pytest.mark.parametrize("text", ["many", "9" * 65, "1e100", "1e30", "1Gi1"])
-def test_a_malformed_request_is_named_and_left_out(text: str) -> None:
+def test_malformed_request_is_reported_and_omitted(text: str) -> None:
     spec = {"containers": [container(cpu="1", memory=text), container("b", memory="1Gi")]}
     pod, problem = read(POD, with_identity({"spec": spec}))
     assert pod.requests == {"cpu": 1}

@@ -1,4 +1,4 @@
-"""Whatever a server sends, only DecodeError comes out, and what is well is kept."""
+"""Any data of a server raises DecodeError only, and good objects are decoded."""
 
 import json
 from typing import Any
@@ -79,7 +79,7 @@ def poll(body: bytes, resource: Resource) -> None:
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.key)
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(body=BODIES, item=VALUES, more=st.dictionaries(WORDS, VALUES, max_size=3))
-def test_junk_never_raises_anything_else(
+def test_junk_in_a_list_raises_decode_errors_only(
     resource: Resource, body: bytes, item: Any, more: dict[str, Any]
 ) -> None:
     poll(body, resource)
@@ -95,7 +95,7 @@ def test_junk_never_raises_anything_else(
 @given(
     line=BODIES, type_=st.sampled_from(["ADDED", "DELETED", "BOOKMARK", "ERROR", "?"]), obj=VALUES
 )
-def test_junk_in_a_watch_never_raises_anything_else(line: bytes, type_: str, obj: Any) -> None:
+def test_junk_in_a_watch_raises_decode_errors_only(line: bytes, type_: str, obj: Any) -> None:
     for sent in (line, json.dumps({"type": type_, "object": obj}).encode()):
         try:
             event = read_event(sent, POD)

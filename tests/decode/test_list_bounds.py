@@ -1,4 +1,4 @@
-"""A page that is far longer than what was asked for is refused before anything is built of it."""
+"""A page that is far longer than requested is rejected before it is built."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from gangboard.decode.list_watch_decoder import MOST_OBJECTS, TooLargeError, read_page
+from gangboard.decode.list_watch_decoder import MAX_PAGE_OBJECTS, TooLargeError, read_page
 from gangboard.decode.pods import POD
 from tests.decode.reading import list_body, with_identity
 
@@ -20,7 +20,7 @@ def page_of(item: bytes, number: int) -> bytes:
 
 
 @pytest.mark.parametrize("item", [b"{}", b"1", b"null", b'{"metadata":{"uid":"u"}}', SMALLEST])
-def test_a_page_of_too_many_objects_costs_nothing(item: bytes) -> None:
+def test_page_with_too_many_objects_is_rejected_cheaply(item: bytes) -> None:
     body = page_of(item, 300_000)
     read_page(list_body([]), POD)  # the decoders are made once
     tracemalloc.start()
@@ -36,7 +36,7 @@ def test_a_page_of_too_many_objects_costs_nothing(item: bytes) -> None:
     assert peak < 1024 * 1024
 
 
-def test_twice_as_many_as_are_asked_for_are_read() -> None:
-    assert len(read_page(page_of(SMALLEST, MOST_OBJECTS), POD).objects) == MOST_OBJECTS
-    page = read_page(page_of(b"{}", MOST_OBJECTS), POD)
-    assert (len(page.objects), len(page.problems)) == (0, MOST_OBJECTS)
+def test_page_with_twice_the_requested_objects_is_decoded() -> None:
+    assert len(read_page(page_of(SMALLEST, MAX_PAGE_OBJECTS), POD).objects) == MAX_PAGE_OBJECTS
+    page = read_page(page_of(b"{}", MAX_PAGE_OBJECTS), POD)
+    assert (len(page.objects), len(page.problems)) == (0, MAX_PAGE_OBJECTS)

@@ -17,7 +17,7 @@ def line(type_: str, obj: Json) -> bytes:
     return json.dumps({"type": type_, "object": obj}).encode()
 
 
-def test_a_page_gives_its_objects_and_where_it_continues() -> None:
+def test_page_has_objects_and_continue_token() -> None:
     page = read_page(list_body([pod("a"), pod("b")], version="55120", more="token"), POD)
     assert [wire.metadata.name for wire in page.objects] == ["a", "b"]
     assert page.objects[0].metadata.uid == "uid-a"
@@ -35,7 +35,7 @@ def test_an_empty_list_is_empty(items: str) -> None:
     assert page.continue_token == ""
 
 
-def test_one_bad_object_is_named_and_the_others_live() -> None:
+def test_bad_object_is_reported_and_others_are_decoded() -> None:
     bad = pod("bad", spec={"nodeName": 5})
     page = read_page(list_body([pod("a"), bad, pod("b")], version="12", more="next"), POD)
     assert [wire.metadata.name for wire in page.objects] == ["a", "b"]
@@ -71,7 +71,7 @@ def test_an_object_without_a_usable_identity_is_a_problem(bad: Any) -> None:
     assert len(page.problems) == 1
 
 
-def test_an_identity_that_is_partly_bad_is_read_as_far_as_it_goes() -> None:
+def test_partly_malformed_identity_is_decoded_field_by_field() -> None:
     page = read_page(list_body([{"metadata": {"name": "x", "namespace": 3, "uid": "u"}}]), POD)
     (problem,) = page.problems
     assert (problem.namespace, problem.name, problem.uid) == ("", "x", "u")
@@ -92,7 +92,7 @@ def test_an_identity_that_is_partly_bad_is_read_as_far_as_it_goes() -> None:
         b'{"items":[],"deep":' + b"[" * 100_000,
     ],
 )
-def test_what_is_no_list_is_refused(body: bytes) -> None:
+def test_other_bodies_are_no_list(body: bytes) -> None:
     with pytest.raises(DecodeError, match="The answer to a list of pods is no list"):
         read_page(body, POD)
 
@@ -116,14 +116,14 @@ BAD = json.dumps(pod("a", spec={"nodeName": 5})).encode()
         (b'"kind":"PodList","metadata":{"resourceVersion":""}', "it has no resourceVersion"),
     ],
 )
-def test_what_lacks_what_every_list_has_is_refused(head: bytes, why: str, items: bytes) -> None:
+def test_list_without_kind_or_version_is_rejected(head: bytes, why: str, items: bytes) -> None:
     """An API server always sends both; taken as a list, `{"items":[]}` would delete everything."""
     body = b"{" + head + (b"," if head else b"") + b'"items":' + items + b"}"
     with pytest.raises(DecodeError, match=f"^The answer to a list of pods is no list: {why}"):
         read_page(body, POD)
 
 
-def test_an_object_with_broken_text_does_not_take_the_others_along() -> None:
+def test_object_with_invalid_text_does_not_affect_others() -> None:
     body = list_body([pod("a"), pod("b")]).replace(b'"Pending"', b'"Pend\xff"', 1)
     # The first pod's phase is no UTF-8 any more.
     page = read_page(body, POD)
@@ -138,7 +138,7 @@ def test_huge_annotations_are_skipped() -> None:
 
 
 @pytest.mark.parametrize("type_", ["ADDED", "MODIFIED", "DELETED"])
-def test_an_event_carries_its_object(type_: str) -> None:
+def test_watch_event_has_its_object(type_: str) -> None:
     event = read_event(line(type_, pod("a")), POD)
     assert event.type == type_
     assert event.object is not None
@@ -147,21 +147,21 @@ def test_an_event_carries_its_object(type_: str) -> None:
     assert event.problem is None
 
 
-def test_a_bookmark_says_where_to_resume() -> None:
+def test_bookmark_has_the_version_to_resume_from() -> None:
     event = read_event(
         line("BOOKMARK", {"kind": "Pod", "metadata": {"resourceVersion": "9001"}}), POD
     )
     assert (event.type, event.object, event.resource_version) == ("BOOKMARK", None, "9001")
 
 
-def test_an_error_says_its_code() -> None:
+def test_error_event_has_its_status_code() -> None:
     status = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
     event = read_event(line("ERROR", status), POD)
     assert (event.type, event.status_code, event.message) == ("ERROR", 410, "too old")
     assert event.resource_version == ""
 
 
-def test_a_bad_object_in_an_event_is_named_and_the_watch_goes_on() -> None:
+def test_bad_object_in_an_event_is_reported_and_the_watch_continues() -> None:
     event = read_event(line("DELETED", pod("bad", status=3)), POD)
     assert event.object is None
     assert event.resource_version == "7"
@@ -173,12 +173,12 @@ def test_a_bad_object_in_an_event_is_named_and_the_watch_goes_on() -> None:
     "bad",
     [b"", b"{}", b"null", b'{"type":"ADDED"}', b'{"type":"RENAMED","object":{}}', b"\xff"],
 )
-def test_what_is_no_event_is_refused(bad: bytes) -> None:
+def test_other_lines_are_no_event(bad: bytes) -> None:
     with pytest.raises(DecodeError, match="watch of pods"):
         read_event(bad, POD)
 
 
-def test_a_problem_of_a_part_keeps_the_model() -> None:
+def test_partly_decoded_object_has_model_and_problem() -> None:
     containers = [{"name": "c", "resources": {"requests": {"cpu": "4 cpus", "memory": "1Gi"}}}]
     built, problem = read(POD, pod("a", spec={"containers": containers, "nodeName": "n1"}))
     assert built.node == "n1"
@@ -191,7 +191,7 @@ def test_a_problem_of_a_part_keeps_the_model() -> None:
     )
 
 
-def test_a_fault_of_the_program_is_not_called_bad_data() -> None:
+def test_programming_error_is_not_reported_as_bad_data() -> None:
     page = read_page(list_body([pod("a")]), POD)
     page.objects[0].spec = "no struct"
     with pytest.raises(AttributeError):

@@ -1,4 +1,4 @@
-"""A minimum of 0 is not set: Go clients write it for a number that the user did not give."""
+"""A minimum of 0 is not set, because Go clients write 0 for an unset number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gangboard.decode.unions import Union, read_union
+from gangboard.decode.scheduling_policy import SchedulingPolicy, read_scheduling_policy
 from gangboard.domain.api_resource import Resource
 from gangboard.plugins import registry
 from gangboard.polling.cluster_cache import resources
@@ -102,20 +102,22 @@ def test_zero_reads_as_not_set(key: str, zero: dict[str, Any], unset: dict[str, 
     assert built(key, zero) == built(key, unset)
 
 
-def test_a_jobset_wants_all_its_pods() -> None:
+def test_jobset_without_a_minimum_needs_all_pods() -> None:
     request = built(*SPECS[-1][:2]).gang_request
     assert (request.quorum, request.derived) == (9, True)
 
 
-def test_the_parts_of_a_kai_group_all_count() -> None:
+def test_minimums_of_kai_subgroups() -> None:
     assert built(*SPECS[6][:2]).quorum == 5
 
 
-def test_a_number_counts() -> None:
-    assert read_union({"gang": msgspec.Raw(b'{"minCount": 3}')}) == Union("gang", 3)
+def test_positive_minimum_counts() -> None:
+    assert read_scheduling_policy({"gang": msgspec.Raw(b'{"minCount": 3}')}) == SchedulingPolicy(
+        "gang", 3
+    )
 
 
-def test_every_grouping_api_is_walked() -> None:
+def test_every_grouping_api_is_tested() -> None:
     """A PodGang says 0 on purpose, once it was placed: Grove lowers its `minReplicas`.
 
     So does a task of a Volcano Job (`tests/owners/test_volcano_job.py`): its field is a pointer in Go.

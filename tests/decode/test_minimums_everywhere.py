@@ -151,7 +151,7 @@ def test_zero_reads_as_not_set(called: str, full: bool) -> None:
 
 
 @pytest.mark.parametrize("called", FOUND)
-def test_another_number_counts(called: str) -> None:
+def test_positive_minimum_counts(called: str) -> None:
     """Else the objects above would show nothing."""
     counts = [
         _built(called, 3, full=full) != _built(called, None, full=full) for full in (False, True)
@@ -159,7 +159,7 @@ def test_another_number_counts(called: str) -> None:
     assert any(counts) is (called not in NOT_KEPT | NEED_A_TREE)
 
 
-def test_they_are_found() -> None:
+def test_minimum_fields_are_found() -> None:
     """At any depth, in lists, maps and policies."""
     assert {
         "podgroups.scheduling.k8s.io spec.schedulingPolicy.gang.minCount",

@@ -57,7 +57,7 @@ CLAIM: Json = {
 }
 
 
-def test_a_claim_whose_node_has_come() -> None:
+def test_initialized_node_claim() -> None:
     claim = model(NODE_CLAIM, with_identity(CLAIM, "gpu-x7k2p"))
     ref = claim.meta.ref
     assert (ref.group, ref.kind, ref.namespace, ref.name) == (
@@ -78,12 +78,12 @@ def test_a_claim_whose_node_has_come() -> None:
 @pytest.mark.parametrize(
     "rest", [{}, {"status": None}, {"status": {"conditions": None}}, {"metadata": {"labels": None}}]
 )
-def test_a_claim_that_nobody_has_looked_at_yet(rest: Json) -> None:
+def test_claim_without_a_status(rest: Json) -> None:
     claim = model(NODE_CLAIM, with_identity({"spec": CLAIM["spec"], **rest}, "gpu-x7k2p"))
     assert (claim.pool, claim.node) == ("", "")
     assert (claim.launched, claim.registered, claim.initialized) == (None, None, None)
 
 
-def test_it_is_read_in_the_stable_version_and_never_needed() -> None:
+def test_node_claims_use_the_stable_version_and_are_optional() -> None:
     assert (NODE_CLAIM.key, NODE_CLAIM.versions) == ("nodeclaims.karpenter.sh", ("v1",))
     assert not NODE_CLAIM.needed

@@ -42,12 +42,12 @@ def test_a_silent_kubelet_is_unknown_and_not_ready() -> None:
     assert not silent.is_ready
 
 
-def test_a_node_that_never_reported_says_nothing() -> None:
+def test_node_without_a_status() -> None:
     assert node(None).ready is None
     assert node({"conditions": None}).ready is None
 
 
-def test_nodes_are_never_needed() -> None:
+def test_nodes_are_optional() -> None:
     assert not NODE.needed
     assert NODE.key == "nodes"
 
@@ -57,7 +57,7 @@ def offer(**allocatable: Any) -> Node:
     return node({"allocatable": named})
 
 
-def test_what_a_node_offers_is_in_scheduler_units() -> None:
+def test_allocatable_amounts_are_in_scheduler_units() -> None:
     # Thousandths of a core, whole bytes and devices: Resource.Add of kube-scheduler.
     built = offer(cpu="7910m", memory="128974848", pods="110", gpu="8")
     assert built.allocatable == {
@@ -91,7 +91,7 @@ def test_quantities_of_every_form(resource: str, text: Any, expected: int) -> No
 
 
 @pytest.mark.parametrize("text", ["", "eight", "8 Gi", "0x8", "9" * 65, "1e100", "1e30", "9Ei"])
-def test_a_malformed_quantity_is_named_and_the_node_is_kept(text: str) -> None:
+def test_malformed_quantity_is_reported_and_the_node_is_stored(text: str) -> None:
     status = {"allocatable": {"cpu": "4", "memory": text}}
     built, problem = read(NODE, with_identity({"status": status}, "n1", ""))
     assert built.allocatable == {"cpu": 4000}
@@ -104,7 +104,7 @@ def test_a_malformed_quantity_is_named_and_the_node_is_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize("status", [None, {}, {"allocatable": None}, {"allocatable": {}}])
-def test_a_node_that_offers_nothing(status: Json | None) -> None:
+def test_node_without_allocatable(status: Json | None) -> None:
     built = node(status)
     assert built.allocatable == {}
     assert built.unreadable == frozenset()
@@ -131,13 +131,13 @@ def test_labels_and_taints() -> None:
     )
 
 
-def test_nulls_are_nothing() -> None:
+def test_null_fields_are_empty() -> None:
     bare = {"metadata": {"labels": None}, "spec": {"taints": None, "unschedulable": None}}
     built: Node = model(NODE, with_identity(bare, "n1", ""))
     assert (built.labels, built.taints, built.unschedulable) == ({}, (), False)
 
 
-def test_all_labels_are_kept_however_many() -> None:
+def test_all_labels_are_stored() -> None:
     # The API server sets no limit to their number, and pods can ask for any of them.
     labels = {f"l{number}": "x" for number in range(2_500)}
     built, problem = read(NODE, with_identity({"metadata": {"labels": labels}}, "n1", ""))
@@ -145,7 +145,7 @@ def test_all_labels_are_kept_however_many() -> None:
     assert problem is None
 
 
-def test_conditions_of_its_lifecycle_are_kept_while_they_are_true() -> None:
+def test_true_lifecycle_conditions_are_stored() -> None:
     """KEP-5683 (1.37). Others are for the kubelet and for whoever repairs nodes."""
     found = node(
         {
@@ -177,7 +177,7 @@ def changed(entries: list[Json], **spec: Any) -> Node:
     return built
 
 
-def test_who_cordoned_a_node() -> None:
+def test_writer_of_a_cordon() -> None:
     """A later write of the same manager moves its time, not that of the taint (both observed on 1.37.2)."""
     entries = [
         written("kubectl", "2026-11-27T10:24:10Z", "unschedulable"),

@@ -1,4 +1,4 @@
-"""Required affinity to pods: which pods it is about, and what is more than is worked out."""
+"""Required affinity to pods: the pods that a term matches, and unsupported terms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_pod_that_matches_and_one_that_does_not() -> None:
     assert not matches_pod(term, "team-a", {"app": "other"})
 
 
-def test_of_several_terms_all_must_match() -> None:
+def test_several_affinity_terms_must_all_match() -> None:
     """podMatchesAllAffinityTerms: one pod counts when every term is about it."""
     other = by_host({"matchLabels": {"tier": "cache"}}, namespaces=["team-a", "team-b"])
     term, rest = near(by_host(), other)
@@ -50,5 +50,5 @@ def test_every_namespace() -> None:
         (by_host(None),),
     ],
 )
-def test_what_is_more_than_is_worked_out(terms: tuple[Json, ...]) -> None:
+def test_unsupported_affinity(terms: tuple[Json, ...]) -> None:
     assert near(*terms) == (None, ("pod affinity",))

@@ -1,4 +1,4 @@
-"""Which claims a pod names (resourceclaim.Name and ephemeral.VolumeClaimName of 1.35 to 1.37)."""
+"""Claims that a pod names (resourceclaim.Name and ephemeral.VolumeClaimName of 1.35 to 1.37)."""
 
 import pytest
 
@@ -62,11 +62,11 @@ def test_devices() -> None:
         {"volumes": [{"name": "disk", "iscsi": {}}], "resourceClaims": []},
     ],
 )
-def test_most_pods_name_none(spec: Json) -> None:
+def test_pod_without_claims(spec: Json) -> None:
     assert pod(spec).claims == ()
 
 
-def test_what_cannot_be_read_keeps_the_pod_and_is_said() -> None:
+def test_malformed_claims_are_reported_and_the_pod_is_stored() -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": 5}}]
     built, problem = read(POD, with_identity({"spec": {"volumes": volumes}}, "run-0"))
     assert built.claims == ()

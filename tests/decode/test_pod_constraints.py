@@ -1,4 +1,4 @@
-"""What the filters of kube-scheduler read of a pod besides amounts."""
+"""Constraints of a pod that the filters of kube-scheduler read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.pod_constraints import (
     HOSTNAME,
     HostPort,
-    Needs,
+    PodConstraints,
     Requirement,
     Term,
     Toleration,
@@ -19,8 +19,8 @@ from tests.decode.needing import PREFERRED, REQUIRED, ZONE, by_host, needs, pod
 from tests.decode.reading import Json, model, read, with_identity
 
 
-def test_a_pod_that_asks_for_nothing() -> None:
-    assert needs() == Needs()
+def test_pod_without_constraints() -> None:
+    assert needs() == PodConstraints()
     assert (
         needs(
             nodeSelector=None,
@@ -32,7 +32,7 @@ def test_a_pod_that_asks_for_nothing() -> None:
             preemptionPolicy=None,
             containers=[{"name": "c", "ports": None}],
         )
-        == Needs()
+        == PodConstraints()
     )
 
 
@@ -65,7 +65,7 @@ def test_required_node_affinity_any_of_the_terms() -> None:
     )
 
 
-def test_soft_node_affinity_is_none_and_no_term_is_no_node() -> None:
+def test_soft_node_affinity_is_ignored_and_empty_terms_match_no_node() -> None:
     soft = {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": {}}]}}
     assert needs(affinity=soft).affinity is None
     assert needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}).affinity == ()
@@ -109,7 +109,7 @@ def test_host_ports_of_containers_and_sidecars() -> None:
     }
 
 
-def test_soft_constraints_are_no_needs() -> None:
+def test_soft_constraints_are_ignored() -> None:
     term = {"weight": 100, "podAffinityTerm": by_host()}
     found = needs(
         affinity={"podAntiAffinity": {PREFERRED: [term]}, "podAffinity": {PREFERRED: [term]}},
@@ -117,10 +117,10 @@ def test_soft_constraints_are_no_needs() -> None:
             {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
         ],
     )
-    assert found == Needs()
+    assert found == PodConstraints()
 
 
-def test_what_can_only_take_nodes_away_is_named() -> None:
+def test_unsupported_constraints_are_named() -> None:
     elsewhere = {**by_host(), "topologyKey": ZONE}
     found = needs(
         affinity={"podAffinity": {REQUIRED: [by_host(), elsewhere]}},
@@ -154,8 +154,8 @@ def test_what_can_only_take_nodes_away_is_named() -> None:
         {"csi": {"driver": "secrets.example.com"}},
     ],
 )
-def test_volumes_that_fit_everywhere(source: Json) -> None:
-    assert needs(volumes=[{"name": "v", **source}]) == Needs()
+def test_volumes_without_node_restrictions(source: Json) -> None:
+    assert needs(volumes=[{"name": "v", **source}]) == PodConstraints()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_volumes_that_fit_everywhere(source: Json) -> None:
         {"vsphereVolume": {"volumePath": "p"}},
     ],
 )
-def test_volumes_of_which_a_scheduler_asks_where_they_can_be(source: Json) -> None:
+def test_volumes_with_node_restrictions(source: Json) -> None:
     volumes = [{"name": "tmp", "emptyDir": {}}, {"name": "v", **source}]
     assert needs(volumes=volumes).unsupported == ("volumes",)
 
@@ -205,18 +205,18 @@ def test_features_that_a_node_must_declare(spec: Json) -> None:
         {"hostUsers": True, "hostNetwork": True},
     ],
 )
-def test_twins_that_any_node_can_run(spec: Json) -> None:
-    assert needs(**spec) == Needs()
+def test_pods_without_required_node_features(spec: Json) -> None:
+    assert needs(**spec) == PodConstraints()
 
 
-def test_devices_of_a_class_could_be_anywhere() -> None:
+def test_device_classes_are_undecidable() -> None:
     resource = "deviceclass.resource.kubernetes.io/gpu.example.com"
     containers = [{"name": "c", "resources": {"requests": {resource: "1"}}}]
     assert needs(containers=containers).undecidable == ("devices of the class gpu.example.com",)
 
 
-def test_equal_needs_are_one_object() -> None:
-    def made(number: int) -> Needs:
+def test_equal_constraints_share_an_object() -> None:
+    def made(number: int) -> PodConstraints:
         return pod(
             labels={"app": "train", "rank": str(number)},
             nodeSelector={"pool": "gpu"},
@@ -229,7 +229,7 @@ def test_equal_needs_are_one_object() -> None:
     assert needs(nodeSelector={"pool": "gpu"}) is needs(nodeSelector={"pool": "gpu"})
 
 
-def test_parts_of_any_length_are_read() -> None:
+def test_long_constraints_are_decoded() -> None:
     values = [f"value-{number}" for number in range(5_000)]
     terms = [{"matchExpressions": [{"key": "k", "operator": "In", "values": values}]}]
     found = needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
@@ -252,7 +252,7 @@ def test_parts_of_any_length_are_read() -> None:
         {"labels": {"app": 1}},
     ],
 )
-def test_needs_that_cannot_be_read_keep_the_pod_and_say_so(spec: Json) -> None:
+def test_malformed_constraints_are_reported_and_the_pod_is_stored(spec: Json) -> None:
     metadata = {"labels": spec.get("labels")}
     obj = with_identity({"metadata": metadata, "spec": {**spec, "nodeName": "n1"}})
     built, problem = read(POD, obj)
@@ -272,7 +272,7 @@ def controlled(kind: str, api_version: str, controller: bool = True) -> Pod:
     return built
 
 
-def test_pods_of_a_daemonset_and_static_pods_stay() -> None:
+def test_pods_of_a_daemonset_and_static_pods_are_pinned() -> None:
     assert controlled("DaemonSet", "apps/v1").stays
     assert controlled("Node", "v1").stays
     assert not controlled("DaemonSet", "apps/v1", controller=False).stays
@@ -289,7 +289,7 @@ def test_preemption_and_deadline() -> None:
     assert pod(activeDeadlineSeconds=3600).deadline_seconds == 3600
 
 
-def test_how_long_a_pod_may_go_on_once_it_is_stopped() -> None:
+def test_termination_grace_period() -> None:
     assert pod().stop_seconds == 30
     assert pod(terminationGracePeriodSeconds=600).stop_seconds == 600
     assert pod(terminationGracePeriodSeconds=0).stop_seconds == 0

@@ -82,7 +82,7 @@ def test_a_pod_of_1_35_names_an_entry_of_a_workload(ref: Json | None, name: str)
     assert pod.group_name == name
 
 
-def test_a_pending_gang_pod_reads_as_it_is() -> None:
+def test_pending_gang_pod() -> None:
     pod: Pod = model(POD, PENDING)
     assert pod.meta.ref.name == "llm-train-2-9hq4v"
     assert pod.meta.controller is not None
@@ -101,7 +101,7 @@ def test_a_pending_gang_pod_reads_as_it_is() -> None:
     assert pod.scheduled.since == datetime(2026, 10, 2, 8, 0, 3, tzinfo=UTC)
 
 
-def test_a_pod_below_quorum_has_a_phase_and_nothing_else() -> None:
+def test_pod_below_quorum_has_only_a_phase() -> None:
     pod: Pod = model(
         POD, with_identity({"spec": {}, "status": {"phase": "Pending", "qosClass": "Burstable"}})
     )
@@ -109,7 +109,7 @@ def test_a_pod_below_quorum_has_a_phase_and_nothing_else() -> None:
     assert (pod.scheduled, pod.ready, pod.containers) == (None, None, ())
 
 
-def test_nulls_and_missing_parts_are_nothing() -> None:
+def test_null_and_missing_fields_are_empty() -> None:
     for obj in (
         {},
         {"spec": None, "status": None},
@@ -155,7 +155,7 @@ def test_gates_and_nomination() -> None:
     assert not pod.is_placed
 
 
-def test_a_terminating_pod_says_since_when_and_how_long() -> None:
+def test_terminating_pod_has_deletion_time_and_grace_period() -> None:
     metadata = {"deletionTimestamp": "2026-10-02T08:01:00Z", "deletionGracePeriodSeconds": 30}
     pod: Pod = model(POD, with_identity({"metadata": metadata, "status": {"phase": "Running"}}))
     assert pod.is_terminating
@@ -163,7 +163,7 @@ def test_a_terminating_pod_says_since_when_and_how_long() -> None:
     assert pod.grace_seconds == 30
 
 
-def test_a_malformed_time_loses_the_time_and_not_the_pod() -> None:
+def test_malformed_time_is_omitted_and_the_pod_is_stored() -> None:
     pod: Pod = model(POD, with_identity({"metadata": {"creationTimestamp": "soon"}}))
     assert pod.meta.created_at is None
 
@@ -199,7 +199,7 @@ def test_container_states() -> None:
     assert pod.start_time == datetime(2026, 10, 2, 8, 0, 5, tzinfo=UTC)
 
 
-def test_unknown_words_are_kept() -> None:
+def test_unknown_phases_and_reasons_are_stored() -> None:
     status = {"phase": "Resting", "conditions": [{"type": "Ready", "status": "Perhaps"}]}
     pod: Pod = model(POD, with_identity({"status": status}))
     assert pod.phase == "Resting"
@@ -208,7 +208,7 @@ def test_unknown_words_are_kept() -> None:
     assert not pod.is_ready
 
 
-def test_containers_add_up() -> None:
+def test_requests_of_containers_are_added() -> None:
     requests = requests_of(containers=[container(cpu="500m", gpu="1"), container(cpu="2")])
     assert requests == {"cpu": Decimal("2.5"), "nvidia.com/gpu": 1}
 
@@ -230,12 +230,12 @@ def test_a_sidecar_adds_to_the_containers_and_to_later_init_containers() -> None
     assert requests == {"cpu": 6}
 
 
-def test_overhead_comes_on_top() -> None:
+def test_overhead_is_added() -> None:
     requests = requests_of(containers=[container(cpu="1")], overhead={"cpu": "250m"})
     assert requests == {"cpu": Decimal("1.25")}
 
 
-def test_requests_of_the_whole_pod_win_and_devices_stay_with_containers() -> None:
+def test_pod_level_requests_replace_those_of_containers_except_devices() -> None:
     requests = requests_of(
         containers=[container(cpu="1", gpu="8")],
         resources={"requests": {"cpu": "16", "nvidia.com/gpu": "1"}},
@@ -244,14 +244,14 @@ def test_requests_of_the_whole_pod_win_and_devices_stay_with_containers() -> Non
     assert requests == {"cpu": 17, "nvidia.com/gpu": 8}
 
 
-def test_a_limit_of_the_whole_pod_counts_only_where_no_container_asks() -> None:
+def test_pod_level_limit_counts_if_no_container_has_a_request() -> None:
     requests = requests_of(
         containers=[container(cpu="1")], resources={"limits": {"cpu": "4", "memory": "2Gi"}}
     )
     assert requests == {"cpu": 1, "memory": 2 * GI}
 
 
-def test_a_limit_stands_for_a_missing_request() -> None:
+def test_limit_replaces_a_missing_request() -> None:
     requests = requests_of(
         containers=[container(limits={"nvidia.com/gpu": "4", "cpu": "9"}, cpu="2")]
     )

@@ -25,7 +25,7 @@ REQUEST: Json = {
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_a_request_that_has_failed(version: str) -> None:
+def test_failed_provisioning_request(version: str) -> None:
     one = model(PROVISIONING_REQUEST, with_identity(REQUEST, "big"), version)
     ref = one.meta.ref
     assert (ref.group, ref.kind, ref.namespace, ref.name) == (
@@ -41,7 +41,7 @@ def test_a_request_that_has_failed(version: str) -> None:
 
 
 @pytest.mark.parametrize("rest", [{}, {"spec": None, "status": None}])
-def test_a_request_that_nobody_has_looked_at_yet(rest: Json) -> None:
+def test_provisioning_request_without_a_status(rest: Json) -> None:
     one = model(PROVISIONING_REQUEST, with_identity(rest))
     assert (one.class_name, one.accepted, one.failed) == ("", None, None)
 
@@ -63,13 +63,13 @@ def test_a_pod_names_the_request_that_it_consumes(annotations: Json | None, name
     assert not pod.meta.annotated
 
 
-def test_annotations_that_are_none_lose_no_pod() -> None:
+def test_malformed_annotations_are_reported_and_the_pod_is_stored() -> None:
     pod, problem = read(POD, with_identity({"metadata": {"annotations": ["odd"]}}))
     assert (pod.meta.ref.name, pod.provisioning_request) == ("x", "")
     assert problem is not None
     assert not problem.lost
 
 
-def test_it_is_never_needed() -> None:
+def test_provisioning_requests_are_optional() -> None:
     assert PROVISIONING_REQUEST.key == "provisioningrequests.autoscaling.x-k8s.io"
     assert not PROVISIONING_REQUEST.needed

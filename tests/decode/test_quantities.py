@@ -50,12 +50,12 @@ def test_a_quantity_is_read_exactly(text: str, expected: str) -> None:
     "text",
     ["", " ", "8 ", "eight", "1ki", "1GI", "1Gib", "--1", "1e", "1e1000", "1,5", "0x8", "٣", "NaN"],
 )
-def test_what_is_no_quantity_is_refused_by_its_text(text: str) -> None:
+def test_invalid_quantity_is_rejected_with_its_text(text: str) -> None:
     with pytest.raises(DecodeError, match="is not a quantity"):
         parse_quantity(text)
 
 
-def test_absurd_length_is_refused_and_not_repeated() -> None:
+def test_long_text_is_rejected_and_cut_in_the_error() -> None:
     with pytest.raises(DecodeError) as refused:
         parse_quantity("9" * 100_000)
     assert len(str(refused.value)) < 100
@@ -67,7 +67,7 @@ def test_sixty_four_digits_times_exa_are_not_rounded() -> None:
 
 
 @given(st.text(max_size=12))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_decoded_or_rejected(text: str) -> None:
     try:
         quantity = parse_quantity(text)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""Nodes and pods come out of the store as they went in."""
+"""Nodes and pods are the same after they were stored and read."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FULL: Json = {
 }
 
 
-def test_a_pod_with_all_of_its_needs() -> None:
+def test_pod_with_all_constraints() -> None:
     pod: Pod = model(POD, with_identity(FULL))
     assert pod.needs.anti_affinity
     assert pod.labels == {"app": "train"}
@@ -59,7 +59,7 @@ def test_a_pod_with_all_of_its_needs() -> None:
     assert unpack(pack(pod), Pod) == pod
 
 
-def test_a_pod_that_an_older_release_stored_is_read_with_what_it_has() -> None:
+def test_pod_of_an_older_release_is_decoded_with_defaults() -> None:
     """Its terms had another name and form; it counts as not read yet (`decoder_version`)."""
     pod: Pod = model(POD, with_identity(FULL))
     old: Json = msgspec.msgpack.decode(pack(pod))
@@ -81,7 +81,7 @@ def test_a_node_with_the_largest_amounts() -> None:
 
 
 @pytest.mark.parametrize("file", captures(), ids=lambda file: f"{file.parent.name}/{file.stem}")
-def test_what_a_real_control_plane_gave(file: Path) -> None:
+def test_objects_of_real_control_planes(file: Path) -> None:
     for resource in (POD, NODE):
         for found in captured(file, resource):
             assert unpack(pack(found), resource.model) == found

@@ -1,4 +1,4 @@
-"""One object is refused by how much is in it, before anything of it is built."""
+"""An object is rejected by its number of fields and items before it is built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.decode.list_watch_decoder import TooLargeError, read_event, read_object, read_page
 from gangboard.decode.pods import POD
-from gangboard.decode.size_guard import MOST_OF_OBJECT, MOST_OF_PAGE, is_denser
+from gangboard.decode.size_guard import MAX_OBJECT_ITEMS, MAX_PAGE_ITEMS, has_more_items
 from gangboard.domain.api_resource import DecodeError
 from tests.decode.reading import list_body, with_identity
 
@@ -48,7 +48,7 @@ def peak_of(read: Callable[[], object]) -> int:
     ],
     ids=["owners", "conditions", "containers", "arrays", "labels", "unknown"],
 )
-def test_a_line_of_millions_of_parts_is_a_problem_and_costs_its_bytes(pod: bytes) -> None:
+def test_line_with_millions_of_items_is_a_cheap_problem(pod: bytes) -> None:
     line = b'{"type":"MODIFIED","object":' + pod + b"}"
     read_event(b'{"type":"MODIFIED","object":' + pod_with() + b"}", POD)  # decoders are made
     read_event(b'{"type":"MODIFIED","object":{"metadata":{}}}', POD)
@@ -60,7 +60,7 @@ def test_a_line_of_millions_of_parts_is_a_problem_and_costs_its_bytes(pod: bytes
     assert event.problem.sentence == f"Pod research/big cannot be read: {SENTENCE}."
 
 
-def test_such_an_object_does_not_take_the_others_of_its_page_along() -> None:
+def test_oversized_object_does_not_affect_others_of_its_page() -> None:
     big = pod_with(f',"ownerReferences":[{many(60_000)}]').decode()
     small = json.dumps(with_identity({}, "a"))
     body = f'{{"kind":"PodList","metadata":{{"resourceVersion":"1"}},"items":[{small},{big}]}}'
@@ -69,7 +69,7 @@ def test_such_an_object_does_not_take_the_others_of_its_page_along() -> None:
     assert [problem.name for problem in page.problems] == ["big"]
 
 
-def test_a_page_of_many_such_objects_is_refused_before_it_is_built() -> None:
+def test_page_of_oversized_objects_is_rejected_before_it_is_built() -> None:
     big = pod_with(f',"ownerReferences":[{many(40_000)}]').decode()
     head = '{"kind":"PodList","metadata":{"resourceVersion":"1"},"items":['
     body = f"{head}{many(100, big)}]}}".encode()
@@ -82,26 +82,26 @@ def test_a_page_of_many_such_objects_is_refused_before_it_is_built() -> None:
     assert peak_of(refused) < MIB
 
 
-def test_an_object_that_is_asked_for_by_name_is_held_to_the_same() -> None:
+def test_single_object_has_the_same_limit() -> None:
     with pytest.raises(DecodeError, match=SENTENCE):
         read_object(pod_with(f',"ownerReferences":[{many(60_000)}]'), POD)
 
 
-def test_what_is_in_a_text_counts_for_nothing() -> None:
-    text = '{[,"\\' * MOST_OF_OBJECT
+def test_braces_in_strings_do_not_count() -> None:
+    text = '{[,"\\' * MAX_OBJECT_ITEMS
     told = with_identity({}, "a")
     told["metadata"]["annotations"] = {text: text}
     assert read_object(json.dumps(told).encode(), POD).metadata.name == "a"
 
 
-def test_an_object_may_have_as_much_as_the_bound() -> None:
+def test_object_at_the_limit_is_accepted() -> None:
     # One array and the separators between its items: 100,000 in all.
-    at_bound = f"[{many(MOST_OF_OBJECT, '1')}]".encode()
-    assert not is_denser(at_bound, MOST_OF_OBJECT)
-    assert is_denser(at_bound[:-1] + b",1]", MOST_OF_OBJECT)
+    at_bound = f"[{many(MAX_OBJECT_ITEMS, '1')}]".encode()
+    assert not has_more_items(at_bound, MAX_OBJECT_ITEMS)
+    assert has_more_items(at_bound[:-1] + b",1]", MAX_OBJECT_ITEMS)
 
 
 @pytest.mark.parametrize("text", [b'"' + b'\\"' * 2_000_000, b'"' * 4_000_001, b'"\\' * 2_000_000])
-def test_a_text_without_an_end_is_gone_through_once(text: bytes) -> None:
+def test_unterminated_string_is_scanned_once(text: bytes) -> None:
     """Twice for each of its quotes, this would take hours."""
-    assert not is_denser(b"{[," * MOST_OF_OBJECT + text, MOST_OF_PAGE)
+    assert not has_more_items(b"{[," * MAX_OBJECT_ITEMS + text, MAX_PAGE_ITEMS)

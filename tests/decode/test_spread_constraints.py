@@ -1,4 +1,4 @@
-"""Topology spread constraints of a pod: those that are understood, and others."""
+"""Topology spread constraints of a pod, supported and unsupported ones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_spread_constraint_with_everything() -> None:
     assert not matches_pod(found.counted, "team-a", {"app": "x", "pod-template-hash": "b2"})
 
 
-def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
+def test_spread_and_anti_affinity_terms_differ() -> None:
     found = needs(
         affinity={"podAntiAffinity": {REQUIRED: [by_host()]}},
         topologySpreadConstraints=[spread(topologyKey=HOSTNAME)],
@@ -74,7 +74,7 @@ def test_the_rule_of_spread_and_that_of_anti_affinity_are_told_apart() -> None:
     assert only.counted not in found.anti_affinity
 
 
-def test_several_are_read_in_their_order() -> None:
+def test_several_constraints_keep_their_order() -> None:
     found = needs(topologySpreadConstraints=[spread(maxSkew=2), spread(topologyKey=HOSTNAME)])
     assert [(one.topology_key, one.max_skew) for one in found.spreads] == [(ZONE, 2), (HOSTNAME, 1)]
     assert found.spread_keys == (HOSTNAME, ZONE)
@@ -106,7 +106,7 @@ def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | 
         [spread(matchLabelKeys=["pod-template-hash"])],
     ],
 )
-def test_other_spread_is_more_than_is_worked_out(constraints: list[Json]) -> None:
+def test_other_spread_is_unsupported(constraints: list[Json]) -> None:
     found = needs(topologySpreadConstraints=constraints)
     assert found.spreads == ()
     assert found.unsupported == ("spread constraints",)
@@ -115,7 +115,7 @@ def test_other_spread_is_more_than_is_worked_out(constraints: list[Json]) -> Non
 @pytest.mark.parametrize(
     "broken", [{"maxSkew": "one"}, {"minDomains": 2**40}, {"labelSelector": ["app"]}]
 )
-def test_a_malformed_spread_constraint_is_told(broken: Json) -> None:
+def test_malformed_spread_constraint_is_reported(broken: Json) -> None:
     spec = {"topologySpreadConstraints": [spread(**broken)]}
     _, problem = read(POD, with_identity({"spec": spec}))
     assert problem is not None

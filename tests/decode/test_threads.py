@@ -1,4 +1,4 @@
-"""All resources are read for the first time at the same moment, as at the start of a poll worker."""
+"""Several threads use all decoders for the first time at once, as at the start of a poll worker."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ print(len(read) == len(found) > 5)
 """
 
 
-def test_the_first_look_of_many_threads() -> None:
+def test_concurrent_first_use_of_decoders() -> None:
     """Without a lock around their making this ended in a segmentation fault in three of five runs."""
     for _ in range(5):
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What is read of the pods on a node leaves as much as the real scheduler gives away, to the unit."""
+"""The free capacity of a node is exactly that of the real scheduler."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def heavy(controlplane_137: ControlPlane) -> Any:
 
 
 @pytest.mark.usefixtures("heavy")
-def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
+def test_free_amount_fits_and_one_more_unit_does_not(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -145,7 +145,7 @@ def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
             if status is not None:
                 client.patch_status("v1", "Pod", f"{case}-{end}", status, where)
     usage = usage_of(client, where)
-    rooms = {room.name: room for room in usage.room().nodes}
+    rooms = {room.name: room for room in usage.capacity().nodes}
     for case, (_, _, resource, taken) in CASES.items():
         room = rooms[f"{case}-fits"]
         assert (case, room.allocatable[resource]) == (case, ROOM[resource])
@@ -156,7 +156,7 @@ def test_what_is_left_beside_a_pod_fits_and_one_unit_more_does_not(
         assert (case, fits, over) == (case, True, False)
 
 
-def test_ports_of_the_hosts_network_are_ports_of_the_node(
+def test_ports_with_host_network_are_host_ports(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -165,7 +165,7 @@ def test_ports_of_the_hosts_network_are_ports_of_the_node(
     beside = {**sidecar("s", cpu="1"), "ports": [{"containerPort": 9}]}
     spec = {"containers": [listening], "initContainers": [beside], "hostNetwork": True}
     assert place(client, where, "first", "n1", spec)
-    (room,) = usage_of(client, where).room().nodes
+    (room,) = usage_of(client, where).capacity().nodes
     assert room.now.host_ports == {HostPort(8080), HostPort(9)}
     for number, name in ((8080, "main"), (9, "side")):
         taken = {**container("a", cpu="1"), "ports": [{"containerPort": 1, "hostPort": number}]}
@@ -174,7 +174,7 @@ def test_ports_of_the_hosts_network_are_ports_of_the_node(
     assert place(client, where, "inside", "n1", {"containers": [free]})
 
 
-def test_a_node_takes_one_pod_of_each_set_that_is_apart(
+def test_anti_affinity_allows_one_pod_of_each_set_on_a_node(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -195,11 +195,11 @@ def test_a_node_takes_one_pod_of_each_set_that_is_apart(
     first, second, third = (one.needs.anti_affinity for one in read)
     assert len(first) == len(third) == 1
     assert first == second != third
-    (room,) = usage_of(client, where).room().nodes
+    (room,) = usage_of(client, where).capacity().nodes
     assert room.now.anti_affinity == room.now.matched_terms == dict.fromkeys((*first, *third), 1)
 
 
-def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
+def test_term_matches_all_pods_with_these_labels_in_its_namespaces(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     """Both ways: who has the term stays away from who matches, and the other way round."""
@@ -228,7 +228,7 @@ def test_a_term_is_about_every_pod_of_its_namespaces_with_such_labels(
     usage = usage_of(client, where)
     for found in client.list("v1", "Pod", elsewhere):
         usage.put_pod(model(POD, found))
-    first, second = usage.room().nodes
+    first, second = usage.capacity().nodes
     names = f"{where}/app notin (mine)", f"{elsewhere}/app notin (mine)"
     every = "/app notin (mine) and namespaces with any labels"
     assert {term.name: count for term, count in first.now.anti_affinity.items()} == {names[0]: 2}

@@ -32,7 +32,7 @@ def test_times_are_aware_and_in_utc(text: str, expected: datetime) -> None:
         "9999-12-31T23:59:59-14:00",
     ],
 )
-def test_what_is_no_moment_is_none(text: str | None) -> None:
+def test_invalid_times_are_none(text: str | None) -> None:
     assert read_time(text) is None
 
 
@@ -45,14 +45,14 @@ def test_what_is_no_moment_is_none(text: str | None) -> None:
         ("0999-12-31T23:59:59Z", 1000),
     ],
 )
-def test_a_rule_may_add_ten_years_to_any_time(text: str, year: int) -> None:
+def test_ten_years_can_be_added_to_any_time(text: str, year: int) -> None:
     time = read_time(text)
     assert time == datetime(year, 1, 1, tzinfo=UTC)
     decade = timedelta(days=3653)
     assert time - decade < time < time + decade
 
 
-def test_the_controller_is_the_reference_that_says_so() -> None:
+def test_controller_is_the_reference_with_controller_true() -> None:
     metadata = WireMeta(
         name="p",
         uid="u",
@@ -77,5 +77,5 @@ def test_the_controller_is_the_reference_that_says_so() -> None:
     ("api_version", "group"),
     [("v1", ""), ("batch/v1", "batch"), ("jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io"), ("", "")],
 )
-def test_the_group_is_what_stands_before_the_version(api_version: str, group: str) -> None:
+def test_api_group_precedes_the_version(api_version: str, group: str) -> None:
     assert api_group(api_version) == group

@@ -18,7 +18,7 @@ from gangboard.domain.event import Event
 from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.cluster_view import NO_ROOM
+from gangboard.facts.cluster_view import CAPACITY_NOT_READ
 from gangboard.placement.usage import Usage
 from gangboard.plugins.registry import grouping_apis, owner_kinds
 from tests.decode.reading import captured, captures
@@ -35,8 +35,8 @@ _VERSIONS = {"1.35": "v1alpha1", "1.36": "v1alpha2", "1.37": "v1beta1", "plain":
 def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[str, Verdict]:
     """Return `Kind/name` → verdict for every gang of a captured state.
 
-    It is assessed that long after the last time that any of its objects tells; without room, as
-    where nodes cannot be read, only what the scheduler says is known of placement.
+    The assessment happens `seconds` after the newest time in its objects. Without `with_room` nodes count as
+    unreadable, so the scheduler's texts are the only source about placement.
     """
     objects = {model.meta.ref.uid: model for model in models(file)}
     now = max(_times(objects.values())) + timedelta(seconds=seconds)
@@ -44,8 +44,8 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
     for model in objects.values():
         graph.put(model)
     nodes = {model.meta.ref.name: model for model in objects.values() if isinstance(model, Node)}
-    room = _room(objects.values()) if with_room else NO_ROOM
-    found = {}
+    room = _room(objects.values()) if with_room else CAPACITY_NOT_READ
+    result = {}
     for root in graph.roots():
         members = graph.members(root)
         facts = assemble(
@@ -63,8 +63,8 @@ def verdicts(file: Path, seconds: float = 1, with_room: bool = False) -> dict[st
             room=room,
         )
         ref = objects[root].meta.ref
-        found[f"{ref.kind}/{ref.name}"] = assess(facts)
-    return found
+        result[f"{ref.kind}/{ref.name}"] = assess(facts)
+    return result
 
 
 def _room(models: Iterable[Any]) -> ClusterCapacity:
@@ -74,13 +74,13 @@ def _room(models: Iterable[Any]) -> ClusterCapacity:
             usage.put_node(model)
         elif isinstance(model, Pod):
             usage.put_pod(model)
-    return usage.room()
+    return usage.capacity()
 
 
 def models(file: Path) -> list[Any]:
     resources = [POD, NODE, EVENT, *_OWNERS, *_GROUPS]
-    found = [model for resource in resources for model in captured(file, resource)]
-    return [model for model in found if model is not None]
+    result = [model for resource in resources for model in captured(file, resource)]
+    return [model for model in result if model is not None]
 
 
 def _times(models: Any) -> list[datetime]:
@@ -90,6 +90,6 @@ def _times(models: Any) -> list[datetime]:
         times.append(model.meta.deleting_since)
         conditions = [*getattr(model, "conditions", ())]
         conditions += [getattr(model, word, None) for word in ("ready", "scheduled", "disruption")]
-        times += [one.since for one in conditions if one is not None]
+        times += [condition.since for condition in conditions if condition is not None]
         times.append(getattr(model, "last_seen", None))
     return [time for time in times if time is not None]

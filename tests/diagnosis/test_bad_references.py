@@ -1,4 +1,4 @@
-"""References that are wrong, odd or many: nothing is counted twice, nothing is lost, and it is said in a word."""
+"""Wrong, odd or many references: each object counts once, and the finding names the problem."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def uid(thing: Made) -> str:
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
 def owned_by(thing: Any, *owners: str) -> Any:
-    """Return the object with these owner references, none of which is a controller."""
+    """Return the object with these owner references, without a controller."""
     return replace(thing, meta=replace(thing.meta, controller=None, owner_uids=owners))
 
 
@@ -62,10 +62,10 @@ def controlled_by(thing: Any, of: Any) -> Any:
 def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
     """Judge a gang by the members that the graph gives it, as a poll does."""
     members = graph.members(uid(root))
-    known = {uid(one): one for one in (root, *objects)}
+    known = {uid(owner): owner for owner in (root, *objects)}
     facts = assemble(
         root,
-        [known[one] for one in members if one != uid(root)],
+        [known[member] for member in members if member != uid(root)],
         now=NOW,
         gang_api_version="v1beta1",
         owned_elsewhere=graph.is_owned_elsewhere(uid(root)),
@@ -74,7 +74,7 @@ def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
 
 
 def words(verdict: Verdict) -> list[str]:
-    return [one.message for one in verdict.findings if one.code == "odd-reference"]
+    return [finding.message for finding in verdict.findings if finding.code == "odd-reference"]
 
 
 JOBSET = a_jobset("run")
@@ -99,15 +99,15 @@ def test_one_that_names_itself_as_its_owner() -> None:
 
 
 def test_a_ring_is_one_gang_with_each_pod_once() -> None:
-    one, other = a_jobset("a", uid="u1"), a_jobset("b", uid="u2")
-    one, other = controlled_by(one, other), controlled_by(other, one)
-    jobs = [*child_jobs(one), *child_jobs(other)]
+    first, other = a_jobset("a", uid="u1"), a_jobset("b", uid="u2")
+    first, other = controlled_by(first, other), controlled_by(other, first)
+    jobs = [*child_jobs(first), *child_jobs(other)]
     pods = [pod for job in jobs for pod in pods_of(job, 2, on="n0")]
-    owners: list[Owner] = [one, other, *jobs]
+    owners: list[Owner] = [first, other, *jobs]
     for order in permutations(owners):
         graph = graph_of(*order, *pods)
         assert graph.roots() == {"u1"}
-    objects: list[Made] = [one, other, *jobs, *pods]
+    objects: list[Made] = [first, other, *jobs, *pods]
     assert set(graph.members("u1")) == set(map(uid, objects))
     verdict = judged(graph, *objects)
     assert sorted(member.ref.name for member in verdict.pods) == sorted(
@@ -159,16 +159,16 @@ def test_of_two_that_claim_control_one_has_it() -> None:
     first, second = a_job("first"), a_job("second")
     references = [
         {"apiVersion": "batch/v1", "kind": "Job", "controller": True,
-         "name": one.meta.ref.name, "uid": uid(one)}
-        for one in (first, second)
+         "name": owner.meta.ref.name, "uid": uid(owner)}
+        for owner in (first, second)
     ]  # fmt: skip
     meta = {"name": "p", "namespace": "team-a", "uid": "up", "ownerReferences": references}
     pod: Pod = model(POD, {"metadata": meta, "spec": {"containers": []}})
     objects: list[Made] = [first, second, pod]
     for order in permutations(objects):
         graph = graph_of(*order)
-        shown = [root for root in graph.roots() if "up" in graph.members(root)]
-        assert shown == [uid(first)]
+        visible = [root for root in graph.roots() if "up" in graph.members(root)]
+        assert visible == [uid(first)]
 
 
 @pytest.mark.parametrize("others", [("unknown",), ("unknown", "another"), ()])

@@ -1,7 +1,7 @@
-"""What gangboard says of states that real control planes were brought into.
+"""Verdicts on states that real control planes were brought into.
 
-The expectations are what a person on call should be told of a state of that name (state_list in
-tests/controlplane), the numbers those that the state was made with.
+The expectations are what a person on call should read about a state of that name (state_list in
+tests/controlplane). The numbers are those of its creation.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ FILES = {name(file): file for file in captures()}
 
 
 def _cases() -> list[tuple[str, tuple[str, str, int, int, int, int]]]:
-    found = []
+    result = []
     for key, file in FILES.items():
         special = PLAIN if file.parent.name == "plain" else GANGS
         if file.stem in special or file.stem in EVERYWHERE:
-            found.append((key, special.get(file.stem) or EVERYWHERE[file.stem]))
-    return found
+            result.append((key, special.get(file.stem) or EVERYWHERE[file.stem]))
+    return result
 
 
 @pytest.mark.parametrize(("key", "expected"), _cases(), ids=lambda value: str(value))
@@ -137,9 +137,9 @@ def test_a_real_state_has_one_gang_its_code_and_its_numbers(
     key: str, expected: tuple[str, str, int, int, int, int]
 ) -> None:
     gang, code, *numbers = expected
-    found = verdicts(FILES[key])
-    assert set(found) == {gang}
-    verdict = found[gang]
+    result = verdicts(FILES[key])
+    assert set(result) == {gang}
+    verdict = result[gang]
     members = verdict.members
     assert verdict.finding.code == code, verdict.finding.message
     assert [members.desired, members.created, members.scheduled, members.ready] == numbers
@@ -168,20 +168,20 @@ def test_silence_that_lasts(profile: str, state: str, seconds: int) -> None:
 
 @pytest.mark.parametrize("state", LATER_ON_1_35)
 def test_silence_that_lasts_on_1_35(state: str) -> None:
-    gang, code, words = LATER_ON_1_35[state]
+    gang, code, text = LATER_ON_1_35[state]
     file = FILES[f"1.35/{state}"]
     finding = verdicts(file, 130)[gang].finding
     assert (finding.code, finding.health) == (code, Health.BLOCKED)
-    assert words in finding.message
+    assert text in finding.message
     assert verdicts(file)[gang].recheck_at is not None
 
 
 @pytest.mark.parametrize("state", PLACEMENT_ON_1_35)
 def test_why_no_room_is_found_on_1_35(state: str) -> None:
-    gang, code, words = PLACEMENT_ON_1_35[state]
+    gang, code, text = PLACEMENT_ON_1_35[state]
     finding = verdicts(FILES[f"1.35/{state}"], with_room=True)[gang].finding
     assert finding.code == code
-    assert all(word in finding.message for word in words), finding.message
+    assert all(word in finding.message for word in text), finding.message
 
 
 @pytest.mark.parametrize("state", ["workload-at-the-gate", "workload-gate-timeout"])
@@ -189,29 +189,34 @@ def test_what_members_at_the_gate_keep_is_said(state: str) -> None:
     """Four of six fit and keep the four nodes, which look empty to everybody else."""
     verdict = verdicts(FILES[f"1.35/{state}"], with_room=True)["Workload/ring"]
     evidence = verdict.finding.evidence
-    assert [one.value[:6] for one in evidence if one.label == "pods at the gate"] == ["4 of 6"]
-    assert {one.value for one in evidence if one.label == "kept node"} <= {"n0", "n1", "n2", "n3"}
-    assert sum(one.label == "at the gate" for one in verdict.pods) == 4
+    assert [item.value[:6] for item in evidence if item.label == "pods at the gate"] == ["4 of 6"]
+    assert {item.value for item in evidence if item.label == "kept node"} <= {
+        "n0",
+        "n1",
+        "n2",
+        "n3",
+    }
+    assert sum(pod.label == "at the gate" for pod in verdict.pods) == 4
 
 
 def test_replicas_of_one_entry_are_gangs_apart() -> None:
-    found = verdicts(FILES["1.35/workload-of-two-jobs"])
-    assert set(found) == {"Job/train-0", "Job/train-1"}
-    assert found["Job/train-0"].finding.code == "running"
-    assert found["Job/train-1"].members.scheduled == 0
+    result = verdicts(FILES["1.35/workload-of-two-jobs"])
+    assert set(result) == {"Job/train-0", "Job/train-1"}
+    assert result["Job/train-0"].finding.code == "running"
+    assert result["Job/train-1"].members.scheduled == 0
 
 
 def test_a_preempting_gang_and_its_victim_are_two() -> None:
-    found = verdicts(FILES["1.37/job-preempting"])
-    assert set(found) == {"Job/urgent", "Job/low"}
-    assert found["Job/low"].finding.code == "lost-members"
-    assert found["Job/urgent"].members.scheduled == 0
+    result = verdicts(FILES["1.37/job-preempting"])
+    assert set(result) == {"Job/urgent", "Job/low"}
+    assert result["Job/low"].finding.code == "lost-members"
+    assert result["Job/urgent"].members.scheduled == 0
 
 
 def test_pods_of_nobody_are_gangs_of_one() -> None:
-    found = verdicts(FILES["plain/pods-partly-placed"])
-    assert set(found) == {f"Pod/worker-{index}" for index in range(6)}
-    assert [verdict.members.desired for verdict in found.values()] == [1] * 6
+    result = verdicts(FILES["plain/pods-partly-placed"])
+    assert set(result) == {f"Pod/worker-{index}" for index in range(6)}
+    assert [verdict.members.desired for verdict in result.values()] == [1] * 6
 
 
 @pytest.mark.parametrize("key", FILES)

@@ -1,4 +1,4 @@
-"""One verdict: which finding wins, and what is kept beside it."""
+"""One verdict: which finding decides, and which others stay."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def says(findings: dict[str, Finding], code: str = "said", **fields: Any) -> UnitRule:
-    """A rule that finds what is given for a unit's name."""
+    """Return a rule that finds the given finding for a unit's name."""
     return UnitRule(code, Stage.PLACEMENT, code, 1, lambda unit: findings.get(unit.name), **fields)
 
 
@@ -113,8 +113,8 @@ def test_ties_go_to_the_larger_request_accelerators_first(rules: Any) -> None:
     )
     names = ["run-a-0", "run-b-0", "run-c-0"]
     rules(says({name: a_finding("short", Health.WAITING, name) for name in names}))
-    made = child_jobs(jobset)[:2]  # the third is missing: it counts by its part
-    assert [one.unit for one in assess(gang(jobset, *made)).findings] == [
+    objects = child_jobs(jobset)[:2]  # the third is missing: it counts by its part
+    assert [finding.unit for finding in assess(gang(jobset, *objects)).findings] == [
         "run-b-0",
         "run-a-0",
         "run-c-0",
@@ -132,7 +132,7 @@ def test_the_first_gang_rule_that_finds_something_decides_alone(rules: Any) -> N
         says({A: a_finding("blocked", Health.BLOCKED, A)}),
     )
     verdict = assess(gang(JOBSET, *JOBS))
-    assert [one.code for one in verdict.findings] == ["failed"]
+    assert [finding.code for finding in verdict.findings] == ["failed"]
 
 
 def test_a_lost_member_shows_next_why_it_does_not_come_back(rules: Any) -> None:
@@ -143,7 +143,7 @@ def test_a_lost_member_shows_next_why_it_does_not_come_back(rules: Any) -> None:
         says({A: reason, B: a_finding("starting", Health.STARTING, B)}),
     )
     verdict = assess(gang(JOBSET, JOBS[0], JOBS[1]))
-    codes = [one.code for one in verdict.findings]
+    codes = [finding.code for finding in verdict.findings]
     assert codes[:2] == ["lost-members", "no-matching-node"]
     assert verdict.recheck_at == NOW
 
@@ -174,10 +174,14 @@ def test_a_rule_that_crashes_is_told_and_the_others_are_asked(rules: Any) -> Non
     )
     verdict = assess(gang(a_job(), *pods_of(a_job(), 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == ("not-observed", Health.UNKNOWN)
-    texts = [one.message for one in verdict.findings]
+    texts = [finding.message for finding in verdict.findings]
     assert any("failed" in text for text in texts)
     assert any("image-pull" in text and "train" in text for text in texts)
-    assert [one.code for one in verdict.findings] == ["not-observed", "not-observed", "running"]
+    assert [finding.code for finding in verdict.findings] == [
+        "not-observed",
+        "not-observed",
+        "running",
+    ]
     assert verdict.members.ready == 2
 
 
@@ -214,7 +218,7 @@ def test_jobs_that_are_suspended_are_told_once_and_only_when_the_rest_runs() -> 
     verdict = assess(gang(jobset, *held, third, *pods, nodes={"n0": a_node()}))
     assert (verdict.finding.code, verdict.finding.health) == ("job-suspended", Health.SUSPENDED)
     assert "2 of 3 Jobs are suspended: trio-w-0 and trio-w-1" in verdict.finding.message
-    assert [one.code for one in verdict.findings].count("job-suspended") == 1
+    assert [finding.code for finding in verdict.findings].count("job-suspended") == 1
     assert (verdict.members.desired, verdict.members.held, verdict.members.ready) == (6, 4, 2)
 
     waiting = pods_of(third, 2, text="0/4 nodes are available: 4 Insufficient cpu.")
@@ -239,18 +243,18 @@ def test_the_earliest_recheck_of_all_findings_counts(rules: Any) -> None:
 
 
 def test_jobs_are_shown_with_their_nodes_and_finding(rules: Any) -> None:
-    said = a_finding("starting", Health.STARTING, A)
-    rules(says({A: said}))
+    reported = a_finding("starting", Health.STARTING, A)
+    rules(says({A: reported}))
     first, second, _ = JOBS
     pods = (
         a_pod("x", of=first, index=0, on="n10"),
         a_pod("y", of=first, index=1, on="n2"),
         a_pod("z", of=first, index=2, on="n9", deleting_since=ago(1)),
     )
-    shown, other, *_ = assess(gang(JOBSET, first, replace(second, suspended=True), *pods)).jobs
-    assert (shown.ref.name, shown.part, shown.created, shown.ready) == (A, "a", 3, 2)
-    assert shown.nodes == ("n2", "n9", "n10")
-    assert shown.finding == said
+    visible, other, *_ = assess(gang(JOBSET, first, replace(second, suspended=True), *pods)).jobs
+    assert (visible.ref.name, visible.part, visible.created, visible.ready) == (A, "a", 3, 2)
+    assert visible.nodes == ("n2", "n9", "n10")
+    assert visible.finding == reported
     assert (other.suspended, other.held, other.finished, other.desired) == (True, False, "", 1)
 
 
@@ -292,7 +296,7 @@ def test_a_replaced_pod_says_so() -> None:
     job = a_job(pods=1)
     old = a_pod("old", of=job, index=0, phase="Failed", reason="Evicted")
     squares = assess(gang(job, old, a_pod("new", of=job, index=0, on="n0"))).pods
-    assert {one.ref.name: one.label for one in squares} == {
+    assert {square.ref.name: square.label for square in squares} == {
         "new": "ready",
         "old": "failed, replaced",
     }
@@ -353,6 +357,6 @@ def test_a_member_says_since_when_and_how_its_container_ended(
     exit_code: int | None,
 ) -> None:
     job = a_job(pods=1)
-    (one,) = assess(gang(job, a_pod("p", of=job, **fields), nodes={"n0": a_node("n0")})).pods
-    assert (one.since, one.restarts) == (since, restarts)
-    assert (one.container, one.exit_code) == (container, exit_code)
+    (first,) = assess(gang(job, a_pod("p", of=job, **fields), nodes={"n0": a_node("n0")})).pods
+    assert (first.since, first.restarts) == (since, restarts)
+    assert (first.container, first.exit_code) == (container, exit_code)

@@ -10,7 +10,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.placement_result import PlacementCause, Placing
+from gangboard.domain.placement_result import PlacementCause, PlacementResult
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import Gang
@@ -31,18 +31,18 @@ def gang(*pods: Any, **fields: Any) -> Gang:
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[Placing | None]:
-    """What the only rule is shown."""
-    shown: list[Placing | None] = []
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[PlacementResult | None]:
+    """Return the placement results that the only rule gets."""
+    visible: list[PlacementResult | None] = []
 
     def look(unit: Unit) -> Finding:
-        shown.append(unit.placing)
+        visible.append(unit.placing)
         return Finding("seen", Health.WAITING, Stage.PLACEMENT, "Seen", "Seen.", unit.name)
 
     only = UnitRule("seen", Stage.PLACEMENT, "Seen", 1, look)
     monkeypatch.setattr(reasons, "rules", lambda: (only,))
     _clear_caches(monkeypatch, only)
-    return shown
+    return visible
 
 
 def _clear_caches(monkeypatch: pytest.MonkeyPatch, *rules: GangRule | UnitRule) -> None:
@@ -52,11 +52,13 @@ def _clear_caches(monkeypatch: pytest.MonkeyPatch, *rules: GangRule | UnitRule) 
     monkeypatch.setattr(reasons, "unit_rules", lambda: units)
 
 
-def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing | None]) -> None:
+def test_members_that_wait_are_placed_before_the_rules_look(
+    seen: list[PlacementResult | None],
+) -> None:
     facts = gang(*pods_of(JOB, 3))
     assert facts.cluster.kubernetes == (1, 37)
     verdict = assess(facts)
-    (placing,) = {id(one): one for one in seen}.values()
+    (placing,) = {id(item): item for item in seen}.values()
     assert placing is not None
     assert placing.assessment is not None
     # Nine cores on a node of four: even empty it takes one member.
@@ -71,12 +73,14 @@ def test_members_that_wait_are_placed_before_the_rules_look(seen: list[Placing |
     )
 
 
-def test_nobody_waits_nothing_is_worked_out(seen: list[Placing | None]) -> None:
+def test_nobody_waits_nothing_is_worked_out(seen: list[PlacementResult | None]) -> None:
     assert assess(gang(*pods_of(JOB, 3, on="n0"))).fit == ()
     assert set(seen) == {None}
 
 
-def test_nodes_that_cannot_be_seen_give_a_row_that_says_so(seen: list[Placing | None]) -> None:
+def test_nodes_that_cannot_be_seen_give_a_row_that_says_so(
+    seen: list[PlacementResult | None],
+) -> None:
     verdict = assess(gang(*pods_of(JOB, 3), room=ClusterCapacity(why="nodes: forbidden")))
     (row,) = verdict.fit
     assert row.why == "nodes: forbidden"
@@ -90,16 +94,16 @@ def test_a_gang_that_a_gang_rule_decides_is_not_placed(monkeypatch: pytest.Monke
     assert assess(gang(*pods_of(JOB, 3)), arithmetic=_never).fit == ()
 
 
-def _never(unit: Unit) -> Placing | None:
+def _never(unit: Unit) -> PlacementResult | None:
     raise AssertionError(unit.name)
 
 
 def test_a_defect_in_the_arithmetic_is_told_and_the_rules_are_asked_all_the_same(
-    seen: list[Placing | None],
+    seen: list[PlacementResult | None],
 ) -> None:
-    breaks: Callable[[Unit], Placing | None] = _never
+    breaks: Callable[[Unit], PlacementResult | None] = _never
     verdict = assess(gang(*pods_of(JOB, 3)), arithmetic=breaks)
-    assert [one.code for one in verdict.findings] == ["seen", "not-observed"]
+    assert [finding.code for finding in verdict.findings] == ["seen", "not-observed"]
     assert "arithmetic of placement of train" in verdict.findings[1].message
     assert seen[0] is not None
     assert "defect" in seen[0].why

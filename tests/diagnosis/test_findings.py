@@ -1,9 +1,9 @@
-"""Findings that are too long for a row: what is cut is said, and no name gets past redaction by it."""
+"""Findings that are too long for a row: the cut is visible, and redaction still removes every name."""
 
 from __future__ import annotations
 
 from gangboard.diagnosis.findings import (
-    MOST_EVIDENCE,
+    MAX_EVIDENCE,
     bounded_finding,
     cut_text,
     first_findings,
@@ -24,18 +24,18 @@ def fact(name: str, namespace: str = "team-a") -> Evidence:
 
 
 def test_a_short_finding_is_left_as_it_is() -> None:
-    one = finding("It waits.", *(fact(f"j{at}") for at in range(MOST_EVIDENCE)))
+    one = finding("It waits.", *(fact(f"j{index}") for index in range(MAX_EVIDENCE)))
     assert bounded_finding(one, "team-a") is one
 
 
 def test_evidence_is_counted_beyond_the_bound_and_what_hides_names_is_kept() -> None:
     """A viewer who may not see `beta` and nodes is not told them: redaction reads the references."""
-    foreign = [fact(f"v{at}", "beta") for at in range(60)] + [fact("node-1", "")]
-    own = [fact(f"j{at}") for at in range(80)]
-    found = bounded_finding(finding("It waits.", *own, *foreign), "team-a").evidence
-    assert set(foreign) <= set(found)
-    assert set(own) & set(found) == set(own[:MOST_EVIDENCE])
-    assert (found[-1].label, found[-1].value) == ("not shown", "30 more like these")
+    foreign = [fact(f"v{index}", "beta") for index in range(60)] + [fact("node-1", "")]
+    own = [fact(f"j{index}") for index in range(80)]
+    evidence = bounded_finding(finding("It waits.", *own, *foreign), "team-a").evidence
+    assert set(foreign) <= set(evidence)
+    assert set(own) & set(evidence) == set(own[:MAX_EVIDENCE])
+    assert (evidence[-1].label, evidence[-1].value) == ("not shown", "30 more like these")
 
 
 def test_a_long_text_ends_with_a_whole_word_and_its_rest_is_counted() -> None:
@@ -46,9 +46,9 @@ def test_a_long_text_ends_with_a_whole_word_and_its_rest_is_counted() -> None:
 
 
 def test_further_findings_are_counted() -> None:
-    found = first_findings([finding(f"{at} " + "x" * 50_000) for at in range(10)])
-    assert [one.message[:2] for one in found[:-1]] == ["0 ", "1 ", "2 "]
-    assert found[-1].message == (
+    findings = first_findings([finding(f"{index} " + "x" * 50_000) for index in range(10)])
+    assert [item.message[:2] for item in findings[:-1]] == ["0 ", "1 ", "2 "]
+    assert findings[-1].message == (
         "7 more findings about other parts of it, of this kind or less severe."
     )
 

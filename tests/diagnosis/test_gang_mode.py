@@ -1,4 +1,4 @@
-"""Which pods of a JobSet are in one gang, told beside what it asks for, and where its groups are."""
+"""Which pods of a JobSet are in one gang, compared with its request, and the domains of its groups."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def grouped(jobset: Owner, *groups: Any, **fields: Any) -> GangMode | None:
         for job, group in zip(jobs, groups, strict=True)
         for pod in pods_of(job, job.desired, **({"group": group} if group else {}))
     ]
-    there = {group.meta.ref.uid: group for group in groups if group}
-    return mode_of(jobset, *jobs, *pods, *there.values(), **fields)
+    existing = {group.meta.ref.uid: group for group in groups if group}
+    return mode_of(jobset, *jobs, *pods, *existing.values(), **fields)
 
 
 def mode_of(root: Made, *objects: Made, **fields: Any) -> GangMode | None:
@@ -76,8 +76,8 @@ def test_one_group_of_all_jobs_that_can_do_with_less() -> None:
 
 def test_a_group_of_each_replicated_job() -> None:
     jobset = training(GangForm.PER_ROLE)
-    one, other = a_group("one", quorum=1, of=jobset), a_group("other", quorum=6, of=jobset)
-    mode = grouped(jobset, one, other, other)
+    first, other = a_group("one", quorum=1, of=jobset), a_group("other", quorum=6, of=jobset)
+    mode = grouped(jobset, first, other, other)
     reason = "Each ReplicatedJob is a gang of its own: driver (1 pod) and workers (6 pods)."
     assert told(mode) == ("per-role", reason, False)
     assert mode is not None
@@ -86,10 +86,10 @@ def test_a_group_of_each_replicated_job() -> None:
 
 def test_a_group_that_each_job_made_for_itself() -> None:
     jobset = training()
-    made = [
+    objects = [
         a_group(f"g-{job.meta.ref.name}", quorum=job.desired, of=job) for job in child_jobs(jobset)
     ]
-    assert told(grouped(jobset, *made)) == (
+    assert told(grouped(jobset, *objects)) == (
         "per-job",
         "Each of its 3 Jobs is a gang of its own.",
         False,
@@ -113,10 +113,10 @@ def test_groups_of_single_jobs_are_of_jobs_where_jobs_made_them_although_roles_h
 
 def test_asked_for_one_gang_and_each_job_has_its_own() -> None:
     jobset = training(GangForm.WHOLE)
-    made = [
+    objects = [
         a_group(f"g-{job.meta.ref.name}", quorum=job.desired, of=job) for job in child_jobs(jobset)
     ]
-    assert told(grouped(jobset, *made))[::2] == ("per-job", True)
+    assert told(grouped(jobset, *objects))[::2] == ("per-job", True)
 
 
 def test_some_in_a_gang_and_the_rest_pod_by_pod() -> None:

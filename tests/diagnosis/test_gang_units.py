@@ -43,7 +43,7 @@ def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
 
 
 def names(things: Any) -> list[str]:
-    return [thing.meta.ref.name for thing in things]
+    return [obj.meta.ref.name for obj in things]
 
 
 # Units
@@ -60,20 +60,20 @@ def test_a_standalone_job_is_its_own_unit() -> None:
 def test_each_child_job_is_a_unit_when_there_are_no_groups() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=11, pods=2))
     jobs = child_jobs(jobset)
-    found = the_units(jobset, *jobs, *pods_of(jobs[0], 1))
-    assert list(found)[:3] == ["run-driver-0", "run-workers-0", "run-workers-1"]
-    assert list(found)[-1] == "run-workers-10"
-    assert {unit.noun for unit in found.values()} == {"Job"}
-    assert found["run-driver-0"].pods[0].meta.ref.name == "run-driver-0-0"
-    assert found["run-workers-3"].roles == (jobset.roles[1],)
+    units = the_units(jobset, *jobs, *pods_of(jobs[0], 1))
+    assert list(units)[:3] == ["run-driver-0", "run-workers-0", "run-workers-1"]
+    assert list(units)[-1] == "run-workers-10"
+    assert {unit.noun for unit in units.values()} == {"Job"}
+    assert units["run-driver-0"].pods[0].meta.ref.name == "run-driver-0-0"
+    assert units["run-workers-3"].roles == (jobset.roles[1],)
 
 
 def test_missing_child_jobs_of_a_part_are_one_unit() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", jobs=3, pods=2))
     driver = child_jobs(jobset)[0]
-    found = the_units(jobset, driver)
-    assert list(found) == ["run-driver-0", "workers"]
-    workers = found["workers"]
+    units = the_units(jobset, driver)
+    assert list(units) == ["run-driver-0", "workers"]
+    workers = units["workers"]
     assert workers.missing_jobs == ("run-workers-0", "run-workers-1", "run-workers-2")
     assert (workers.noun, workers.desired, workers.roles) == ("Job", 6, (jobset.roles[1],))
 
@@ -81,8 +81,8 @@ def test_missing_child_jobs_of_a_part_are_one_unit() -> None:
 def test_a_single_missing_job_is_called_by_its_name() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     first = child_jobs(jobset)[0]
-    found = the_units(jobset, first)
-    assert found["run-workers-1"].missing_jobs == ("run-workers-1",)
+    units = the_units(jobset, first)
+    assert units["run-workers-1"].missing_jobs == ("run-workers-1",)
 
 
 def test_the_group_of_one_job_is_called_by_the_jobs_name() -> None:
@@ -93,9 +93,9 @@ def test_the_group_of_one_job_is_called_by_the_jobs_name() -> None:
     pods = [
         pod for job, group in zip(jobs, groups, strict=True) for pod in pods_of(job, 2, group=group)
     ]
-    found = the_units(jobset, *jobs, *groups, *pods)
-    assert list(found) == ["run-workers-0", "run-workers-1"]
-    one = found["run-workers-1"]
+    units = the_units(jobset, *jobs, *groups, *pods)
+    assert list(units) == ["run-workers-0", "run-workers-1"]
+    one = units["run-workers-1"]
     assert (one.noun, one.quorum, one.desired, one.group) == ("Job", 2, 2, groups[1])
     assert one.group_name == "run-workers-1-5f-pgt"
 
@@ -108,7 +108,7 @@ def test_a_group_made_for_a_job_is_its_unit_before_there_are_pods() -> None:
 
 
 def test_pods_tell_that_a_job_is_not_in_its_group() -> None:
-    """The Job controller fell back: a group is there, the pods do not name it."""
+    """The Job controller fell back: a group exists, but the pods do not name it."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_group("train-5f", of=job, quorum=2), *pods_of(job, 2)).values()
     assert (unit.noun, unit.quorum, unit.group) == ("Job", None, None)
@@ -184,10 +184,10 @@ def test_a_suspended_child_job_is_held_and_wants_nothing() -> None:
     first, second, third = child_jobs(jobset)
     second = a_job("trio-w-1", of=jobset, suspended=True, role_name="w", attempt="0")
     facts = gang(jobset, first, second, third)
-    found = {unit.name: unit for unit in units_of(facts)}
-    assert (found["trio-w-1"].held, found["trio-w-1"].wanted) == (2, 0)
-    assert count_members(facts, found.values()).held == 2
-    assert count_members(facts, found.values()).desired == 6
+    result = {unit.name: unit for unit in units_of(facts)}
+    assert (result["trio-w-1"].held, result["trio-w-1"].wanted) == (2, 0)
+    assert count_members(facts, result.values()).held == 2
+    assert count_members(facts, result.values()).desired == 6
 
 
 def test_a_suspended_owner_holds_nothing_back_itself() -> None:
@@ -208,8 +208,8 @@ def test_pods_that_the_owner_makes_itself_are_a_unit_beside_its_jobs() -> None:
     mpi = Owner(meta=a_meta("kubeflow.org", "MPIJob", "run"), desired=4)
     launcher = a_job("run-launcher", of=mpi, pods=1)
     workers = [a_pod(f"run-worker-{index}", of=mpi) for index in range(2)]
-    found = the_units(mpi, launcher, *workers, *pods_of(launcher, 1))
-    assert {name: (unit.noun, unit.desired) for name, unit in found.items()} == {
+    units = the_units(mpi, launcher, *workers, *pods_of(launcher, 1))
+    assert {name: (unit.noun, unit.desired) for name, unit in units.items()} == {
         "run-launcher": ("Job", 1),
         "run": ("MPIJob", 3),
     }
@@ -217,23 +217,23 @@ def test_pods_that_the_owner_makes_itself_are_a_unit_beside_its_jobs() -> None:
 
 def test_names_of_units_are_unique() -> None:
     jobset = a_jobset("run", a_role("a"), a_role("b"))
-    one, two = child_jobs(jobset)
+    first, second = child_jobs(jobset)
     group = a_group("run-b-0", quorum=1)  # a group called like another Job
-    pods = (*pods_of(one, 2, group="run-b-0"), a_pod("extra", group="run-b-0"))
-    found = units_of(gang(jobset, one, two, group, *pods))
-    assert [unit.name for unit in found] == ["run-b-0", "run-b-0 (2)"]
+    pods = (*pods_of(first, 2, group="run-b-0"), a_pod("extra", group="run-b-0"))
+    units = units_of(gang(jobset, first, second, group, *pods))
+    assert [unit.name for unit in units] == ["run-b-0", "run-b-0 (2)"]
 
 
 def test_events_go_to_their_unit_and_those_of_the_owner_to_all() -> None:
     jobset = a_jobset("run", a_role(jobs=2))
-    one, two = child_jobs(jobset)
-    pods = pods_of(one, 1)
-    about_job = an_event(two, "FailedCreate", last_seen=ago(5))
+    first, second = child_jobs(jobset)
+    pods = pods_of(first, 1)
+    about_job = an_event(second, "FailedCreate", last_seen=ago(5))
     about_pod = an_event(pods[0], "FailedScheduling", last_seen=ago(10))
     about_owner = an_event(jobset, "JobCreationFailed", last_seen=ago(20))
-    found = the_units(jobset, one, two, *pods, events=[about_owner, about_pod, about_job])
-    assert found["run-workers-0"].events == (about_pod, about_owner)
-    assert found["run-workers-1"].events == (about_job, about_owner)
+    units = the_units(jobset, first, second, *pods, events=[about_owner, about_pod, about_job])
+    assert units["run-workers-0"].events == (about_pod, about_owner)
+    assert units["run-workers-1"].events == (about_job, about_owner)
 
 
 # Bare roots
@@ -265,12 +265,12 @@ def test_each_group_of_a_composite_is_a_unit() -> None:
     tree = a_composite("tree", quorum=2)
     leaves = [a_group(name, parent_name="tree", quorum=2) for name in ("left", "right")]
     facts = gang(tree, *leaves, a_pod("a", group="left"), *(a_pod(n, group="right") for n in "bcd"))
-    found = {unit.name: unit for unit in units_of(facts)}
-    assert {name: (unit.desired, unit.quorum) for name, unit in found.items()} == {
+    result = {unit.name: unit for unit in units_of(facts)}
+    assert {name: (unit.desired, unit.quorum) for name, unit in result.items()} == {
         "left": (2, 2),
         "right": (3, 2),
     }
-    members = count_members(facts, found.values())
+    members = count_members(facts, result.values())
     assert (members.desired, members.quorum, members.created) == (5, 4, 4)
 
 
@@ -408,11 +408,11 @@ def test_members_that_succeeded_stay_counted_when_their_pods_are_collected() -> 
 
 def test_finished_jobs_count_as_desired() -> None:
     jobset = a_jobset("run", a_role(jobs=2))
-    one, two = child_jobs(jobset)
-    one = a_job(
+    first, second = child_jobs(jobset)
+    first = a_job(
         "run-workers-0", of=jobset, role_name="workers", finish=succeeded(), succeeded_pods=2
     )
-    members = members_of(jobset, one, two, *pods_of(two, 2, on="n0"))
+    members = members_of(jobset, first, second, *pods_of(second, 2, on="n0"))
     assert (members.desired, members.succeeded, members.ready, members.held) == (4, 2, 2, 0)
 
 

@@ -1,4 +1,4 @@
-"""Holds from the cluster to what the Gang page says: held, armed only, or of nobody."""
+"""Holds from the cluster to the Gang page: held, armed only, or on a missing Job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HELD = replace(HELD, suspended=True)
 
 
 def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
-    """What is said of the JobSet and these objects; the first Job's pods run."""
+    """Return the verdict on the JobSet and these objects. The first Job's pods run."""
     return assess(
         assemble(
             replace(JOBSET, **owner),
@@ -44,23 +44,23 @@ def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
 
 
 def job(found: Verdict, name: str = "run-workers-1") -> JobState:
-    return next(one for one in found.jobs if one.ref.name == name)
+    return next(item for item in found.jobs if item.ref.name == name)
 
 
 def idle(found: Verdict) -> list[str]:
-    return [one.value for one in found.finding.evidence if one.label == "Hold without effect"]
+    return [item.value for item in found.finding.evidence if item.label == "Hold without effect"]
 
 
 def test_held() -> None:
     until = NOW.replace(hour=18)
-    found = verdict(HELD, a_hold(HELD, until=until))
-    state = job(found)
+    result = verdict(HELD, a_hold(HELD, until=until))
+    state = job(result)
     assert (state.suspended, state.held, state.hold) == (True, True, "run-workers-1")
     assert (state.held_since, state.held_by) == (ago(300), "alice")
     assert (state.held_reason, state.held_until) == ("disk of n3", until)
-    assert found.finding.code == "job-suspended"
-    assert idle(found) == []
-    sibling = job(found, "run-workers-0")
+    assert result.finding.code == "job-suspended"
+    assert idle(result) == []
+    sibling = job(result, "run-workers-0")
     assert (sibling.held, sibling.hold, sibling.held_since) == (False, "", None)
 
 
@@ -70,13 +70,13 @@ def test_suspended_without_a_hold_is_not_held() -> None:
 
 
 def test_armed_is_not_held() -> None:
-    """A Hold suspends nothing by itself, and without its policy nothing at all."""
+    """A Hold by itself suspends no Job, and without its policy it has no effect."""
     second = replace(HELD, suspended=False)
-    found = verdict(second, *pods_of(second, 2, on="n1"), a_hold(second))
-    state = job(found)
+    result = verdict(second, *pods_of(second, 2, on="n1"), a_hold(second))
+    state = job(result)
     assert (state.suspended, state.held, state.hold) == (False, False, "run-workers-1")
-    assert found.finding.code == "running"
-    assert found.finding.evidence[-1] == Evidence(
+    assert result.finding.code == "running"
+    assert result.finding.evidence[-1] == Evidence(
         "Hold without effect",
         "Hold run-workers-1 by alice (disk of n3): Job run-workers-1 is not suspended; "
         "it is armed only, or its policy is not in force",

@@ -26,18 +26,18 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.gang import Linked
 from gangboard.pages.gang.next_steps import NamedObjects, make_steps_to_take
 from gangboard.polling.cluster_cache import resources
-from gangboard.readmodels.advice import ShownStep, shown_steps
+from gangboard.readmodels.advice import AdviceStepRow, build_steps
 from gangboard.store.models import Gang
 from simulator.clock import SteppedClock
-from simulator.fleet import EAST, MINORS, WEST
-from simulator.plane import Plane
-from simulator.scripts import Fleet
+from simulator.control_plane import SimulatedControlPlane
+from simulator.fleet_spec import Fleet
+from simulator.fleets import EAST, MINORS, WEST
 from tests.decode.reading import captures, model
 from tests.diagnosis.captured import models
 from tests.domain_objects import NOW, a_group, a_job, a_pod, ago
 from tests.gangs import assemble
 from tests.random_sets import sized
-from tests.rules.asking import found, unit_of
+from tests.rules.evaluation import require_finding, unit_of
 
 COMMANDS = ("x: kubectl delete namespace prod #", "x; kubectl delete namespace prod #")
 _STOLEN = "delete namespace prod"
@@ -54,7 +54,7 @@ Judged = tuple[Any, dict[str, Any]]
 
 
 def judged() -> Iterator[Judged]:
-    """Yield what the gangs of the simulated fleets and of captured states are judged by."""
+    """Yield the facts of the gangs of the simulated fleets and of captured states."""
     for fleet in (EAST, WEST):
         yield from _gangs(_simulated(fleet))
     for file in captures(profile="1.37"):
@@ -62,17 +62,17 @@ def judged() -> Iterator[Judged]:
 
 
 def _simulated(fleet: Fleet) -> list[Any]:
-    objects = Plane(fleet, MINORS[fleet.name], SteppedClock(_BEGAN)).objects
-    found = []
+    objects = SimulatedControlPlane(fleet, MINORS[fleet.name], SteppedClock(_BEGAN)).objects
+    result = []
     for resource in resources():
         for version in resource.versions:
             with contextlib.suppress(KeyError):  # it is not served in that version
-                found += [
-                    model(resource, one, version)
-                    for one in objects.list(_api_version(resource, version), resource.kind)
+                result += [
+                    model(resource, item, version)
+                    for item in objects.list(_api_version(resource, version), resource.kind)
                 ]
                 break
-    return found
+    return result
 
 
 def _api_version(resource: Resource, version: str) -> str:
@@ -80,24 +80,24 @@ def _api_version(resource: Resource, version: str) -> str:
 
 
 def _gangs(models: list[Any]) -> Iterator[Judged]:
-    by_uid = {one.meta.ref.uid: one for one in models if one is not None}
+    by_uid = {entry.meta.ref.uid: entry for entry in models if entry is not None}
     graph = OwnershipGraph()
-    for one in by_uid.values():
-        if isinstance(one, Linked):
-            graph.put(one)
-    known = frozenset(f"{one.kind}.{one.group}" for one in resources())
-    events = [one for one in by_uid.values() if isinstance(one, Event)]
-    nodes = {one.meta.ref.name: one for one in by_uid.values() if isinstance(one, Node)}
-    queues = QueueTree(one for one in by_uid.values() if isinstance(one, Queue))
-    now = max(one.meta.created_at or _BEGAN for one in by_uid.values()) + timedelta(minutes=10)
+    for item in by_uid.values():
+        if isinstance(item, Linked):
+            graph.put(item)
+    known = frozenset(f"{resource.kind}.{resource.group}" for resource in resources())
+    events = [entry for entry in by_uid.values() if isinstance(entry, Event)]
+    nodes = {entry.meta.ref.name: entry for entry in by_uid.values() if isinstance(entry, Node)}
+    queues = QueueTree(entry for entry in by_uid.values() if isinstance(entry, Queue))
+    now = max(entry.meta.created_at or _BEGAN for entry in by_uid.values()) + timedelta(minutes=10)
     for uid in sorted(graph.roots()):
         members = graph.members(uid)
         yield (
             by_uid[uid],
             {
-                "objects": tuple(by_uid[one] for one in members if one != uid),
-                "foreign_pods": tuple(by_uid[one] for one in graph.foreign_pods(uid)),
-                "events": tuple(one for one in events if one.regarding.uid in members),
+                "objects": tuple(by_uid[member] for member in members if member != uid),
+                "foreign_pods": tuple(by_uid[entry] for entry in graph.foreign_pods(uid)),
+                "events": tuple(event for event in events if event.regarding.uid in members),
                 "nodes": nodes,
                 "queues": queues,
                 "known_kinds": known,
@@ -110,23 +110,23 @@ def _gangs(models: list[Any]) -> Iterator[Judged]:
 
 def test_no_text_of_any_object_becomes_a_command() -> None:
     """In the commit each field of each kind once; `make exhaustive`: each text of each gang."""
-    seen: set[tuple[str, ...]] = set()
+    observed: set[tuple[str, ...]] = set()
     codes: set[str] = set()
     for root, given in judged():
         kind = f"{root.meta.ref.group}/{root.meta.ref.kind}"
         own = (root, given["objects"], given["foreign_pods"], given["events"])
         for place, text in _texts(own, ""):
             key = sized((kind, place), (root.meta.ref.uid, place, text))
-            if text and not _OF_DECODERS.match(text) and key not in seen:
-                seen.add(key)
+            if text and not _OF_DECODERS.match(text) and key not in observed:
+                observed.add(key)
                 for command in sized(COMMANDS[:1], COMMANDS):
                     codes |= _check(root, given, {text: command}, _OWN)
         names = set(_names(own)) - {""}
         for command in COMMANDS:
             codes |= _check(
-                root, given, {one: f"{one}{command}" for one in names}, (*_OWN, "queues")
+                root, given, {name: f"{name}{command}" for name in names}, (*_OWN, "queues")
             )
-    assert len(seen) > 500, len(seen)
+    assert len(observed) > 500, len(observed)
     assert len(codes) > 30, sorted(codes)
 
 
@@ -143,21 +143,24 @@ def test_texts_that_a_real_api_server_takes() -> None:
         ("not-attempted", unit_of(job, a_group("ring", quorum=2), *asks_nobody)),
         ("podgroup-missing", unit_of(grouped, *lacks_group)),
     ):
-        (step,) = make_steps_to_take(_shown(found(code, unit)), NamedObjects(), ())
+        (step,) = make_steps_to_take(_shown(require_finding(code, unit)), NamedObjects(), ())
         assert text in step.text
         assert step.command == ""
 
 
-def _shown(finding: Finding) -> tuple[ShownStep, ...]:
-    return shown_steps(finding.advice, Gang(), {}, now=NOW)
+def _shown(finding: Finding) -> tuple[AdviceStepRow, ...]:
+    return build_steps(finding.advice, Gang(), {}, now=NOW)
 
 
 def _check(
     root: Any, given: dict[str, Any], changed: Mapping[str, str], where: Iterable[str]
 ) -> set[str]:
-    """Judge the gang with other texts: commands are of safe words, and none of these texts. Return the codes."""
-    words = {**given, **{name: _with(given[name], changed) for name in where}}
-    verdict = assess(assemble(_with(root, changed), **words))
+    """Assess the gang with other texts, and return the codes.
+
+    Commands may contain safe words only, and none of these texts.
+    """
+    text = {**given, **{name: _with(given[name], changed) for name in where}}
+    verdict = assess(assemble(_with(root, changed), **text))
     jobs = (job.finding for job in verdict.jobs if job.finding is not None)
     findings = (*verdict.findings, *jobs)
     for finding in findings:
@@ -165,7 +168,7 @@ def _check(
             wrong = [word for word in step.command.split() if not _WORD.fullmatch(word)]
             assert not wrong, (changed, step.command)
             assert _STOLEN not in step.command, (changed, step.command)
-            assert "".join(piece.text for piece in step.pieces) == step.text
+            assert "".join(segment.text for segment in step.segments) == step.text
             _check_sentence(step.text, changed)
     return {finding.code for finding in findings}
 

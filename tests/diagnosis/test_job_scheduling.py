@@ -1,4 +1,4 @@
-"""How each Job is scheduled and why, by what the Job controller of each minor does."""
+"""How each Job is scheduled and why, by the Job controller of each minor version."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def mode(facts: Gang, job: Owner | None = None) -> tuple[str, str]:
         for pod in facts.pods
         if pod.meta.controller is not None and pod.meta.controller.uid == job.meta.ref.uid
     ]
-    found = scheduling_of(facts, job, pods, GroupIndex(facts.groups))
-    assert found.label == LABELS[found.mode]
-    assert found.reason.endswith(".")
-    return found.mode, found.reason
+    scheduling = scheduling_of(facts, job, pods, GroupIndex(facts.groups))
+    assert scheduling.label == LABELS[scheduling.mode]
+    assert scheduling.reason.endswith(".")
+    return scheduling.mode, scheduling.reason
 
 
 def of(*objects: Made, version: str = V137, **fields: Any) -> Gang:
@@ -51,8 +51,8 @@ def of(*objects: Made, version: str = V137, **fields: Any) -> Gang:
 def test_a_gang_made_by_the_job_controller() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
     group = a_group("train-5f", of=job, quorum=4)
-    found, reason = mode(of(job, group, *pods_of(job, 4, group=group)))
-    assert found == "gang"
+    result, reason = mode(of(job, group, *pods_of(job, 4, group=group)))
+    assert result == "gang"
     assert "The Job controller made PodGroup train-5f: a gang of 4 pods" in reason
 
 
@@ -68,24 +68,24 @@ def test_a_suspended_job_has_its_group_before_its_pods() -> None:
 def test_a_basic_group(request_: GangRequest | None, why: str) -> None:
     job = a_job(gang_request=request_)
     group = a_group("train-5f", of=job)
-    found, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
-    assert found == "basic"
+    result, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
+    assert result == "basic"
     assert why in reason
 
 
 def test_a_group_with_a_policy_of_the_future() -> None:
     job = a_job()
     group = a_group("train-5f", of=job, policy=Policy.UNKNOWN, policy_text="quantum")
-    found, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
-    assert found == "unknown"
+    result, reason = mode(of(job, group, *pods_of(job, 2, group=group)))
+    assert result == "unknown"
     assert "quantum" in reason
 
 
 def test_a_group_that_was_brought_along() -> None:
     job = a_job(group_name="mine")
     group = a_group("mine", quorum=2)
-    found, reason = mode(of(job, group, *pods_of(job, 2)))
-    assert found == "brought-along"
+    result, reason = mode(of(job, group, *pods_of(job, 2)))
+    assert result == "brought-along"
     assert "PodGroup mine, which no controller made" in reason
     by_jobset = a_group("mine", of=a_jobset("run"), quorum=2)
     assert "which JobSet run owns" in mode(of(job, by_jobset, *pods_of(job, 2)))[1]
@@ -93,8 +93,8 @@ def test_a_group_that_was_brought_along() -> None:
 
 def test_a_template_that_names_a_group_that_is_not_there() -> None:
     job = a_job(group_name="mine")
-    found, reason = mode(of(job, *pods_of(job, 2)))
-    assert found == "opted-out"
+    result, reason = mode(of(job, *pods_of(job, 2)))
+    assert result == "opted-out"
     assert "names PodGroup mine" in reason
     assert "does not exist" in reason
 
@@ -102,15 +102,15 @@ def test_a_template_that_names_a_group_that_is_not_there() -> None:
 def test_a_group_name_that_was_dropped_on_the_way() -> None:
     job = a_job(group_name="mine")
     assert mode(of(job, *pods_of(job, 2, group="")))[0] == "fallen-back"
-    found, reason = mode(of(job, *pods_of(job, 2, group=""), version=""))
-    assert found == "fallen-back"
+    result, reason = mode(of(job, *pods_of(job, 2, group=""), version=""))
+    assert result == "fallen-back"
     assert "does not serve gang scheduling" in reason
 
 
 def test_a_gang_that_was_asked_for_and_not_made() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
-    found, reason = mode(of(job, *pods_of(job, 4)))
-    assert found == "fallen-back"
+    result, reason = mode(of(job, *pods_of(job, 4)))
+    assert result == "fallen-back"
     assert "spec.scheduling of Job train asks for a gang" in reason
     assert mode(of(job, *pods_of(job, 4), version=""))[0] == "fallen-back"
 
@@ -118,8 +118,8 @@ def test_a_gang_that_was_asked_for_and_not_made() -> None:
 def test_a_gang_that_the_owner_asked_for() -> None:
     jobset = a_jobset("run", gang_request=GangRequest("gang"))
     job = child_jobs(jobset)[0]
-    found, reason = mode(of(jobset, job, *pods_of(job, 2)))
-    assert found == "fallen-back"
+    result, reason = mode(of(jobset, job, *pods_of(job, 2)))
+    assert result == "fallen-back"
     assert "JobSet run" in reason
 
 
@@ -131,16 +131,16 @@ def test_a_cluster_without_gang_scheduling() -> None:
 
 
 def test_groups_that_cannot_be_read() -> None:
-    found, reason = mode(of(a_job(), groups_unobserved=True))
-    assert found == "unknown"
+    result, reason = mode(of(a_job(), groups_unobserved=True))
+    assert result == "unknown"
     assert "cannot be read" in reason
 
 
 def test_1_37_makes_no_group_for_a_job_of_a_jobset() -> None:
     jobset = a_jobset("run")
     job = child_jobs(jobset)[0]
-    found, reason = mode(of(jobset, job, *pods_of(job, 2)))
-    assert found == "owned"
+    result, reason = mode(of(jobset, job, *pods_of(job, 2)))
+    assert result == "owned"
     assert "JobSet run" in reason
 
 
@@ -158,8 +158,8 @@ def test_a_delegated_job_may_have_its_group_made() -> None:
     jobset = a_jobset("run")
     job = replace(child_jobs(jobset)[0], delegated_template="workers")
     group = a_group("run-5f", of=job, quorum=2, workload_name="run-plan", template_name="workers")
-    found, reason = mode(of(jobset, job, group, *pods_of(job, 2, group=group)))
-    assert found == "gang"
+    result, reason = mode(of(jobset, job, group, *pods_of(job, 2, group=group)))
+    assert result == "gang"
     assert "template workers of Workload run-plan" in reason
     assert mode(of(jobset, job, *pods_of(job, 2)))[0] == "fallen-back"
     assert mode(of(jobset, job))[0] == "unknown"
@@ -177,23 +177,23 @@ def test_a_delegated_job_may_have_its_group_made() -> None:
 )
 def test_1_36_makes_gangs_only_of_jobs_that_fit(fields: dict[str, Any], said: str) -> None:
     job = a_job(**fields)
-    found, reason = mode(of(job, *pods_of(job, 2), version=V136))
-    assert found == "not-eligible"
+    result, reason = mode(of(job, *pods_of(job, 2), version=V136))
+    assert result == "not-eligible"
     assert said in reason
     assert mode(of(job, *pods_of(job, 2), version=V137))[0] == "pod-by-pod"
 
 
 def test_a_job_of_another_controller() -> None:
     job = a_job(managed_by="example.com/other")
-    found, reason = mode(of(job))
-    assert found == "not-eligible"
+    result, reason = mode(of(job))
+    assert result == "not-eligible"
     assert "example.com/other" in reason
 
 
 def test_the_feature_is_off() -> None:
     job = a_job()
-    found, reason = mode(of(job, *pods_of(job, 2)))
-    assert found == "pod-by-pod"
+    result, reason = mode(of(job, *pods_of(job, 2)))
+    assert result == "pod-by-pod"
     assert "did not ask for a gang" in reason
 
 
@@ -212,23 +212,23 @@ def test_a_part_says_what_its_jobs_template_says() -> None:
 
 
 def on_135(job: Owner, *objects: Made) -> tuple[str, str]:
-    pods = [thing for thing in objects if isinstance(thing, Pod)]
+    pods = [obj for obj in objects if isinstance(obj, Pod)]
     facts = assemble(
         job,
         objects,
         now=NOW,
         gang_api_version=V135,
     )
-    found = scheduling_of(facts, facts.jobs[0], pods, GroupIndex(facts.groups))
-    assert found.label == LABELS[found.mode]
-    return found.mode, found.reason
+    scheduling = scheduling_of(facts, facts.jobs[0], pods, GroupIndex(facts.groups))
+    assert scheduling.label == LABELS[scheduling.mode]
+    return scheduling.mode, scheduling.reason
 
 
 def test_an_entry_of_a_workload_is_brought_along() -> None:
     job = a_job(pods=2, group_name="plan/workers/0")
     for pods in ((), pods_of(job, 2)):
-        found, reason = on_135(job, a_plan(), *pods)
-        assert found == "brought-along"
+        result, reason = on_135(job, a_plan(), *pods)
+        assert result == "brought-along"
         assert reason == (
             "Its pods are in replica 0 of podGroup workers of Workload plan, which no controller "
             "made: a gang of 2 pods, placed together or not at all."
@@ -237,15 +237,15 @@ def test_an_entry_of_a_workload_is_brought_along() -> None:
 
 def test_an_entry_that_is_not_there_is_not_left_to_the_controller() -> None:
     job = a_job(pods=2, group_name="plan/driver")
-    found, reason = on_135(job, a_plan(), *pods_of(job, 2))
-    assert found == "brought-along"
+    result, reason = on_135(job, a_plan(), *pods_of(job, 2))
+    assert result == "brought-along"
     assert "podGroup driver of Workload plan, which does not exist" in reason
 
 
 def test_a_dropped_workload_reference_is_a_fall_back() -> None:
     job = a_job(pods=2, group_name="plan/workers")
-    found, reason = on_135(job, a_plan(), *pods_of(job, 2, group=""))
-    assert found == "fallen-back"
+    result, reason = on_135(job, a_plan(), *pods_of(job, 2, group=""))
+    assert result == "fallen-back"
     assert "workloadRef was dropped" in reason
 
 

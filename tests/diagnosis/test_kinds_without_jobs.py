@@ -65,7 +65,7 @@ def uid(thing: Made) -> str:
 
 
 def uids(*things: Made) -> tuple[str, ...]:
-    return tuple(sorted(uid(thing) for thing in things))
+    return tuple(sorted(uid(obj) for obj in things))
 
 
 def the_units(*objects: Any) -> dict[str, Unit]:
@@ -76,11 +76,11 @@ def the_units(*objects: Any) -> dict[str, Unit]:
 
 def test_a_pod_is_adopted_by_its_label_in_whatever_order_they_come() -> None:
     owner, pods = a_ring(), (a_member("run-0"), a_member("run-0-1"))
-    made: list[Made] = [owner, *pods]
-    for order in permutations(made):
+    objects: list[Made] = [owner, *pods]
+    for order in permutations(objects):
         graph = OwnershipGraph()
-        for thing in order:
-            graph.put(thing)
+        for obj in order:
+            graph.put(obj)
         assert graph.roots() == {uid(owner)}
         assert graph.members(uid(owner)) == uids(owner, *pods)
 
@@ -101,8 +101,8 @@ def test_a_label_counts_in_its_namespace_only_and_after_a_known_controller() -> 
     elsewhere = a_pod("far", of=CONTROLLER, labels={LABEL: "run"}, namespace="team-b")
     of_job = a_pod("train-0", of=job, labels={LABEL: "run"})
     graph = OwnershipGraph()
-    for thing in (owner, job, elsewhere, of_job):
-        graph.put(thing)
+    for obj in (owner, job, elsewhere, of_job):
+        graph.put(obj)
     assert graph.root_of(uid(elsewhere)) == uid(elsewhere)
     assert graph.root_of(uid(of_job)) == uid(job)
     assert graph.members(uid(owner)) == (uid(owner),)
@@ -112,16 +112,16 @@ def test_pods_of_a_daemonset_belong_to_no_gang_whatever_they_say() -> None:
     owner = a_ring()
     agent = a_pod("agent", of=Controller("apps", "DaemonSet", "agent", "ds"), labels={LABEL: "run"})
     graph = OwnershipGraph()
-    for thing in (owner, agent):
-        graph.put(thing)
+    for obj in (owner, agent):
+        graph.put(obj)
     assert graph.members(uid(owner)) == (uid(owner),)
 
 
 def test_a_group_that_adopted_pods_name_belongs_to_their_owner() -> None:
     owner, group, pod = a_ring(), a_group("g", quorum=2), a_member("run-0", group="g")
     graph = OwnershipGraph()
-    for thing in (group, pod, owner):
-        graph.put(thing)
+    for obj in (group, pod, owner):
+        graph.put(obj)
     assert graph.roots() == {uid(owner)}
     assert graph.members(uid(owner)) == uids(owner, group, pod)
 
@@ -132,25 +132,25 @@ def test_what_is_said_of_the_controller_between_is_told_of_the_owner() -> None:
         a_ring("run-0"), meta=a_meta("apps", "StatefulSet", "run-0", uid="uid-of-set")
     )
     graph = OwnershipGraph()
-    for thing in (owner, pod):
-        graph.put(thing)
-    assert graph.touch_event(an_event(between, "FailedCreate")) == {uid(owner)}
+    for obj in (owner, pod):
+        graph.put(obj)
+    assert graph.gangs_of_event(an_event(between, "FailedCreate")) == {uid(owner)}
     assert graph.makers([uid(pod)]) == ("uid-of-set",)
 
 
 def test_each_role_is_a_unit_also_without_pods() -> None:
-    found = the_units(a_ring(), a_member("run-0"), a_member("run-0-1"))
-    assert {name: (one.noun, one.desired, len(one.pods)) for name, one in found.items()} == {
+    units = the_units(a_ring(), a_member("run-0"), a_member("run-0-1"))
+    assert {name: (item.noun, item.desired, len(item.pods)) for name, item in units.items()} == {
         "run-0": ("ring", 3, 2),
         "run-1": ("ring", 3, 0),
     }
-    facts = found["run-0"].gang
-    assert count_members(facts, found.values()).desired == 6
+    facts = units["run-0"].gang
+    assert count_members(facts, units.values()).desired == 6
 
 
 def test_a_pod_of_no_role_is_beside_them() -> None:
-    found = the_units(a_ring(rings=1), a_member("run-0"), a_member("odd", ring="run-7"))
-    assert {name: (one.desired, len(one.pods)) for name, one in found.items()} == {
+    units = the_units(a_ring(rings=1), a_member("run-0"), a_member("odd", ring="run-7"))
+    assert {name: (item.desired, len(item.pods)) for name, item in units.items()} == {
         "run-0": (3, 1),
         "run": (1, 1),
     }
@@ -159,8 +159,8 @@ def test_a_pod_of_no_role_is_beside_them() -> None:
 def test_a_role_whose_pods_name_a_group_is_in_it() -> None:
     group = a_group("g", quorum=3)
     pods = (a_member("run-0", group="g"), a_member("run-0-1", group="g"))
-    found = the_units(a_ring(), group, *pods)
-    assert {name: (one.desired, one.quorum, len(one.pods)) for name, one in found.items()} == {
+    units = the_units(a_ring(), group, *pods)
+    assert {name: (item.desired, item.quorum, len(item.pods)) for name, item in units.items()} == {
         "g": (3, 3, 2),
         "run-1": (3, None, 0),
     }
@@ -172,14 +172,14 @@ def test_a_role_of_which_it_makes_a_job_is_that_job_and_no_unit_beside_it() -> N
     driver = Role("driver", replicas=1, pods=2, child_names=("run-driver",))
     owner = replace(owner, desired=5, roles=(driver, *owner.roles))
     job = a_job("run-driver", of=owner, pods=2)
-    made = the_units(owner, job, a_pod("d-0", of=job), a_member("run-0"))
-    assert {name: (one.noun, one.desired, len(one.pods)) for name, one in made.items()} == {
+    objects = the_units(owner, job, a_pod("d-0", of=job), a_member("run-0"))
+    assert {name: (item.noun, item.desired, len(item.pods)) for name, item in objects.items()} == {
         "run-driver": ("Job", 2, 1),
         "run-0": ("ring", 3, 1),
     }
-    assert made["run-driver"].roles == (driver,)
+    assert objects["run-driver"].roles == (driver,)
     missing = the_units(owner, a_member("run-0"))
-    assert {name: (one.noun, one.missing_jobs) for name, one in missing.items()} == {
+    assert {name: (item.noun, item.missing_jobs) for name, item in missing.items()} == {
         "run-driver": ("Job", ("run-driver",)),
         "run-0": ("ring", ()),
     }
@@ -207,9 +207,9 @@ def test_pods_with_the_label_of_several_kinds_are_told_apart_by_their_marks(
         )
     ]
     graph = OwnershipGraph()
-    made: list[Made] = [owner, *pods]
-    for thing in made:
-        graph.put(thing)
+    objects: list[Made] = [owner, *pods]
+    for obj in objects:
+        graph.put(obj)
     assert graph.members(uid(owner)) == uids(owner, *pods[:2])
     # Theirs might be of a gang that is not listed yet; odd is what a StatefulSet makes, which is none.
     assert graph.roots() == {uid(owner), uid(pods[2])}

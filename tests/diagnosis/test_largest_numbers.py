@@ -16,7 +16,7 @@ from gangboard.diagnosis.engine import assess
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.group import Group
-from gangboard.domain.owner import MOST_PODS, Owner
+from gangboard.domain.owner import MAX_PODS, Owner
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import Linked
 from gangboard.plugins.registry import grouping_apis, owner_kinds, queue_systems
@@ -27,9 +27,9 @@ from tests.gangs import assemble
 from tests.largest_objects import LARGEST, body_of, largest, lines_of
 
 MOST_LINES = 400_000
-"""Of all that one object is put through: some 50 ms."""
+"""Lines executed for one object, in all steps: about 50 ms."""
 MOST_BYTES = 256 * 1024
-"""Of the columns `detail` and `memory` together."""
+"""The size of the columns `detail` and `memory` together."""
 RESOURCES = [
     *(kind.resource for kind in owner_kinds()),
     *(resource for api in grouping_apis() for resource in api.resources),
@@ -39,16 +39,16 @@ RESOURCES = [
 
 @dataclass(frozen=True)
 class Seen:
-    """What became of one object."""
+    """The results for one object."""
 
     model: Any
     row: dict[str, Any]
-    """Empty for what is no gang."""
+    """Empty for an object that is not a gang."""
     verdict: Verdict | None = None
 
     @property
     def size(self) -> int:
-        """Bytes of what is stored of the gang beside its plain columns."""
+        """Bytes stored for the gang, without its plain columns."""
         return sum(len(self.row[name]) for name in ("detail", "memory")) if self.row else 0
 
 
@@ -81,15 +81,15 @@ def test_the_largest_object_of_each_kind_is_little_work(
     resource: Resource, entries: int, inner: int
 ) -> None:
     body = body_of(largest(resource.wire, entries, inner))
-    lines, seen = lines_of(lambda: taken_in(resource, body), MOST_LINES)
-    assert seen.size <= MOST_BYTES
-    assert seen.row.get("desired", 0) <= MOST_PODS
+    lines, observed = lines_of(lambda: taken_in(resource, body), MOST_LINES)
+    assert observed.size <= MOST_BYTES
+    assert observed.row.get("desired", 0) <= MAX_PODS
     assert lines <= MOST_LINES
 
 
 @pytest.mark.parametrize("kind", ["LeaderWorkerSet", "PodCliqueSet"])
 def test_work_does_not_grow_with_the_number(kind: str) -> None:
-    (resource,) = (one for one in RESOURCES if one.kind == kind)
+    (resource,) = (item for item in RESOURCES if item.kind == kind)
     body = body_of(largest(resource.wire, 200, 1))
     few = body.replace(str(LARGEST).encode(), b"100")
     at_most = lines_of(lambda: taken_in(resource, few), MOST_LINES)[0] * 1.5
@@ -97,36 +97,36 @@ def test_work_does_not_grow_with_the_number(kind: str) -> None:
 
 
 def test_numbers_stay_exact_where_units_are_counted() -> None:
-    (resource,) = (one for one in RESOURCES if one.kind == "JAXJob")
+    (resource,) = (item for item in RESOURCES if item.kind == "JAXJob")
     body = body_of(largest(resource.wire, 200, 1))
-    seen = taken_in(resource, body)
-    assert seen.row["desired"] == 200 * LARGEST
-    assert seen.verdict is not None
-    told = [one.unit for one in seen.verdict.findings]
-    assert [name for name in told if "more like it" in name] == ["n64 and 135 more like it"]
+    observed = taken_in(resource, body)
+    assert observed.row["desired"] == 200 * LARGEST
+    assert observed.verdict is not None
+    reported = [finding.unit for finding in observed.verdict.findings]
+    assert [name for name in reported if "more like it" in name] == ["n64 and 135 more like it"]
 
 
 def test_numbers_no_table_can_keep_are_cut() -> None:
     """Some owners are a sum of others, each of which a table can keep."""
     jobset = a_jobset("run", a_role("workers", jobs=3))
-    jobs = [a_job(f"run-workers-{at}", of=jobset, pods=MOST_PODS) for at in range(3)]
-    assert judged(jobset, jobs).row["desired"] == MOST_PODS
-    assert a_job(pods=2**64).desired == MOST_PODS
-    assert a_job(pods=2**64).pod_requests[0].count == MOST_PODS
+    jobs = [a_job(f"run-workers-{index}", of=jobset, pods=MAX_PODS) for index in range(3)]
+    assert judged(jobset, jobs).row["desired"] == MAX_PODS
+    assert a_job(pods=2**64).desired == MAX_PODS
+    assert a_job(pods=2**64).pod_requests[0].count == MAX_PODS
 
 
 def test_what_is_found_of_many_jobs_together_stands_in_the_row_once() -> None:
     """Their evidence grew with the square: 5 MB for 200 paused Jobs in one PodGroup, 124 MB for 1,000."""
     jobset = a_jobset("run", a_role("workers", jobs=200))
     jobs = [
-        a_job(f"run-workers-{at}", of=jobset, role_name="workers", group_name="g", parallelism=0)
-        for at in range(200)
+        a_job(f"run-workers-{index}", of=jobset, role_name="workers", group_name="g", parallelism=0)
+        for index in range(200)
     ]
-    seen = judged(jobset, [*jobs, a_group("g", quorum=2)])
-    assert seen.row["code"] == "paused"
-    assert seen.size <= 200 * 1024
-    assert seen.verdict is not None
-    assert seen.verdict.finding.evidence[-1].value == "150 more like these"
+    observed = judged(jobset, [*jobs, a_group("g", quorum=2)])
+    assert observed.row["code"] == "paused"
+    assert observed.size <= 200 * 1024
+    assert observed.verdict is not None
+    assert observed.verdict.finding.evidence[-1].value == "150 more like these"
 
 
 def test_units_do_not_look_at_all_pods_of_the_gang() -> None:
@@ -136,12 +136,12 @@ def test_units_do_not_look_at_all_pods_of_the_gang() -> None:
     def gang(small: int, pods: int) -> int:
         jobset = a_jobset("run", a_role("workers", jobs=21))
         jobs = [
-            a_job(f"run-workers-{at}", of=jobset, role_name="workers", pods=1)
-            for at in range(small)
+            a_job(f"run-workers-{index}", of=jobset, role_name="workers", pods=1)
+            for index in range(small)
         ]
         waiting = [a_pod(f"{job.meta.ref.name}-0", of=job, **refused) for job in jobs]
         big = a_job("run-workers-20", of=jobset, role_name="workers", pods=pods)
-        placed = [a_pod(f"run-workers-20-{at}", of=big, on="n0") for at in range(pods)]
+        placed = [a_pod(f"run-workers-20-{index}", of=big, on="n0") for index in range(pods)]
         others: list[Linked] = [*jobs, *waiting, *placed, *([big] if pods else [])]
         return lines_of(lambda: judged(jobset, others), 10_000_000)[0]
 

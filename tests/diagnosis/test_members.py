@@ -1,4 +1,4 @@
-"""What is counted of a gang, and what is remembered of it."""
+"""Counts and memory of a gang's members."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
-from gangboard.domain.resource_units import decimal_text
+from gangboard.domain.resources import decimal_text
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.facts.gang import Gang
@@ -171,13 +171,13 @@ def test_a_unit_that_went_is_remembered_for_a_day() -> None:
 
 
 def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
-    """A queue of ten with two at a time: what is asked for grows with each pod that is done."""
-    given: dict[str, Any] = {"completions": 10, "parallelism": 2, "created_at": ago(9000)}
-    job = a_job(pods=2, **given)
+    """A queue of ten with two at a time: the requested number grows with each pod that is done."""
+    defaults: dict[str, Any] = {"completions": 10, "parallelism": 2, "created_at": ago(9000)}
+    job = a_job(pods=2, **defaults)
     two = pods_of(job, 2, on="n0")
     memory = assess(gang(job, *two)).memory
     assert memory["train"].whole_count == 2
-    later = a_job(pods=3, succeeded_pods=1, **given)
+    later = a_job(pods=3, succeeded_pods=1, **defaults)
     verdict = assess(gang(later, two[0], memory=memory))
     assert verdict.finding.code == "pods-not-created"
     assert verdict.finding.health is Health.STARTING
@@ -187,7 +187,7 @@ def test_it_is_remembered_how_many_ran_when_it_was_whole() -> None:
 
 
 def test_what_was_read_late_is_not_of_the_next_attempt() -> None:
-    """The pods of the first attempt still ran in what was judged when the Job of the second was there already."""
+    """The pods of the first attempt still ran in an assessment that already contained the Job of the second."""
     before = a_jobset("run")
     (old,) = child_jobs(before, created_at=ago(3000))
     memory = assess(gang(before, old, *pods_of(old, 2, on="n0"))).memory
@@ -196,8 +196,11 @@ def test_what_was_read_late_is_not_of_the_next_attempt() -> None:
     (new,) = child_jobs(restarted, created_at=ago(2), attempt="1")
     starting = [a_pod(f"p{n}", of=new, on="n0", ready=False) for n in range(2)]
     later = NOW + timedelta(seconds=9)
-    found = assess(gang(restarted, new, *starting, memory=memory, now=later)).finding
-    assert (found.code, found.message) == ("restarting", "Restart 1 of 3: 0 of 2 pods are ready.")
+    finding = assess(gang(restarted, new, *starting, memory=memory, now=later)).finding
+    assert (finding.code, finding.message) == (
+        "restarting",
+        "Restart 1 of 3: 0 of 2 pods are ready.",
+    )
 
 
 def test_it_is_remembered_when_a_member_was_gated_last() -> None:

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gangboard.diagnosis.engine import assess
-from gangboard.diagnosis.merged_units import MOST_KINDS
+from gangboard.diagnosis.merged_units import MAX_POD_KINDS
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency, Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.gang import Gang
 from tests.domain_objects import (
@@ -32,10 +32,10 @@ from tests.domain_objects import (
     pods_of,
     requests,
 )
-from tests.rules.waiting import big
+from tests.rules.waiting_gangs import cpu_node
 
 SHORT = "0/2 nodes are available: 2 Insufficient cpu."
-HALF_FREE = (big("a", used=4), big("b", used=4))
+HALF_FREE = (cpu_node("a", used=4), cpu_node("b", used=4))
 """Two nodes of 8 CPU with 4 free on each."""
 
 
@@ -58,12 +58,12 @@ def gang(
 ) -> Gang:
     """A JobSet all of whose pods are refused unless pods are given."""
     jobset = a_jobset("run", *roles)
-    made = child_jobs(jobset) if jobs is None else jobs
-    found = [pod for job in made for pod in waiting(job)] if pods is None else pods
+    objects = child_jobs(jobset) if jobs is None else jobs
+    result = [pod for job in objects for pod in waiting(job)] if pods is None else pods
     return facts_of(
         jobset,
-        *made,
-        *found,
+        *objects,
+        *result,
         *groups,
         **{"room": ClusterCapacity(tuple(nodes)), "kubernetes": (1, 37), **fields},
     )
@@ -91,21 +91,26 @@ def test_the_verdict_counts_the_waiting_pods_of_all_jobs() -> None:
 def test_each_job_keeps_its_own_finding() -> None:
     verdict = assess(gang(role()))
     assert rows(verdict) == {"run-cells-0": "fragmented", "run-cells-1": "fragmented"}
-    assert {one.code for one in verdict.findings} == {"insufficient-resources", "fragmented"}
+    assert {finding.code for finding in verdict.findings} == {
+        "insufficient-resources",
+        "fragmented",
+    }
 
 
 def test_advice_is_about_the_whole() -> None:
-    """2 CPU on one node would let one Job go; nobody asks that of a gang of two."""
+    """2 CPU on one node would let one Job start, which is no advice for a gang of two."""
     verdict = assess(gang(role()))
     assert verdict.finding.advice_texts == (
         "Wait for 2 CPUs on each of the nodes a and b to become free: then both pods fit.",
     )
-    assert [one.advice_texts for one in verdict.findings[1:]] == [()] * (len(verdict.findings) - 1)
+    assert [finding.advice_texts for finding in verdict.findings[1:]] == [()] * (
+        len(verdict.findings) - 1
+    )
 
 
 def test_the_table_of_nodes_counts_them_together_too() -> None:
     """By itself each finds room on the free node; together only one of them does."""
-    verdict = assess(gang(role(), nodes=(big("a"), big("b", used=8))))
+    verdict = assess(gang(role(), nodes=(cpu_node("a"), cpu_node("b", used=8))))
     assert [(row.waiting, row.fits_now) for row in verdict.fit] == [(2, 1)]
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.endswith(": only 1 of 2 fits.")
@@ -113,8 +118,8 @@ def test_the_table_of_nodes_counts_them_together_too() -> None:
 
 def test_one_job_that_waits_is_told_of_by_its_name() -> None:
     first, second = child_jobs(a_jobset("run", role()))
-    found = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
-    verdict = assess(found)
+    result = gang(role(), pods=[*pods_of(first, 1, on="a"), *waiting(second)])
+    verdict = assess(result)
     assert verdict.finding.code == "partly-placed"
     assert "Job run-cells-1: 1 pod needs" in verdict.finding.message
 
@@ -124,7 +129,7 @@ def test_one_job_that_waits_is_told_of_by_its_name() -> None:
 
 def test_different_shapes_are_worked_out_together() -> None:
     """9 are needed of the 8 that are free, which neither Job alone would tell."""
-    nodes = (big("a"), big("b", used=8))
+    nodes = (cpu_node("a"), cpu_node("b", used=8))
     verdict = assess(gang(role("driver", 1, "3"), role("workers", 1, "6"), nodes=nodes))
     assert verdict.finding.code == "insufficient-resources"
     assert verdict.finding.message.startswith("2 pods of 2 Jobs need 9 CPUs, and 8 are free on ")
@@ -132,7 +137,7 @@ def test_different_shapes_are_worked_out_together() -> None:
 
 def test_different_shapes_can_lack_a_place_and_not_the_amount() -> None:
     """5 and 4 CPU where 8 and 2 are free: 9 of 10, and after one of them the other finds none."""
-    nodes = (big("a"), big("b", used=6))
+    nodes = (cpu_node("a"), cpu_node("b", used=6))
     verdict = assess(gang(role("driver", 1, "5"), role("workers", 1, "4"), nodes=nodes))
     assert verdict.finding.code == "fragmented"
     assert "2 pods of 2 Jobs" in verdict.finding.message
@@ -142,21 +147,21 @@ def test_one_that_no_node_could_host_is_the_cause() -> None:
     """The worst stays the verdict: it is blocked, the other only waits."""
     jobset = a_jobset("run", role("driver", 1, "1"), role("workers", 1, "6"))
     driver, workers = child_jobs(jobset)
-    lost = Needs(node_selector=(("pool", "h100"),))
-    found = gang(*jobset.roles, pods=[*waiting(driver, needs=lost), *waiting(workers)])
-    verdict = assess(found)
+    lost = PodConstraints(node_selector=(("pool", "h100"),))
+    result = gang(*jobset.roles, pods=[*waiting(driver, needs=lost), *waiting(workers)])
+    verdict = assess(result)
     assert (verdict.finding.code, verdict.finding.health) == ("no-matching-node", Health.BLOCKED)
     assert "run-driver-0" in verdict.finding.message
     assert rows(verdict) == {"run-driver-0": "no-matching-node", "run-workers-0": "fragmented"}
 
 
 def test_what_cannot_be_decided_together_is_not_guessed() -> None:
-    """Volumes are not worked out: by the amounts both fit, and nobody can tell."""
-    unclear = Needs(unsupported=("volumes",))
+    """The arithmetic does not cover volumes. By the amounts both fit, so the result is unknown."""
+    unclear = PodConstraints(unsupported=("volumes",))
     jobset = a_jobset("run", role(cpu="1"))
     pods = [pod for job in child_jobs(jobset) for pod in waiting(job, needs=unclear)]
     verdict = assess(gang(role(cpu="1"), pods=pods))
-    assert [(one.code, one.unit) for one in verdict.findings] == [
+    assert [(finding.code, finding.unit) for finding in verdict.findings] == [
         ("unschedulable", "run-cells-0"),
         ("unschedulable", "run-cells-1"),
     ]
@@ -164,7 +169,7 @@ def test_what_cannot_be_decided_together_is_not_guessed() -> None:
 
 
 def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     pods = [
         pod for job in child_jobs(a_jobset("run", role())) for pod in waiting(job, needs=unclear)
     ]
@@ -172,9 +177,9 @@ def test_what_is_not_worked_out_does_not_hide_that_too_little_is_free() -> None:
 
 
 def test_too_many_shapes_are_not_searched_together() -> None:
-    roles = [role(f"p{at}", 1, f"5.{at + 1:02}") for at in range(MOST_KINDS + 1)]
+    roles = [role(f"p{index}", 1, f"5.{index + 1:02}") for index in range(MAX_POD_KINDS + 1)]
     verdict = assess(gang(*roles))
-    assert {one.code for one in verdict.findings} == {"fragmented"}
+    assert {finding.code for finding in verdict.findings} == {"fragmented"}
     assert assess(gang(*roles[:2])).finding.code == "insufficient-resources"
 
 
@@ -196,8 +201,8 @@ def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
 @given(FREE, ASKED)
 def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked: list[int]) -> None:
     """Jobs of one pod each, on nodes of 8 CPUs."""
-    nodes = [big(f"n{at}", used=8 - left) for at, left in enumerate(free)]
-    roles = [role(f"p{at}", 1, str(cpus)) for at, cpus in enumerate(asked)]
+    nodes = [cpu_node(f"n{index}", used=8 - left) for index, left in enumerate(free)]
+    roles = [role(f"p{index}", 1, str(cpus)) for index, cpus in enumerate(asked)]
     code = assess(gang(*roles, nodes=nodes)).finding.code
     if have_room(free, asked):
         assert code == "unschedulable"
@@ -213,7 +218,7 @@ def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked:
 
 
 def test_pods_with_a_node_are_not_in_the_sum() -> None:
-    """Of four pods of two Jobs one has a node; the other three ask for 9 CPU."""
+    """One of the four pods of two Jobs has a node. The other three ask for 9 CPU."""
     first, second = child_jobs(a_jobset("run", role(pods=2, cpu="3")))
     placed, late = pods_of(first, 2)
     pods = [
@@ -221,7 +226,7 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
         replace(late, scheduled=waiting(first)[1].scheduled),
         *waiting(second),
     ]
-    nodes = (big("a", used=5), big("b", used=6))
+    nodes = (cpu_node("a", used=5), cpu_node("b", used=6))
     verdict = assess(gang(role(pods=2, cpu="3"), pods=pods, nodes=nodes))
     assert verdict.finding.code == "partly-placed"
     assert verdict.finding.message.startswith("3 pods of 2 Jobs need 9 CPUs, and 5 are free on ")
@@ -232,7 +237,7 @@ def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:
     jobset = a_jobset("run", role(jobs=3))
     first, *others = child_jobs(jobset)
     pods = [*pods_of(first, 1, on="c"), *(pod for job in others for pod in waiting(job))]
-    verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, big("c", used=6))))
+    verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=6))))
     assert verdict.finding.code == "partly-placed"
     assert "1 of 3 pods" in verdict.finding.message
     assert (
@@ -303,8 +308,10 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
         job.meta.ref.name: UnitMemory(created_since=ago(300), whole_at=ago(60), whole_count=1)
         for job in lost
     }
-    found = gang(roles, pods=pods, nodes=(*HALF_FREE, big("c", used=8)), memory=memory, now=NOW)
-    verdict = assess(found)
+    result = gang(
+        roles, pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=8)), memory=memory, now=NOW
+    )
+    verdict = assess(result)
     assert verdict.finding.code == "lost-members"
     assert "2 pods of 2 Jobs need 12 CPUs, and 8 are free" in verdict.finding.message
     assert verdict.findings[1].code == "partly-placed"
@@ -315,7 +322,7 @@ def test_a_loss_stays_the_verdict_and_its_reason_is_that_of_all_who_wait() -> No
 
 def test_a_jobset_is_made_smaller_by_what_fits_of_all_its_jobs() -> None:
     """Three Jobs wait, and two of them fit on the free nodes."""
-    full = (big("a"), big("b"), big("c", used=8))
+    full = (cpu_node("a"), cpu_node("b"), cpu_node("c", used=8))
     verdict = assess(gang(role(jobs=3), nodes=full))
     assert (
         "Lower the replicas of replicatedJobs[cells] of JobSet run from 3 to 2: that many fit now "

@@ -1,4 +1,4 @@
-"""What only stands between an owner and its pods, and groups that are owned by groups."""
+"""Objects between an owner and its pods, and groups that are owned by groups."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def a_part(name: str = "part", of: Made | Controller | None = None) -> Owner:
 
 
 def uids(*things: Made) -> set[str]:
-    return {thing.meta.ref.uid for thing in things}
+    return {obj.meta.ref.uid for obj in things}
 
 
 def the_graph(*things: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in things:
-        graph.put(thing)
+    for obj in things:
+        graph.put(obj)
     return graph
 
 
@@ -120,8 +120,8 @@ def test_a_ring_of_owners_loses_no_pod_and_counts_none_twice() -> None:
     two = a_part("two", of=one)
     itself = a_part("self", of=Controller("example.com", "Part", "self", "uid-self"))
     pods = (a_pod("p1", of=one), a_pod("p2", of=two), a_pod("p3", of=itself))
-    found = gangs(one, two, itself, *pods)
-    assert found == {f"uid-p{number}": {f"uid-p{number}"} for number in (1, 2, 3)}
+    result = gangs(one, two, itself, *pods)
+    assert result == {f"uid-p{number}": {f"uid-p{number}"} for number in (1, 2, 3)}
 
 
 def test_a_group_that_a_group_owns_is_in_the_gang_of_that() -> None:
@@ -163,4 +163,4 @@ def test_groups_that_own_each_other_are_in_one_gang() -> None:
 def test_what_is_said_of_a_middle_object_is_told_of_its_gang() -> None:
     ring = a_ring()
     part = a_part(of=ring)
-    assert the_graph(ring, part).touch_event(an_event(part, "FailedCreate")) == {"uid-ring"}
+    assert the_graph(ring, part).gangs_of_event(an_event(part, "FailedCreate")) == {"uid-ring"}

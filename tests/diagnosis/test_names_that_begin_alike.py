@@ -1,4 +1,4 @@
-"""Names that begin with another name: nothing of one owner is ever taken for the other's."""
+"""Names that begin with another name: no object moves to the owner with the shorter name."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_whose_pod_a_name_can_be(job: str, indexed: bool, pod: str, is_own: bool
 
 
 def _waiting(job: Owner) -> list[Pod]:
-    """Its pods, none of which has a node; their names and uids are like nobody's."""
+    """Return its pods, none of which has a node. Their names and uids match no other object."""
     name = job.meta.ref.name
     return [
         a_pod(f"waits-{number}", of=job, uid=f"pod-{number}-of-{name}")
@@ -85,24 +85,24 @@ def _waiting(job: Owner) -> list[Pod]:
 def test_a_preemption_of_a_pod_that_is_gone_is_told_of_its_own_job() -> None:
     jobset = a_jobset("run", a_role("w", jobs=1), a_role("w-0", jobs=1))
     short, long = (a_job(name, of=jobset) for name in ("run-w-0", "run-w-0-0"))
-    gone = a_pod("run-w-0-0-1-x7k2p", uid="gone")
-    event = replace(an_event(gone, "Preempted"), related=ObjectRef("", "Pod", "b", "taker", "t"))
-    things: list[Linked] = [short, long, *_waiting(short), *_waiting(long)]
-    facts = assemble(jobset, things, events=[event], now=NOW)
-    found = {unit.name: last_preemption(unit) for unit in units_of(facts)}
-    assert found["run-w-0"] is None
-    assert found["run-w-0-0"] is not None
-    said = assess(facts).memory
-    assert (said["run-w-0"].preempted_at, said["run-w-0-0"].preempted_at) == (None, ago(30))
+    deleted = a_pod("run-w-0-0-1-x7k2p", uid="gone")
+    event = replace(an_event(deleted, "Preempted"), related=ObjectRef("", "Pod", "b", "taker", "t"))
+    objects: list[Linked] = [short, long, *_waiting(short), *_waiting(long)]
+    facts = assemble(jobset, objects, events=[event], now=NOW)
+    result = {unit.name: last_preemption(unit) for unit in units_of(facts)}
+    assert result["run-w-0"] is None
+    assert result["run-w-0-0"] is not None
+    reported = assess(facts).memory
+    assert (reported["run-w-0"].preempted_at, reported["run-w-0-0"].preempted_at) == (None, ago(30))
 
 
 def test_a_name_that_two_jobs_can_have_given_is_nobodys() -> None:
     """`run-0` is Indexed and `run-0-0` is not: pod 0 of the one is called as any pod of the other."""
     jobset = a_jobset("run", a_role("a"), a_role("b"))
-    one, two = a_job("run-0", of=jobset), a_job("run-0-0", of=jobset, indexed=False)
+    first, second = a_job("run-0", of=jobset), a_job("run-0-0", of=jobset, indexed=False)
     event = an_event(a_pod("run-0-0-x7k2p", uid="gone"), "Preempted")
-    things: list[Linked] = [one, two, *_waiting(one), *_waiting(two)]
-    facts = assemble(jobset, things, events=[event], now=NOW)
+    objects: list[Linked] = [first, second, *_waiting(first), *_waiting(second)]
+    facts = assemble(jobset, objects, events=[event], now=NOW)
     assert {last_preemption(unit) for unit in units_of(facts)} == {None}
 
 
@@ -141,17 +141,17 @@ def test_no_job_is_told_of_a_pod_of_the_other(
         for name, indexed in zip(names, (first, second), strict=True)
     ]
     maker = jobs[of_long]
-    gone = a_pod(_pod_name(maker, index, random), uid="gone")
-    event = an_event(gone, "Preempted")
+    deleted = a_pod(_pod_name(maker, index, random), uid="gone")
+    event = an_event(deleted, "Preempted")
     pods = [
         a_pod(f"waits-{number}-{job.meta.ref.uid}", of=job) for job in jobs for number in range(4)
     ]
     facts = assemble(jobset, [*jobs, *pods], events=[event], now=NOW)
-    told = {unit.name for unit in units_of(facts) if last_preemption(unit) is not None}
-    assert told <= {maker.meta.ref.name}
-    assert may_be_pod_of(maker, gone.meta.ref.name)
+    reported = {unit.name for unit in units_of(facts) if last_preemption(unit) is not None}
+    assert reported <= {maker.meta.ref.name}
+    assert may_be_pod_of(maker, deleted.meta.ref.name)
     if first is second:
-        assert told == {maker.meta.ref.name}
+        assert reported == {maker.meta.ref.name}
 
 
 @given(alike(), st.booleans(), RANDOM)
@@ -160,13 +160,13 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
 ) -> None:
     """Pods, events, groups, Holds and entries in queues, of two owners of one namespace."""
     graph = OwnershipGraph()
-    things: dict[str, list[Any]] = {}
+    objects: dict[str, list[Any]] = {}
     for name in names:
         owner = a_jobset(name, uid=f"owner-{name}") if as_jobsets else None
         job = a_job(f"{name}-w-0" if owner else name, uid=f"job-{name}", of=owner)
         group = a_group(f"{name}-ring", uid=f"group-{name}", of=owner or job)
         pod = a_pod(_pod_name(job, 0, random), uid=f"pod-{name}", of=job, group=f"{name}-ring")
-        things[name] = [
+        objects[name] = [
             *([owner] if owner else []),
             job,
             group,
@@ -174,24 +174,29 @@ def test_what_belongs_to_one_owner_never_moves_to_the_other(
             a_hold(job, name=f"{name}-hold", uid=f"hold-{name}", owner_uid=f"owner-{name}"),
             an_entry(owner or job, f"{name}-entry", uid=f"entry-{name}"),
         ]
-    event = an_event(things[names[0]][-3], "FailedScheduling", uid="event")
-    for thing in [thing for name in names for thing in things[name]]:
-        graph.put(thing)
+    event = an_event(objects[names[0]][-3], "FailedScheduling", uid="event")
+    for obj in [item for name in names for item in objects[name]]:
+        graph.put(obj)
     for name in names:
-        root = things[name][0].meta.ref.uid
+        root = objects[name][0].meta.ref.uid
         held = f"hold-{name}"
-        own = {thing.meta.ref.uid for thing in things[name]} - ({held} if not as_jobsets else set())
+        own = {item.meta.ref.uid for item in objects[name]} - ({held} if not as_jobsets else set())
         assert set(graph.members(root)) == own
-    assert graph.touch_event(event) == {things[names[0]][0].meta.ref.uid}
+    assert graph.gangs_of_event(event) == {objects[names[0]][0].meta.ref.uid}
     for name, other in (names, names[::-1]):
-        job = next(one for one in things[name] if one.meta.ref.uid == f"job-{name}")
-        holds = [one for found in things.values() for one in found if one.meta.ref.kind == "Hold"]
-        entries = [
-            one for found in things.values() for one in found if one.meta.ref.kind == "Workload"
+        job = next(item for item in objects[name] if item.meta.ref.uid == f"job-{name}")
+        holds = [
+            entry for item in objects.values() for entry in item if entry.meta.ref.kind == "Hold"
         ]
-        looked = a_gang(things[name][0], (job,), holds=tuple(holds), entries=tuple(entries))
-        found = looked.hold_of(job)
-        assert (found.meta.ref.uid if found else "") == (f"hold-{name}" if as_jobsets else "")
+        entries = [
+            entry
+            for item in objects.values()
+            for entry in item
+            if entry.meta.ref.kind == "Workload"
+        ]
+        looked = a_gang(objects[name][0], (job,), holds=tuple(holds), entries=tuple(entries))
+        result = looked.hold_of(job)
+        assert (result.meta.ref.uid if result else "") == (f"hold-{name}" if as_jobsets else "")
         assert {entry.meta.ref.uid for entry in looked.queue.entries} == {f"entry-{name}"}
         assert all(hold.meta.ref.uid != f"hold-{other}" for hold in looked.holds_on(job))
 

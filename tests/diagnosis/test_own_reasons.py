@@ -64,8 +64,8 @@ def a_ring(*, quorum: int | None = 2, pods: int = 4) -> Owner:
 
 def members(placed: int, waiting: int = 0, **fields: Any) -> list[Pod]:
     labels = {"ring": "ring", "part": "part"}
-    made = [a_pod(f"p{n}", of=SET, on="n0", labels=labels, **fields) for n in range(placed)]
-    return made + [
+    objects = [a_pod(f"p{n}", of=SET, on="n0", labels=labels, **fields) for n in range(placed)]
+    return objects + [
         a_pod(f"w{n}", of=SET, text=REFUSED, labels=labels, **fields) for n in range(waiting)
     ]
 
@@ -79,8 +79,12 @@ def judged(*things: Made) -> Verdict:
 
 def test_an_own_reason_is_asked_in_its_place_among_the_others() -> None:
     tired = a_pod("p9", of=SET, labels={"ring": "ring", "part": "part", "tired": "yes"})
-    found = judged(a_ring(), *members(3), tired).finding
-    assert (found.code, found.health, found.message) == ("toy-tired", Health.DEGRADED, "1 tired.")
+    finding = judged(a_ring(), *members(3), tired).finding
+    assert (finding.code, finding.health, finding.message) == (
+        "toy-tired",
+        Health.DEGRADED,
+        "1 tired.",
+    )
 
 
 def test_it_is_not_asked_of_other_kinds_and_its_title_is_known() -> None:
@@ -90,30 +94,30 @@ def test_it_is_not_asked_of_other_kinds_and_its_title_is_known() -> None:
 
 
 def test_what_its_objects_say_stands_behind_whatever_is_found() -> None:
-    for found in (judged(a_ring(), *members(4)), judged(a_ring(), *members(2, 2))):
-        assert found.finding.evidence[-1] == Evidence("toy", "part")
+    for result in (judged(a_ring(), *members(4)), judged(a_ring(), *members(2, 2))):
+        assert result.finding.evidence[-1] == Evidence("toy", "part")
 
 
 def test_at_the_quorum_of_its_owner_a_unit_is_below_its_size() -> None:
-    found = judged(a_ring(), *members(2, 2, created_at=ago(600)))
-    assert found.members.quorum == 2
-    assert (found.finding.code, found.finding.health) == ("below-size", Health.DEGRADED)
-    assert found.finding.message.startswith("2 of 4 members run (quorum 2).")
+    result = judged(a_ring(), *members(2, 2, created_at=ago(600)))
+    assert result.members.quorum == 2
+    assert (result.finding.code, result.finding.health) == ("below-size", Health.DEGRADED)
+    assert result.finding.message.startswith("2 of 4 members run (quorum 2).")
 
 
 def test_below_it_members_that_hold_nodes_are_told_of_as_such() -> None:
-    """Near miss: nothing keeps them together, so one can hold a node in vain."""
-    found = judged(a_ring(quorum=3), *members(2, 2)).finding
-    assert (found.code, found.health) == ("partly-placed", Health.DEGRADED)
+    """Near miss: no gang keeps them together, so a member can occupy a node uselessly."""
+    finding = judged(a_ring(quorum=3), *members(2, 2)).finding
+    assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
 
 
 def test_a_unit_that_has_fewer_pods_than_it_needs_is_named_as_its_owner_names_it() -> None:
-    found = judged(a_ring(quorum=3), *members(0, 2, created_at=ago(600))).finding
-    assert found.code == "below-quorum"
-    assert found.message == "2 of 3 pods that part part needs exist; nothing refuses the rest."
+    finding = judged(a_ring(quorum=3), *members(0, 2, created_at=ago(600))).finding
+    assert finding.code == "below-quorum"
+    assert finding.message == "2 of 3 pods that part part needs exist; nothing refuses the rest."
 
 
 def test_the_quorum_of_a_group_goes_before_that_of_the_owner() -> None:
     group = a_group("g", quorum=4)
-    found = judged(a_ring(), group, *members(4, group=group))
-    assert found.members.quorum == 4
+    result = judged(a_ring(), group, *members(4, group=group))
+    assert result.members.quorum == 4

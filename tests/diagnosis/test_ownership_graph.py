@@ -29,8 +29,8 @@ from tests.domain_objects import (
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
@@ -39,9 +39,9 @@ def uid(thing: Made) -> str:
 
 
 def members(graph: OwnershipGraph, root: Made) -> set[str]:
-    found = graph.members(uid(root))
-    assert list(found) == sorted(found)
-    return set(found)
+    result = graph.members(uid(root))
+    assert list(result) == sorted(result)
+    return set(result)
 
 
 JOBSET = a_jobset("run")
@@ -52,7 +52,7 @@ PODS = pods_of(JOB, 2)
 def test_pods_and_jobs_belong_to_the_topmost_known_owner() -> None:
     graph = graph_of(*PODS, JOB, JOBSET)
     family: list[Made] = [*PODS, JOB, JOBSET]
-    assert {graph.root_of(uid(thing)) for thing in family} == {uid(JOBSET)}
+    assert {graph.root_of(uid(obj)) for obj in family} == {uid(JOBSET)}
     assert graph.roots() == {uid(JOBSET)}
     assert members(graph, JOBSET) == {uid(JOBSET), uid(JOB), *map(uid, PODS)}
     assert graph.members(uid(JOB)) == ()
@@ -134,24 +134,24 @@ def test_any_owner_reference_attaches_a_group() -> None:
 def test_a_group_whose_pods_all_have_owners_belongs_to_those() -> None:
     """A hand-made PodGroup that a Job brings along (observed on 1.37.0)."""
     group = a_group("shared", quorum=4)
-    one, two = a_job("one"), a_job("two")
-    pods = (*pods_of(one, 2, group="shared"), *pods_of(two, 2, group="shared"))
-    graph = graph_of(group, one, two, *pods)
-    assert graph.roots() == {uid(one), uid(two)}
-    assert graph.root_of(uid(group)) == uid(one)
-    assert uid(group) in members(graph, one)
-    assert uid(group) in members(graph, two)
-    assert set(graph.foreign_pods(uid(one))) == {uid(pod) for pod in pods[2:]}
-    assert set(graph.foreign_pods(uid(two))) == {uid(pod) for pod in pods[:2]}
+    first, second = a_job("one"), a_job("two")
+    pods = (*pods_of(first, 2, group="shared"), *pods_of(second, 2, group="shared"))
+    graph = graph_of(group, first, second, *pods)
+    assert graph.roots() == {uid(first), uid(second)}
+    assert graph.root_of(uid(group)) == uid(first)
+    assert uid(group) in members(graph, first)
+    assert uid(group) in members(graph, second)
+    assert set(graph.foreign_pods(uid(first))) == {uid(pod) for pod in pods[2:]}
+    assert set(graph.foreign_pods(uid(second))) == {uid(pod) for pod in pods[:2]}
 
 
 def test_a_change_of_a_stranger_touches_the_gang_that_shares_its_group() -> None:
-    group, one, two = a_group("shared", quorum=3), a_job("one"), a_job("two")
-    pods = (*pods_of(one, 2, group="shared"), *pods_of(two, 1, group="shared"))
-    graph = graph_of(group, one, two, *pods)
-    moved = a_pod("two-0", of=two, group="shared", on="n7")
-    assert graph.put(moved) == {uid(one), uid(two)}
-    assert graph.put(group) == {uid(one), uid(two)}
+    group, first, second = a_group("shared", quorum=3), a_job("one"), a_job("two")
+    pods = (*pods_of(first, 2, group="shared"), *pods_of(second, 1, group="shared"))
+    graph = graph_of(group, first, second, *pods)
+    moved = a_pod("two-0", of=second, group="shared", on="n7")
+    assert graph.put(moved) == {uid(first), uid(second)}
+    assert graph.put(group) == {uid(first), uid(second)}
 
 
 def test_a_group_with_one_bare_pod_is_a_gang_and_still_shown_with_the_job() -> None:
@@ -220,10 +220,10 @@ def test_a_composite_group_whose_pods_all_have_owners_is_no_gang() -> None:
 
 
 def test_a_ring_of_parents_has_one_top() -> None:
-    one, two = a_composite("one", parent_name="two"), a_composite("two", parent_name="one")
-    graph = graph_of(one, two)
-    assert graph.roots() == {uid(one)}
-    assert members(graph, one) == {uid(one), uid(two)}
+    first, second = a_composite("one", parent_name="two"), a_composite("two", parent_name="one")
+    graph = graph_of(first, second)
+    assert graph.roots() == {uid(first)}
+    assert members(graph, first) == {uid(first), uid(second)}
 
 
 def test_a_workload_belongs_to_its_owner_by_reference_or_by_controller_ref() -> None:
@@ -269,17 +269,17 @@ def test_nodes_and_events_touch_the_gangs_they_are_about() -> None:
     assert graph.put(a_node("n0", ready=None)) == {uid(JOBSET)}
     assert graph.put(a_node("n1")) == set()
     assert graph.put(an_event(pods[0], "BackOff")) == {uid(JOBSET)}
-    assert graph.touch_event(an_event(a_pod("nobody"), "BackOff")) == set()
+    assert graph.gangs_of_event(an_event(a_pod("nobody"), "BackOff")) == set()
 
 
 def test_an_event_about_an_unknown_maker_of_members_touches_their_gang() -> None:
-    """A StatefulSet is no member; that it cannot make its pods is told of it alone."""
+    """A StatefulSet is not a member, and the event about its failed pods has no other object."""
     maker = Controller("apps", "StatefulSet", "ring", "uid-sts")
     group = a_group("ring", quorum=4)
     grouped, alone = a_pod("ring-0", of=maker, group="ring"), a_pod("web-0", of=maker)
     graph = graph_of(group, grouped, alone)
     refused = an_event(a_pod("ring", uid="uid-sts"), "FailedCreate")
-    assert graph.touch_event(refused) == {uid(group)}
+    assert graph.gangs_of_event(refused) == {uid(group)}
     assert graph.makers(graph.members(uid(group))) == ("uid-sts",)
     assert graph.makers([uid(alone), uid(group)]) == ()
 
@@ -291,8 +291,8 @@ def test_the_makers_that_are_members_are_not_named_twice() -> None:
 
 def test_an_event_of_a_kubelet_names_its_node_instead_of_a_uid() -> None:
     graph = graph_of(*pods_of(JOB, 1, on="n0"), JOB)
-    assert graph.touch_event(an_event(a_node("n0", uid="n0"), "NodeNotReady")) == {uid(JOB)}
-    assert graph.touch_event(an_event(a_node("n1", uid="n1"), "NodeNotReady")) == set()
+    assert graph.gangs_of_event(an_event(a_node("n0", uid="n0"), "NodeNotReady")) == {uid(JOB)}
+    assert graph.gangs_of_event(an_event(a_node("n1", uid="n1"), "NodeNotReady")) == set()
 
 
 def test_a_pod_that_is_placed_moves_between_nodes() -> None:

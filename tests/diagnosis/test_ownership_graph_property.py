@@ -39,7 +39,7 @@ ALL = [*OWNERS, *PODS, *GROUPS, *COMPOSITES, *WORKLOADS, *ATTACHED]
 
 owner_uid = st.none() | st.sampled_from([*OWNERS, "unknown"])
 MIDDLE = "o3"
-"""Of a kind that only stands between an owner and its pods."""
+"""A kind that only stands between an owner and its pods."""
 OF_OCCUPANTS = {"o4": ("StatefulSet", "db"), "o5": ("Deployment", "web")}
 """Owners that are gangs only while a group keeps their pods together: uid → kind and name."""
 # Groups can be owned by groups, also in a ring.
@@ -63,20 +63,20 @@ def _references(draw: Any, of: Controller | None) -> dict[str, Any]:
 @st.composite
 def owners(draw: Any) -> Model:
     uid = draw(st.sampled_from(OWNERS))
-    made = a_job(
+    objects = a_job(
         draw(st.sampled_from(["n0", "n1"])),
         uid=uid,
         **_references(draw, _controller(draw(owner_uid))),
         group_name=draw(st.sampled_from(["", "", *GROUPS, *ENTRIES])),
         created_at=ago(draw(st.integers(0, 2))),
     )
-    ref = made.meta.ref
+    ref = objects.meta.ref
     if uid in OF_OCCUPANTS:
         kind, name = OF_OCCUPANTS[uid]
         ref = replace(ref, group="apps", kind=kind, name=name)
     elif uid == MIDDLE:
         ref = replace(ref, group="grove.io", kind="PodClique")
-    return replace(made, meta=replace(made.meta, ref=ref))
+    return replace(objects, meta=replace(objects.meta, ref=ref))
 
 
 @st.composite
@@ -140,8 +140,8 @@ def attachments(draw: Any) -> Model:
     about = draw(st.sampled_from(["", "unknown", *ALL]))
     of = a_job("n0", uid="elsewhere")
     if uid[0] == "h":
-        words = _references(draw, _controller(draw(owner_uid)))
-        return a_hold(of, name=uid, uid=uid, owner_uid=about, **words)
+        text = _references(draw, _controller(draw(owner_uid)))
+        return a_hold(of, name=uid, uid=uid, owner_uid=about, **text)
     where = _references(draw, None)["namespace"]
     return an_entry(of, uid, uid=uid, owner_uid=about, namespace=where)
 
@@ -157,14 +157,14 @@ def _short(step: Model | str) -> str:
     if isinstance(step, str):
         return f"remove {step}"
     meta = step.meta
-    said = [f"{meta.ref.uid}={meta.ref.kind}/{meta.ref.name}"]
-    said += [f"under {meta.controller.kind} {meta.controller.uid}"] if meta.controller else []
-    said += [f"owners {meta.owner_uids} in {meta.ref.namespace}"]
-    words = "group_name parent_name workload_name controller_ref node owner_uid"
-    for word in words.split():
+    reported = [f"{meta.ref.uid}={meta.ref.kind}/{meta.ref.name}"]
+    reported += [f"under {meta.controller.kind} {meta.controller.uid}"] if meta.controller else []
+    reported += [f"owners {meta.owner_uids} in {meta.ref.namespace}"]
+    text = "group_name parent_name workload_name controller_ref node owner_uid"
+    for word in text.split():
         if getattr(step, word, None):
-            said.append(f"{word}={getattr(step, word)}")
-    return " ".join([*said, f"{meta.created_at:%M:%S}"])
+            reported.append(f"{word}={getattr(step, word)}")
+    return " ".join([*reported, f"{meta.created_at:%M:%S}"])
 
 
 Picture = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
@@ -177,15 +177,15 @@ def _picture(graph: OwnershipGraph) -> Picture:
 
 @given(steps)
 def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model | str]) -> None:
-    graph, there = OwnershipGraph(), dict[str, Model]()
+    graph, existing = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         before = _picture(graph)
         if isinstance(step, str):
             touched = graph.remove(step)
-            there.pop(step, None)
+            existing.pop(step, None)
         else:
             touched = graph.put(step)
-            there[step.meta.ref.uid] = step
+            existing[step.meta.ref.uid] = step
             assert graph.gangs_of(step.meta.ref.uid) <= touched
         after = _picture(graph)
         moved = {
@@ -196,28 +196,28 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
         )
 
     scratch = OwnershipGraph()
-    for uid in sorted(there, reverse=True):
-        scratch.load(there[uid])
+    for uid in sorted(existing, reverse=True):
+        scratch.load(existing[uid])
     assert _picture(graph) == _picture(scratch)
     assert {uid: graph.root_of(uid) for uid in ALL} == {uid: scratch.root_of(uid) for uid in ALL}
 
 
 @given(steps)
 def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> None:
-    graph, there = OwnershipGraph(), dict[str, Model]()
+    graph, existing = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         if not isinstance(step, str):
             graph.put(step)
-            there[step.meta.ref.uid] = step
+            existing[step.meta.ref.uid] = step
     picture = _picture(graph)
     for root, (members, _strangers) in picture.items():
         assert graph.root_of(root) == root
         assert root in members
-    for uid in there:
+    for uid in existing:
         shown_in = {root for root, (members, _) in picture.items() if uid in members}
         assert shown_in == graph.gangs_of(uid)
         assert uid not in picture or uid not in ATTACHED
         home = graph.root_of(uid)
         assert (home is None and not shown_in) or home in shown_in
-        if not isinstance(there[uid], Group):
+        if not isinstance(existing[uid], Group):
             assert len(shown_in) <= 1

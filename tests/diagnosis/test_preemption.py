@@ -1,4 +1,4 @@
-"""Preemptions in the facts of both gangs, and what is remembered of them."""
+"""Preemptions in the facts of both gangs, and their memory of them."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,8 +38,8 @@ def test_victims_are_those_that_are_still_there() -> None:
 def preempted(pod: Pod, **fields: Any) -> Gang:
     event = an_event(a_pod("low-gone"), "Preempted", last_seen=ago(30))
     event = replace(event, related=ObjectRef("", "Pod", "", "", "uid-usurper-0"))
-    given = {"now": NOW, "events": [event], "takers": {"uid-usurper-0": USURPER}, **fields}
-    return assemble(LOW, [pod], **given)
+    defaults = {"now": NOW, "events": [event], "preemptors": {"uid-usurper-0": USURPER}, **fields}
+    return assemble(LOW, [pod], **defaults)
 
 
 def memory_of(facts: Gang) -> UnitMemory:
@@ -52,10 +52,10 @@ def test_a_preemption_is_remembered_until_it_came_back() -> None:
     assert (memory.preempted_at, memory.preempted_by) == (ago(30), (USURPER,))
 
     # Neither the event nor the one who took the room need to be there any more.
-    later = memory_of(preempted(waits, events=[], takers={}, memory={"low": memory}))
+    later = memory_of(preempted(waits, events=[], preemptors={}, memory={"low": memory}))
     assert (later.preempted_at, later.preempted_by) == (ago(30), (USURPER,))
 
     back = memory_of(preempted(runs, memory={"low": memory}))
     assert (back.preempted_at, back.preempted_by, back.recovered_from) == (None, (), ago(30))
-    again = memory_of(preempted(waits, memory={"low": back}))
-    assert (again.preempted_at, again.recovered_from) == (None, ago(30))
+    repeated = memory_of(preempted(waits, memory={"low": back}))
+    assert (repeated.preempted_at, repeated.recovered_from) == (None, ago(30))

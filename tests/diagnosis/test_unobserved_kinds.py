@@ -1,4 +1,4 @@
-"""A kind that cannot be looked at keeps what is of it, below it or made of it from being told, and nothing else."""
+"""A kind that cannot be read makes its gangs unknown, those below it and those made by it, and no other gang."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_pod_that_names_one_by_its_label_is() -> None:
 
 
 def test_groups_that_pods_name_by_a_mark_concern_the_gangs_of_such_pods() -> None:
-    """Near miss: others are told as if that API was not served."""
+    """Near miss: other gangs are assessed as if that API was not served."""
     groups = Unobserved("podgroups.scheduling.x-k8s.io", "forbidden", "")
     kind = "PodGroup.scheduling.x-k8s.io"
     member = replace(a_pod("train-0"), group_name="ring", group_kind=kind)

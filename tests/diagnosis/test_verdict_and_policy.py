@@ -120,9 +120,9 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
         assert not any(text.startswith("Resume") for text in verdict.finding.advice_texts)
     else:
         assert (resume.lever == "suspend") is (free or nobodys)
-        told = any(text.startswith("Resume") for text in verdict.finding.advice_texts)
+        reported = any(text.startswith("Resume") for text in verdict.finding.advice_texts)
         # What was meant has a button and no next step.
-        assert told is nobodys
+        assert reported is nobodys
 
 
 @given(gangs())
@@ -174,7 +174,7 @@ def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
         for text in finding.advice_texts
         if text.startswith(("Resume", "Release"))
     ]
-    for owner in {one.meta.ref.uid: one for one in (case[0].owner, *case[0].jobs)}.values():
+    for owner in {obj.meta.ref.uid: obj for obj in (case[0].owner, *case[0].jobs)}.values():
         name = f" {owner.meta.ref.name} "
         if any(name in text for text in advised):
             assert offers[owner.meta.ref.uid][1].allowed, (advised, offers[owner.meta.ref.uid][1])

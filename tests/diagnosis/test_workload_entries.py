@@ -38,7 +38,7 @@ def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
 
 
 def uids(*things: Made) -> set[str]:
-    return {thing.meta.ref.uid for thing in things}
+    return {obj.meta.ref.uid for obj in things}
 
 
 def bare(number: int, group: str, name: str = "ring", **fields: Any) -> tuple[Pod, ...]:
@@ -49,9 +49,9 @@ def bare(number: int, group: str, name: str = "ring", **fields: Any) -> tuple[Po
 
 
 def test_a_name_says_workload_entry_and_replica() -> None:
-    whole, keyed = WorkloadEntry("plan", "workers"), WorkloadEntry("plan", "workers", "0")
-    assert (whole.name, keyed.name) == ("plan/workers", "plan/workers/0")
-    assert (read_entry("plan/workers"), read_entry("plan/workers/0")) == (whole, keyed)
+    complete, keyed = WorkloadEntry("plan", "workers"), WorkloadEntry("plan", "workers", "0")
+    assert (complete.name, keyed.name) == ("plan/workers", "plan/workers/0")
+    assert (read_entry("plan/workers"), read_entry("plan/workers/0")) == (complete, keyed)
     assert read_entry("ring") is None
     assert label_of_group("ring") == "PodGroup ring"
     assert label_of_group("plan/workers") == "podGroup workers of Workload plan"
@@ -65,8 +65,8 @@ PLAN = a_plan()
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
@@ -106,7 +106,7 @@ def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
     two = a_job("two", group_name="plan/workers/0")
     apart = a_job("apart", group_name="plan/workers/1")
     pods = {job.meta.ref.name: pods_of(job, 1) for job in (one, two, apart)}
-    graph = graph_of(PLAN, one, two, apart, *(pod for found in pods.values() for pod in found))
+    graph = graph_of(PLAN, one, two, apart, *(pod for result in pods.values() for pod in result))
     assert set(graph.foreign_pods(one.meta.ref.uid)) == uids(*pods["two"])
     assert graph.foreign_pods(apart.meta.ref.uid) == ()
     # Nor does a pod that starts to run touch those of another replica.
@@ -128,8 +128,8 @@ def test_bare_pods_are_one_unit_with_the_policy_of_the_entry() -> None:
 
 def test_replica_keys_divide_one_entry() -> None:
     pods = (*bare(2, "plan/workers/0", "a"), *bare(1, "plan/workers/1", "b"))
-    found = the_units(PLAN, *pods)
-    assert {name: (unit.desired, unit.quorum, len(unit.pods)) for name, unit in found.items()} == {
+    units = the_units(PLAN, *pods)
+    assert {name: (unit.desired, unit.quorum, len(unit.pods)) for name, unit in units.items()} == {
         "plan/workers/0": (2, 2, 2),
         "plan/workers/1": (2, 2, 1),
     }
@@ -139,16 +139,16 @@ def test_replica_keys_divide_one_entry() -> None:
 def test_an_entry_that_nobody_names_waits_for_its_pods() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2, "extra": None})
     facts = gang(plan, *bare(2, "plan/workers"))
-    found = {unit.name: (unit.desired, unit.quorum) for unit in units_of(facts)}
-    assert found == {"plan/driver": (1, 1), "plan/extra": (0, None), "plan/workers": (2, 2)}
+    result = {unit.name: (unit.desired, unit.quorum) for unit in units_of(facts)}
+    assert result == {"plan/driver": (1, 1), "plan/extra": (0, None), "plan/workers": (2, 2)}
     assert facts.owner.desired == 3
 
 
 def test_an_entry_that_only_others_name_is_theirs() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2})
     driver = a_job("driver", pods=1, group_name="plan/driver")
-    found = the_units(plan, *bare(2, "plan/workers"), foreign_pods=pods_of(driver, 1))
-    assert set(found) == {"plan/workers"}
+    units = the_units(plan, *bare(2, "plan/workers"), foreign_pods=pods_of(driver, 1))
+    assert set(units) == {"plan/workers"}
 
 
 def test_a_basic_entry_has_no_quorum() -> None:
@@ -180,7 +180,7 @@ def test_of_two_workloads_of_one_name_the_newer_counts() -> None:
 
 
 def test_a_workload_that_the_job_owns_made_no_group() -> None:
-    """Without `workloadRef` its pods are in none, whoever owns the Workload."""
+    """Pods without `workloadRef` are in no group, even if their Job owns the Workload."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_plan(of=job), *pods_of(job, 2)).values()
     assert (unit.group_name, unit.quorum) == ("", None)
@@ -214,8 +214,8 @@ def test_workloads_that_cannot_be_read_are_not_missing() -> None:
 def test_an_entry_without_pods() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2})
     running = bare(2, "plan/workers", on="n0")
-    found, message = code(plan, *running)
-    assert found == "pods-not-created"
+    result, message = code(plan, *running)
+    assert result == "pods-not-created"
     assert "No pod names podGroup driver of Workload plan, which needs 1." in message
 
 
@@ -240,20 +240,22 @@ def test_a_pod_with_a_nominated_node_is_at_the_gate_unless_it_preempts() -> None
         "0/1 nodes are available: 1 rejected due to timeout after waiting 4m59.999052256s at "
         "plugin GangScheduling."
     )
-    assert pod.is_at_gate
-    assert replace(pod, scheduled=said(timeout)).is_at_gate
-    assert replace(pod, scheduled=said(short + tail)).is_at_gate
-    assert not replace(pod, scheduled=said(short)).is_at_gate
-    assert not replace(pod, nominated_node="").is_at_gate
-    assert not replace(pod, node="n0").is_at_gate
-    assert not replace(pod, group_name="ring").is_at_gate  # a PodGroup: 1.36 has no such wait
+    assert pod.is_waiting_on_permit
+    assert replace(pod, scheduled=said(timeout)).is_waiting_on_permit
+    assert replace(pod, scheduled=said(short + tail)).is_waiting_on_permit
+    assert not replace(pod, scheduled=said(short)).is_waiting_on_permit
+    assert not replace(pod, nominated_node="").is_waiting_on_permit
+    assert not replace(pod, node="n0").is_waiting_on_permit
+    assert not replace(
+        pod, group_name="ring"
+    ).is_waiting_on_permit  # a PodGroup: 1.36 has no such wait
 
 
 def test_a_member_at_the_gate_is_said_so() -> None:
     first, second = bare(2, "plan/workers")
     waiting = replace(first, nominated_node="n0")
     states = member_states(gang(PLAN, waiting, second))
-    assert [(one.label, one.reason) for one in states] == [
+    assert [(state.label, state.reason) for state in states] == [
         ("at the gate", "holds node n0"),
         ("waiting", ""),
     ]

@@ -1,4 +1,4 @@
-"""What is kept of a cluster's texts is bounded in bytes, however long it makes them."""
+"""Caches of texts from clusters stay within their bound of bytes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,18 @@ def port(number: int) -> pod_constraints.WirePlacedSpec:
 
 HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
     # what is asked, how often, MiB that may be kept were all as heavy as it is taken for
-    "tolerations": (lambda number: pod_constraints.read_needs(spec(number), "team", ()), 12, 100),
-    "a host port": (lambda number: pod_constraints.read_needs(port(number), "team", ()), 120, 70),
+    "tolerations": (
+        lambda number: pod_constraints.read_pod_constraints(spec(number), "team", ()),
+        12,
+        100,
+    ),
+    "a host port": (
+        lambda number: pod_constraints.read_pod_constraints(port(number), "team", ()),
+        120,
+        70,
+    ),
     "a name in a device class": (
-        lambda number: pod_constraints.read_needs(
+        lambda number: pod_constraints.read_pod_constraints(
             pod_constraints.WirePlacedSpec(),
             "team",
             (f"deviceclass.resource.kubernetes.io/{LONG}{number}",),
@@ -95,7 +103,7 @@ def traced() -> Iterator[None]:
 
 @pytest.mark.usefixtures("heavier", "traced")
 @pytest.mark.parametrize("case", HOSTILE)
-def test_bytes_do_not_grow(case: str) -> None:
+def test_cache_stays_within_its_bound(case: str) -> None:
     ask, times, most = HOSTILE[case]
     before = tracemalloc.get_traced_memory()[0]
     for number in range(times):
@@ -105,7 +113,7 @@ def test_bytes_do_not_grow(case: str) -> None:
     assert grown <= most, f"{grown:.0f} MiB are kept"
 
 
-def test_what_many_ask_for_is_made_once() -> None:
+def test_result_is_computed_once() -> None:
     made: list[str] = []
 
     @bounded_cache(3, MIB)
@@ -120,7 +128,7 @@ def test_what_many_ask_for_is_made_once() -> None:
     assert made == ["a", "b", "c", "d"]
 
 
-def test_when_it_is_too_much_all_is_forgotten_but_the_last() -> None:
+def test_exceeding_the_bound_drops_all_older_results() -> None:
     made: list[str] = []
 
     @bounded_cache(100, 4000)
@@ -137,7 +145,7 @@ def test_when_it_is_too_much_all_is_forgotten_but_the_last() -> None:
     assert made == ["a"]
 
 
-def test_errors_are_not_kept() -> None:
+def test_errors_are_not_cached() -> None:
     @bounded_cache(10, MIB)
     def fail(text: str) -> str:
         raise ValueError(text)
@@ -147,7 +155,7 @@ def test_errors_are_not_kept() -> None:
             fail("a")
 
 
-def test_everything_in_an_object_is_weighed_once() -> None:
+def test_each_member_of_an_object_is_measured_once() -> None:
     text = "x" * 100_000
     for whole in (
         (text, text),

@@ -1,4 +1,4 @@
-"""When a young state is news, and that finding it out costs one look at each pod."""
+"""Grace periods, and their cost of one read for each pod."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gangboard.domain.owner import Dependency
 from gangboard.domain.pod import Pod
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from tests.domain_objects import NOW, a_jobset, a_role, child_jobs, pods_of
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 class Counted(tuple[Pod, ...]):
@@ -26,7 +26,7 @@ class Counted(tuple[Pod, ...]):
 
 
 @pytest.mark.parametrize("number", [3, 300])
-def test_each_pod_is_looked_at_once_however_many_jobs_are_depended_on(number: int) -> None:
+def test_each_pod_is_read_once_for_any_number_of_dependencies(number: int) -> None:
     jobset = a_jobset(
         "run",
         a_role("driver", jobs=number, pods=1),

@@ -1,4 +1,4 @@
-"""When the scheduler can use a claim that is there (volumebinding of 1.35 to 1.37)."""
+"""Claims that the scheduler can use (volumebinding of 1.35 to 1.37)."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> V
         (claim("Resting"), None),
     ],
 )
-def test_claims_of_volumes(one: VolumeClaim, problem: ClaimProblem | None) -> None:
+def test_volume_claim_problems(one: VolumeClaim, problem: ClaimProblem | None) -> None:
     found = volume_claim_problem(one, CLASSES)
     assert (found and found.problem) == problem
     assert found is None or found.meta is one.meta
@@ -61,18 +61,18 @@ def test_claims_of_volumes(one: VolumeClaim, problem: ClaimProblem | None) -> No
         (claim("Lost", storage_class="now"), ClaimProblem.LOST),
     ],
 )
-def test_where_no_class_can_be_looked_at(one: VolumeClaim, problem: ClaimProblem | None) -> None:
+def test_unreadable_storage_classes(one: VolumeClaim, problem: ClaimProblem | None) -> None:
     found = volume_claim_problem(one, None)
     assert (found and found.problem) == problem
 
 
-def test_the_volume_that_was_lost_is_named() -> None:
+def test_lost_volume_is_named() -> None:
     found = volume_claim_problem(claim("Lost", volume="pv-7"), None)
     assert found is not None
     assert found.volume == "pv-7"
 
 
-def test_claims_of_devices() -> None:
+def test_device_claim_problems() -> None:
     there = a_meta("resource.k8s.io", "ResourceClaim", "links")
     leaving = a_meta("resource.k8s.io", "ResourceClaim", "links", deleting_since=ago(10))
     assert resource_claim_problem(ResourceClaim(there)) is None

@@ -1,4 +1,4 @@
-"""How a queue stands to an owner and its Jobs: one table for verdicts and actions."""
+"""Queue status of an owner and its Jobs, which verdicts and actions share."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CASES: list[tuple[str, bool, tuple[dict[str, Any], ...], str, str]] = [
 
 
 @pytest.mark.parametrize(("label", "suspended", "entries", "visibility", "standing"), CASES)
-def test_how_a_queue_stands_to_an_owner(
+def test_queue_status_of_an_owner(
     label: str, suspended: bool, entries: tuple[dict[str, Any], ...], visibility: str, standing: str
 ) -> None:
     job = a_job("train", queue=label, suspended=suspended)
@@ -58,7 +58,7 @@ def test_how_a_queue_stands_to_an_owner(
     assert found.may_run is (standing in ("free", "nobody", "admitted"))
 
 
-def test_the_entry_says_which_queue_it_is_in() -> None:
+def test_entry_decides_the_queue() -> None:
     job = a_job("train", queue="asked", suspended=True)
     assert (
         queue_statuses_of(job, (), [an_entry(job, queue="got")], "served")["uid-train"].queue
@@ -71,14 +71,14 @@ def test_the_entry_says_which_queue_it_is_in() -> None:
     assert queue_statuses_of(job, (), (), "served")["uid-train"].queue == "asked"
 
 
-def test_a_label_on_a_job_counts_where_its_owner_is_in_no_queue() -> None:
+def test_label_of_a_job_counts_if_its_owner_is_in_no_queue() -> None:
     """Kueue makes no Workload for what an owner in a queue has made (jobset-kueue.md §3.2)."""
     free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
     for owner, visibility, standing in (
         (free, "served", QueueStanding.WAITS),
-        (free, "not-served", QueueStanding.NOBODY),
+        (free, "not-served", QueueStanding.NOT_SERVED),
         (managed, "served", QueueStanding.FREE),
-        (managed, "not-served", QueueStanding.NOBODY),
+        (managed, "not-served", QueueStanding.NOT_SERVED),
     ):
         (job,) = child_jobs(owner, suspended=True, queue="own")
         assert (
@@ -90,7 +90,7 @@ def test_a_label_on_a_job_counts_where_its_owner_is_in_no_queue() -> None:
     assert found["uid-managed"].standing is QueueStanding.ADMITTED
 
 
-def test_what_an_owner_has_made_is_kept_with_it_until_that_is_admitted() -> None:
+def test_jobs_stay_suspended_until_their_owner_is_admitted() -> None:
     """Kueue suspends each child Job of what it has not admitted (jobset-kueue.md §3.5)."""
     owner = a_jobset("run")
     (job,) = child_jobs(owner, suspended=True)

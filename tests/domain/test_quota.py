@@ -1,41 +1,41 @@
-"""Queues by name: what an entry reaches, and what is above it, however people have wired that."""
+"""The tree of queues: the queue of an entry, ancestors and descendants, even with wrong parents."""
 
 from gangboard.domain.quota import QueueTree
 from tests.domain_objects import a_queue, an_alias, shared_quota
 
 
-def test_an_entry_names_the_alias_of_its_namespace_else_a_queue_of_the_cluster() -> None:
+def test_entry_names_an_alias_in_its_namespace_or_a_cluster_queue() -> None:
     alias, queue = an_alias("gpu", to="gpu"), a_queue("gpu")
     tree = QueueTree([alias, queue, shared_quota("all")])
     group = queue.meta.ref.group
-    assert tree.entrance(group, "team-a", "gpu") is alias
-    assert tree.entrance(group, "team-b", "gpu") is queue
-    assert tree.entrance("another.example", "team-a", "gpu") is None
-    assert tree.entrance(group, "team-a", "all") is None
+    assert tree.find_entry_queue(group, "team-a", "gpu") is alias
+    assert tree.find_entry_queue(group, "team-b", "gpu") is queue
+    assert tree.find_entry_queue("another.example", "team-a", "gpu") is None
+    assert tree.find_entry_queue(group, "team-a", "all") is None
 
 
-def test_what_is_above_ends_where_nothing_is_there() -> None:
+def test_lineage_ends_at_a_missing_parent() -> None:
     alias, queue = an_alias("lq", to="gpu"), a_queue("gpu", cohort="nowhere")
     tree = QueueTree([alias, queue])
-    assert tree.above(alias) == (alias, queue)
+    assert tree.lineage(alias) == (alias, queue)
     assert not tree.is_circular(alias)
-    assert tree.above(an_alias("lost", to="nothing")) == (an_alias("lost", to="nothing"),)
+    assert tree.lineage(an_alias("lost", to="nothing")) == (an_alias("lost", to="nothing"),)
 
 
-def test_a_circle_is_told_and_walked_once() -> None:
+def test_cycle_is_detected_and_ends_the_lineage() -> None:
     a, b, c = (shared_quota(one, cohort=up) for one, up in (("a", "b"), ("b", "c"), ("c", "b")))
     queue = a_queue("gpu", cohort="a")
     tree = QueueTree([a, b, c, queue, shared_quota("self", cohort="self")])
-    assert tree.above(queue) == (queue, a, b, c)
+    assert tree.lineage(queue) == (queue, a, b, c)
     assert tree.is_circular(queue)
     assert tree.is_circular(shared_quota("self", cohort="self"))
-    assert tree.below(c.name) == {one.name for one in (a, b, c, queue)}
+    assert tree.subtree(c.name) == {one.name for one in (a, b, c, queue)}
 
 
-def test_who_takes_the_place_of_a_queue_has_its_links() -> None:
+def test_replaced_queue_moves_to_its_new_parent() -> None:
     tree = QueueTree([a_queue("gpu", cohort="old"), shared_quota("old"), shared_quota("new")])
     tree.put(a_queue("gpu", cohort="new"))
-    assert tree.below(shared_quota("old").name) == {shared_quota("old").name}
-    assert a_queue("gpu").name in tree.below(shared_quota("new").name)
-    tree.drop(a_queue("gpu").name)
-    assert tree.entrance("kueue.x-k8s.io", "any", "gpu") is None
+    assert tree.subtree(shared_quota("old").name) == {shared_quota("old").name}
+    assert a_queue("gpu").name in tree.subtree(shared_quota("new").name)
+    tree.remove(a_queue("gpu").name)
+    assert tree.find_entry_queue("kueue.x-k8s.io", "any", "gpu") is None

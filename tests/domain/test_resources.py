@@ -1,4 +1,4 @@
-"""Which resources are accelerators: names as real device plugins give them."""
+"""Accelerators among the resource names of real device plugins."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ def test_other_devices_are_no_accelerators(resource: str) -> None:
 
 
 @pytest.mark.parametrize("resource", SHARES)
-def test_a_measure_of_a_part_of_a_device_is_not_a_number_of_devices(resource: str) -> None:
+def test_share_of_a_device_is_no_number_of_devices(resource: str) -> None:
     assert not is_accelerator(resource)
 
 
 @pytest.mark.parametrize("resource", NO_DEVICES)
-def test_what_every_node_has_is_no_device(resource: str) -> None:
+def test_native_resources_are_no_devices(resource: str) -> None:
     assert not is_accelerator(resource)
     assert not is_device(resource)

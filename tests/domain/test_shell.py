@@ -1,4 +1,4 @@
-"""Names that may stand in a command to copy."""
+"""Commands to copy, with names from a cluster."""
 
 import pytest
 
@@ -6,18 +6,18 @@ from gangboard.domain.shell import command, command_line, in_context, is_safe_in
 
 
 @pytest.mark.parametrize("name", ["main", "train-0", "n1.example", "A_b"])
-def test_names_of_kubernetes_are_plain_words(name: str) -> None:
+def test_kubernetes_names_are_safe_in_a_shell(name: str) -> None:
     assert is_safe_in_shell("team-a", name)
 
 
 @pytest.mark.parametrize(
     "name", ["", "$(x)", "`x`", "a b", "a;b", "a\nb", "a\n", "-o", "--all", "a'b", "a/b", "*", "é"]
 )
-def test_anything_else_is_not_offered(name: str) -> None:
+def test_other_names_are_rejected(name: str) -> None:
     assert not is_safe_in_shell("team-a", name)
 
 
-def test_a_command_has_only_safe_words_or_none() -> None:
+def test_command_is_empty_if_a_name_is_unsafe() -> None:
     assert command("kubectl logs -n {} {} --previous", "ml", "run-0") == (
         *("kubectl", "logs", "-n", "ml", "run-0", "--previous"),
     )
@@ -39,10 +39,10 @@ def test_a_command_has_only_safe_words_or_none() -> None:
         ("a\nb", "kubectl get pods"),
     ],
 )
-def test_a_command_names_its_cluster_by_the_context(context: str, line: str) -> None:
+def test_command_has_the_context_of_its_cluster(context: str, line: str) -> None:
     assert command_line(in_context(command("kubectl get pods"), context)) == line
 
 
-def test_only_kubectl_has_a_context() -> None:
+def test_other_commands_get_no_context() -> None:
     words = command("vcctl queue operate -a open -n {}", "research")
     assert in_context(words, "prod") == words

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from gangboard.kube.service_accounts import ACTOR, NAMESPACE
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from tests.controlplane import gang_schedulers, grove
 from tests.controlplane.client import Client
 from tests.controlplane.cluster import ControlPlane
 from tests.installation import Installation
 from tests.permissions.installed import Installed, installed
 
-NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+NO_KUEUE = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
 
 
 @pytest.fixture(scope="package")
@@ -30,8 +30,8 @@ def gang_plane(controlplane_137: ControlPlane) -> Iterator[Client]:
 @pytest.fixture(scope="package")
 def accounts(gang_plane: Client, controlplane_137: ControlPlane) -> Iterator[Installed]:
     """Reader and actor, with the limits that `print_rbac` prints."""
-    with installed(controlplane_137, NO_KUEUE) as found:
-        yield found
+    with installed(controlplane_137, NO_KUEUE) as result:
+        yield result
 
 
 @pytest.fixture(scope="package")

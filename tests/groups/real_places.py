@@ -56,28 +56,28 @@ class Place(PlaceOnBoard):
         self.client.create(podgroup(self.version, self.full(name), self.name, minimum, **spec))
 
     def pods(
-        self, number: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **more: Any
+        self, number: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **options: Any
     ) -> None:
         """Make pods that name a PodGroup."""
         for index in range(number):
-            self.pod(index, cpu, name, scheduler=scheduler, **more)
+            self.pod(index, cpu, name, scheduler=scheduler, **options)
 
     def pod(
-        self, index: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **more: Any
+        self, index: int, cpu: str = "1", name: str = "run", *, scheduler: str = "", **options: Any
     ) -> None:
         """Make one of its pods."""
-        given = member(self.version, self.full(name), scheduler=scheduler)
+        fields = member(self.version, self.full(name), scheduler=scheduler)
         if self.version == KAI:
-            given["labels"] = {"kai.scheduler/queue": more.pop("queue", "kai-open")}
-        made = pod(
+            fields["labels"] = {"kai.scheduler/queue": options.pop("queue", "kai-open")}
+        created = pod(
             f"{name}-{scheduler or 'p'}-{index}",
             self.name,
             cpu=cpu,
             node_selector={POOL: self.name},
-            **given,
-            **more,
+            **fields,
+            **options,
         )
-        self.client.create(made)
+        self.client.create(created)
 
     def wait_phase(self, phase: str, name: str = "run") -> None:
         """Wait until its scheduler gives its PodGroup this phase."""
@@ -97,10 +97,10 @@ class Place(PlaceOnBoard):
 
     def placed(self, name: str = "run") -> list[str]:
         """Return the names of its pods that have a node."""
-        found = self.client.list("v1", "Pod", self.name)
+        result = self.client.list("v1", "Pod", self.name)
         return [
             one["metadata"]["name"]
-            for one in found
+            for one in result
             if one["metadata"]["name"].startswith(name) and is_true(one, "PodScheduled")
         ]
 
@@ -119,16 +119,16 @@ class Place(PlaceOnBoard):
             return self.installation.get(f"queues/gangs/{self.name}-q/")
 
         def is_so() -> bool:
-            found = read_queue()
-            return (found["waiting"], found["placed"]) == (waiting, placed)
+            result = read_queue()
+            return (result["waiting"], result["placed"]) == (waiting, placed)
 
         wait(is_so, what=f"{waiting} wait in queue {self.name}-q", seen=read_queue)
         return read_queue()
 
     def said(self, name: str = "run") -> Json:
         """Return the first finding, with its evidence."""
-        found: Json = self.detail(name)["findings"][0]
-        return found
+        result: Json = self.detail(name)["findings"][0]
+        return result
 
 
 def whole(place: Place) -> None:
@@ -185,8 +185,13 @@ def queue_closed(place: Place) -> None:
     for name in ("closed", "open"):
         place.client.create(volcano_queue(f"{place.name}-{name}"))
     queue = f"{place.name}-closed"
-    made = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda one: one.get("status"))
-    target = {"apiVersion": VOLCANO, "kind": "Queue", "name": queue, "uid": made["metadata"]["uid"]}
+    created = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda one: one.get("status"))
+    target = {
+        "apiVersion": VOLCANO,
+        "kind": "Queue",
+        "name": queue,
+        "uid": created["metadata"]["uid"],
+    }
     meta = {"name": queue, "namespace": place.name}
     command = {"apiVersion": _BUS, "kind": "Command", "metadata": meta, "target": target}
     place.client.create({**command, "action": "CloseQueue"})
@@ -251,9 +256,9 @@ def places_of(
     situations: Mapping[str, Situation[Place]], client: Client, board: Installation
 ) -> Iterator[dict[str, Place]]:
     """Bring all about, each in a namespace of its own; for a fixture."""
-    found = {name: Place(client, name, board) for name in situations}
-    with brought_about(situations, found):
-        yield found
+    result = {name: Place(client, name, board) for name in situations}
+    with brought_about(situations, result):
+        yield result
 
 
 def read(situation: Situation[Place], place: Place, words: str) -> None:
@@ -290,6 +295,6 @@ def each_once(places: Mapping[str, Place]) -> None:
 
 def _listed(place: Place) -> tuple[list[str], int]:
     """Return the names of the gangs of a place, and how many pods they have together."""
-    found = place.installation.gangs(namespace=place.name)
-    pods = sum(gang["members"]["created"] for gang in found)
-    return sorted(gang["name"] for gang in found), pods
+    result = place.installation.gangs(namespace=place.name)
+    pods = sum(gang["members"]["created"] for gang in result)
+    return sorted(gang["name"] for gang in result), pods

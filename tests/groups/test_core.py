@@ -83,43 +83,49 @@ def test_the_preemption_policy_of_a_group(policy: str | None, preempts: bool) ->
     """A field behind the gate PodGroupPreemptionPolicy (1.37)."""
     spec = {**PODGROUP_1_37["spec"], "preemptionPolicy": policy}
     for resource in (PODGROUP, COMPOSITE):
-        found: Group = model(resource, {**PODGROUP_1_37, "spec": spec})
-        assert found.preempts is preempts
+        result: Group = model(resource, {**PODGROUP_1_37, "spec": spec})
+        assert result.preempts is preempts
 
 
 def test_a_pod_group_of_1_36() -> None:
-    found: Group = model(PODGROUP, PODGROUP_1_36, "v1alpha2")
-    assert found.meta.api_version == "v1alpha2"
-    assert (found.policy, found.quorum) == (Policy.GANG, 4)
-    assert (found.workload_name, found.template_name) == ("llm-train-5f7b9d6c44", "llm-train-pgt-0")
-    assert (found.disruption_mode, found.priority) == ("Pod", 0)
-    assert found.meta.controller is not None
-    assert found.meta.controller.name == "llm-train"
-    assert found.meta.owner_uids == ("77aa", "a1")
-    assert found.placed is not None
-    assert (found.placed.type, found.placed.status) == ("PodGroupScheduled", "False")
-    assert found.conditions == (found.placed,)
+    result: Group = model(PODGROUP, PODGROUP_1_36, "v1alpha2")
+    assert result.meta.api_version == "v1alpha2"
+    assert (result.policy, result.quorum) == (Policy.GANG, 4)
+    assert (result.workload_name, result.template_name) == (
+        "llm-train-5f7b9d6c44",
+        "llm-train-pgt-0",
+    )
+    assert (result.disruption_mode, result.priority) == ("Pod", 0)
+    assert result.meta.controller is not None
+    assert result.meta.controller.name == "llm-train"
+    assert result.meta.owner_uids == ("77aa", "a1")
+    assert result.placed is not None
+    assert (result.placed.type, result.placed.status) == ("PodGroupScheduled", "False")
+    assert result.conditions == (result.placed,)
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha3"])
 def test_a_pod_group_of_1_37(version: str) -> None:
-    found: Group = model(PODGROUP, PODGROUP_1_37, version)
-    assert found.meta.api_version == version
-    assert (found.policy, found.quorum, found.policy_text) == (Policy.GANG, 4, "")
-    assert (found.workload_name, found.template_name) == ("llm-train-6b8c5d7f99", "llm-train-pgt-0")
-    assert found.disruption_mode == "all"
-    assert found.placed is not None
-    assert found.placed.type == "PodGroupInitiallyScheduled"
-    assert found.placed.reason == "Unschedulable"
-    assert "1 scheduled, 2 remaining" in found.placed.message
+    result: Group = model(PODGROUP, PODGROUP_1_37, version)
+    assert result.meta.api_version == version
+    assert (result.policy, result.quorum, result.policy_text) == (Policy.GANG, 4, "")
+    assert (result.workload_name, result.template_name) == (
+        "llm-train-6b8c5d7f99",
+        "llm-train-pgt-0",
+    )
+    assert result.disruption_mode == "all"
+    assert result.placed is not None
+    assert result.placed.type == "PodGroupInitiallyScheduled"
+    assert result.placed.reason == "Unschedulable"
+    assert "1 scheduled, 2 remaining" in result.placed.message
 
 
 def test_a_workload_has_templates_and_no_policy() -> None:
-    found: Group = model(WORKLOAD, WORKLOAD_1_36, "v1alpha2")
-    assert found.templates == (GroupTemplate("llm-train-pgt-0", Policy.GANG, 4),)
-    assert found.controller_ref == ("batch", "Job", "llm-train")
-    assert (found.policy, found.quorum, found.policy_text) == (Policy.UNKNOWN, None, "")
-    assert (found.conditions, found.placed) == ((), None)
+    result: Group = model(WORKLOAD, WORKLOAD_1_36, "v1alpha2")
+    assert result.templates == (GroupTemplate("llm-train-pgt-0", Policy.GANG, 4),)
+    assert result.controller_ref == ("batch", "Job", "llm-train")
+    assert (result.policy, result.quorum, result.policy_text) == (Policy.UNKNOWN, None, "")
+    assert (result.conditions, result.placed) == ((), None)
 
 
 def test_a_workload_of_1_35_has_entries() -> None:
@@ -135,10 +141,10 @@ def test_a_workload_of_1_35_has_entries() -> None:
             ],
         },
     }
-    found: Group = model(WORKLOAD, obj, "v1alpha1")
-    assert found.meta.api_version == "v1alpha1"
-    assert found.controller_ref == ("batch", "Job", "llm-train")
-    assert found.templates == (
+    result: Group = model(WORKLOAD, obj, "v1alpha1")
+    assert result.meta.api_version == "v1alpha1"
+    assert result.controller_ref == ("batch", "Job", "llm-train")
+    assert result.templates == (
         GroupTemplate("workers", Policy.GANG, 4),
         GroupTemplate("driver", Policy.BASIC),
         GroupTemplate("new", Policy.UNKNOWN),
@@ -147,11 +153,11 @@ def test_a_workload_of_1_35_has_entries() -> None:
 
 @pytest.mark.parametrize("file", captures(profile="1.35"), ids=lambda file: file.stem)
 def test_captured_workloads_of_1_35_have_entries(file: Any) -> None:
-    for found in captured(file, WORKLOAD):
-        assert found.meta.api_version == "v1alpha1"
-        assert {template.name for template in found.templates} <= {"workers", "driver"}
-        assert found.templates
-        assert (found.conditions, found.placed) == ((), None)
+    for result in captured(file, WORKLOAD):
+        assert result.meta.api_version == "v1alpha1"
+        assert {template.name for template in result.templates} <= {"workers", "driver"}
+        assert result.templates
+        assert (result.conditions, result.placed) == ((), None)
 
 
 def test_templates_of_composite_groups_follow_each_other() -> None:
@@ -173,15 +179,15 @@ def test_templates_of_composite_groups_follow_each_other() -> None:
             },
         ],
     }  # fmt: skip
-    found: Group = model(WORKLOAD, with_identity({"spec": tree}), "v1alpha3")
-    assert found.templates == (
+    result: Group = model(WORKLOAD, with_identity({"spec": tree}), "v1alpha3")
+    assert result.templates == (
         GroupTemplate("serve", Policy.GANG, 3, ("example.com/zone",), composite=True),
         GroupTemplate("router", Policy.GANG, 2),
         GroupTemplate("replica", Policy.BASIC, composite=True),
         GroupTemplate("prefill", Policy.GANG, 2),
         GroupTemplate("decode", Policy.GANG, 2),
     )
-    assert found.controller_ref is None
+    assert result.controller_ref is None
 
 
 def test_a_composite_pod_group() -> None:
@@ -194,21 +200,21 @@ def test_a_composite_pod_group() -> None:
         },
         "status": {},
     }
-    found: Group = model(COMPOSITE, obj)
-    assert found.meta.ref.kind == "CompositePodGroup"
-    assert (found.policy, found.quorum) == (Policy.GANG, 2)
-    assert found.disruption_mode == "single"
-    assert found.placed is None
+    result: Group = model(COMPOSITE, obj)
+    assert result.meta.ref.kind == "CompositePodGroup"
+    assert (result.policy, result.quorum) == (Policy.GANG, 2)
+    assert result.disruption_mode == "single"
+    assert result.placed is None
 
 
 def test_an_invalid_composite_group_is_not_placed_whatever_its_status_says() -> None:
     conditions = [
         {"type": "CompositePodGroupInitiallyScheduled", "status": "True", "reason": "Invalid"}
     ]
-    found: Group = model(COMPOSITE, with_identity({"status": {"conditions": conditions}}))
-    assert found.placed is not None
-    assert not found.placed.is_true
-    assert found.conditions[0].status == "True"
+    result: Group = model(COMPOSITE, with_identity({"status": {"conditions": conditions}}))
+    assert result.placed is not None
+    assert not result.placed.is_true
+    assert result.conditions[0].status == "True"
 
 
 def test_a_child_of_a_composite_group_names_its_parent() -> None:
@@ -231,9 +237,9 @@ def test_a_child_of_a_composite_group_names_its_parent() -> None:
 def test_the_presence_of_a_member_is_the_policy(
     policy: Json | None, expected: Policy, quorum: int | None, text: str
 ) -> None:
-    found = group(policy)
-    assert (found.policy, found.quorum) == (expected, quorum)
-    assert found.policy_text.replace(" ", "") == text
+    result = group(policy)
+    assert (result.policy, result.quorum) == (expected, quorum)
+    assert result.policy_text.replace(" ", "") == text
 
 
 @pytest.mark.parametrize(
@@ -253,8 +259,8 @@ def test_the_disruption_mode_is_text_or_object(mode: Any, expected: str) -> None
 
 
 def test_nulls() -> None:
-    found = group(schedulingConstraints=None, workloadRef=None, podGroupTemplateRef=None)
-    assert (found.topology_keys, found.workload_name, found.conditions) == ((), "", ())
+    result = group(schedulingConstraints=None, workloadRef=None, podGroupTemplateRef=None)
+    assert (result.topology_keys, result.workload_name, result.conditions) == ((), "", ())
     made_by_hand = group({"gang": {"minCount": 2}}, podGroupTemplateRef={"workload": None})
     assert made_by_hand.workload_name == ""
     topology = {"topology": [{"key": "example.com/rack"}]}
@@ -262,15 +268,15 @@ def test_nulls() -> None:
 
 
 def test_a_condition_of_another_name_does_not_place_it() -> None:
-    found = group(conditions=[{"type": "DisruptionTarget", "status": "True"}])
-    assert found.placed is None
-    assert found.conditions[0].type == "DisruptionTarget"
+    result = group(conditions=[{"type": "DisruptionTarget", "status": "True"}])
+    assert result.placed is None
+    assert result.conditions[0].type == "DisruptionTarget"
 
 
 def test_a_gang_that_is_no_object_is_a_problem_with_its_name() -> None:
     obj = with_identity({"spec": {"schedulingPolicy": {"gang": "four"}}}, "ring")
-    found, problem = read(PODGROUP, obj)
-    assert found is None
+    result, problem = read(PODGROUP, obj)
+    assert result is None
     assert problem is not None
     assert problem.sentence.startswith("PodGroup team-a/ring cannot be read")
 
@@ -311,16 +317,16 @@ def test_captured_groups_say_whether_the_scheduler_placed_them(file: Any) -> Non
     groups = captured(file, PODGROUP)
     assert groups
     condition = {"1.36": "PodGroupScheduled", "1.37": "PodGroupInitiallyScheduled"}
-    for found in groups:
-        assert (found.placed.status if found.placed else None) == PLACED[file.stem]
-        assert found.policy is (Policy.BASIC if "basic" in file.stem else Policy.GANG)
-        if found.placed:
-            assert found.placed.type == condition[file.parent.name]
-        if found.workload_name:
+    for result in groups:
+        assert (result.placed.status if result.placed else None) == PLACED[file.stem]
+        assert result.policy is (Policy.BASIC if "basic" in file.stem else Policy.GANG)
+        if result.placed:
+            assert result.placed.type == condition[file.parent.name]
+        if result.workload_name:
             workloads = captured(file, WORKLOAD)
-            assert found.workload_name in {workload.meta.ref.name for workload in workloads}
+            assert result.workload_name in {workload.meta.ref.name for workload in workloads}
             templates = {template.name for workload in workloads for template in workload.templates}
-            assert found.template_name in templates
+            assert result.template_name in templates
 
 
 @pytest.mark.parametrize("file", captures("group-composite"), ids=lambda file: file.parent.name)
@@ -347,8 +353,8 @@ def test_claims_that_all_pods_share_with_what_was_made_of_their_templates() -> N
         ],
     }
     status = {"resourceClaimStatuses": [{"name": "imex", "resourceClaimName": "imex-7k2p"}]}
-    found: Group = model(PODGROUP, with_identity({"spec": spec, "status": status}), "v1beta1")
-    assert found.claims == (
+    result: Group = model(PODGROUP, with_identity({"spec": spec, "status": status}), "v1beta1")
+    assert result.claims == (
         GroupClaim("imex", "imex-7k2p", "imex-channel"),
         GroupClaim("fresh", "", "other"),
         GroupClaim("shared", "switch", ""),

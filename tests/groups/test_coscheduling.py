@@ -33,15 +33,15 @@ RING: Json = {
 
 
 def ring(**spec: Any) -> Group:
-    found: Group = model(PODGROUP, {**RING, "spec": {**RING["spec"], **spec}})
-    return found
+    result: Group = model(PODGROUP, {**RING, "spec": {**RING["spec"], **spec}})
+    return result
 
 
 def test_a_pod_group() -> None:
-    found = ring()
-    assert (found.policy, found.quorum) == (Policy.GANG, 3)
-    assert (found.meta.ref.group, found.meta.ref.kind) == ("scheduling.x-k8s.io", "PodGroup")
-    assert (found.placed, found.conditions, found.detail) == (None, (), {"phase": "Scheduling"})
+    result = ring()
+    assert (result.policy, result.quorum) == (Policy.GANG, 3)
+    assert (result.meta.ref.group, result.meta.ref.kind) == ("scheduling.x-k8s.io", "PodGroup")
+    assert (result.placed, result.conditions, result.detail) == (None, (), {"phase": "Scheduling"})
 
 
 @pytest.mark.parametrize("least", [1, 0, None])
@@ -58,8 +58,8 @@ def test_pods_name_it_by_a_label_that_schedulers_of_any_own_name_read() -> None:
     def named(scheduler: str) -> Pod:
         labels = {"scheduling.x-k8s.io/pod-group": "ring"}
         pod = {"metadata": {"labels": labels}, "spec": {"schedulerName": scheduler}}
-        found: Pod = model(registry.pods(), with_identity(pod))
-        return found
+        result: Pod = model(registry.pods(), with_identity(pod))
+        return result
 
     for scheduler in (PLUGIN, "scheduler-plugins-scheduler", "gang-scheduler"):
         pod = named(scheduler)
@@ -81,7 +81,7 @@ def ignoring(name: str, **fields: Any) -> Pod:
     return member(name, ignores_group=True, **given)
 
 
-def told(group: Group, *pods: Pod, **known: Any) -> Verdict:
+def verdict_of(group: Group, *pods: Pod, **known: Any) -> Verdict:
     return assess(assemble(group, pods, now=NOW, gang_api_version="v1beta1", **known))
 
 
@@ -92,20 +92,20 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
         "PodGroup team-a/ring gets rejected due to Pod p2 is unschedulable even after PostFilter"
     )
     pods = [member("p0", text=other), member("p1", text=other), member("p2", text=node)]
-    found = told(ring(), *pods).finding
-    assert (found.code, found.health) == ("unschedulable", Health.WAITING)
-    assert found.message == (
+    result = verdict_of(ring(), *pods).finding
+    assert (result.code, result.health) == ("unschedulable", Health.WAITING)
+    assert result.message == (
         "Scheduler scheduler-plugins finds no room for 3 pods: 0/1 nodes are available: 1 Insufficient cpu."
     )
-    assert found.advice_texts == ()
+    assert result.advice_texts == ()
 
 
 def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
     """As observed: the pod that found no room is told of as the others."""
     texts = ("1 optimistic rejection in PostFilter.", "1 rejection in Unreserve.")
     pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
-    found = told(ring(minMember=2), *pods).finding
-    assert found.message == (
+    result = verdict_of(ring(minMember=2), *pods).finding
+    assert result.message == (
         "Scheduler scheduler-plugins finds no room for 2 pods, and does not say what is lacking."
     )
 
@@ -115,7 +115,7 @@ def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
     text = "0/1 nodes are available: 1 Insufficient cpu."
     group = a_group("ring", quorum=3)
     pods = [a_pod(f"p{n}", group=group, text=text) for n in range(3)]
-    message = told(group, *pods).finding.message
+    message = verdict_of(group, *pods).finding.message
     assert "gangboard cannot tell why (nodes: not read yet)" in message
 
 
@@ -125,35 +125,35 @@ def test_one_that_has_too_few_pods() -> None:
         "number: 2, minMember of group: 3."
     )
     pods = [member(f"p{n}", text=text, created_at=ago(300)) for n in range(2)]
-    found = told(ring(), *pods).finding
-    assert (found.code, found.health) == ("below-quorum", Health.BLOCKED)
-    assert found.message.startswith("2 of 3 pods that group ring needs exist")
-    assert found.advice_texts == (
+    result = verdict_of(ring(), *pods).finding
+    assert (result.code, result.health) == ("below-quorum", Health.BLOCKED)
+    assert result.message.startswith("2 of 3 pods that group ring needs exist")
+    assert result.advice_texts == (
         "Make 1 more pod in PodGroup ring, or lower the quorum of PodGroup ring from 3 to 2 (no restart).",
     )
 
 
 def test_one_that_runs() -> None:
-    verdict = told(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
+    verdict = verdict_of(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", 3)
 
 
 def test_pods_of_two_schedulers_that_read_it_are_placed_by_neither() -> None:
     """Near miss: to the stock scheduler its pods are in no group."""
     pods = [member("p0"), member("p1"), member("p2", scheduler_name="other-plugins")]
-    found = told(ring(), *pods).finding
-    assert found.code == "mixed-schedulers"
-    assert "other-plugins (1 pod)" in found.message
-    near = told(ring(), member("p0"), member("p1"), ignoring("p2")).finding
+    result = verdict_of(ring(), *pods).finding
+    assert result.code == "mixed-schedulers"
+    assert "other-plugins (1 pod)" in result.message
+    near = verdict_of(ring(), member("p0"), member("p1"), ignoring("p2")).finding
     assert near.code != "mixed-schedulers"
 
 
 def test_to_the_stock_scheduler_it_is_decoration() -> None:
     """Nothing is wrong while all run; near miss: some hold a node, and others are refused."""
-    verdict = told(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
+    verdict = verdict_of(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", None)
     text = "0/1 nodes are available: 1 Insufficient cpu."
-    split = told(
+    split = verdict_of(
         ring(), ignoring("p0", on="n0"), ignoring("p1", text=text), ignoring("p2", text=text)
     )
     assert (split.finding.code, split.finding.health) == ("not-ganged", Health.DEGRADED)
@@ -163,9 +163,9 @@ def test_to_the_stock_scheduler_it_is_decoration() -> None:
 def test_pods_of_a_job_stay_its_own_where_the_group_is_decoration() -> None:
     job = a_job("train", pods=3)
     group = replace(ring(), meta=a_meta("scheduling.x-k8s.io", "PodGroup", "ring", of=job))
-    made: dict[str, Any] = {"now": NOW, "gang_api_version": "v1beta1"}
+    created: dict[str, Any] = {"now": NOW, "gang_api_version": "v1beta1"}
     pods = [ignoring(f"p{n}", of=job, on="n0") for n in range(3)]
-    verdict = assess(assemble(job, [group, *pods], **made))
+    verdict = assess(assemble(job, [group, *pods], **created))
     assert (verdict.members.desired, verdict.members.quorum) == (3, None)
     assert verdict.jobs[0].scheduling.mode == "pod-by-pod"
     assert verdict.jobs[0].scheduling.reason == (
@@ -173,7 +173,7 @@ def test_pods_of_a_job_stay_its_own_where_the_group_is_decoration() -> None:
         "scheduled one by one."
     )
     live = [member(f"p{n}", of=job, on="n0") for n in range(3)]
-    verdict = assess(assemble(job, [group, *live], **made))
+    verdict = assess(assemble(job, [group, *live], **created))
     assert (verdict.members.desired, verdict.members.quorum) == (3, 3)
     assert verdict.jobs[0].scheduling.mode == "brought-along"
 

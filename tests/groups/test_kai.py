@@ -20,7 +20,7 @@ from gangboard.groups.kai import Kai
 from gangboard.queues.kai import KaiQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import a_job, ago, an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 
 (PODGROUP,) = Kai.resources
 QUEUES = frozenset({"Queue.scheduling.run.ai"})
@@ -59,8 +59,8 @@ def a_group(*conditions: Json, stale: str = "", **spec: Any) -> Group:
         metadata["annotations"] = {"kai.scheduler/stale-podgroup-timestamp": stale}
     spec = {"minMember": 4, "queue": "team-a", "topologyConstraint": {}, **spec}
     obj = {"metadata": metadata, "spec": spec, "status": {"schedulingConditions": list(conditions)}}
-    found: Group = model(PODGROUP, obj)
-    return found
+    result: Group = model(PODGROUP, obj)
+    return result
 
 
 def a_single(name: str) -> Group:
@@ -73,8 +73,8 @@ def a_single(name: str) -> Group:
 def a_queue(name: str = "team-a", parent: str = "") -> Queue:
     (resource,) = KaiQueues.resources
     metadata = {"name": name, "uid": f"q-{name}", "resourceVersion": "1"}
-    found: Queue = model(resource, {"metadata": metadata, "spec": {"parentQueue": parent}})
-    return found
+    result: Queue = model(resource, {"metadata": metadata, "spec": {"parentQueue": parent}})
+    return result
 
 
 def members(group: Group, number: int = 4, **fields: Any) -> list[Pod]:
@@ -85,18 +85,18 @@ def members(group: Group, number: int = 4, **fields: Any) -> list[Pod]:
 
 
 def judge(group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any) -> Verdict:
-    return judged(group, *(members(group) if pods is None else pods), *rest, **known)
+    return verdict_of(group, *(members(group) if pods is None else pods), *rest, **known)
 
 
-def told(*given: Any, **known: Any) -> tuple[str, Health, str]:
-    found = judge(*given, **known).finding
-    return found.code, found.health, found.message
+def finding_summary(*fields: Any, **known: Any) -> tuple[str, Health, str]:
+    result = judge(*fields, **known).finding
+    return result.code, result.health, result.message
 
 
 def test_a_pod_group() -> None:
-    found = a_group()
-    assert (found.policy, found.quorum, found.queue) == (Policy.GANG, 4, "team-a")
-    assert (found.placed, found.part_label, found.topology_keys) == (None, "", ())
+    result = a_group()
+    assert (result.policy, result.quorum, result.queue) == (Policy.GANG, 4, "team-a")
+    assert (result.placed, result.part_label, result.topology_keys) == (None, "", ())
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_how_many_must_start_together(spec: Json, quorum: int) -> None:
 
 
 def test_subgroups_with_a_minimum_of_their_own() -> None:
-    found = a_group(subGroups=[{"name": "dec", "minMember": 2}, {"name": "pre", "minMember": 1}])
-    assert found.templates == (
+    result = a_group(subGroups=[{"name": "dec", "minMember": 2}, {"name": "pre", "minMember": 1}])
+    assert result.templates == (
         GroupTemplate("dec", Policy.GANG, 2),
         GroupTemplate("pre", Policy.GANG, 1),
     )
     label = {"kai.scheduler/subgroup-name": "dec"}
-    pods = members(found, 4, labels=label)
-    assert told(found, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
+    pods = members(result, 4, labels=label)
+    assert finding_summary(result, pods=pods)[:2] == ("below-quorum", Health.BLOCKED)
 
 
 def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None:
@@ -132,12 +132,12 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
     pods = [
         member(group, f"p{n}", "kai-scheduler", of=job, on="n0") for n, group in enumerate(groups)
     ]
-    verdict = judged(job, *groups, *pods)
+    verdict = verdict_of(job, *groups, *pods)
     assert (verdict.members.desired, verdict.members.quorum) == (2, None)
     assert verdict.finding.message == "Both pods are ready."
     whole = a_group(minMember=2)
     pods = [member(whole, f"p{n}", "kai-scheduler", of=job, on="n0") for n in range(2)]
-    assert judged(job, whole, *pods).members.quorum == 2
+    assert verdict_of(job, whole, *pods).members.quorum == 2
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
     ],
 )  # fmt: skip
 def test_what_its_scheduler_says(said: Json, expected: tuple[str, Health, str]) -> None:
-    assert told(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
+    assert finding_summary(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
 
 
 def test_what_it_said_before_all_ran_is_no_news() -> None:
     """Its condition stays True while all run (before v0.17)."""
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
-    assert told(group, pods=members(group, on="n0"))[0] == "running"
+    assert finding_summary(group, pods=members(group, on="n0"))[0] == "running"
 
 
 def test_the_newest_condition_counts() -> None:
@@ -193,11 +193,11 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
     queues: list[Queue], known: frozenset[str], code: str
 ) -> None:
     group = a_group()
-    found = told(group, pods=members(group, text=""), queues=queues, known_kinds=known)
-    assert found[0] == code
+    result = finding_summary(group, pods=members(group, text=""), queues=queues, known_kinds=known)
+    assert result[0] == code
     if code == "queue-missing":
         name = "root, the parent of Queue team-a," if queues else "team-a"
-        assert found[2] == (
+        assert result[2] == (
             f"Queue {name} does not exist, so KAI never looks at PodGroup pg-run-u1."
         )
 
@@ -205,24 +205,24 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
 def test_one_whose_pods_were_taken_away() -> None:
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
     note = "Pod team-a/low-0 was preempted by higher priority workload team-b/pg-high-u2."
-    code, health, message = told(group, an_event(group, "Evict", note))
+    code, health, message = finding_summary(group, an_event(group, "Evict", note))
     assert (code, health) == ("preempted", Health.WAITING)
     assert message.startswith("Its pods were preempted by team-b/pg-high-u2; no nodes")
     moved = "Pod team-a/low-0 was preempted and rescheduled due to bin packing (resource consolidation) procedure"
-    assert told(group, an_event(group, "Evict", moved))[0] == "unschedulable"
+    assert finding_summary(group, an_event(group, "Evict", moved))[0] == "unschedulable"
 
 
 def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
     group = a_group(stale="2026-11-21T11:59:40Z")
     pods = [*members(group, 2, on="n0"), member(group, "p9", "kai-scheduler", text="no")]
-    assert told(group, pods=pods) == (
+    assert finding_summary(group, pods=pods) == (
         "lost-members",
         Health.DEGRADED,
         "2 of 4 members run. KAI deletes the rest at about 12:00:40 UTC, unless the lost members are "
         "placed again.",
     )
     near = members(group, 4, on="n0")
-    assert told(group, pods=near)[0] == "running"
+    assert finding_summary(group, pods=near)[0] == "running"
 
 
 @pytest.mark.parametrize(
@@ -251,21 +251,23 @@ def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
 def test_a_queue_that_its_scheduler_says_does_not_exist() -> None:
     """Since 0.17 it says so; near miss: a Queue that exists was made after that."""
     said = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
-    code, health, message = told(a_group(said))
+    code, health, message = finding_summary(a_group(said))
     assert (code, health) == ("queue-missing", Health.BLOCKED)
     assert message.startswith("Queue team-a does not exist")
-    made = told(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
-    assert made[0] == "unschedulable"
+    created = finding_summary(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
+    assert created[0] == "unschedulable"
 
 
 def test_preemption_that_is_delayed() -> None:
     said = condition("PreemptionDelayNotElapsed", "Preemption delay has not elapsed yet")
-    code, health, message = told(a_group(said, preemptionDelay="5m0s"))
+    code, health, message = finding_summary(a_group(said, preemptionDelay="5m0s"))
     assert (code, health) == ("unschedulable", Health.WAITING)
     assert message == (
         "KAI finds no room for 4 pods: it preempts nothing for them before their preemptionDelay of 5m0s has "
         "passed."
     )
     # Near miss: the field alone says nothing of why it waits.
-    other = told(a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s"))
+    other = finding_summary(
+        a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s")
+    )
     assert "preemptionDelay" not in other[2]

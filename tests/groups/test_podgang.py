@@ -15,32 +15,32 @@ SET: Json = {
 
 
 def a_podgang(status: Json | None = None, **spec: object) -> Group:
-    made = podgang("chat-0", SET, {"chat-0-pre": 2, "chat-0-dec": 0}, {"chat-0-pre": ["a", "b"]})
-    made["metadata"] |= {"uid": "uid-chat-0", "resourceVersion": "7"}
-    made["spec"] |= spec
-    found: Group = model(PodGangs.resources[0], made | ({"status": status} if status else {}))
-    return found
+    created = podgang("chat-0", SET, {"chat-0-pre": 2, "chat-0-dec": 0}, {"chat-0-pre": ["a", "b"]})
+    created["metadata"] |= {"uid": "uid-chat-0", "resourceVersion": "7"}
+    created["spec"] |= spec
+    result: Group = model(PodGangs.resources[0], created | ({"status": status} if status else {}))
+    return result
 
 
 def test_it_has_a_part_for_each_podclique_with_what_that_needs() -> None:
-    found = a_podgang()
-    assert found.policy is Policy.GANG
-    assert [(one.name, one.quorum, one.members) for one in found.templates] == [
+    result = a_podgang()
+    assert result.policy is Policy.GANG
+    assert [(one.name, one.quorum, one.members) for one in result.templates] == [
         ("chat-0-pre", 2, ("a", "b")),
         ("chat-0-dec", 0, ()),
     ]
-    assert found.quorum == 2
-    assert found.meta.controller is not None
-    assert found.meta.controller.uid == "uid-chat"
+    assert result.quorum == 2
+    assert result.meta.controller is not None
+    assert result.meta.controller.uid == "uid-chat"
 
 
 def test_its_phase_is_not_read_and_whether_it_was_placed_only_a_condition_tells() -> None:
     assert a_podgang(initialized(True)).placed is None
     placed = initialized(True)
     placed["conditions"].append({**placed["conditions"][0], "type": "Scheduled"})
-    found = a_podgang(placed)
-    assert found.placed is not None
-    assert found.placed.is_true
+    result = a_podgang(placed)
+    assert result.placed is not None
+    assert result.placed.is_true
 
 
 def test_the_topology_that_it_must_keep_is_read_and_what_it_prefers_is_not() -> None:
@@ -52,9 +52,9 @@ def test_the_topology_that_it_must_keep_is_read_and_what_it_prefers_is_not() -> 
 
 def test_one_without_a_spec_has_no_parts() -> None:
     """The API server takes none such; a CRD that was changed by somebody would."""
-    made = {"metadata": {"name": "odd", "namespace": "x", "uid": "u", "resourceVersion": "1"}}
-    found: Group = model(PodGangs.resources[0], made)
-    assert (found.quorum, found.templates) == (0, ())
+    created = {"metadata": {"name": "odd", "namespace": "x", "uid": "u", "resourceVersion": "1"}}
+    result: Group = model(PodGangs.resources[0], created)
+    assert (result.quorum, result.templates) == (0, ())
 
 
 def test_labels_are_those_that_grove_writes() -> None:

@@ -66,14 +66,14 @@ class GrovePlace(PlaceOnBoard):
 
     def make(self, name: str) -> Operator:
         """Make one of two PodCliques, and no pod of the second."""
-        made = []
+        created = []
         for part in ("web", "decode"):
             one = clique(part, 1, 1, on={POOL: self.name})
             one["labels"] = {"kai.scheduler/queue": "kai-open"}
             one["spec"]["podSpec"]["schedulerName"] = "kai-scheduler"
-            made.append(one)
+            created.append(one)
         operator = self.operators[name] = Operator(self.client)
-        operator.create(podcliqueset(name, self.name, made), lacking=1)
+        operator.create(podcliqueset(name, self.name, created), lacking=1)
         return operator
 
 
@@ -104,11 +104,11 @@ def all_places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Pl
     """Every situation brought about, each in a namespace of its own."""
     for queue in (kai_queue("kai-root"), kai_queue("kai-open", "kai-root")):
         gang_plane.create(queue)
-    made: dict[str, PlaceOnBoard] = {name: Place(gang_plane, name, board) for name in SITUATIONS}
-    made |= {name: GrovePlace(gang_plane, name, board) for name in OF_GROVE}
+    created: dict[str, PlaceOnBoard] = {name: Place(gang_plane, name, board) for name in SITUATIONS}
+    created |= {name: GrovePlace(gang_plane, name, board) for name in OF_GROVE}
     situations: dict[str, Situation] = {**SITUATIONS, **OF_GROVE}  # type: ignore[type-arg]
-    with brought_about(situations, made):
-        yield made
+    with brought_about(situations, created):
+        yield created
 
 
 @pytest.fixture(scope="module")
@@ -127,11 +127,11 @@ def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place])
 
 
 def test_its_queue_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
-    found = places["kai-over-limit"].queue(waiting=1, placed=1)
-    assert (found["system"], found["tells_places"]) == ("KAI", False)
-    assert [one["name"] for one in found["line"]] == ["kai-over-limit-run"]
-    assert [one["name"] for one in found["holders"]] == ["kai-over-limit-twin"]
-    told = {one["resource"]: (one["nominal"], one["terms"]) for one in found["quotas"]}
+    result = places["kai-over-limit"].queue(waiting=1, placed=1)
+    assert (result["system"], result["tells_places"]) == ("KAI", False)
+    assert [one["name"] for one in result["line"]] == ["kai-over-limit-run"]
+    assert [one["name"] for one in result["holders"]] == ["kai-over-limit-twin"]
+    told = {one["resource"]: (one["nominal"], one["terms"]) for one in result["quotas"]}
     weight = {"name": "over-quota weight", "amount": "1"}
     assert told["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
     assert told["cpu"] == (None, [{"name": "limit", "amount": None}, weight])

@@ -129,15 +129,15 @@ def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place])
 def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
     name = "volcano-quota-taken"
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
-    found = places[name].queue(waiting=1, placed=1)
-    assert (found["system"], found["tells_places"]) == ("Volcano", False)
-    (waiting,) = found["line"]
+    result = places[name].queue(waiting=1, placed=1)
+    assert (result["system"], result["tells_places"]) == ("Volcano", False)
+    (waiting,) = result["line"]
     assert (waiting["name"], waiting["position"]) == ("run", None)
     assert "Pending" in waiting["message"]
-    assert [one["name"] for one in found["holders"]] == ["twin"]
+    assert [one["name"] for one in result["holders"]] == ["twin"]
     # Volcano 1.14 writes no counts into the status of its queues.
-    assert (found["pending"], found["admitted"]) == (None, None)
-    assert {"name": "weight", "amount": "1"} in found["terms"]
+    assert (result["pending"], result["admitted"]) == (None, None)
+    assert {"name": "weight", "amount": "1"} in result["terms"]
 
 
 def test_a_group_that_keeps_itself_out_of_its_queue_is_let_in_by_what_is_advised(

@@ -133,9 +133,9 @@ SITUATIONS: dict[str, Situation[Place]] = {
 @pytest.fixture(scope="module")
 def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
-    found = {name: Place(gang_plane, name, board) for name in SITUATIONS}
-    with brought_about(SITUATIONS, found):
-        yield found
+    result = {name: Place(gang_plane, name, board) for name in SITUATIONS}
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -213,11 +213,11 @@ def test_the_actor_may_command_jobs_of_volcano_and_nothing_else(
     }
 
     def command(action: str = "AbortJob", **changes: Any) -> Json:
-        given = {**target, **changes.pop("target", {})}
+        fields = {**target, **changes.pop("target", {})}
         owners = changes.pop("owners", [target])
         meta = {"name": "probe", "namespace": place.name, "ownerReferences": owners}
-        made = {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": meta}
-        return {**made, "target": given, "action": action, **changes}
+        created = {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": meta}
+        return {**created, "target": fields, "action": action, **changes}
 
     for action in ("AbortJob", "ResumeJob"):
         accounts.actor.create(command(action), dry_run=True)

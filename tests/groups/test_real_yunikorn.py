@@ -18,9 +18,9 @@ pytestmark = pytest.mark.controlplane
 @pytest.fixture(scope="module")
 def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
-    found = {name: place_class(name)(gang_plane, name, board) for name in SITUATIONS}
-    with brought_about(SITUATIONS, found):
-        yield found
+    result = {name: place_class(name)(gang_plane, name, board) for name in SITUATIONS}
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -59,9 +59,9 @@ def _begins(told: Callable[[], str], words: str) -> bool:
 
 def test_a_placeholder_is_in_no_gang(places: dict[str, Place]) -> None:
     place = places["yunikorn-placeholders"]
-    found = place.installation.gangs(namespace=place.name)
-    assert sorted(gang["name"] for gang in found) == ["run", "twin"]
-    assert sum(gang["members"]["created"] for gang in found) == 6
+    result = place.installation.gangs(namespace=place.name)
+    assert sorted(gang["name"] for gang in result) == ["run", "twin"]
+    assert sum(gang["members"]["created"] for gang in result) == 6
     assert len(place.client.list("v1", "Pod", place.name)) == 12
 
 

@@ -9,18 +9,18 @@ import pytest
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.health import Health
 from tests.domain_objects import ago, an_event
-from tests.groups.of_other_schedulers import judged, member
-from tests.groups.volcano_objects import REFUSED, condition, members, queue, ring, told
+from tests.groups.other_schedulers import member, verdict_of
+from tests.groups.volcano_objects import REFUSED, condition, finding_summary, members, queue, ring
 
 QUEUES = frozenset({"Queue.scheduling.volcano.sh"})
 
 
 def test_a_pod_group() -> None:
-    found = ring(minResources={"cpu": "6"}, minTaskMember={"worker": 2, "idle": 0})
-    assert (found.policy, found.quorum, found.queue) == (Policy.GANG, 3, "research")
-    assert found.templates == (GroupTemplate("worker", Policy.GANG, 2),)
-    assert (found.part_label, found.detail) == ("volcano.sh/task-spec", {"phase": "Inqueue"})
-    assert str(found.requests["cpu"]) == "6"
+    result = ring(minResources={"cpu": "6"}, minTaskMember={"worker": 2, "idle": 0})
+    assert (result.policy, result.quorum, result.queue) == (Policy.GANG, 3, "research")
+    assert result.templates == (GroupTemplate("worker", Policy.GANG, 2),)
+    assert (result.part_label, result.detail) == ("volcano.sh/task-spec", {"phase": "Inqueue"})
+    assert str(result.requests["cpu"]) == "6"
     assert ring(minMember=1).policy is Policy.BASIC
 
 
@@ -43,7 +43,7 @@ def test_whether_it_was_placed(group: Group, status: str | None) -> None:
 
 def test_one_that_finds_no_room_is_told_in_volcanos_words() -> None:
     group = ring("Inqueue", condition("Unschedulable", "58", REFUSED))
-    assert told(group, queues=[queue()]) == (
+    assert finding_summary(group, queues=[queue()]) == (
         "unschedulable",
         Health.WAITING,
         "Volcano has room for 1 of 3 pods that must start together: 0/1 nodes are unavailable: 1 "
@@ -58,7 +58,7 @@ def test_where_it_only_counts_nothing_is_made_up() -> None:
         "Unschedulable, 2 Schedulable"
     )
     group = ring("Inqueue", condition("Unschedulable", "58", counts))
-    assert told(group, queues=[queue()])[2] == (
+    assert finding_summary(group, queues=[queue()])[2] == (
         "Volcano has room for 2 of 3 pods that must start together, and does not say what is lacking."
     )
 
@@ -66,7 +66,7 @@ def test_where_it_only_counts_nothing_is_made_up() -> None:
 def test_what_it_said_before_all_ran_is_no_news() -> None:
     """Near miss: the condition stays, and all members have a node."""
     group = ring("Running", condition("Unschedulable", "20", REFUSED))
-    assert told(group, pods=members(group, on="n0"))[0] == "running"
+    assert finding_summary(group, pods=members(group, on="n0"))[0] == "running"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_it_said_before_all_ran_is_no_news() -> None:
 def test_why_its_queue_does_not_let_it_in(
     what: dict[str, Any], expected: tuple[str, Health, str]
 ) -> None:
-    assert told(ring("Pending", minResources={"cpu": "6"}), **what) == expected
+    assert finding_summary(ring("Pending", minResources={"cpu": "6"}), **what) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
     name: str, step: str, advice: str
 ) -> None:
     closed, group = queue("Closed", name), ring("Pending", queue=name)
-    found = judged(group, *members(group), queues=[closed]).finding
-    assert (found.code, found.advice_texts) == ("queue-stopped", (step,))
+    result = verdict_of(group, *members(group), queues=[closed]).finding
+    assert (result.code, result.advice_texts) == ("queue-stopped", (step,))
     assert closed.advice == advice
 
 
@@ -118,24 +118,27 @@ def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
 def test_why_it_is_not_let_in_stands_in_an_event(note: str, code: str, message: str) -> None:
     group = ring("Pending")
     event = an_event(group, "Unschedulable", note)
-    assert told(group, event, queues=[queue()]) == (code, Health.WAITING, message)
+    assert finding_summary(group, event, queues=[queue()]) == (code, Health.WAITING, message)
 
 
 def test_near_miss_one_that_was_let_in_is_not_told_of_its_queue() -> None:
     group = ring("Inqueue")
     event = an_event(group, "Unschedulable", "queue resource quota insufficient: insufficient cpu")
-    assert told(group, event, queues=[queue()])[0] == "not-attempted"
+    assert finding_summary(group, event, queues=[queue()])[0] == "not-attempted"
 
 
 def test_in_a_closed_queue_nothing_is_placed_whatever_its_phase() -> None:
     """As observed; near miss: what runs there runs on."""
-    assert told(ring("Inqueue"), queues=[queue("Closed")])[0] == "queue-stopped"
+    assert finding_summary(ring("Inqueue"), queues=[queue("Closed")])[0] == "queue-stopped"
     group = ring("Running", condition("Scheduled", "58"))
-    assert told(group, pods=members(group, on="n0"), queues=[queue("Closing")])[0] == "running"
+    assert (
+        finding_summary(group, pods=members(group, on="n0"), queues=[queue("Closing")])[0]
+        == "running"
+    )
 
 
 def test_one_that_nobody_has_looked_at() -> None:
-    assert told(ring("")) == (
+    assert finding_summary(ring("")) == (
         "queue-evaluating",
         Health.BLOCKED,
         "Volcano has not looked at PodGroup ring yet.",
@@ -150,7 +153,7 @@ def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
         )
         for n, task in enumerate(("worker", "other", "other"))
     ]
-    assert told(group, pods=pods) == (
+    assert finding_summary(group, pods=pods) == (
         "below-quorum",
         Health.BLOCKED,
         "0 of 1 pod that group ring needs of driver exist.",
@@ -160,8 +163,8 @@ def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
 def test_minima_of_tasks_that_together_are_more_than_its_minimum_are_not_looked_at() -> None:
     """CheckTaskValid skips them then (job_info.go of v1.14.1; a Job of 2 + 1 with minimum 2 ran without its third)."""
     assert ring(minMember=3, minTaskMember={"driver": 1, "worker": 2}).templates
-    found = ring(minMember=2, minTaskMember={"driver": 1, "worker": 2})
-    assert (found.templates, found.part_label) == ((), "")
+    result = ring(minMember=2, minTaskMember={"driver": 1, "worker": 2})
+    assert (result.templates, result.part_label) == ((), "")
 
 
 def test_one_that_lost_members() -> None:
@@ -169,7 +172,7 @@ def test_one_that_lost_members() -> None:
     group = ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", REFUSED))
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
     pods = [*members(group, 2, on="n0"), member(group, "p9", "volcano", text=text)]
-    code, health, message = told(group, pods=pods, queues=[queue()])
+    code, health, message = finding_summary(group, pods=pods, queues=[queue()])
     assert (code, health) == ("lost-members", Health.DEGRADED)
     assert message.startswith("2 of 3 members run")
 
@@ -181,7 +184,7 @@ def test_pods_that_wait_for_the_capacity_of_their_queue() -> None:
     """Volcano 1.15 takes the gate away when the queue has room for the pod."""
     group = ring("Inqueue")
     pods = members(group, gates=(QUEUE_GATE,))
-    assert told(group, pods=pods) == (
+    assert finding_summary(group, pods=pods) == (
         "waiting-for-quota",
         Health.WAITING,
         "Queue research has no capacity for 3 of 3 pods, so Volcano keeps them gated.",
@@ -192,10 +195,10 @@ def test_pods_that_wait_for_the_capacity_of_their_queue() -> None:
 def test_gates_of_others_are_told_as_gates(gates: tuple[str, ...]) -> None:
     """Near miss: what somebody else has to take away."""
     group = ring("Inqueue")
-    assert told(group, pods=members(group, gates=gates))[0] == "scheduling-gated"
+    assert finding_summary(group, pods=members(group, gates=gates))[0] == "scheduling-gated"
 
 
 def test_a_queue_that_is_closed_is_told_before_its_gate() -> None:
     group = ring("Inqueue")
     pods = members(group, gates=(QUEUE_GATE,))
-    assert told(group, pods=pods, queues=[queue("Closed")])[0] == "queue-stopped"
+    assert finding_summary(group, pods=pods, queues=[queue("Closed")])[0] == "queue-stopped"

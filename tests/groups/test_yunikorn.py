@@ -51,11 +51,11 @@ TAINTED = "Unschedulable request 'uid-p0': node(s) had untolerated taint(s) (3x)
 
 def decoded(scheduler: str, annotations: dict[str, str] | None = None, **labels: str) -> Pod:
     metadata = {"labels": labels, "annotations": annotations or {}}
-    found: Pod = model(
+    result: Pod = model(
         registry.pods(),
         with_identity({"metadata": metadata, "spec": {"schedulerName": scheduler}}),
     )
-    return found
+    return result
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def members(number: int = 2, **fields: Any) -> list[Pod]:
     return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **given) for n in range(number)]
 
 
-def said(pod: Pod, note: str, reason: str = "Informational", *, before: float = 30) -> Event:
+def event_of(pod: Pod, note: str, reason: str = "Informational", *, before: float = 30) -> Event:
     return an_event(pod, reason, note, last_seen=ago(before))
 
 
-def found(pods: list[Pod], *events: Event) -> Finding:
+def finding_of(pods: list[Pod], *events: Event) -> Finding:
     return assess(assemble(a_job("etl", pods=2), pods, now=NOW, events=events)).finding
 
 
@@ -109,7 +109,7 @@ def refused(message: str = WAITS, reason: str = "Unschedulable") -> Any:
 
 def test_a_queue_without_room_is_told_by_its_event() -> None:
     pods = members()
-    finding = found(pods, *(said(pod, NO_QUOTA) for pod in pods))
+    finding = finding_of(pods, *(event_of(pod, NO_QUOTA) for pod in pods))
     assert (finding.code, finding.health) == ("waiting-for-quota", Health.WAITING)
     assert finding.message == (
         "Queue root.data has no room for 2 pods: each asks for 4 CPUs, and 2.5 is left."
@@ -119,7 +119,7 @@ def test_a_queue_without_room_is_told_by_its_event() -> None:
 
 def test_a_user_without_quota_is_told_apart_from_a_queue() -> None:
     pods = members()
-    assert found(pods, said(pods[0], NO_USER_QUOTA)).message == (
+    assert finding_of(pods, event_of(pods[0], NO_USER_QUOTA)).message == (
         "The quota of its user has no room for 1 pod: it asks for 1 pod, and 0 is left."
     )
 
@@ -133,14 +133,14 @@ def test_a_user_without_quota_is_told_apart_from_a_queue() -> None:
 )
 def test_quota_that_has_come_is_no_reason(later: str) -> None:
     (pod, *rest) = members()
-    events = said(pod, NO_QUOTA, before=30), said(pod, later, before=10)
-    assert found([pod, *rest], *events).code == "not-attempted"
+    events = event_of(pod, NO_QUOTA, before=30), event_of(pod, later, before=10)
+    assert finding_of([pod, *rest], *events).code == "not-attempted"
 
 
 def test_a_pod_that_was_tried_since_does_not_wait_for_quota() -> None:
     """Events of one sort on one pod within minutes are one, with the first text (client-go)."""
     pods = members(scheduled=refused())
-    assert found(pods, said(pods[0], NO_QUOTA)).code == "unschedulable"
+    assert finding_of(pods, event_of(pods[0], NO_QUOTA)).code == "unschedulable"
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,14 @@ def test_a_pod_that_was_tried_since_does_not_wait_for_quota() -> None:
 )
 def test_amounts_that_tell_nothing_are_left_out(odd: str) -> None:
     pods = members()
-    assert found(pods, said(pods[0], odd)).message == "Queue root.data has no room for 1 pod."
+    assert (
+        finding_of(pods, event_of(pods[0], odd)).message == "Queue root.data has no room for 1 pod."
+    )
 
 
 def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
     (first, _), (_, second) = members(on="n0"), members()
-    finding = found([first, second], said(second, NO_QUOTA))
+    finding = finding_of([first, second], event_of(second, NO_QUOTA))
     assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
     assert finding.message == (
         "1 of 2 pods holds a node. Queue root.data has no room for 1 pod: it asks for 4 CPUs, "
@@ -185,7 +187,7 @@ def test_what_it_says_of_nodes_is_told(
     condition: Any, notes: tuple[str, ...], message: str
 ) -> None:
     pods = members(scheduled=condition)
-    finding = found(pods, *(said(pods[0], note) for note in notes))
+    finding = finding_of(pods, *(event_of(pods[0], note) for note in notes))
     assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
     assert finding.message == message
     assert finding.advice_texts == ()
@@ -193,19 +195,19 @@ def test_what_it_says_of_nodes_is_told(
 
 def test_members_wait_for_placeholders_before_they_are_tried() -> None:
     pods = members()
-    event = said(pods[0], "Application etl-7 creating placeholders", "GangScheduling")
-    finding = found(pods, event)
+    event = event_of(pods[0], "Application etl-7 creating placeholders", "GangScheduling")
+    finding = finding_of(pods, event)
     assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
     assert finding.message == (
         "YuniKorn holds 2 pods back until the placeholders of application etl-7 all have a node."
     )
-    done = said(
+    done = event_of(
         pods[0],
         "Application etl-7 all placeholders are allocated. Transitioning to running state.",
         "GangScheduling",
         before=5,
     )
-    assert found(pods, event, done).code == "not-attempted"
+    assert finding_of(pods, event, done).code == "not-attempted"
 
 
 @pytest.mark.parametrize(
@@ -217,14 +219,14 @@ def test_members_wait_for_placeholders_before_they_are_tried() -> None:
 )
 def test_a_gang_that_was_given_up_is_placed_one_by_one(note: str) -> None:
     (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
-    event = said(first, note, "GangScheduling")
-    finding = found([first, second], event)
+    event = event_of(first, note, "GangScheduling")
+    finding = finding_of([first, second], event)
     assert (finding.code, finding.health) == ("not-ganged", Health.DEGRADED)
     assert finding.message == (
         "YuniKorn gave up the gang of application etl-7 and runs it pod by pod: 1 of 2 pods is placed."
     )
-    assert found(members(on="n0"), event).code == "running"
-    assert found(members(scheduled=refused()), event).code == "unschedulable"
+    assert finding_of(members(on="n0"), event).code == "running"
+    assert finding_of(members(scheduled=refused()), event).code == "unschedulable"
 
 
 def test_a_group_without_an_object_is_not_missed() -> None:
@@ -234,12 +236,12 @@ def test_a_group_without_an_object_is_not_missed() -> None:
         2,
         None,
     )
-    assert found(members()).code == "not-attempted"
+    assert finding_of(members()).code == "not-attempted"
 
 
 def test_what_the_stock_scheduler_places_is_told_without_it() -> None:
     pods = members(scheduler_name="default-scheduler", other_scheduler=False, ignores_group=True)
-    assert found(pods, said(pods[0], NO_QUOTA)).code == "not-attempted"
+    assert finding_of(pods, event_of(pods[0], NO_QUOTA)).code == "not-attempted"
 
 
 QUEUE = "yunikorn.apache.org/queue"
@@ -300,12 +302,12 @@ def ended(message: str = " queue root.tiny cannot fit application etl-7", **fiel
 )
 def test_an_application_is_rejected(note: str, code: str, health: Health, message: str) -> None:
     pods = ended(queue="root.absent")
-    finding = found(pods, said(pods[0], note, "ApplicationFailed"))
+    finding = finding_of(pods, event_of(pods[0], note, "ApplicationFailed"))
     assert (finding.code, finding.health, finding.message) == (code, health, message)
 
 
 def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> None:
-    finding = found(ended())
+    finding = finding_of(ended())
     assert (finding.code, finding.message) == (
         "failed",
         "YuniKorn rejected application etl-7: queue root.tiny cannot fit application etl-7.",
@@ -314,12 +316,17 @@ def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> No
 
 def test_what_was_rejected_once_and_runs_now_is_not_rejected() -> None:
     (first, _), (_, second) = members(on="n0"), ended()
-    assert found([first, second], said(second, TOO_LARGE, "ApplicationFailed")).code not in (
+    assert finding_of(
+        [first, second], event_of(second, TOO_LARGE, "ApplicationFailed")
+    ).code not in (
         "exceeds-quota",
         "failed",
     )
     others = members(phase="Failed", reason="Evicted")
-    assert found(others, said(others[0], TOO_LARGE, "ApplicationFailed")).code != "exceeds-quota"
+    assert (
+        finding_of(others, event_of(others[0], TOO_LARGE, "ApplicationFailed")).code
+        != "exceeds-quota"
+    )
 
 
 def test_placeholders_say_why_members_wait() -> None:
@@ -333,8 +340,8 @@ def test_placeholders_say_why_members_wait() -> None:
         scheduled=refused(),
     )
     events = (
-        said(pods[0], "Application etl-7 creating placeholders", "GangScheduling"),
-        said(held, OF_NODES),
+        event_of(pods[0], "Application etl-7 creating placeholders", "GangScheduling"),
+        event_of(held, OF_NODES),
     )
     facts = assemble(a_job("etl", pods=2), pods, now=NOW, events=events, placeholders=[held])
     finding = assess(facts).finding
@@ -354,7 +361,7 @@ def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
     graph.put(member)
     assert graph.put(held) == {root}
     assert graph.placeholders(root) == ("uid-tg",)
-    assert graph.touch_event(said(held, OF_NODES)) == {root}
+    assert graph.gangs_of_event(event_of(held, OF_NODES)) == {root}
     assert graph.put(replace(held, node="n0")) == {root}
     assert graph.placeholders(root) == ()
     assert graph.remove("uid-tg") == {root}
@@ -365,16 +372,18 @@ def test_words_about_task_groups_do_not_hide_that_a_gang_was_given_up() -> None:
     (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
     matched = "Pod belongs to the taskGroup workers, it will be scheduled as a gang member"
     events = (
-        said(first, "Application etl-7 resuming as non-gang application (SOFT)", "GangScheduling"),
-        said(first, matched, "GangScheduling", before=5),
+        event_of(
+            first, "Application etl-7 resuming as non-gang application (SOFT)", "GangScheduling"
+        ),
+        event_of(first, matched, "GangScheduling", before=5),
     )
-    assert found([first, second], *events).code == "not-ganged"
+    assert finding_of([first, second], *events).code == "not-ganged"
 
 
 def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
     """Without a limit of the queue the event says what the cluster has left, and the pod has a condition."""
     pods = members(scheduled=refused())
-    finding = found(pods, said(pods[0], NO_QUOTA))
+    finding = finding_of(pods, event_of(pods[0], NO_QUOTA))
     assert (finding.code, finding.message) == (
         "unschedulable",
         "YuniKorn finds no room for 2 pods: 4 CPUs asked for, and 2.5 was left for queue root.data.",
@@ -383,6 +392,6 @@ def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
 
 def test_a_plugin_that_refuses_is_told_by_its_cause() -> None:
     pods = members(scheduled=refused())
-    assert found(pods, said(pods[0], OF_NODES)).message == (
+    assert finding_of(pods, event_of(pods[0], OF_NODES)).message == (
         "YuniKorn finds no room for 2 pods: node(s) didn't match Pod's node affinity/selector (8x)."
     )

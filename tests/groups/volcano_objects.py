@@ -13,7 +13,7 @@ from gangboard.groups.volcano import Volcano
 from gangboard.queues.volcano import VolcanoQueues
 from tests.decode.reading import Json, model
 from tests.domain_objects import ago
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 
 (PODGROUP,) = Volcano.resources
 # As the gang plugin writes it (gang.go, FitError of job_info.go, v1.14.1).
@@ -36,25 +36,25 @@ def ring(phase: str = "Inqueue", *conditions: Json, **spec: Any) -> Group:
                 "creationTimestamp": "2026-11-21T11:00:00Z"}  # fmt: skip
     status = {"phase": phase, "conditions": list(conditions)} if phase else {}
     obj = {"metadata": metadata, "spec": {"minMember": 3, "queue": "research", **spec}}
-    found: Group = model(PODGROUP, {**obj, "status": status})
-    return found
+    result: Group = model(PODGROUP, {**obj, "status": status})
+    return result
 
 
 def queue(state: str = "Open", name: str = "research", **capability: str) -> Queue:
     (resource,) = VolcanoQueues.resources
     obj = {"metadata": {"name": name, "uid": "q1", "resourceVersion": "1"},
            "spec": {"capability": capability}, "status": {"state": state}}  # fmt: skip
-    found: Queue = model(resource, obj)
-    return found
+    result: Queue = model(resource, obj)
+    return result
 
 
 def members(group: Group, number: int = 3, **fields: Any) -> list[Pod]:
     return [member(group, f"p{n}", "volcano", created_at=ago(300), **fields) for n in range(number)]
 
 
-def told(
+def finding_summary(
     group: Group, *rest: Any, pods: Sequence[Pod] | None = None, **known: Any
 ) -> tuple[str, Health, str]:
     pods = members(group) if pods is None else pods
-    found = judged(group, *pods, *rest, **known).finding
-    return found.code, found.health, found.message
+    result = verdict_of(group, *pods, *rest, **known).finding
+    return result.code, result.health, result.message

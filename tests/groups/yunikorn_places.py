@@ -32,14 +32,14 @@ class Place(PlaceOnBoard):
         self, number: int, name: str = "run", cpu: str = "1", queue: str = yunikorn.OPEN
     ) -> None:
         """Make a Job that is an application."""
-        given = yunikorn.member(self.application(name), queue)
-        self._make(number, name, cpu, given)
+        fields = yunikorn.member(self.application(name), queue)
+        self._make(number, name, cpu, fields)
 
-    def gang(self, number: int, name: str = "run", cpu: str = "1", **more: Any) -> None:
+    def gang(self, number: int, name: str = "run", cpu: str = "1", **options: Any) -> None:
         """Make a Job that is an application with a task group of all its pods."""
-        more.setdefault("on", self.pool)
-        given = yunikorn.gang_member(self.application(name), number, cpu, **more)
-        self._make(number, name, cpu, given)
+        options.setdefault("on", self.pool)
+        fields = yunikorn.gang_member(self.application(name), number, cpu, **options)
+        self._make(number, name, cpu, fields)
 
     def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
         self.client.create(
@@ -50,8 +50,8 @@ class Place(PlaceOnBoard):
         """Wait until so many pods of a Job have a node."""
 
         def placed() -> int:
-            found = self.client.list("v1", "Pod", self.name, labels=f"job-name={name}")
-            return sum(is_true(one, "PodScheduled") for one in found)
+            result = self.client.list("v1", "Pod", self.name, labels=f"job-name={name}")
+            return sum(is_true(one, "PodScheduled") for one in result)
 
         wait(lambda: placed() == number, what=f"{number} of {name} in {self.name}", timeout=60)
 

@@ -215,7 +215,7 @@ class Cast:
         while True:
             self.hub.sleep(self._now_and_then(2.0, 3.5), "sweeps")
             if len(self.broker.orders) < _MOST_ORDERS:  # stale orders expire
-                sweeper.order(
+                sweeper.dispatch(
                     lambda action: give("advance", action),
                     lambda cluster: give("inspect", cluster),
                     lambda cluster: give("prove", cluster),

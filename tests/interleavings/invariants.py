@@ -16,7 +16,7 @@ from gangboard.domain.action import ActionState, StepState, Verb
 from gangboard.store.models import Action, ActionStep, AuditEntry
 from tests.interleavings.cast import Cast
 from tests.interleavings.disturbance import BY_HAND, Switches
-from tests.interleavings.observer import Observer, mark_of
+from tests.interleavings.observer import Observer, last_action_id
 from tests.interleavings.site import BEGAN, HOLDS
 from tests.interleavings.wire import Applied, Sent
 
@@ -120,7 +120,7 @@ def no_hold_is_left_that_nobody_asked_for(evidence: Evidence) -> Iterator[str]:
     """Every Hold of ours stands for a suspend that was verified, or that holds and says what is odd."""
     rows = Action.objects.in_bulk()
     for hold in evidence.observer.site.objects(HOLDS):
-        row = rows.get(mark_of(hold))
+        row = rows.get(last_action_id(hold))
         if row is None and hold["metadata"]["name"].startswith(BY_HAND):
             continue
         if row is None:

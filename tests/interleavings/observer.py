@@ -144,7 +144,7 @@ class Observer:
         return ""
 
 
-def mark_of(obj: Json) -> str:
+def last_action_id(obj: Json) -> str:
     """Return the id of the action that an object bears."""
     annotations: dict[str, Any] = obj["metadata"].get("annotations") or {}
     return str(annotations.get(MARK, ""))

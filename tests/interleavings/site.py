@@ -13,7 +13,7 @@ from gangboard.store.models import Cluster, Grant
 from simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from simulator import resources as resources_of_cluster
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 from tests.interleavings.wire import owner_uids
 from tests.polled_plane import PolledPlane
@@ -54,7 +54,7 @@ class Site(PolledPlane):
     def __init__(self, seed: int, lever: str = "hold") -> None:
         """`lever` is the best that there is for a child Job."""
         clock = SteppedClock(BEGAN)
-        plane = Plane(
+        plane = SimulatedControlPlane(
             FLEET,
             "1.37",
             clock,

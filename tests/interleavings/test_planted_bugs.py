@@ -15,7 +15,7 @@ from gangboard.actions.finishing import ActionExit
 from gangboard.actions.requests import AcceptedRequest
 from gangboard.domain.action import ActionState
 from gangboard.domain.hold import HOLDS, Hold
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, WriteOutcome
 from gangboard.kube.write_client import Answer
 from gangboard.store import suspend_records
 from gangboard.store.models import Action, WatchedObject
@@ -49,7 +49,7 @@ def test_a_request_that_is_sent_again_when_its_answer_is_lost(
         try:
             return send(client, step, dry_run=dry_run)
         except KubeError as error:
-            if error.reach is not Reach.UNKNOWN:
+            if error.write_outcome is not WriteOutcome.UNKNOWN:
                 raise
             return send(client, step, dry_run=dry_run)
 
@@ -103,11 +103,11 @@ def test_an_end_that_is_believed_whoever_wrote_it(monkeypatch: pytest.MonkeyPatc
                     job=hold.job_name,
                     owner_uid=hold.owner_uid,
                     job_uid="",
-                    end=hold.until or datetime.max.replace(tzinfo=UTC),
+                    ends_at=hold.until or datetime.max.replace(tzinfo=UTC),
                     is_guarded=False,
                 )
 
-    monkeypatch.setattr(hold_expiry, "ended_records", believe)
+    monkeypatch.setattr(hold_expiry, "expired_hold_records", believe)
     _find("no_hold_goes_before_its_end", seed=10)
 
 

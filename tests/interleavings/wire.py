@@ -20,10 +20,10 @@ from typing import Any, cast
 from urllib3.response import HTTPResponse
 
 from gangboard.kube.connection import JSON, Connection, Query
-from gangboard.kube.error_translation import SentRequest, status_fault
+from gangboard.kube.error_translation import SentRequest, status_error
 from gangboard.kube.errors import KubeError
 from gangboard.kube.transport import TLSConnection
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 from tests.interleavings.hub import Hub
 from tests.interleavings.trace import Trace
@@ -96,7 +96,13 @@ class Wire(Connection):
     """One worker's way for one action. Nothing of the real connection is used but its interface."""
 
     def __init__(
-        self, plane: Plane, hub: Hub, random: Random, ledger: Ledger, weather: Weather, trace: Trace
+        self,
+        plane: SimulatedControlPlane,
+        hub: Hub,
+        random: Random,
+        ledger: Ledger,
+        weather: Weather,
+        trace: Trace,
     ) -> None:
         self.host = HOST
         self.total_deadline = 10.0
@@ -230,7 +236,7 @@ class Wire(Connection):
         request.user = "system:serviceaccount:gangboard:actor"
         answer = self._plane.api.answer(request)
         if answer.code >= 400:
-            error = status_fault(
+            error = status_error(
                 answer.code, answer.headers, answer.body, _asked(method, request.path)
             )
             self._trace.write(self._who, f"  answered {error.sentence}")
@@ -258,7 +264,7 @@ class Wire(Connection):
     def _status(self, code: int, method: str, path: str) -> KubeError:
         status: dict[str, Any] = {"kind": "Status", "code": code, "reason": "InternalError"}
         body = str(status).replace("'", '"').encode()
-        return status_fault(code, {}, body, _asked(method, path))
+        return status_error(code, {}, body, _asked(method, path))
 
 
 def _asked(method: str, path: str) -> SentRequest:
@@ -273,7 +279,7 @@ def _timeout(method: str, path: str) -> KubeError:
     return KubeError("timeout", f"{HOST} did not complete {method} {path} within 10 s.")
 
 
-def _object_at(plane: Plane, target: str) -> dict[str, Any] | None:
+def _object_at(plane: SimulatedControlPlane, target: str) -> dict[str, Any] | None:
     """Return the object in a namespace that a path names, None when there is none."""
     parts = target.partition("?")[0].strip("/").split("/")
     for resource in plane.store.resources():

@@ -1,4 +1,4 @@
-"""What most tests of this room ask, and how they look at a refusal."""
+"""Requests that most tests of this room use."""
 
 from __future__ import annotations
 

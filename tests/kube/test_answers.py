@@ -1,4 +1,4 @@
-"""One bad answer of a server, or of what stands before it, per test."""
+"""One bad response of a server, or of a proxy before it, per test."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_a_server_says_is_cleaned_and_cut(serve: Serve, connect: Connect) -
     assert len(error.sentence) < 450
 
 
-def test_a_page_of_a_load_balancer_behind_a_bad_status_is_described(
+def test_a_page_of_a_load_balancer_with_a_bad_status_is_described(
     serve: Serve, connect: Connect
 ) -> None:
     page = b"<html>Bad gateway</html>"

@@ -1,4 +1,4 @@
-"""What the official client may cost, keep and say, and what is never used of it."""
+"""Costs, connections and logs of the official client, and its unused parts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gangboard.kube import api_client
+from gangboard.kube import connection_pools
+from gangboard.kube.api_client import MAX_IDLE
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
 from gangboard.kube.errors import CredentialError, KubeError
@@ -32,7 +33,7 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.decode().split())
 
 
-def test_who_does_not_connect_does_not_pay_for_the_client() -> None:
+def test_the_client_is_imported_only_for_a_connection() -> None:
     loaded = modules_after("import gangboard.kube.write_client, gangboard.kube.watch")
     assert "gangboard.kube.connection" in loaded
     assert "kubernetes" not in loaded
@@ -52,15 +53,15 @@ def test_an_idle_connection_is_not_used_after_a_while(
     server = serve(ok)
     connection = connect(server)
     connection.get(PODS)
-    monkeypatch.setattr(api_client, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(connection_pools, "IDLE_SECONDS", 0.0)
     connection.get(PODS)
     assert server.connections == 2
 
 
-def test_of_many_connections_few_stay_and_nobody_warns(
+def test_few_connections_stay_open_without_a_warning(
     serve: Serve, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
-    many = api_client.MOST_IDLE + 2
+    many = MAX_IDLE + 2
     together = threading.Barrier(many, timeout=60)
 
     def script(request: Request, wire: Wire) -> None:
@@ -91,7 +92,9 @@ def test_a_refusal_that_was_read_leaves_the_connection_in_use(
 
 
 @pytest.mark.parametrize("location", ["http://[", "https://a%.example", "/elsewhere", "\udcff"])
-def test_where_a_redirect_leads_is_not_read(serve: Serve, connect: Connect, location: str) -> None:
+def test_the_target_of_a_redirect_is_not_read(
+    serve: Serve, connect: Connect, location: str
+) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.send(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ")
         wire.send(location.encode(errors="surrogateescape") + b"\r\n\r\n")
@@ -102,7 +105,7 @@ def test_where_a_redirect_leads_is_not_read(serve: Serve, connect: Connect, loca
     assert (caught.value.code, len(server.requests)) == ("redirected", 1)
 
 
-def test_after_close_one_may_ask_again(serve: Serve, connect: Connect) -> None:
+def test_requests_are_possible_after_close(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     connection = connect(server)
     connection.get(PODS)
@@ -111,7 +114,7 @@ def test_after_close_one_may_ask_again(serve: Serve, connect: Connect) -> None:
     assert server.connections == 2
 
 
-def test_nothing_that_is_secret_is_logged(
+def test_secrets_are_not_logged(
     serve: Serve, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
@@ -131,7 +134,7 @@ def test_nothing_that_is_secret_is_logged(
     assert "in-the-body" not in caplog.text
 
 
-def test_no_kubeconfig_of_the_environment_is_looked_at(
+def test_kubeconfigs_of_the_environment_are_ignored(
     serve: Serve, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     touched = tmp_path / "touched"

@@ -1,4 +1,4 @@
-"""Reaching a server, or not, and deadlines that hold."""
+"""Connections to reachable and unreachable servers, and their deadlines."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_one_connection_serves_many_requests(serve: Serve, connect: Connect) -> 
     assert (len(server.requests), server.connections) == (3, 1)
 
 
-def test_threads_ask_at_the_same_time(serve: Serve, connect: Connect) -> None:
+def test_threads_send_requests_at_the_same_time(serve: Serve, connect: Connect) -> None:
     together = threading.Barrier(4, timeout=GOES_ON)
 
     def script(request: Request, wire: Wire) -> None:

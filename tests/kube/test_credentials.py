@@ -1,4 +1,4 @@
-"""What a kubeconfig may say, what it may not, and what is shown of it."""
+"""Accepted and refused kubeconfigs, and secrets that are not shown."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
         ("token", "two words", "does not hold a bearer token"),
     ],
 )
-def test_what_a_user_may_not_say(
+def test_refused_keys_of_a_user(
     config: dict[str, Any], key: str, value: object, words: str
 ) -> None:
     user_of(config)[key] = value
@@ -170,7 +170,7 @@ def test_what_a_user_may_not_say(
         ("certificate-authority-data", b64("nonsense"), "(CA) is not a certificate in PEM form"),
     ],
 )
-def test_what_a_cluster_may_not_say(
+def test_refused_keys_of_a_cluster(
     config: dict[str, Any], key: str, value: object, words: str
 ) -> None:
     cluster_of(config)[key] = value
@@ -179,7 +179,7 @@ def test_what_a_cluster_may_not_say(
     assert "hunter2" not in sentence
 
 
-def test_a_missing_context_names_those_there_are(config: dict[str, Any]) -> None:
+def test_the_error_of_a_missing_context_lists_the_existing_ones(config: dict[str, Any]) -> None:
     assert refused(config, context="nope") == "There is no context nope; there are: here, there."
     del config["current-context"]
     assert "No context was chosen and none is current; there are: here, there." in refused(config)

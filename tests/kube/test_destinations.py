@@ -1,4 +1,4 @@
-"""Where a connection may lead if a person gave the address on a page."""
+"""Permitted addresses of a connection whose address a person entered on a page."""
 
 from __future__ import annotations
 

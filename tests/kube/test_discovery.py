@@ -1,4 +1,4 @@
-"""What is served, what is not, and what could not be learned."""
+"""Discovery: served, not served, and unknown resources."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_a_core_group_that_fails_is_failed(serve: Serve, connect: Connect) -> No
 @pytest.mark.parametrize(
     ("path", "status"), [("/apis", 503), ("/apis", 403), ("/apis", 404), ("/version", 401)]
 )
-def test_a_server_that_does_not_tell_at_all_is_an_error(
+def test_a_discovery_that_fails_as_a_whole_is_an_error(
     serve: Serve, connect: Connect, path: str, status: int
 ) -> None:
     with pytest.raises(KubeError) as caught:

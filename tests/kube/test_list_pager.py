@@ -1,4 +1,4 @@
-"""Lists in pages, from servers that are slow, large, forgetful or lying."""
+"""Paged lists from slow, large, forgetful and incorrect servers."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_snapshot_lost_in_the_middle_is_gone(serve: Serve, connect: Connect) -
 
 
 @pytest.mark.parametrize("tokens", [["a"], ["a", "b"]])
-def test_a_server_that_goes_round_in_circles_is_found_out(
+def test_a_repeated_continue_token_is_an_error(
     serve: Serve, connect: Connect, tokens: list[str]
 ) -> None:
     def script(request: Request, wire: Wire) -> None:
@@ -120,10 +120,10 @@ def test_a_server_that_goes_round_in_circles_is_found_out(
     assert len(server.requests) == len(tokens) + 1
 
 
-def test_a_list_without_an_end_is_found_out(
+def test_an_endless_list_is_an_error(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gangboard.kube.list_pager.MOST_PAGES", 5)
+    monkeypatch.setattr("gangboard.kube.list_pager.MAX_PAGES", 5)
 
     def script(request: Request, wire: Wire) -> None:
         token = str(len(server.requests))
@@ -135,10 +135,10 @@ def test_a_list_without_an_end_is_found_out(
     assert (caught.value.code, len(server.requests)) == ("too-large", 5)
 
 
-def test_a_list_of_more_bytes_than_any_cluster_has_is_found_out(
+def test_a_list_with_too_many_bytes_is_an_error(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gangboard.kube.list_pager.MOST_BYTES", 3 * 1024)
+    monkeypatch.setattr("gangboard.kube.list_pager.MAX_LIST_BYTES", 3 * 1024)
 
     def script(request: Request, wire: Wire) -> None:
         token = str(len(server.requests))

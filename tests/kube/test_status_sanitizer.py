@@ -1,4 +1,4 @@
-"""What may be kept of a refusal that quotes what it refuses. Texts as apiserver 1.37 writes them."""
+"""Refusals without the objects that they quote, in the texts of apiserver 1.37."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_message_that_ends_with_the_value_shows_nothing_of_it(value: str) -> N
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b'{"kind":"Job"}', b'{"kind":"Status","message":5}', b"<html>"]
 )
-def test_what_is_no_status_says_nothing(body: bytes) -> None:
+def test_a_body_that_is_no_status_is_empty(body: bytes) -> None:
     said = read_status(body)
     assert (said.reason, said.message, said.kind, said.name, said.causes) == ("", "", "", "", ())
 

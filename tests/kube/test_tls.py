@@ -1,4 +1,4 @@
-"""Whom we trust, and who trusts us."""
+"""Server and client certificates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.error_translation import SentRequest, answer_fault, connect_fault
+from gangboard.kube.error_translation import SentRequest, connect_error, handle_server_error
 from gangboard.kube.transport import tls_context
 from tests.kube.certificates import Issued, issue
 from tests.kube.reads import PODS, ok, refused
@@ -48,9 +48,9 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
 
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
 def test_the_end_of_a_connection_is_named_alike_by_every_python(end: type[ssl.SSLError]) -> None:
-    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, until=math.inf)
-    assert connect_fault(end(), asked).sentence == "cluster broke off the TLS handshake."
-    answer = answer_fault(end(), asked)
+    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
+    assert connect_error(end(), asked).sentence == "cluster broke off the TLS handshake."
+    answer = handle_server_error(end(), asked)
     assert (answer.code, answer.sentence) == (
         "broken-off",
         "cluster broke off in the middle of its answer to GET /api.",

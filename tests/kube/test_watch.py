@@ -1,4 +1,4 @@
-"""Watches: at once, in time, and never silently dead."""
+"""Watches return lines at once, end in time, and detect a silent connection."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_events_that_waited_for_us_are_one_batch(serve: Serve, connect: Connect)
     assert len(batches) <= 3
 
 
-def test_what_came_before_a_reset_is_given_out(serve: Serve, connect: Connect) -> None:
+def test_lines_before_a_reset_are_returned(serve: Serve, connect: Connect) -> None:
     came = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -201,7 +201,7 @@ def test_close_ends_a_watch_in_the_handshake(connect: Connect) -> None:
         closes_at_once(watch(connect(f"https://127.0.0.1:{port}", total_deadline=GOES_ON)), begun)
 
 
-def test_close_before_the_start_asks_nothing(serve: Serve, connect: Connect) -> None:
+def test_close_before_the_start_sends_no_request(serve: Serve, connect: Connect) -> None:
     server = serve(lambda request, wire: wire.stream())
     with watch(connect(server)) as watching:
         watching.close()
@@ -209,7 +209,7 @@ def test_close_before_the_start_asks_nothing(serve: Serve, connect: Connect) -> 
     assert server.connections == 0
 
 
-def test_nothing_is_given_out_after_close(serve: Serve, connect: Connect) -> None:
+def test_no_line_is_returned_after_close(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         while wire.is_open:

@@ -1,4 +1,4 @@
-"""What a write sends, that it sends it once, and what its error knows of it."""
+"""Requests of writes, each sent once, and the outcome in their errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from gangboard import __version__
 from gangboard.kube.connection import Connection
-from gangboard.kube.errors import CredentialError, KubeError, Reach
+from gangboard.kube.errors import CredentialError, KubeError, WriteOutcome
 from gangboard.kube.write_client import Answer, WriteClient
 from tests.kube.conftest import TOKEN
 from tests.kube.reads import PODS, ok
@@ -28,7 +28,7 @@ SUSPEND = b'{"spec":{"suspend":true}}'
 def failed(connection: Connection, **settings: float) -> KubeError:
     with pytest.raises(KubeError) as caught:
         WriteClient(connection).merge_patch(JOB, SUSPEND, **settings)  # type: ignore[arg-type]
-    assert TOKEN not in caught.value.sentence + repr(caught.value.said)
+    assert TOKEN not in caught.value.sentence + repr(caught.value.api_status)
     return caught.value
 
 
@@ -123,14 +123,14 @@ def test_a_write_that_gets_no_answer_is_not_repeated(
 ) -> None:
     server = serve(lambda request, wire: end(wire))
     error = failed(connect(server))
-    assert (error.code, error.reach) == ("broken-off", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("broken-off", WriteOutcome.UNKNOWN)
     assert f"PATCH {JOB}" in error.sentence
     assert len(server.requests) == 1
 
 
 def test_an_error_of_the_server_is_not_repeated(serve: Serve, connect: Connect) -> None:
     server = serve(saying(503, reason="ServiceUnavailable"))
-    assert failed(connect(server)).reach is Reach.UNKNOWN
+    assert failed(connect(server)).write_outcome is WriteOutcome.UNKNOWN
     assert len(server.requests) == 1
 
 
@@ -141,13 +141,13 @@ def test_without_a_connection_nothing_was_sent(connect: Connect) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     error = failed(connect(f"https://127.0.0.1:{port}"))
-    assert (error.code, error.reach) == ("unreachable", Reach.NOT_SENT)
+    assert (error.code, error.write_outcome) == ("unreachable", WriteOutcome.NOT_SENT)
 
 
-def test_to_a_server_that_we_do_not_trust_nothing_is_sent(serve: Serve, connect: Connect) -> None:
+def test_no_byte_is_sent_to_an_untrusted_server(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     error = failed(connect(server, login={"ca_pem": None}))
-    assert (error.code, error.reach) == ("tls", Reach.NOT_SENT)
+    assert (error.code, error.write_outcome) == ("tls", WriteOutcome.NOT_SENT)
     assert server.requests == []
 
 
@@ -155,7 +155,7 @@ def test_without_a_token_nothing_was_sent(serve: Serve, connect: Connect, tmp_pa
     login = {"token": None, "token_file": str(tmp_path / "gone")}
     with pytest.raises(CredentialError) as caught:
         WriteClient(connect(serve(ok), login=login)).delete(JOB, uid="u")
-    assert caught.value.reach is Reach.NOT_SENT
+    assert caught.value.write_outcome is WriteOutcome.NOT_SENT
 
 
 def test_a_deadline_that_is_over_before_the_first_byte_sends_nothing(
@@ -164,16 +164,16 @@ def test_a_deadline_that_is_over_before_the_first_byte_sends_nothing(
     server = serve(ok)
     connection = connect(server)
     tls = connection.new_tls_connection()
-    dial = tls.connect_until
+    dial = tls.connect_by
 
     def late(until: float) -> None:
         dial(until)
         clock.ahead = 51.0
 
-    monkeypatch.setattr(tls, "connect_until", late)
+    monkeypatch.setattr(tls, "connect_by", late)
     monkeypatch.setattr(connection, "new_tls_connection", lambda: tls)
     error = failed(connection, deadline=50.0)
-    assert (error.code, error.reach) == ("timeout", Reach.NOT_SENT)
+    assert (error.code, error.write_outcome) == ("timeout", WriteOutcome.NOT_SENT)
     assert server.requests == []
 
 
@@ -199,8 +199,8 @@ def test_a_refusal_is_an_answer(
 ) -> None:
     said = f'jobs.batch "run-workers-0" {reason}'
     error = failed(connect(serve(saying(status, reason=reason, message=said))))
-    assert (error.code, error.status, error.reach) == (code, status, Reach.ANSWERED)
-    assert (error.said.reason, error.said.message) == (reason, said)
+    assert (error.code, error.status, error.write_outcome) == (code, status, WriteOutcome.ANSWERED)
+    assert (error.api_status.reason, error.api_status.message) == (reason, said)
     assert f"PATCH {JOB} ({status}): {said}" in error.sentence
 
 
@@ -222,17 +222,17 @@ def test_a_refusal_brings_its_details_and_its_audit_id(serve: Serve, connect: Co
         },
     }
     error = failed(connect(serve(lambda _, wire: wire.json(document, 422, Audit_Id="a-2"))))
-    (cause,) = error.said.causes
+    (cause,) = error.api_status.causes
     assert (cause.field, cause.reason) == ("metadata.uid", "FieldValueInvalid")
     assert cause.message == "field is immutable [token]"
-    assert (error.said.kind, error.said.name) == ("Job", "run-workers-0")
-    assert error.said.message == "Job is invalid [token]"
+    assert (error.api_status.kind, error.api_status.name) == ("Job", "run-workers-0")
+    assert error.api_status.message == "Job is invalid [token]"
     assert error.audit_id == "a-2"
 
 
 def test_a_long_refusal_is_kept_longer_than_it_is_quoted(serve: Serve, connect: Connect) -> None:
     error = failed(connect(serve(saying(403, message="no " * 5000))))
-    assert len(error.said.message) == 1000
+    assert len(error.api_status.message) == 1000
     assert len(error.sentence) < 450
 
 
@@ -242,7 +242,11 @@ def test_throttling_says_when_to_come_back(serve: Serve, connect: Connect) -> No
         lambda _, wire: wire.answer(page, 429, Retry_After="7", Content_Type="text/plain")
     )
     error = failed(connect(server))
-    assert (error.code, error.retry_after, error.reach) == ("throttled", 7.0, Reach.ANSWERED)
+    assert (error.code, error.retry_after, error.write_outcome) == (
+        "throttled",
+        7.0,
+        WriteOutcome.ANSWERED,
+    )
 
 
 def test_a_missing_object_is_not_a_path_that_nobody_serves(serve: Serve, connect: Connect) -> None:
@@ -252,7 +256,7 @@ def test_a_missing_object_is_not_a_path_that_nobody_serves(serve: Serve, connect
     assert not failed(connect(serve(unserved))).is_object_missing
     plain = serve(lambda _, wire: wire.answer(b"404 page not found\n", 404))
     error = failed(connect(plain))
-    assert (error.is_object_missing, error.reach) == (False, Reach.ANSWERED)
+    assert (error.is_object_missing, error.write_outcome) == (False, WriteOutcome.ANSWERED)
 
 
 WEBHOOK_DOWN = (
@@ -264,13 +268,15 @@ WEBHOOK_DOWN = (
 def test_a_webhook_refuses_before_anything_is_stored(serve: Serve, connect: Connect) -> None:
     down = saying(500, reason="InternalError", message=WEBHOOK_DOWN)
     error = failed(connect(serve(down)))
-    assert (error.code, error.reach) == ("server-error", Reach.ANSWERED)
+    assert (error.code, error.write_outcome) == ("server-error", WriteOutcome.ANSWERED)
     assert WEBHOOK_DOWN in error.sentence
     denied = saying(500, message='admission webhook "v.kb.io" denied the request: not today')
-    assert failed(connect(serve(denied))).reach is Reach.ANSWERED
+    assert failed(connect(serve(denied))).write_outcome is WriteOutcome.ANSWERED
     with pytest.raises(KubeError) as caught:
         WriteClient(connect(serve(down))).delete(JOB, uid="u")
-    assert caught.value.reach is Reach.UNKNOWN  # it may have been marked as deleted by then
+    assert (
+        caught.value.write_outcome is WriteOutcome.UNKNOWN
+    )  # it may have been marked as deleted by then
 
 
 # Unknown
@@ -291,16 +297,16 @@ def test_an_error_that_may_come_after_storing(
     serve: Serve, connect: Connect, status: int, reason: str, message: str
 ) -> None:
     error = failed(connect(serve(saying(status, reason=reason, message=message))))
-    assert (error.status, error.reach) == (status, Reach.UNKNOWN)
+    assert (error.status, error.write_outcome) == (status, WriteOutcome.UNKNOWN)
 
 
 def test_a_page_instead_of_an_answer(serve: Serve, connect: Connect) -> None:
     page = b"<!DOCTYPE html><title>Sign in</title>"
     error = failed(connect(serve(lambda _, wire: wire.answer(page, Content_Type="text/html"))))
-    assert (error.code, error.reach) == ("not-json", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("not-json", WriteOutcome.UNKNOWN)
     assert f"answered PATCH {JOB} with an HTML page" in error.sentence
     gateway = serve(lambda _, wire: wire.answer(page, 502, Content_Type="text/html"))
-    assert failed(connect(gateway)).reach is Reach.UNKNOWN
+    assert failed(connect(gateway)).write_outcome is WriteOutcome.UNKNOWN
 
 
 def test_a_redirect_is_not_followed(serve: Serve, connect: Connect) -> None:
@@ -308,13 +314,13 @@ def test_a_redirect_is_not_followed(serve: Serve, connect: Connect) -> None:
     error = failed(
         connect(serve(lambda _, wire: wire.answer(b"", 307, Location=f"{target.url}{JOB}")))
     )
-    assert (error.code, error.reach) == ("redirected", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("redirected", WriteOutcome.UNKNOWN)
     assert target.connections == 0
 
 
 def test_a_server_that_never_answers_meets_the_deadline(serve: Serve, connect: Connect) -> None:
     error = failed(connect(serve(lambda _, wire: wire.hold())), deadline=1.0)
-    assert (error.code, error.reach) == ("timeout", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("timeout", WriteOutcome.UNKNOWN)
     assert f"did not complete PATCH {JOB} within 1 s" in error.sentence
 
 
@@ -326,7 +332,7 @@ def test_a_server_that_drips_its_answer_meets_the_deadline(
         wire.drip(b"{" + b" " * 998 + b"}", clock)
 
     error = failed(connect(serve(script)), deadline=50.0)
-    assert (error.code, error.reach) == ("timeout", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("timeout", WriteOutcome.UNKNOWN)
 
 
 def test_an_answer_that_ends_early(serve: Serve, connect: Connect) -> None:
@@ -336,11 +342,11 @@ def test_an_answer_that_ends_early(serve: Serve, connect: Connect) -> None:
         wire.close()
 
     error = failed(connect(serve(script)))
-    assert (error.code, error.reach) == ("broken-off", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("broken-off", WriteOutcome.UNKNOWN)
 
 
-def test_reading_has_no_reach(serve: Serve, connect: Connect) -> None:
+def test_a_read_has_no_write_outcome(serve: Serve, connect: Connect) -> None:
     with pytest.raises(KubeError) as caught:
         connect(serve(saying(403, reason="Forbidden"))).get(JOB)
-    assert caught.value.reach is None
-    assert caught.value.said.reason == "Forbidden"
+    assert caught.value.write_outcome is None
+    assert caught.value.api_status.reason == "Forbidden"

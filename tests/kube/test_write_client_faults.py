@@ -1,4 +1,4 @@
-"""Writes to a small API server that fails on purpose: what the error knows is what the store holds."""
+"""Writes to a failing API server: the outcome in the error agrees with the store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import Credentials
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, WriteOutcome
 from gangboard.kube.write_client import WriteClient
 from simulator import Simulator
 from simulator.faults import Fault
@@ -51,97 +51,103 @@ def arrived(connection: Connection, value: str) -> bool:
 
 
 Plan = Callable[[Simulator], Fault]
-CASES: list[tuple[str, Plan, str, Reach, bool]] = [
+CASES: list[tuple[str, Plan, str, WriteOutcome, bool]] = [
     (
         "reset-before",
         lambda s: s.faults.reset(verb="patch", count=1, applied=False),
         "broken-off",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         False,
     ),
     (
         "reset-after",
         lambda s: s.faults.reset(verb="patch", count=1),
         "broken-off",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         True,
     ),
     (
         "half-an-answer",
         lambda s: s.faults.truncated(verb="patch", count=1),
         "broken-off",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         True,
     ),
     (
         "page-before",
         lambda s: s.faults.html(verb="patch", count=1, applied=False),
         "not-json",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         False,
     ),
-    ("page-after", lambda s: s.faults.html(verb="patch", count=1), "not-json", Reach.UNKNOWN, True),
+    (
+        "page-after",
+        lambda s: s.faults.html(verb="patch", count=1),
+        "not-json",
+        WriteOutcome.UNKNOWN,
+        True,
+    ),
     (
         "500-after",
         lambda s: s.faults.status(500, verb="write", count=1, applied=True),
         "server-error",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         True,
     ),
     (
         "500-before",
         lambda s: s.faults.status(500, verb="write", count=1),
         "server-error",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         False,
     ),
     (
         "503",
         lambda s: s.faults.status(503, verb="write", count=1),
         "server-error",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         False,
     ),
     (
         "504-after",
         lambda s: s.faults.status(504, verb="write", count=1, applied=True),
         "server-error",
-        Reach.UNKNOWN,
+        WriteOutcome.UNKNOWN,
         True,
     ),
     (
         "webhook-down",
         lambda s: s.faults.webhook_down(count=1),
         "server-error",
-        Reach.ANSWERED,
+        WriteOutcome.ANSWERED,
         False,
     ),
     (
         "403",
         lambda s: s.faults.forbidden(verb="write", count=1),
         "forbidden",
-        Reach.ANSWERED,
+        WriteOutcome.ANSWERED,
         False,
     ),
     (
         "409",
         lambda s: s.faults.status(409, verb="write", count=1),
         "conflict",
-        Reach.ANSWERED,
+        WriteOutcome.ANSWERED,
         False,
     ),
     (
         "422",
         lambda s: s.faults.status(422, verb="write", count=1),
         "invalid",
-        Reach.ANSWERED,
+        WriteOutcome.ANSWERED,
         False,
     ),
     (
         "429",
         lambda s: s.faults.throttled(7, verb="write", count=1),
         "throttled",
-        Reach.ANSWERED,
+        WriteOutcome.ANSWERED,
         False,
     ),
 ]
@@ -156,12 +162,12 @@ def test_a_fault_under_a_write(
     case: str,
     plan: Plan,
     code: str,
-    reach: Reach,
+    reach: WriteOutcome,
     applied: bool,
 ) -> None:
     fault = plan(simulator)
     error = annotate(connection, case)
-    assert (error.code, error.reach) == (code, reach)
+    assert (error.code, error.write_outcome) == (code, reach)
     assert fault.hits == 1
     assert arrived(connection, case) is applied
 
@@ -171,7 +177,7 @@ def test_a_server_that_hangs(simulator: Simulator, connection: Connection, appli
     fault = simulator.faults.hang(verb="patch", count=1, applied=applied)
     error = annotate(connection, f"hang-{applied}", deadline=1.5)
     simulator.faults.remove(fault)
-    assert (error.code, error.reach) == ("timeout", Reach.UNKNOWN)
+    assert (error.code, error.write_outcome) == ("timeout", WriteOutcome.UNKNOWN)
     assert fault.hits == 1
     assert arrived(connection, f"hang-{applied}") is applied
 
@@ -184,7 +190,7 @@ def test_a_refusal_of_the_store_can_be_lost_too(
         WriteClient(connection).json_patch(
             JOB, [{"op": "test", "path": "/metadata/uid", "value": "another"}]
         )
-    assert (caught.value.code, caught.value.reach) == ("broken-off", Reach.UNKNOWN)
+    assert (caught.value.code, caught.value.write_outcome) == ("broken-off", WriteOutcome.UNKNOWN)
 
 
 def test_every_answer_has_an_audit_id(simulator: Simulator, connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""The write door against a real API server."""
+"""The write client against a real API server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
-from gangboard.kube.errors import KubeError, Reach
+from gangboard.kube.errors import KubeError, WriteOutcome
 from gangboard.kube.write_client import WriteClient
 from tests.controlplane.client import Json, wait
 from tests.controlplane.cluster import ControlPlane
@@ -68,7 +68,7 @@ def refused() -> Iterator[list[KubeError]]:
     with pytest.raises(KubeError) as caught:
         yield seen
     seen.append(caught.value)
-    assert caught.value.reach is Reach.ANSWERED
+    assert caught.value.write_outcome is WriteOutcome.ANSWERED
     assert caught.value.audit_id
 
 
@@ -114,7 +114,7 @@ def test_a_json_patch_whose_test_fails(place: Place, field: str, value: object) 
                 {"op": "replace", "path": "/spec/parallelism", "value": 1},
             ],
         )
-    said = errors[0].said
+    said = errors[0].api_status
     assert (errors[0].code, errors[0].status, said.reason) == ("invalid", 422, "Invalid")
     assert said.message == "the server rejected our request due to an error in our request"
     assert (said.name, said.causes) == ("", ())
@@ -126,7 +126,7 @@ def test_a_merge_patch_with_another_uid(place: Place) -> None:
         place.writer.merge_patch(
             place.path, b'{"metadata":{"uid":"another"},"spec":{"parallelism":1}}'
         )
-    (cause,) = errors[0].said.causes
+    (cause,) = errors[0].api_status.causes
     assert (errors[0].code, cause.field) == ("invalid", "metadata.uid")
     assert cause.message.endswith("field is immutable")
 
@@ -153,20 +153,20 @@ def test_the_same_name_twice(place: Place) -> None:
     with refused() as errors:
         place.writer.create(place.jobs, _job(place, "second"))
     error = errors[0]
-    assert (error.code, error.status, error.said.reason) == (
+    assert (error.code, error.status, error.api_status.reason) == (
         "already-exists",
         409,
         "AlreadyExists",
     )
-    assert error.said.message == 'jobs.batch "second" already exists'
+    assert error.api_status.message == 'jobs.batch "second" already exists'
 
 
 def test_a_deletion_is_of_one_uid(place: Place) -> None:
     uid = place.now()["metadata"]["uid"]
     with refused() as errors:
         place.writer.delete(place.path, uid="another")
-    assert (errors[0].code, errors[0].said.reason) == ("conflict", "Conflict")
-    assert "the UID in the precondition (another)" in errors[0].said.message
+    assert (errors[0].code, errors[0].api_status.reason) == ("conflict", "Conflict")
+    assert "the UID in the precondition (another)" in errors[0].api_status.message
     assert place.now()["metadata"]["uid"] == uid
     assert place.writer.delete(place.path, uid=uid).status == 200
     with refused() as errors:
@@ -174,25 +174,25 @@ def test_a_deletion_is_of_one_uid(place: Place) -> None:
     assert errors[0].is_object_missing
 
 
-def test_what_the_server_quotes_of_an_object_is_left_out(place: Place) -> None:
+def test_objects_that_the_server_quotes_are_left_out(place: Place) -> None:
     before = place.now()
     with refused() as errors:
         place.writer.merge_patch(place.path, b'{"spec":{"suspended":true}}')
-    assert errors[0].said.message.endswith('Invalid value: …: unknown field "spec.suspended"')
+    assert errors[0].api_status.message.endswith('Invalid value: …: unknown field "spec.suspended"')
     template = b'{"spec":{"template":{"spec":{"containers":[{"name":"b","image":"i"}]}}}}'
     with refused() as errors:
         place.writer.merge_patch(place.path, template)
-    assert errors[0].said.message == (
+    assert errors[0].api_status.message == (
         'Job.batch "quiet" is invalid: spec.template.spec: Invalid value: …: field is immutable'
     )
-    assert errors[0].said.causes[0].message == "Invalid value: …: field is immutable"
+    assert errors[0].api_status.causes[0].message == "Invalid value: …: field is immutable"
     assert place.now() == before
 
 
 def test_what_is_not_there(place: Place) -> None:
     with refused() as errors:
         place.writer.merge_patch(f"{place.jobs}/nobody", b"{}")
-    assert (errors[0].said.kind, errors[0].said.name) == ("jobs", "nobody")
+    assert (errors[0].api_status.kind, errors[0].api_status.name) == ("jobs", "nobody")
     assert errors[0].is_object_missing
     for path in ("/apis/nobody.example.com/v1/namespaces/x/things", "/apis/batch/v1/things"):
         with refused() as errors:
@@ -200,13 +200,13 @@ def test_what_is_not_there(place: Place) -> None:
         assert (errors[0].code, errors[0].is_object_missing) == ("not-found", False)
 
 
-def test_who_may_not_is_told(place: Place) -> None:
+def test_a_forbidden_write_is_reported(place: Place) -> None:
     token = place.plane.service_account_token(place.namespace, "default")
     text = place.plane.kubeconfig_for(token, name=place.namespace).read_text()
     with Connection(read_kubeconfig(text)) as connection, refused() as errors:
         WriteClient(connection).merge_patch(place.path, b"{}")
-    assert (errors[0].code, errors[0].said.reason) == ("forbidden", "Forbidden")
-    assert 'cannot patch resource "jobs" in API group "batch"' in errors[0].said.message
+    assert (errors[0].code, errors[0].api_status.reason) == ("forbidden", "Forbidden")
+    assert 'cannot patch resource "jobs" in API group "batch"' in errors[0].api_status.message
 
 
 def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: Place) -> None:
@@ -224,20 +224,22 @@ def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: P
             place.writer.delete(place.path, uid=before["metadata"]["uid"])
     finally:
         client.delete(_ADMISSION, "ValidatingWebhookConfiguration", place.namespace)
-    assert (errors[0].status, errors[0].said.reason) == (500, "InternalError")
-    assert errors[0].said.message.startswith("Internal error occurred: failed calling webhook")
-    assert caught.value.reach is Reach.UNKNOWN
+    assert (errors[0].status, errors[0].api_status.reason) == (500, "InternalError")
+    assert errors[0].api_status.message.startswith(
+        "Internal error occurred: failed calling webhook"
+    )
+    assert caught.value.write_outcome is WriteOutcome.UNKNOWN
     assert place.now() == before
 
 
-def test_what_a_silent_store_has_done_is_not_known(place: Place) -> None:
+def test_the_outcome_at_a_silent_store_is_unknown(place: Place) -> None:
     place.plane.pause_process("etcd")
     try:
         with pytest.raises(KubeError) as caught:
             place.writer.merge_patch(place.path, b'{"spec":{"parallelism":1}}', deadline=1.0)
     finally:
         place.plane.continue_process("etcd")
-    assert (caught.value.code, caught.value.reach) == ("timeout", Reach.UNKNOWN)
+    assert (caught.value.code, caught.value.write_outcome) == ("timeout", WriteOutcome.UNKNOWN)
     assert caught.value.sentence.endswith(f"did not complete PATCH {place.path} within 1 s.")
     assert place.writer.merge_patch(place.path, b'{"spec":{"parallelism":2}}').status == 200
 
@@ -278,5 +280,5 @@ def _is_webhook_down(place: Place) -> bool:
     try:
         place.writer.merge_patch(place.path, b'{"spec":{"parallelism":1}}', dry_run=True)
     except KubeError as error:
-        return "failed calling webhook" in error.said.message
+        return "failed calling webhook" in error.api_status.message
     return False

@@ -1,4 +1,4 @@
-"""`hold`: what the actor may make, and that a Hold can be taken back where nothing else may be done."""
+"""`hold`: the objects that the actor may create, and the release of a Hold if no other action is allowed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LEVER = HoldLever()
 
 
 def test_holds_may_be_owned_by_the_kinds_whose_jobs_can_be_held_only() -> None:
-    made = LEVER.makes((("a.example", "A"), ("b.example", "B")))
-    assert (made.plural, made.verbs) == ("holds", ("create", "delete", "get", "list"))
-    owners = next(rule.expression for rule in made.rules if "ownerReferences" in rule.expression)
+    objects = LEVER.created_resource((("a.example", "A"), ("b.example", "B")))
+    assert (objects.plural, objects.verbs) == ("holds", ("create", "delete", "get", "list"))
+    owners = next(rule.expression for rule in objects.rules if "ownerReferences" in rule.expression)
     assert (
         "o.kind == 'A' && o.apiVersion.startsWith('a.example/') || "
         "o.kind == 'B' && o.apiVersion.startsWith('b.example/')"
     ) in owners
-    nobody = LEVER.makes(())
+    nobody = LEVER.created_resource(())
     assert any("(false)" in rule.expression for rule in nobody.rules)
 
 
@@ -39,10 +39,10 @@ def test_a_blocked_job_is_released_and_not_resumed() -> None:
         StepKind.PROVE_RELEASE,
         StepKind.PATCH,
     ]
-    found = LEVER.decide(gang, job, replace(desired, blocked=PlanRefusal("It is managed.")))
-    assert isinstance(found, Decision)
-    assert [step.kind for step in found.steps()] == [StepKind.DELETE_HOLD]
-    assert (found.reactions, found.resumes) == (
+    decision = LEVER.decide(gang, job, replace(desired, blocked=PlanRefusal("It is managed.")))
+    assert isinstance(decision, Decision)
+    assert [step.kind for step in decision.steps()] == [StepKind.DELETE_HOLD]
+    assert (decision.reactions, decision.resumes) == (
         ("Only the Hold is removed.", "It is managed."),
         False,
     )
@@ -51,11 +51,11 @@ def test_a_blocked_job_is_released_and_not_resumed() -> None:
 def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
     owner = a_jobset("run", a_role("w", jobs=2, pods=2))
     job = replace(child_jobs(owner)[0], suspended=True)
-    one, two = (
+    first, second = (
         Hold(a_meta("gangboard.dev", "Hold", name, uid=name), job.meta.ref.name, owner.meta.ref.uid)
         for name in ("one", "two")
     )
-    gang = a_gang(owner, (job,), holds=(one, two))
+    gang = a_gang(owner, (job,), holds=(first, second))
     desired = DesiredAction(Verb.RESUME, ClusterLevers(), NOW)
     person = LEVER.decide(gang, job, desired)
     end = LEVER.decide(gang, job, replace(desired, ended_hold="two"))
@@ -72,8 +72,8 @@ def test_a_person_releases_all_holds_and_an_end_only_its_own() -> None:
 
 
 def test_one_that_is_missing_names_the_command_that_installs_it() -> None:
-    found = LEVER.unavailable(ClusterLevers(cluster="east", hold=PolicyState.MISSING))
-    assert found == PlanRefusal(
+    refusal = LEVER.unavailable(ClusterLevers(cluster="east", hold=PolicyState.MISSING))
+    assert refusal == PlanRefusal(
         "the Hold is not installed here",
         "manage.py print_rbac --cluster east | kubectl apply -f -",
     )

@@ -1,4 +1,4 @@
-"""How the Hold is installed, from what a poll has seen."""
+"""Installation of the Hold, as a poll observes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.decode.admission_policies import digest_of
+from gangboard.decode.admission_policies import policy_digest
 from gangboard.domain.action import PolicyState
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_SPEC
@@ -17,7 +17,7 @@ from gangboard.levers.hold.installation import installation
 
 def seen(spec: dict[str, Any], name: str = "gangboard-hold") -> AdmissionPolicy:
     ref = ObjectRef("admissionregistration.k8s.io", "Policy", "", name, f"uid-{name}")
-    return AdmissionPolicy(Meta("v1", ref, "1", 1, None), digest_of(spec))
+    return AdmissionPolicy(Meta("v1", ref, "1", 1, None), policy_digest(spec))
 
 
 POLICY, BINDING = seen(POLICY_SPEC), seen(BINDING_SPEC)
@@ -112,7 +112,7 @@ def test_without_the_resource_nothing_can_be_held() -> None:
     ],
 )
 def test_what_could_not_be_looked_at_is_not_called_missing(state: str, words: str) -> None:
-    found, sentence = installation([], [], "ok", state)
-    assert found is PolicyState.NOT_SEEN
+    result, sentence = installation([], [], "ok", state)
+    assert result is PolicyState.NOT_SEEN
     assert words in sentence
     assert "only a proof can tell" in sentence

@@ -1,4 +1,4 @@
-"""Walks the registry of levers: nobody is in it without a test, and none is half-made."""
+"""Every lever in the registry has a test and is complete."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_keys_are_those_that_are_stored_and_in_the_api() -> None:
 def test_where_nothing_may_be_sent_none_is_usable(lever: Lever) -> None:
     for parallelism in (False, True):
         cluster = ClusterLevers(hold=PolicyState.INSTALLED, parallelism=parallelism)
-        found = lever.readiness(cluster, "JobSet", "gangboard is switched to read-only.")
-        assert not found.usable
-        assert found.sentence
+        state = lever.readiness(cluster, "JobSet", "gangboard is switched to read-only.")
+        assert not state.usable
+        assert state.sentence
 
 
 def test_a_kind_that_names_a_lever_which_nobody_offers_is_refused(

@@ -1,4 +1,4 @@
-"""`native` needs both: that independent Jobs were asked for, and that this build was seen to honour it."""
+"""`native` needs two things: a request for independent Jobs, and a build that was seen to honour it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def test_why_it_cannot_be_pulled(claim: str, honoured: bool, why: str) -> None:
     owner = replace(a_jobset("run", a_role("w", jobs=2, pods=2)), independent_claim=claim)
     gang = a_gang(owner, child_jobs(owner))
     levers = ClusterLevers(native_honoured=honoured, build="abc")
-    found = LEVER.why_not(gang, gang.jobs[0], levers)
-    assert (found.why if found is not None else "") == why
-    assert LEVER.goes_first(gang, levers) is not bool(why)
+    refusal = LEVER.why_not(gang, gang.jobs[0], levers)
+    assert (refusal.why if refusal is not None else "") == why
+    assert LEVER.applies_job_by_job(gang, levers) is not bool(why)
 
 
 def test_the_row_of_a_cluster_names_the_kinds_that_have_it() -> None:
-    unseen = LEVER.readiness(ClusterLevers(build="0123456789abcdef"), "JobSet", "")
-    assert unseen.sentence == (
+    unobserved = LEVER.readiness(ClusterLevers(build="0123456789abcdef"), "JobSet", "")
+    assert unobserved.sentence == (
         "For JobSets that ask for Independent: this build of JobSet (0123456789ab) was not seen to "
         "honour it."
     )
-    assert not unseen.usable
+    assert not unobserved.usable
     assert LEVER.readiness(ClusterLevers(native_honoured=True), "JobSet", "").usable

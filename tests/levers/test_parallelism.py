@@ -14,9 +14,9 @@ ON = ClusterLevers(cluster="east", parallelism=True)
 
 
 def test_it_is_off_until_it_is_switched_on() -> None:
-    found = LEVER.unavailable(ClusterLevers(cluster="east"))
-    assert found is not None
-    assert found.needs == "manage.py set_lever east parallelism on"
+    refusal = LEVER.unavailable(ClusterLevers(cluster="east"))
+    assert refusal is not None
+    assert refusal.needs == "manage.py set_lever east parallelism on"
     assert LEVER.unavailable(ON) is None
     assert LEVER.optional
 

@@ -1,4 +1,4 @@
-"""`volcano_command`: what is sent to abort a Job of Volcano and to resume it, and when it is not."""
+"""`volcano_command`: the Commands that abort and resume a Job of Volcano, and their refusals."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
 )
 def test_what_is_sent_is_what_vcctl_sends(verb: Verb, phase: str, action: str) -> None:
     """gang-owners.md §5.4, but for the name."""
-    found = asked(verb, a_vcjob(phase))
-    assert isinstance(found, Decision)
-    (step,) = found.steps()
+    decision = asked(verb, a_vcjob(phase))
+    assert isinstance(decision, Decision)
+    (step,) = decision.steps()
     assert (step.kind, step.method) == (StepKind.CREATE, "POST")
     assert step.path == "/apis/bus.volcano.sh/v1alpha1/namespaces/team-a/commands"
     target = {
@@ -65,9 +65,9 @@ def test_what_is_sent_is_what_vcctl_sends(verb: Verb, phase: str, action: str) -
 def test_a_name_is_cut_where_it_would_be_too_long() -> None:
     job = a_vcjob()
     long = replace(job, meta=replace(job.meta, ref=replace(job.meta.ref, name="m" * 253)))
-    found = asked(Verb.SUSPEND, long)
-    assert isinstance(found, Decision)
-    name = json.loads(found.steps()[0].patch)["metadata"]["name"]
+    decision = asked(Verb.SUSPEND, long)
+    assert isinstance(decision, Decision)
+    name = json.loads(decision.steps()[0].patch)["metadata"]["name"]
     assert len(name) == 253
     assert name.endswith("m-a-1")
 
@@ -92,9 +92,9 @@ def test_a_name_is_cut_where_it_would_be_too_long() -> None:
     ],
 )
 def test_what_is_refused(verb: Verb, job: Owner, why: str) -> None:
-    found = asked(verb, job)
-    assert isinstance(found, PlanRefusal)
-    assert found.why == why
+    decision = asked(verb, job)
+    assert isinstance(decision, PlanRefusal)
+    assert decision.why == why
 
 
 def test_what_a_resume_costs_is_said_before_the_click() -> None:
@@ -125,5 +125,8 @@ def test_its_phase_says_whether_it_has_come_into_effect(
     phase: str | None, aborted: bool, resumed: bool
 ) -> None:
     raw: dict[str, Any] = {"status": {"state": {"phase": phase}}}
-    assert (LEVER.in_effect(raw, True), LEVER.in_effect(raw, False)) == (aborted, resumed)
-    assert not LEVER.in_effect({}, True)
+    assert (LEVER.confirms_action(raw, True), LEVER.confirms_action(raw, False)) == (
+        aborted,
+        resumed,
+    )
+    assert not LEVER.confirms_action({}, True)

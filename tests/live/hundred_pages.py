@@ -22,7 +22,7 @@ from typing import Any
 
 from simulator import Simulator
 from simulator.load import synthetic
-from simulator.podstates import pod_status
+from simulator.pod_status import pod_status
 from simulator.writes import timestamp
 from tests.installation import Installation
 from tests.live.figures import TAKEN, Figures, tell

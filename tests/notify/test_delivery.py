@@ -13,7 +13,7 @@ from pytest_django import Settings
 from standardwebhooks import Webhook
 
 from gangboard.notify import delivery
-from gangboard.notify.channels import order_test
+from gangboard.notify.channels import queue_test_message
 from gangboard.notify.delivery import due_channels, serve
 from gangboard.notify.outbox import queue_items
 from gangboard.notify.posting import Receipt
@@ -141,7 +141,7 @@ def test_a_test_comes_first_and_wakes_a_channel_that_failed(post: Post, east: Cl
     assert post.look(1) == []
     post.outcome = Receipt(True)
     post.now = NOON + timedelta(days=9000)
-    assert order_test(viewer=owner.viewer, channel_id=channel.pk) is not None
+    assert queue_test_message(viewer=owner.viewer, channel_id=channel.pk) is not None
     Channel.objects.update(next_at=post.now + timedelta(hours=1))
     orders = post.look()
     assert [order["title"] for order in orders] == [

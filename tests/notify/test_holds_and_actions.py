@@ -9,7 +9,7 @@ from django.db import transaction
 
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.objects import Meta, ObjectRef
-from gangboard.store.feed import feed_action
+from gangboard.store.feed import add_action_event
 from gangboard.store.models import Action, Cluster
 from tests.factories import store_object
 from tests.notify.conftest import Post, make_channel, make_rule
@@ -53,7 +53,7 @@ def end_action(cluster: Cluster, state: str) -> None:
         finished_at=NOON,
     )
     with transaction.atomic():
-        feed_action(action, at=NOON)
+        add_action_event(action, at=NOON)
 
 
 @pytest.mark.parametrize(("trigger", "expected"), [("reverted", 1), ("action", 2), ("verdict", 0)])

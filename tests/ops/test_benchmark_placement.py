@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from gangboard.diagnosis.engine import assess
-from gangboard.domain.placement_result import Placing
+from gangboard.domain.placement_result import PlacementResult
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Verdict
 from gangboard.facts.gang import Gang
@@ -34,9 +34,9 @@ def test_it_says_what_it_made() -> None:
 
 def judge_node_by_node(facts: Gang) -> Verdict | None:
     """The verdict with each node asked alone; None where that gives up."""
-    placings: list[Placing] = []
+    placings: list[PlacementResult] = []
 
-    def arithmetic(unit: Unit) -> Placing | None:
+    def arithmetic(unit: Unit) -> PlacementResult | None:
         found = node_assessment.placing_of(unit)
         if found is not None:
             placings.append(found)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import NotSupportedError
 
-from gangboard.failures import told_in_one_sentence
+from gangboard.failures import exit_on_known_errors
 from tests import migrated
 from tests.commands import Commands
 
@@ -97,11 +97,11 @@ def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> N
 
 def test_a_server_that_is_too_old_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     """Django raises it from whichever check connects first."""
-    with pytest.raises(SystemExit), told_in_one_sentence():
+    with pytest.raises(SystemExit), exit_on_known_errors():
         raise NotSupportedError("PostgreSQL 14 or later is required (found 13.4).")
     assert capsys.readouterr().err == (
         "gangboard cannot go on: PostgreSQL 14 or later is required (found 13.4). Name a newer server in "
         "DATABASE_URL.\n"
     )
-    with pytest.raises(NotSupportedError), told_in_one_sentence():
+    with pytest.raises(NotSupportedError), exit_on_known_errors():
         raise NotSupportedError("contains lookup is not supported on this database backend.")

@@ -11,7 +11,7 @@ from django.core.checks import Tags, run_checks
 from django.core.checks.registry import registry as django_checks
 from pytest_django import Settings
 
-from gangboard.ops.checks import registries_are_whole
+from gangboard.ops.checks import check_registries
 from gangboard.plugins import registry
 from gangboard.plugins.discovery import RegistryError
 from gangboard.plugins.lever import Lever
@@ -79,13 +79,13 @@ def test_metrics_that_are_hardly_closed_are_told(
 
 
 def test_a_half_made_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert registries_are_whole() == []
+    assert check_registries() == []
 
     def half_made() -> tuple[Lever, ...]:
         raise RegistryError("gangboard.levers.half has no subclass of Lever with a key")
 
     monkeypatch.setattr(registry, "levers", half_made)
-    (found,) = registries_are_whole()
+    (found,) = check_registries()
     assert found.is_serious()
     assert found.msg == "gangboard.levers.half has no subclass of Lever with a key"
-    assert registries_are_whole in django_checks.get_checks()
+    assert check_registries in django_checks.get_checks()

@@ -123,12 +123,12 @@ def test_lines_are_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr("sys.stdout", Terminal())
     monkeypatch.setattr("shutil.get_terminal_size", lambda *_, **__: os.terminal_size((50, 24)))
-    folded = command._wrapped("  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are free on each.")
+    folded = command._wrap("  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are free on each.")
     assert folded.splitlines() == [
         "  - Uncordon gpu-18, gpu-19 and gpu-23: 8 GPUs are",
         "    free on each.",
     ]
-    assert command._wrapped("") == ""
+    assert command._wrap("") == ""
 
 
 def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from django.core.management import call_command
 
-from gangboard.ops.fleet import real_clusters, remove_simulated
+from gangboard.ops.simulated_clusters import real_clusters, remove_simulated
 from gangboard.store.models import Cluster
 from simulator.certificates import make_identity
 from tests.kube.certificates import issue

@@ -20,8 +20,8 @@ def test_each_measure_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     call_command("print_measures", stdout=out, no_color=True)
     lines = out.getvalue().splitlines()
     assert [line.split(":")[0] for line in lines] == [measure.name for measure in MEASURES]
-    assert 0 < confirmation_queries.queries_shown() <= 60
-    assert 0 < confirmation_queries.queries_sent() <= 520
+    assert 0 < confirmation_queries.page_queries() <= 60
+    assert 0 < confirmation_queries.submit_queries() <= 520
 
 
 def test_short_files_are_some_of_all() -> None:

@@ -17,7 +17,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from gangboard.env import SettingError
-from gangboard.failures import told_in_one_sentence
+from gangboard.failures import exit_on_known_errors
 from gangboard.ops.management.commands import explain, poll, set_read_only
 from gangboard.ops.printing import PrintingCommand
 from gangboard.polling.poll import PollReport
@@ -90,7 +90,7 @@ def test_the_text_of_an_error_is_escaped(
 def test_the_sentence_of_a_failure_is_escaped(
     capsys: pytest.CaptureFixture[str], error: type[Exception]
 ) -> None:
-    with pytest.raises(SystemExit) as caught, told_in_one_sentence():
+    with pytest.raises(SystemExit) as caught, exit_on_known_errors():
         raise error(f"redis://:sesame@h is bad{NASTY}")
     assert caught.value.code == 1
     (line,) = capsys.readouterr().err.splitlines()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gangboard import env
 from gangboard.ops import processes
-from gangboard.ops.launch import Place
+from gangboard.ops.launch import ServerAddress
 
 CODE = """
 import warnings
@@ -33,7 +33,7 @@ def test_celery_does_not_warn_root_and_other_warnings_stay(tmp_path: Path) -> No
 
 def test_an_address_of_ipv6_is_a_host_name_in_brackets() -> None:
     """As Django compares it, and as GANGBOARD_HOSTS takes it."""
-    place = Place("fd00::2", 8000)
+    place = ServerAddress("fd00::2", 8000)
     assert (place.host_name, place.url) == ("[fd00::2]", "http://[fd00::2]:8000")
     assert env.HOSTS.fullmatch(place.host_name)
-    assert Place("::", 8000).host_name == "[::1]"
+    assert ServerAddress("::", 8000).host_name == "[::1]"

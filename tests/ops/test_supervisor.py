@@ -141,7 +141,7 @@ def test_nothing_is_left_when_the_supervisor_ends(file: Path, number: signal.Sig
 def test_waiting_ends_with_its_time_and_says_that_it_was_in_vain() -> None:
     with Supervisor(lambda _: None) as supervisor:
         assert not supervisor.wait(lambda: False, 0.2)
-        assert not supervisor.stop_asked
+        assert not supervisor.is_stopping
 
 
 def test_a_child_gets_its_own_environment_and_folder(tmp_path: Path) -> None:

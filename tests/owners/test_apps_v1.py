@@ -45,9 +45,9 @@ def of_replicaset(name: str, hash_: str, suffix: str = "x7k2p", **fields: Any) -
     return a_pod(f"{name}-{suffix}", of=maker, labels={HASH: hash_}, **fields)
 
 
-def graph_of(*things: Made) -> OwnershipGraph:
+def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in things:
+    for thing in objects:
         graph.put(thing)
     return graph
 
@@ -56,8 +56,8 @@ def uid(thing: Made) -> str:
     return thing.meta.ref.uid
 
 
-def finding_of(root: Owner, *things: Group | Pod) -> Finding:
-    return assess(assemble(root, things, now=NOW, gang_api_version="v1beta1")).finding
+def finding_of(root: Owner, *objects: Group | Pod) -> Finding:
+    return assess(assemble(root, objects, now=NOW, gang_api_version="v1beta1")).finding
 
 
 TEMPLATE: Json = {
@@ -72,10 +72,10 @@ TEMPLATE: Json = {
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
 def test_what_is_read(kind: str) -> None:
-    found = an_app(kind, replicas=3, template=TEMPLATE)
-    assert (found.desired, found.group_name, found.priority_class) == (3, "ring", "high")
-    assert found.grace_seconds == 7
-    assert [(one.count, str(one.requests["cpu"])) for one in found.pod_requests] == [(3, "2")]
+    result = an_app(kind, replicas=3, template=TEMPLATE)
+    assert (result.desired, result.group_name, result.priority_class) == (3, "ring", "high")
+    assert result.grace_seconds == 7
+    assert [(one.count, str(one.requests["cpu"])) for one in result.pod_requests] == [(3, "2")]
 
 
 @pytest.mark.parametrize(("replicas", "desired"), [(None, 1), (0, 0), (-2, 0)])
@@ -100,9 +100,9 @@ def test_pods_of_a_statefulset_that_nobody_may_read_are_no_gang_either() -> None
 
 def test_pods_of_a_deployment_and_of_a_bare_replicaset_are_no_gang() -> None:
     owner = an_app("Deployment", "web", replicas=2)
-    made = of_replicaset("web-5d9f", "5d9f")
+    created = of_replicaset("web-5d9f", "5d9f")
     alone = a_pod("rs-1", of=Controller("apps", "ReplicaSet", "rs", "uid-rs"))
-    assert graph_of(owner, made, alone).roots() == set()
+    assert graph_of(owner, created, alone).roots() == set()
 
 
 def test_that_takes_no_list_of_their_owners() -> None:
@@ -182,8 +182,8 @@ def test_a_pod_of_a_replicaset_of_another_api_is_a_gang() -> None:
 # Gangs
 
 
-def _all_orders(*things: Made) -> list[tuple[Made, ...]]:
-    return list(permutations(things))
+def _all_orders(*objects: Made) -> list[tuple[Made, ...]]:
+    return list(permutations(objects))
 
 
 def test_a_statefulset_is_a_gang_while_a_pod_of_it_names_a_group() -> None:

@@ -55,7 +55,7 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
-def told(kind: str, status: dict[str, Any]) -> Finding:
+def finding_for(kind: str, status: dict[str, Any]) -> Finding:
     """Return what is told of an owner that another cluster runs, with that status."""
     (of_kind,) = [
         one
@@ -77,25 +77,25 @@ def told(kind: str, status: dict[str, Any]) -> Finding:
 
 @pytest.mark.parametrize("kind", CASES)
 def test_a_run_that_is_whole_there_runs(kind: str) -> None:
-    finding = told(kind, CASES[kind][1])
+    finding = finding_for(kind, CASES[kind][1])
     assert (finding.code, finding.health) == ("running", Health.RUNNING)
     assert finding.message.startswith("Runs in cluster worker1: ")
 
 
 @pytest.mark.parametrize("kind", CASES)
 def test_a_run_that_is_not_whole_there_is_not_known(kind: str) -> None:
-    finding = told(kind, CASES[kind][2])
+    finding = finding_for(kind, CASES[kind][2])
     assert (finding.code, finding.health) == ("not-observed", Health.UNKNOWN)
     assert finding.message == f"Runs in cluster worker1: {CASES[kind][3]}."
 
 
 @pytest.mark.parametrize("kind", CASES)
 def test_a_status_that_is_not_copied_yet_says_nothing(kind: str) -> None:
-    finding = told(kind, {})
+    finding = finding_for(kind, {})
     assert (finding.code, finding.message) == ("not-observed", "Runs in cluster worker1.")
 
 
 def test_a_rayjob_that_does_not_run_yet() -> None:
     """Its RayCluster may be up while nothing was submitted."""
     status = dict(CASES["RayJob"][1], jobDeploymentStatus="Initializing")
-    assert told("RayJob", status).code == "not-observed"
+    assert finding_for("RayJob", status).code == "not-observed"

@@ -25,7 +25,8 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_job, ago, pods_of
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY, ask, bodies
+from tests.policy.builders import READY, bodies
+from tests.policy.builders import make_plan as ask
 
 OWNER = registered(CronJob)
 
@@ -76,9 +77,9 @@ def offered(maker: Owner, run: Owner) -> Gang:
 
 
 def test_what_is_kept_of_one() -> None:
-    found = cronjob(timeZone="Europe/Berlin", startingDeadlineSeconds=60, suspend=True)
-    assert (found.suspended, found.suspend_set_by) == (True, "kubectl-patch")
-    assert found.detail == {
+    result = cronjob(timeZone="Europe/Berlin", startingDeadlineSeconds=60, suspend=True)
+    assert (result.suspended, result.suspend_set_by) == (True, "kubectl-patch")
+    assert result.detail == {
         "schedule": "0 2 * * *",
         "timeZone": "Europe/Berlin",
         "concurrencyPolicy": "Allow",
@@ -92,8 +93,8 @@ def test_each_run_is_a_gang_and_the_cronjob_is_none() -> None:
     maker = cronjob()
     runs = (a_run(maker), a_run(maker, "nightly-29925098"))
     pods = [pod for run in runs for pod in pods_of(run, 2)]
-    made: list[Made] = [maker, *runs, *pods]
-    for order in (made, made[::-1]):
+    created: list[Made] = [maker, *runs, *pods]
+    for order in (created, created[::-1]):
         graph = OwnershipGraph()
         touched = [graph.put(thing) for thing in order]
         assert graph.roots() == {run.meta.ref.uid for run in runs}
@@ -134,9 +135,9 @@ def test_before_a_run_is_suspended_it_is_said_what_becomes_of_the_next(
 ) -> None:
     maker = cronjob(**spec)
     run = a_run(maker)
-    found = ask(offered(maker, run), run.meta.ref.name, "suspend")
-    assert found.lever == "suspend"
-    assert found.reactions[-1] == sentence
+    result = ask(offered(maker, run), run.meta.ref.name, "suspend")
+    assert result.lever == "suspend"
+    assert result.reactions[-1] == sentence
     # The one that is suspended stays active for the controller: nothing is due by a resume.
     stopped = replace(run, suspended=True)
     assert sentence not in ask(offered(maker, stopped), run.meta.ref.name, "resume").reactions
@@ -144,19 +145,19 @@ def test_before_a_run_is_suspended_it_is_said_what_becomes_of_the_next(
 
 def test_a_run_can_be_suspended_where_cronjobs_are_not_read() -> None:
     run = a_run(cronjob())
-    found = ask(a_gang(owner=run, jobs=(run,)), run.meta.ref.name, "suspend")
-    assert (found.allowed, found.lever) == (True, "suspend")
+    result = ask(a_gang(owner=run, jobs=(run,)), run.meta.ref.name, "suspend")
+    assert (result.allowed, result.lever) == (True, "suspend")
 
 
 def test_the_cronjob_itself_is_suspended_by_its_field_and_its_runs_go_on() -> None:
     maker = cronjob()
-    found = ask(offered(maker, a_run(maker)), "nightly", "suspend")
-    assert (found.subject.kind, found.generation, found.lever) == ("CronJob", 3, "suspend")
-    assert found.reactions == ("It starts no further run; runs that are there go on.",)
-    assert found.watch_seconds == 15
-    (step,) = found.steps
+    result = ask(offered(maker, a_run(maker)), "nightly", "suspend")
+    assert (result.subject.kind, result.generation, result.lever) == ("CronJob", 3, "suspend")
+    assert result.reactions == ("It starts no further run; runs that are there go on.",)
+    assert result.watch_seconds == 15
+    (step,) = result.steps
     assert step.path == "/apis/batch/v1/namespaces/team-a/cronjobs/nightly"
-    (patch,) = bodies(found)
+    (patch,) = bodies(result)
     tests = {one["path"]: one["value"] for one in patch if one["op"] == "test"}
     assert (tests["/metadata/uid"], tests["/metadata/generation"]) == ("uid-nightly", 3)
     assert {"op": "add", "path": "/spec/suspend", "value": True} in patch
@@ -177,16 +178,16 @@ def test_a_resume_says_that_a_run_that_was_missed_starts_at_once(
     spec: dict[str, Any], rest: str
 ) -> None:
     maker = cronjob(suspend=True, **spec)
-    found = ask(offered(maker, a_run(maker)), "nightly", "resume")
-    assert found.reactions == (MISSED + rest,)
+    result = ask(offered(maker, a_run(maker)), "nightly", "resume")
+    assert result.reactions == (MISSED + rest,)
 
 
 def test_it_has_buttons_beside_those_of_the_run() -> None:
     maker = cronjob()
     run = a_run(maker)
-    found = all_offers(offered(maker, run), READY, NOW)
-    assert set(found) == {run.meta.ref.uid, "uid-nightly"}
-    suspend, resume = found["uid-nightly"]
+    result = all_offers(offered(maker, run), READY, NOW)
+    assert set(result) == {run.meta.ref.uid, "uid-nightly"}
+    suspend, resume = result["uid-nightly"]
     assert (suspend.verb, suspend.allowed) == (Verb.SUSPEND, True)
     assert resume.why_not == "CronJob nightly is not suspended: nothing to do."
 
@@ -196,8 +197,8 @@ def test_one_that_something_else_made_is_left_to_that() -> None:
     above = replace(maker.meta, controller=a_run(maker).meta.controller)
     foreign = replace(above.controller, group="acme.io", kind="Plan", name="week")  # type: ignore[type-var]
     maker = replace(maker, meta=replace(above, controller=foreign))
-    found = ask(offered(maker, a_run(maker)), "nightly", "suspend")
-    assert found.why_not == "CronJob nightly is owned by Plan/week; it would undo this."
+    result = ask(offered(maker, a_run(maker)), "nightly", "suspend")
+    assert result.why_not == "CronJob nightly is owned by Plan/week; it would undo this."
 
 
 @pytest.mark.parametrize(

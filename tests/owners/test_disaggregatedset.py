@@ -18,7 +18,7 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
+from tests.policy.builders import READY
 
 OWNER = registered(DisaggregatedSet)
 LWS = registered(LeaderWorkerSet)
@@ -42,7 +42,7 @@ def spec(replicas: int = 1, size: int = 2) -> Json:
 
 
 def serve(**roles: Json) -> Owner:
-    asked = roles or {"prefill": spec(), "decode": spec(2, 3)}
+    requested = roles or {"prefill": spec(), "decode": spec(2, 3)}
     owner: Owner = model(
         OWNER.resource,
         {
@@ -54,7 +54,7 @@ def serve(**roles: Json) -> Owner:
                 "resourceVersion": "456",
                 "creationTimestamp": "2026-11-20T09:00:00Z",
             },
-            "spec": {"roles": [{"name": name, "spec": one} for name, one in asked.items()]},
+            "spec": {"roles": [{"name": name, "spec": one} for name, one in requested.items()]},
         },
     )
     return owner
@@ -94,8 +94,8 @@ def pods(of: Owner, replica: int = 0, size: int = 2, on: str = "n0") -> list[Pod
     ]
 
 
-def judged(*things: Owner | Pod) -> Verdict:
-    root, *others = things
+def judged(*objects: Owner | Pod) -> Verdict:
+    root, *others = objects
     return assess(assemble(root, others, now=NOW))
 
 
@@ -112,9 +112,9 @@ def test_it_is_one_gang_with_what_it_makes_and_their_pods() -> None:
 
 def test_all_run() -> None:
     prefill, decode = made("prefill"), made("decode")
-    found = judged(serve(), prefill, decode, *pods(prefill), *pods(decode))
-    assert (found.finding.code, found.finding.message) == ("running", "All 4 pods are ready.")
-    assert found.members.desired == 4
+    result = judged(serve(), prefill, decode, *pods(prefill), *pods(decode))
+    assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
+    assert result.members.desired == 4
 
 
 def test_before_anything_is_made_its_own_spec_tells_its_size() -> None:
@@ -124,10 +124,10 @@ def test_before_anything_is_made_its_own_spec_tells_its_size() -> None:
 def test_a_role_that_is_not_made_is_missed() -> None:
     """Near miss of all run: what is there is whole."""
     prefill = made("prefill")
-    found = judged(serve(), prefill, *pods(prefill))
-    assert (found.members.desired, found.members.ready) == (8, 2)
-    assert (found.finding.code, found.finding.unit) == ("pods-not-created", "decode")
-    assert found.finding.message == (
+    result = judged(serve(), prefill, *pods(prefill))
+    assert (result.members.desired, result.members.ready) == (8, 2)
+    assert (result.finding.code, result.finding.unit) == ("pods-not-created", "decode")
+    assert result.finding.message == (
         "Role decode: DisaggregatedSet serve has made none of its 6 pods."
     )
 
@@ -135,15 +135,15 @@ def test_a_role_that_is_not_made_is_missed() -> None:
 def test_a_role_whose_name_ends_as_another_one_is_not_taken_for_it() -> None:
     own = serve(decode=spec(), **{"pre-decode": spec()})
     other = made("pre-decode")
-    found = judged(own, other, *pods(other))
-    assert (found.members.desired, found.finding.unit) == (4, "decode")
+    result = judged(own, other, *pods(other))
+    assert (result.members.desired, result.finding.unit) == (4, "decode")
 
 
 def test_while_it_rolls_out_both_revisions_count_by_what_they_ask_for() -> None:
     old, new = made("decode", replicas=1), made("decode", "aaaaaaaa", replicas=1)
     prefill = made("prefill")
-    found = judged(serve(), old, new, prefill, *pods(old), *pods(new), *pods(prefill))
-    assert (found.finding.code, found.members.desired) == ("running", 6)
+    result = judged(serve(), old, new, prefill, *pods(old), *pods(new), *pods(prefill))
+    assert (result.finding.code, result.members.desired) == ("running", 6)
 
 
 def test_nothing_suspends_it_nor_what_it_makes() -> None:

@@ -34,7 +34,7 @@ from tests.controlplane.grove import (
 from tests.decode.reading import Json, model, read
 from tests.domain_objects import NOW, ago, an_event
 from tests.gangs import a_gang, assemble
-from tests.policy.making import READY
+from tests.policy.builders import READY
 from tests.sentence_values import values_in
 
 FORMS = ("v1alpha1", "v1alpha2", "v1alpha3")
@@ -50,15 +50,17 @@ class Stored:
         self.objects: dict[tuple[str, str], Json] = {}
 
     def create(self, obj: Json) -> Json:
-        made = deepcopy(obj)
-        name = made["metadata"]["name"]
-        made["metadata"] |= {
-            "uid": f"uid-{made['kind']}-{name}",
+        created = deepcopy(obj)
+        name = created["metadata"]["name"]
+        created["metadata"] |= {
+            "uid": f"uid-{created['kind']}-{name}",
             "resourceVersion": "7",
-            "creationTimestamp": made["metadata"].get("creationTimestamp", "2026-11-21T11:50:00Z"),
+            "creationTimestamp": created["metadata"].get(
+                "creationTimestamp", "2026-11-21T11:50:00Z"
+            ),
         }
-        self.objects[made["kind"], name] = made
-        return made
+        self.objects[created["kind"], name] = created
+        return created
 
     def create_all(self, objects: Iterator[Json]) -> list[Json]:
         return [self.create(obj) for obj in objects]
@@ -103,8 +105,8 @@ def _resource(obj: Json) -> Resource:
     if obj["kind"] == "Pod":
         return POD
     group = obj["apiVersion"].rpartition("/")[0]
-    found = (one for one in registry.resources() if (one.group, one.kind) == (group, obj["kind"]))
-    return next(found)
+    result = (one for one in registry.resources() if (one.group, one.kind) == (group, obj["kind"]))
+    return next(result)
 
 
 class Play:
@@ -158,8 +160,8 @@ class Play:
         )
 
     def told(self) -> tuple[str, Health, str]:
-        found = self.verdict().finding
-        return found.code, found.health, found.message
+        result = self.verdict().finding
+        return result.code, result.health, result.message
 
 
 def played(version: str = "v1alpha3", *cliques: Json, **options: Any) -> Play:
@@ -188,10 +190,10 @@ def test_it_is_one_gang_with_all_that_is_made_of_it_in_every_form(version: str) 
 def test_every_pod_and_quorum_is_counted_once_in_every_form(version: str) -> None:
     play = played(version)
     play.run()
-    found = play.verdict()
-    assert (found.finding.code, found.finding.message) == ("running", "All 5 pods are ready.")
-    assert (found.members.desired, found.members.created, found.members.ready) == (5, 5, 5)
-    assert found.members.quorum == 2 + 1
+    result = play.verdict()
+    assert (result.finding.code, result.finding.message) == ("running", "All 5 pods are ready.")
+    assert (result.members.desired, result.members.created, result.members.ready) == (5, 5, 5)
+    assert result.members.quorum == 2 + 1
 
 
 def test_its_groups_are_listed_from_the_podgang_down() -> None:
@@ -228,10 +230,10 @@ def test_before_anything_is_made_its_template_tells_its_size() -> None:
     play.store.create(
         play.make(groups=(scaling_group("more", "dec", replicas=3, minimum=1),), replicas=2)
     )
-    found = play.verdict()
-    assert found.members.desired == 2 * (2 + 3 * 3)
-    assert found.requests == {"cpu": "22"}
-    assert (found.finding.code, found.finding.health) == ("pods-not-created", Health.BLOCKED)
+    result = play.verdict()
+    assert result.members.desired == 2 * (2 + 3 * 3)
+    assert result.requests == {"cpu": "22"}
+    assert (result.finding.code, result.finding.health) == ("pods-not-created", Health.BLOCKED)
 
 
 def test_a_podclique_that_is_not_made_is_missed_by_its_name() -> None:
@@ -240,9 +242,9 @@ def test_a_podclique_that_is_not_made_is_missed_by_its_name() -> None:
     for kind, name in list(play.store.objects):
         if name.startswith("chat-0-more-1-dec"):
             del play.store.objects[kind, name]
-    found = play.verdict()
-    assert (found.members.desired, found.finding.unit) == (8, "chat-0-more-1-dec")
-    assert found.finding.message == (
+    result = play.verdict()
+    assert (result.members.desired, result.finding.unit) == (8, "chat-0-more-1-dec")
+    assert result.finding.message == (
         "PodClique chat-0-more-1-dec: PodCliqueSet chat has made none of its 3 pods."
     )
 
@@ -269,9 +271,9 @@ def test_what_is_being_deleted_is_made_anew_and_counts_no_more() -> None:
     play = played("")
     play.run()
     play.obj("PodClique", "chat-0-dec")["metadata"]["deletionTimestamp"] = "2026-11-21T11:59:30Z"
-    found = play.verdict()
-    assert (found.members.desired, found.members.created) == (5, 2)
-    assert (found.finding.code, found.finding.unit) == ("pods-not-created", "chat-0-dec")
+    result = play.verdict()
+    assert (result.members.desired, result.members.created) == (5, 2)
+    assert (result.finding.code, result.finding.unit) == ("pods-not-created", "chat-0-dec")
 
 
 # How much of it is enough
@@ -380,13 +382,13 @@ def test_what_follows_a_base_podgang_waits_until_that_is_placed() -> None:
     play.refuse("chat-0-pre-1")
     play.operator.cliques.pop("chat-0-more-1-dec")
     play.operator.observe()
-    found = {one.unit: one for one in play.verdict().findings}["chat-0-more-1-dec"]
-    assert (found.code, found.health) == ("scheduling-gated", Health.WAITING)
-    assert found.message == (
+    result = {one.unit: one for one in play.verdict().findings}["chat-0-more-1-dec"]
+    assert (result.code, result.health) == ("scheduling-gated", Health.WAITING)
+    assert result.message == (
         "PodClique chat-0-more-1-dec: 3 of 3 pods wait for base PodGang chat-0: PodClique "
         "chat-0-pre has 1 of 2 pods placed."
     )
-    assert [one.value for one in found.evidence[:2]] == ["1", "2"]
+    assert [one.value for one in result.evidence[:2]] == ["1", "2"]
 
 
 def test_when_it_is_placed_nobody_but_the_operator_is_waited_for() -> None:
@@ -463,8 +465,12 @@ def test_a_group_that_comes_any_moment_is_not_missed() -> None:
     for (kind, _), obj in play.store.objects.items():
         if kind == "Pod":
             obj["metadata"]["creationTimestamp"] = "2026-11-21T11:59:45Z"
-    found = play.verdict().finding
-    assert (found.code, found.health, found.recheck_at) == ("starting", Health.STARTING, ago(-15))
+    result = play.verdict().finding
+    assert (result.code, result.health, result.recheck_at) == (
+        "starting",
+        Health.STARTING,
+        ago(-15),
+    )
 
 
 BACKEND = last_error(
@@ -492,12 +498,12 @@ def without_pods(error: Json, kind: str = "PodClique", name: str = "chat-0-dec")
 
 def test_a_backend_that_cannot_express_it_is_quoted() -> None:
     play = without_pods(BACKEND)
-    found = play.verdict().finding
-    assert (found.code, found.health) == ("group-not-expressible", Health.BLOCKED)
-    assert values_in(found.message) == "chat-0-dec chat-0"
-    assert found.advice_texts[0].startswith("Re-create PodCliqueSet ")
-    assert found.evidence[0].label == "status.lastErrors"
-    assert found.evidence[0].value == BACKEND["description"]
+    result = play.verdict().finding
+    assert (result.code, result.health) == ("group-not-expressible", Health.BLOCKED)
+    assert values_in(result.message) == "chat-0-dec chat-0"
+    assert result.advice_texts[0].startswith("Re-create PodCliqueSet ")
+    assert result.evidence[0].label == "status.lastErrors"
+    assert result.evidence[0].value == BACKEND["description"]
 
 
 def test_a_backend_that_says_so_in_an_event_is_quoted_too() -> None:
@@ -524,9 +530,9 @@ def test_once_its_pods_have_nodes_it_was_expressed() -> None:
 )
 def test_what_the_api_server_refused_is_told_by_what_it_was(code: str, told: str) -> None:
     play = without_pods({**QUOTA, "code": code})
-    found = play.verdict().finding
-    assert (found.code, found.health) == (told, Health.BLOCKED)
-    assert found.message == (
+    result = play.verdict().finding
+    assert (result.code, result.health) == (told, Health.BLOCKED)
+    assert result.message == (
         "0 of 3 pods exist, and Grove failed at PodClique chat-0-dec: exceeded quota: small, requested: "
         "pods=1, used: pods=2, limited: pods=2."
     )
@@ -553,17 +559,17 @@ def test_an_error_is_evidence_of_whatever_else_is_found() -> None:
     play.run("chat-0-pre-0", "chat-0-pre-1", "chat-0-dec-0")
     play.refuse("chat-0-dec-1", "chat-0-dec-2")
     play.operator.fail("PodClique", "chat-0-dec", "team-a", QUOTA)
-    found = play.verdict().finding
-    assert found.code == "below-size"
-    assert found.evidence[-1].value == QUOTA["description"]
+    result = play.verdict().finding
+    assert result.code == "below-size"
+    assert result.evidence[-1].value == QUOTA["description"]
 
 
 # Nothing suspends it
 
 
 def of_kind(play: Play, kind: str) -> Owner:
-    found: Owner = next(one for one in play.store.models() if one.meta.ref.kind == kind)
-    return found
+    result: Owner = next(one for one in play.store.models() if one.meta.ref.kind == kind)
+    return result
 
 
 def test_nothing_suspends_it_nor_what_it_makes() -> None:
@@ -581,8 +587,8 @@ def test_nothing_suspends_it_nor_what_it_makes() -> None:
 
 def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:
     play = Play("")
-    made = play.make()
-    made["metadata"]["ownerReferences"] = [
+    created = play.make()
+    created["metadata"]["ownerReferences"] = [
         {
             "apiVersion": "nvidia.com/v1alpha1",
             "kind": "DynamoGraphDeployment",
@@ -591,7 +597,7 @@ def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:
             "controller": True,
         }
     ]
-    play.operator.play(made)
+    play.operator.play(created)
     play.run()
     assert play.told()[0] == "running"
     owner = of_kind(play, "PodCliqueSet")
@@ -608,33 +614,33 @@ def test_thousands_of_podcliques_are_counted_once(monkeypatch: pytest.MonkeyPatc
     play = Play("")
     play.operator.play(play.make(*(clique(f"c{index}", 1, 1) for index in range(_MANY))))
     play.run()
-    found = play.verdict()
-    assert found.finding.message == f"All {_MANY} pods are ready."
-    assert (found.members.desired, found.members.created) == (_MANY, _MANY)
+    result = play.verdict()
+    assert result.finding.message == f"All {_MANY} pods are ready."
+    assert (result.members.desired, result.members.created) == (_MANY, _MANY)
 
 
 def test_numbers_that_make_no_sense_are_read_as_what_the_api_server_would_allow() -> None:
     play = Play("")
-    made = play.make(clique("odd", -3, -1))
-    made["spec"]["replicas"] = -1
-    play.store.create(made)
+    created = play.make(clique("odd", -3, -1))
+    created["spec"]["replicas"] = -1
+    play.store.create(created)
     assert play.verdict().members.desired == 0
 
 
 def test_more_replicas_than_anybody_could_run_are_not_followed_one_by_one() -> None:
     play = Play("")
     play.store.create(play.make(replicas=2_000_000_000))
-    found = play.verdict()
-    assert found.members.desired == 2_000_000_000 * 5
+    result = play.verdict()
+    assert result.members.desired == 2_000_000_000 * 5
 
 
 def test_a_template_that_cannot_be_read_in_part_is_a_problem_and_the_rest_is_kept() -> None:
     play = Play("")
-    made = play.store.create(play.make())
-    made["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["resources"] = {
+    created = play.store.create(play.make())
+    created["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["resources"] = {
         "requests": {"cpu": "lots"}
     }
-    owner, problem = read(_resource(made), made)
+    owner, problem = read(_resource(created), created)
     assert owner.desired == 5
     assert problem is not None
     assert "in clique pre" in problem.sentence

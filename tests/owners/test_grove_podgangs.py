@@ -34,10 +34,10 @@ def test_pods_of_two_podgangs_that_are_gated_name_both() -> None:
              "message": "x", "lastTransitionTime": "2026-11-21T11:59:00Z"}]}}  # fmt: skip
         play.store.patch("", "PodGang", name, waiting, "")
     del play.store.objects["PodGang", "chat-0-tail"]
-    found = play.verdict().finding
-    assert found.code == "scheduling-gated"
-    assert "PodGang chat-0," in found.message
-    assert "PodGang chat-0-tail, which does not exist" in found.message
+    result = play.verdict().finding
+    assert result.code == "scheduling-gated"
+    assert "PodGang chat-0," in result.message
+    assert "PodGang chat-0-tail, which does not exist" in result.message
 
 
 @pytest.mark.parametrize("minimum", [1, 2])
@@ -75,5 +75,5 @@ def test_the_replica_of_a_podclique_is_read_from_its_label() -> None:
                 obj["metadata"]["labels"]["grove.io/podclique"] = new
                 obj["metadata"]["ownerReferences"][0]["name"] = new
     play.run()
-    found = play.verdict()
-    assert (found.members.desired, found.finding.code) == (6, "running")
+    result = play.verdict()
+    assert (result.members.desired, result.finding.code) == (6, "running")

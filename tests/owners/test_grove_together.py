@@ -14,7 +14,7 @@ from tests.controlplane.grove import clique, podgang
 from tests.domain_objects import NOW
 from tests.gangs import assemble
 from tests.owners.test_grove import FORMS, SERVED, Play, played
-from tests.rules.waiting import big
+from tests.rules.waiting_gangs import cpu_node as big
 
 FOURS = (clique("pre", 2, 2, cpu="4"), clique("dec", 3, 3, cpu="4"))
 """Five pods of 4 CPUs each: 20 in all."""
@@ -55,18 +55,18 @@ def test_cliques_of_a_podgang_that_wait_are_judged_together(
 ) -> None:
     play = played(version, *FOURS)
     play.refuse(*ALL)
-    found = judged(play, nodes).finding
-    assert (found.code, found.health) == ("insufficient-resources", Health.WAITING)
-    assert "5 pods" in found.message
-    assert "20 CPUs" in found.message
-    assert "12 are free" in found.message
+    result = judged(play, nodes).finding
+    assert (result.code, result.health) == ("insufficient-resources", Health.WAITING)
+    assert "5 pods" in result.message
+    assert "20 CPUs" in result.message
+    assert "12 are free" in result.message
 
 
 def test_each_clique_keeps_its_own_finding() -> None:
     play = played("", *FOURS)
     play.refuse(*ALL)
-    found = rows(judged(play, CRUMBS))
-    assert ("chat-0-dec", "fragmented") in found
+    result = rows(judged(play, CRUMBS))
+    assert ("chat-0-dec", "fragmented") in result
 
 
 def test_enough_in_total_and_no_place_is_fragmented() -> None:
@@ -74,26 +74,26 @@ def test_enough_in_total_and_no_place_is_fragmented() -> None:
     play = played("", *FOURS)
     play.refuse(*ALL)
     nodes = tuple(big(f"n{number}", used=5) for number in range(7))
-    found = judged(play, nodes).finding
-    assert (found.code, found.health) == ("fragmented", Health.WAITING)
-    assert "5 pods" in found.message
+    result = judged(play, nodes).finding
+    assert (result.code, result.health) == ("fragmented", Health.WAITING)
+    assert "5 pods" in result.message
 
 
 def test_only_the_minimum_of_each_clique_is_asked_for() -> None:
     """`minAvailable` 1 and 1: two pods of 4 CPUs are enough, and 12 CPUs lie in crumbs."""
     play = played("", clique("pre", 2, 1, cpu="4"), clique("dec", 3, 1, cpu="4"))
     play.refuse(*ALL)
-    found = judged(play, CRUMBS).finding
-    assert found.code == "fragmented"
-    assert "2 pods" in found.message
+    result = judged(play, CRUMBS).finding
+    assert result.code == "fragmented"
+    assert "2 pods" in result.message
 
 
 def test_cliques_of_different_podgangs_are_judged_apart() -> None:
     """Near miss: two replicas of the set are two PodGangs; each needs 8 CPUs of the 12 in crumbs."""
     play = played("", clique("pre", 2, 2, cpu="4"), replicas=2)
     play.refuse(*(f"chat-{of}-pre-{index}" for of in range(2) for index in range(2)))
-    found = judged(play, CRUMBS).finding
-    assert found.code == "fragmented"
+    result = judged(play, CRUMBS).finding
+    assert result.code == "fragmented"
 
 
 def test_one_clique_that_no_node_could_host_stays_the_cause() -> None:
@@ -101,9 +101,9 @@ def test_one_clique_that_no_node_could_host_stays_the_cause() -> None:
         "", clique("pre", 2, 2, cpu="4", on={"pool": "h100"}), clique("dec", 3, 3, cpu="4")
     )
     play.refuse(*ALL)
-    found = judged(play, CRUMBS).finding
-    assert (found.code, found.health) == ("no-matching-node", Health.BLOCKED)
-    assert "chat-0-pre" in found.message
+    result = judged(play, CRUMBS).finding
+    assert (result.code, result.health) == ("no-matching-node", Health.BLOCKED)
+    assert "chat-0-pre" in result.message
 
 
 # A clique in several PodGangs
@@ -132,10 +132,10 @@ def split(*cliques: dict[str, Any], gangs: dict[str, dict[str, list[int]]]) -> P
 def test_a_clique_of_two_podgangs_is_judged_with_the_cliques_of_each() -> None:
     """PodGang chat-0 needs 2 + 2 pods of 4 CPUs, and 12 CPUs are free. The third pod of dec is another matter."""
     play = split(*FOURS, gangs={"chat-0": {"pre": [0, 1], "dec": [0, 1]}, "tail": {"dec": [2]}})
-    found = judged(play, CRUMBS).finding
-    assert (found.code, found.health) == ("insufficient-resources", Health.WAITING)
-    assert "4 pods" in found.message
-    assert "16 CPUs" in found.message
+    result = judged(play, CRUMBS).finding
+    assert (result.code, result.health) == ("insufficient-resources", Health.WAITING)
+    assert "4 pods" in result.message
+    assert "16 CPUs" in result.message
 
 
 def test_each_podgang_of_a_clique_has_a_finding() -> None:
@@ -148,10 +148,10 @@ def test_each_podgang_of_a_clique_has_a_finding() -> None:
             "tail": {"dec": [1, 2], "post": [0, 1]},
         },
     )
-    found = {one.code: one.message for one in judged(play, CRUMBS).findings if not one.unit}
-    assert set(found) == {"fragmented", "insufficient-resources"}
-    assert "3 pods" in found["fragmented"]
-    assert "4 pods" in found["insufficient-resources"]
+    result = {one.code: one.message for one in judged(play, CRUMBS).findings if not one.unit}
+    assert set(result) == {"fragmented", "insufficient-resources"}
+    assert "3 pods" in result["fragmented"]
+    assert "4 pods" in result["insufficient-resources"]
 
 
 def test_a_clique_that_shares_no_podgang_with_another_is_judged_alone() -> None:

@@ -7,7 +7,7 @@ import yaml
 from gangboard.domain.owner import Dependency, GangForm, GangRequest, Outcome, Owner
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import MAX_CHILDREN, JobSet
-from gangboard.owners.jobset.policies import FailureRule, Policies, policies_of
+from gangboard.owners.jobset.policies import FailureRule, Policies, decode_policies
 from tests.decode.reading import Json, captured, captures, model, read, with_identity
 from tests.kinds import registered
 
@@ -82,8 +82,8 @@ status:
 """)
 
 
-def role(name: str, **more: Any) -> Json:
-    return {"name": name, "template": {"spec": {}}, **more}
+def role(name: str, **options: Any) -> Json:
+    return {"name": name, "template": {"spec": {}}, **options}
 
 
 def jobset(*roles: Json, status: Json | None = None, **spec: Any) -> Owner:
@@ -125,7 +125,7 @@ def test_the_example() -> None:
 def test_what_the_example_does_by_itself() -> None:
     owner: Owner = model(JOBSET, EXAMPLE)
     rule = FailureRule("RestartJobSetAndIgnoreMaxRestarts", reasons=("PodFailurePolicy",))
-    assert policies_of(owner) == Policies(
+    assert decode_policies(owner) == Policies(
         success_operator="All",
         success_roles=("driver",),
         failure_rules=(rule,),
@@ -138,8 +138,8 @@ def test_what_the_example_does_by_itself() -> None:
 
 
 def test_without_policies_it_does_what_the_webhook_fills_in() -> None:
-    assert policies_of(jobset()) == Policies(success_operator="All")
-    assert policies_of(jobset(failurePolicy={"maxRestarts": 1})) == Policies(
+    assert decode_policies(jobset()) == Policies(success_operator="All")
+    assert decode_policies(jobset(failurePolicy={"maxRestarts": 1})) == Policies(
         restart_strategy="Recreate"
     )
 
@@ -158,7 +158,7 @@ def test_all_that_a_policy_can_say() -> None:
         coordinator={"replicatedJob": "driver", "jobIndex": 2},
         ttlSecondsAfterFinished=0,
     )
-    assert policies_of(owner) == Policies(
+    assert decode_policies(owner) == Policies(
         success_operator="Any",
         failure_rules=(
             FailureRule("RestartJob", ("BackoffLimitExceeded",), ("workers",), ("exit code 3",)),
@@ -340,8 +340,8 @@ def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None,
     return request.policy, request.form, request.quorum, request.words
 
 
-def _pods(name: str, replicas: int, parallelism: int, **more: Any) -> Json:
-    return role(name, replicas=replicas, template={"spec": {"parallelism": parallelism}}, **more)
+def _pods(name: str, replicas: int, parallelism: int, **options: Any) -> Json:
+    return role(name, replicas=replicas, template={"spec": {"parallelism": parallelism}}, **options)
 
 
 TRAINING = _pods("driver", 1, 1), _pods("workers", 2, 3)
@@ -424,8 +424,8 @@ def test_what_starts_in_order_is_a_gang_for_each_replicated_job() -> None:
 def test_entries_ask_for_the_replicated_jobs_that_they_name(
     entries: list[Json], policy: str, form: GangForm, words: str
 ) -> None:
-    asked = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
-    assert asked == (policy, form, None, words)
+    requested = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
+    assert requested == (policy, form, None, words)
 
 
 def test_each_replicated_job_has_the_quorum_of_its_entry() -> None:
@@ -475,8 +475,8 @@ def test_the_modes_of_the_draft(
 
 def test_a_mode_that_nobody_knows_is_quoted_and_asks_for_no_gang() -> None:
     words = "A mode that is not known here (spec.gangPolicy: Rainbow)"
-    asked = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
-    assert asked == ("unknown", None, None, words)
+    requested = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
+    assert requested == ("unknown", None, None, words)
     assert jobset(*TRAINING, gangPolicy={}).gang_request is None
 
 
@@ -520,7 +520,7 @@ def test_captured_jobsets_say_what_their_state_is_called(file: Any) -> None:
     (owner,) = captured(file, JOBSET)
     jobs = captured(file, JOB.resource)
     state = file.stem.removeprefix("jobset-")
-    policies = policies_of(owner)
+    policies = decode_policies(owner)
     assert policies is not None
     assert (policies.success_operator, policies.in_order) == ("All", False)
     assert policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")

@@ -38,7 +38,7 @@ from tests.domain_objects import (
     an_event,
 )
 from tests.gangs import a_gang, assemble
-from tests.policy.making import ask
+from tests.policy.builders import make_plan as ask
 from tests.sentence_values import values_in
 
 GROUP, LABEL = "kubeflow.org", "training.kubeflow.org"
@@ -60,8 +60,8 @@ def condition(type_: str, status: str = "True", reason: str = "", message: str =
 
 def replicas(number: int | None, cpu: str = "1", **spec: Any) -> Json:
     containers = [{"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}]
-    found: Json = {"template": {"spec": {"containers": containers, **spec}}}
-    return found if number is None else {"replicas": number, **found}
+    result: Json = {"template": {"spec": {"containers": containers, **spec}}}
+    return result if number is None else {"replicas": number, **result}
 
 
 def read(
@@ -147,7 +147,7 @@ def _labels(role: str) -> dict[str, str]:
     }
 
 
-def judged(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
+def verdict_of(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
     """Judge a gang; units named in `whole` ran whole a minute ago."""
     memory = {name: UnitMemory(whole_at=ago(60), created_since=ago(60)) for name in whole}
     events = tuple(thing for thing in things if isinstance(thing, Event))
@@ -155,7 +155,7 @@ def judged(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
     return assess(assemble(owner, objects, now=NOW, memory=memory, events=events))
 
 
-def told(verdict: Verdict) -> tuple[str, str, str]:
+def finding_summary(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
@@ -168,23 +168,23 @@ def planned(verb: Verb, owner: Owner, *jobs: Owner, name: str = "run") -> Plan:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_roles_sizes_and_requests_of_each_kind(kind: str) -> None:
-    found = read(kind, {"Worker": replicas(3, "2")}, policy={})
-    assert (found.desired, found.suspended, found.finish) == (3, False, None)
-    assert [(role.name, role.pods, role.quorum) for role in found.roles] == [("Worker", 3, None)]
-    assert found.pod_requests == (PodRequests(3, {"cpu": Decimal(2)}),)
-    assert found.meta.ref.kind == kind
+    result = read(kind, {"Worker": replicas(3, "2")}, policy={})
+    assert (result.desired, result.suspended, result.finish) == (3, False, None)
+    assert [(role.name, role.pods, role.quorum) for role in result.roles] == [("Worker", 3, None)]
+    assert result.pod_requests == (PodRequests(3, {"cpu": Decimal(2)}),)
+    assert result.meta.ref.kind == kind
 
 
 def test_replica_types_in_any_case_and_without_a_number() -> None:
     """The operators take any case, and one pod where no number is said; pods say theirs in lower case."""
-    found = read("TFJob", {"ps": replicas(2), "worker": replicas(None), "CHIEF": replicas(1)})
-    assert [(role.name, role.pods) for role in found.roles] == [
+    result = read("TFJob", {"ps": replicas(2), "worker": replicas(None), "CHIEF": replicas(1)})
+    assert [(role.name, role.pods) for role in result.roles] == [
         ("PS", 2),
         ("Worker", 1),
         ("Chief", 1),
     ]
     of_role = registry_of("TFJob").role_of
-    assert [of_role(member(found, role)) for role in ("ps", "worker", "chief")] == [
+    assert [of_role(member(result, role)) for role in ("ps", "worker", "chief")] == [
         "PS",
         "Worker",
         "Chief",
@@ -228,21 +228,21 @@ def test_queue_managers_and_who_suspended_it() -> None:
         ],
     }
     own = {"suspend": True, "managedBy": "kubeflow.org/training-operator"}
-    found = pytorch(policy=own, metadata=metadata)
-    assert (found.queue, found.suspended, found.suspend_set_by) == ("gpu", True, "kueue")
-    assert found.managed_by == ""
+    result = pytorch(policy=own, metadata=metadata)
+    assert (result.queue, result.suspended, result.suspend_set_by) == ("gpu", True, "kueue")
+    assert result.managed_by == ""
     elsewhere = {"managedBy": "kueue.x-k8s.io/multikueue"}
     assert pytorch(policy=elsewhere).managed_by == "kueue.x-k8s.io/multikueue"
 
 
 def test_an_mpijob_has_its_launcher_as_a_job_from_v2beta1_on() -> None:
-    found = mpi(slotsPerWorker=8)
-    assert found.desired == 4
-    assert [(role.name, role.pods, role.child_names) for role in found.roles] == [
+    result = mpi(slotsPerWorker=8)
+    assert result.desired == 4
+    assert [(role.name, role.pods, role.child_names) for role in result.roles] == [
         ("Launcher", 1, ("run-launcher",)),
         ("Worker", 3, ()),
     ]
-    assert registry_of("MPIJob").facts(found) == {"Slots per worker": "8"}
+    assert registry_of("MPIJob").facts(result) == {"Slots per worker": "8"}
     later = read("MPIJob", {"Launcher": replicas(1), "Worker": replicas(3)}, version="v2")
     assert later.roles[0].child_names == ("run-launcher",)
     older = read("MPIJob", {"Launcher": replicas(1), "Worker": replicas(None)})
@@ -256,12 +256,12 @@ def test_an_mpijob_has_its_launcher_as_a_job_from_v2beta1_on() -> None:
 def test_one_gang_with_its_launcher_and_workers_and_a_namesake_of_another_kind_beside_it() -> None:
     owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
     job = launcher(owner)
-    made: list[Made] = [launched(job), *(worker(owner, n) for n in range(3)), job, owner]
+    created: list[Made] = [launched(job), *(worker(owner, n) for n in range(3)), job, owner]
     graph = OwnershipGraph()
-    for thing in (*made, other, member(other, "master")):
+    for thing in (*created, other, member(other, "master")):
         graph.put(thing)
     assert graph.roots() == {"uid-run", "uid-other"}
-    assert len(graph.members("uid-run")) == len(made)
+    assert len(graph.members("uid-run")) == len(created)
 
 
 def test_pods_without_a_reference_are_told_apart_by_the_name_of_their_operator() -> None:
@@ -287,11 +287,11 @@ def test_its_own_word_is_not_believed() -> None:
     owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
     master = member(owner, "master", on="n0")
     workers = [member(owner, "worker", index, text=TOO_FEW) for index in range(2)]
-    found = judged(owner, master, *workers)
-    assert found.finding.health is not Health.RUNNING
-    assert (found.members.desired, found.members.ready) == (3, 1)
-    assert found.finding.unit == "Worker"
-    assert "1 of 2 roles is whole." in [one.message for one in found.findings]
+    result = verdict_of(owner, master, *workers)
+    assert result.finding.health is not Health.RUNNING
+    assert (result.members.desired, result.members.ready) == (3, 1)
+    assert result.finding.unit == "Worker"
+    assert "1 of 2 roles is whole." in [one.message for one in result.findings]
 
 
 def test_whole() -> None:
@@ -300,17 +300,21 @@ def test_whole() -> None:
         member(owner, "master", on="n0"),
         *(member(owner, "worker", n, on="n0") for n in (0, 1)),
     ]
-    assert told(judged(owner, *pods)) == ("running", "running", "All 3 pods are ready.")
+    assert finding_summary(verdict_of(owner, *pods)) == (
+        "running",
+        "running",
+        "All 3 pods are ready.",
+    )
 
 
 def test_the_launcher_is_counted_once() -> None:
     owner = mpi()
     job = launcher(owner)
-    found = judged(
+    result = verdict_of(
         owner, job, launched(job, on="n0"), *(worker(owner, n, on="n0") for n in range(3))
     )
-    assert told(found) == ("running", "running", "All 4 pods are ready.")
-    assert (found.members.desired, found.members.created) == (4, 4)
+    assert finding_summary(result) == ("running", "running", "All 4 pods are ready.")
+    assert (result.members.desired, result.members.created) == (4, 4)
 
 
 def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
@@ -320,17 +324,17 @@ def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
     """
     owner = mpi(workers=2)
     job = launcher(owner, suspended=True)
-    found = judged(owner, job, *(worker(owner, n, on="n0") for n in range(2)))
-    assert told(found) == (
+    result = verdict_of(owner, job, *(worker(owner, n, on="n0") for n in range(2)))
+    assert finding_summary(result) == (
         "suspended",
         "suspended",
         "1 unfinished Job is suspended: run-launcher (no Hold, by whom is not known). 2 pods are still "
         "there.",
     )
-    assert found.finding.advice_texts == (
+    assert result.finding.advice_texts == (
         "The MPI operator resumes it: if it does not, its log says why.",
     )
-    held = judged(owner, job, a_hold(job), *(worker(owner, n, on="n0") for n in range(2)))
+    held = verdict_of(owner, job, a_hold(job), *(worker(owner, n, on="n0") for n in range(2)))
     assert held.finding.advice_texts == ()
 
 
@@ -344,17 +348,20 @@ def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
     )
     up = [member(owner, "worker", n, on="n0") for n in range(4)]
     three = [*up[:3], member(owner, "worker", 3, text=TOO_FEW)]
-    assert told(judged(owner, *three, whole=("Worker",)))[0] == "below-size"
+    assert finding_summary(verdict_of(owner, *three, whole=("Worker",)))[0] == "below-size"
     two = [*up[:2], *(member(owner, "worker", n, text=TOO_FEW) for n in (2, 3))]
-    assert told(judged(owner, *two, whole=("Worker",)))[:2] == ("lost-members", "degraded")
+    assert finding_summary(verdict_of(owner, *two, whole=("Worker",)))[:2] == (
+        "lost-members",
+        "degraded",
+    )
 
 
 def test_a_gang_that_no_scheduler_was_told_of() -> None:
     """`schedulingPolicy` is ignored, without a word, by an operator that has no gang scheduler."""
     owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 3}})
     pods = [member(owner, "master", on="n0"), member(owner, "worker", 0, text=TOO_FEW)]
-    found = judged(owner, *pods, member(owner, "worker", 1, text=TOO_FEW))
-    assert told(found) == (
+    result = verdict_of(owner, *pods, member(owner, "worker", 1, text=TOO_FEW))
+    assert finding_summary(result) == (
         "not-ganged",
         "degraded",
         "PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its pods "
@@ -383,9 +390,9 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
         )
         for one in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
     ]
-    found = judged(owner, group, *pods)
-    assert found.finding.code == "below-quorum"
-    assert found.finding.advice_texts == (
+    result = verdict_of(owner, group, *pods)
+    assert result.finding.code == "below-quorum"
+    assert result.finding.advice_texts == (
         "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or let "
         "PyTorchJob run ask for 3 pods more.",
     )
@@ -412,10 +419,10 @@ def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
         owner = pytorch(*conditions)
         pods = [member(owner, "master", on="n0", ready=False)]
         pods += [member(owner, "worker", n, on="n0") for n in (0, 1)]
-        found = judged(owner, *pods, whole=("Master", "Worker"))
-        assert told(found) == expected
+        result = verdict_of(owner, *pods, whole=("Master", "Worker"))
+        assert finding_summary(result) == expected
         if conditions:
-            quoted = {one.label: one.value for one in found.finding.evidence}
+            quoted = {one.label: one.value for one in result.finding.evidence}
             assert quoted["Restarting"] == f"PyTorchJobRestarting: {said['message']}"
 
 
@@ -465,7 +472,7 @@ def test_its_ends_and_the_pods_that_it_leaves(
     """Of one that is over, pods stay with `cleanPodPolicy: None`, which is the default (seen: workers run on)."""
     suspended = expected[0] == "suspended"
     owner = pytorch(*conditions, policy={"suspend": suspended})
-    assert told(judged(owner, member(owner, "worker", on="n0"))) == expected
+    assert finding_summary(verdict_of(owner, member(owner, "worker", on="n0"))) == expected
 
 
 def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
@@ -493,9 +500,9 @@ def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
             f"worker pod created failed: {text}",
         ),
     )
-    for owner, made, reason, note in cases:
-        found = judged(owner, *made, an_event(owner, reason, note))
-        assert told(found) == (
+    for owner, created, reason, note in cases:
+        result = verdict_of(owner, *created, an_event(owner, reason, note))
+        assert finding_summary(result) == (
             "pod-creation-refused",
             "blocked",
             "Role Worker: 1 of 2 pods exists. ResourceQuota “q” refuses the rest: pods 2 of 2 used.",
@@ -509,7 +516,7 @@ def test_a_spec_that_the_mpi_operator_does_not_take() -> None:
         "Found validation errors: spec.mpiReplicaSpecs[Launcher]: Required value: must have Launcher "
         "replica spec"
     )
-    assert told(judged(owner, an_event(owner, "ValidationError", note))) == (
+    assert finding_summary(verdict_of(owner, an_event(owner, "ValidationError", note))) == (
         "objects-not-made",
         "blocked",
         "What MPIJob run needs cannot be made: spec.mpiReplicaSpecs[Launcher]: Required value: must "
@@ -533,25 +540,28 @@ def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
     owner = mpi()
     job = launcher(owner)
     short = [worker(owner, 0, on="n0"), *(worker(owner, n, text=TOO_FEW) for n in (1, 2))]
-    found = judged(owner, job, crashing(job), *short)
-    assert found.finding.unit == "Worker"
-    assert found.finding.code in ("partly-placed", "unschedulable")
-    second = next(one for one in found.findings if one.unit == "run-launcher")
+    result = verdict_of(owner, job, crashing(job), *short)
+    assert result.finding.unit == "Worker"
+    assert result.finding.code in ("partly-placed", "unschedulable")
+    second = next(one for one in result.findings if one.unit == "run-launcher")
     assert (second.code, second.symptom) == ("dependency-waiting", True)
     assert values_in(second.message) == "run-launcher 3 1 4"
     all_up = [worker(owner, n, on="n0") for n in range(3)]
-    assert told(judged(owner, job, crashing(job), *all_up))[:2] == ("crash-loop", "degraded")
+    assert finding_summary(verdict_of(owner, job, crashing(job), *all_up))[:2] == (
+        "crash-loop",
+        "degraded",
+    )
 
 
 def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
     """Seen: neither the Job nor a word of it. Twin: all are ready, and it is due."""
     owner = mpi(launcherCreationPolicy="WaitForWorkersReady")
     up = [worker(owner, n, on="n0") for n in range(2)]
-    found = judged(owner, *up, worker(owner, 2, on="n0", ready=False))
-    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    result = verdict_of(owner, *up, worker(owner, 2, on="n0", ready=False))
+    waits = next(one for one in result.findings if one.code == "dependency-waiting")
     assert waits.symptom
     assert waits.message == "Job run-launcher is not made before all 3 workers are ready: 2 are."
-    full = judged(
+    full = verdict_of(
         mpi(
             launcherCreationPolicy="WaitForWorkersReady",
             status={"replicaStatuses": {"Worker": {"active": 3}}},
@@ -559,7 +569,10 @@ def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
         *up,
         worker(owner, 2, on="n0"),
     )
-    assert told(full)[::2] == ("pods-not-created", "MPIJob run has not made Job run-launcher.")
+    assert finding_summary(full)[::2] == (
+        "pods-not-created",
+        "MPIJob run has not made Job run-launcher.",
+    )
 
 
 def evicted(owner: Owner, index: int) -> Pod:
@@ -574,24 +587,24 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
     assert owner.finish is None
     job = launcher(owner)
     up = [launched(job, on="n0"), worker(owner, 0, on="n0"), worker(owner, 2, on="n0")]
-    found = judged(owner, job, *up, evicted(owner, 1), whole=("Worker", "run-launcher"))
-    assert told(found) == (
+    result = verdict_of(owner, job, *up, evicted(owner, 1), whole=("Worker", "run-launcher"))
+    assert finding_summary(result) == (
         "lost-members",
         "degraded",
         "Role Worker: 2 of 3 members run: run-worker-1 failed (Evicted), and it comes back only when "
         "its pod is deleted.",
     )
-    assert found.finding.advice_texts == (
+    assert result.finding.advice_texts == (
         "Have them re-created: kubectl delete pod -n team-a run-worker-1",
     )
-    quoted = {one.label: one.value for one in found.finding.evidence}
+    quoted = {one.label: one.value for one in result.finding.evidence}
     assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"
 
 
 @pytest.mark.parametrize(("pods", "words"), [(50, 5 + 50), (51, 0)])
 def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> None:
     owner = mpi()
-    step = mpijob._delete([evicted(owner, index) for index in range(pods)])
+    step = mpijob._deletion_step([evicted(owner, index) for index in range(pods)])
     assert len(step.command) == words
 
 
@@ -604,7 +617,7 @@ def test_the_end_of_an_mpijob() -> None:
     )
     ended = mpi(said, status={"completionTime": "2026-11-21T11:59:00Z"})
     job = launcher(ended, finish=None)
-    assert told(judged(ended, job)) == (
+    assert finding_summary(verdict_of(ended, job)) == (
         "failed",
         "failed",
         "The MPIJob failed (BackoffLimitExceeded): Job has reached the specified backoff limit.",
@@ -618,7 +631,7 @@ def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> No
     plan = planned(Verb.SUSPEND, pytorch())
     assert plan.allowed
     assert plan.after == {"spec.runPolicy.suspend": "true"}
-    assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
+    assert patches.patched_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
     assert plan.reactions == (
         "Its pods are deleted, with up to 30 s to end; unsaved work is lost.",
         "Its Services and its PodGroup are deleted too. All of them are re-created when it is resumed.",
@@ -635,9 +648,9 @@ def test_one_without_a_run_policy_gets_one() -> None:
     plan = planned(Verb.SUSPEND, owner, launcher(owner))
     assert '{"op":"test","path":"/spec/runPolicy","value":null}' in plan.steps[0].patch
     assert '{"op":"add","path":"/spec/runPolicy","value":{}}' in plan.steps[0].patch
-    assert patches.wanted_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
-    given = planned(Verb.SUSPEND, mpi(policy={"suspend": False}))
-    assert '"path":"/spec/runPolicy"' not in given.steps[0].patch
+    assert patches.patched_fields(plan.steps[0].patch) == {"/spec/runPolicy/suspend": True}
+    fields = planned(Verb.SUSPEND, mpi(policy={"suspend": False}))
+    assert '"path":"/spec/runPolicy"' not in fields.steps[0].patch
 
 
 def test_the_launcher_alone_is_not_suspended() -> None:

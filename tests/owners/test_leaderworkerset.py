@@ -21,8 +21,8 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, Made, a_pod, ago, an_event
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
-from tests.rules.asking import unit_of
+from tests.policy.builders import READY
+from tests.rules.evaluation import unit_of
 
 OWNER = registered(LeaderWorkerSet)
 
@@ -78,8 +78,8 @@ LWS: Json = {
 
 
 def lws(template: Json | None = None, metadata: Json | None = None, **spec: Any) -> Owner:
-    made = {**LWS["spec"]["leaderWorkerTemplate"], **(template or {})}
-    whole = {**LWS["spec"], "leaderWorkerTemplate": made, **spec}
+    created = {**LWS["spec"]["leaderWorkerTemplate"], **(template or {})}
+    whole = {**LWS["spec"], "leaderWorkerTemplate": created, **spec}
     meta = {**LWS["metadata"], **(metadata or {})}
     owner: Owner = model(OWNER.resource, {**LWS, "metadata": meta, "spec": whole})
     return owner
@@ -108,13 +108,18 @@ def told(verdict: Verdict) -> tuple[str, str, str]:
 
 
 def test_what_is_kept_of_one() -> None:
-    found = lws({"leaderTemplate": BIG}, {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}})
-    assert (found.desired, found.queue, found.suspended, found.finish) == (6, "gpu", False, None)
-    assert [(role.name, role.replicas, role.pods, role.noun) for role in found.roles] == [
+    result = lws({"leaderTemplate": BIG}, {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}})
+    assert (result.desired, result.queue, result.suspended, result.finish) == (
+        6,
+        "gpu",
+        False,
+        None,
+    )
+    assert [(role.name, role.replicas, role.pods, role.noun) for role in result.roles] == [
         ("run", 2, 3, "replica")
     ]
-    assert [role.name for role in assemble(found, [], now=NOW).owner.roles] == ["run-0", "run-1"]
-    assert found.pod_requests == (
+    assert [role.name for role in assemble(result, [], now=NOW).owner.roles] == ["run-0", "run-1"]
+    assert result.pod_requests == (
         PodRequests(2, {"cpu": Decimal(9)}),
         PodRequests(4, {"cpu": Decimal(1)}),
     )
@@ -125,9 +130,9 @@ def test_what_is_kept_of_one() -> None:
     [({"replicas": 0}, 0, 0), ({"replicas": None}, 3, 1), ({"replicas": 64}, 192, 64)],
 )
 def test_how_many_it_asks_for(spec: dict[str, Any], desired: int, replicas: int) -> None:
-    found = lws(**spec)
-    assert found.desired == desired
-    assert len(assemble(found, [], now=NOW).owner.roles) == replicas
+    result = lws(**spec)
+    assert result.desired == desired
+    assert len(assemble(result, [], now=NOW).owner.roles) == replicas
 
 
 def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
@@ -142,9 +147,9 @@ def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
         2**31 - 1 - 66,
     )
     assert sum(role.replicas for role in roles) == 2**31 - 1
-    found = judged(owner, *pods)
-    assert (found.members.desired, found.members.scheduled) == ((2**31 - 1) * 8, 2)
-    assert found.requests == {"cpu": str((2**31 - 1) * 8)}
+    result = judged(owner, *pods)
+    assert (result.members.desired, result.members.scheduled) == ((2**31 - 1) * 8, 2)
+    assert result.requests == {"cpu": str((2**31 - 1) * 8)}
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,8 @@ def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
 def test_what_workers_wait_for(
     spec: str, annotations: dict[str, str], until: LeaderState | None
 ) -> None:
-    found = lws(metadata={"annotations": annotations}, startupPolicy=spec)
-    assert {role.followers_wait for role in found.roles} == {until}
+    result = lws(metadata={"annotations": annotations}, startupPolicy=spec)
+    assert {role.followers_wait for role in result.roles} == {until}
 
 
 def test_its_pods_are_its_gang_by_their_labels_and_a_plain_statefulset_is_none() -> None:
@@ -169,8 +174,8 @@ def test_its_pods_are_its_gang_by_their_labels_and_a_plain_statefulset_is_none()
     pods = [member(replica, index) for replica in (0, 1) for index in (0, 1, 2)]
     plain = a_pod("db-0", of=Controller("apps", "StatefulSet", "db", "uid-db"))
     graph = OwnershipGraph()
-    made: list[Made] = [*pods, plain, owner]
-    for thing in made:
+    created: list[Made] = [*pods, plain, owner]
+    for thing in created:
         graph.put(thing)
     assert graph.roots() == {"uid-run"}
     assert len(graph.members("uid-run")) == 7
@@ -181,22 +186,22 @@ def test_its_own_readiness_is_not_believed() -> None:
     leaders = [member(replica, 0, on="n0") for replica in (0, 1)]
     refused = {"text": "0/1 nodes are available: 1 Insufficient cpu."}
     workers = [member(replica, index, **refused) for replica in (0, 1) for index in (1, 2)]
-    found = judged(lws(), *leaders, *workers)
-    assert told(found)[:2] == ("partly-placed", "degraded")
-    assert (found.members.desired, found.members.ready) == (6, 2)
+    result = judged(lws(), *leaders, *workers)
+    assert told(result)[:2] == ("partly-placed", "degraded")
+    assert (result.members.desired, result.members.ready) == (6, 2)
 
 
 def test_each_replica_is_judged_for_itself() -> None:
     whole = [member(0, index, on="n0") for index in (0, 1, 2)]
     unready = [member(1, index, on="n0", ready=index < 2) for index in (0, 1, 2)]
-    found = judged(lws(), *whole, *unready)
-    assert found.finding.unit == "run-1"
-    assert told(found) == (
+    result = judged(lws(), *whole, *unready)
+    assert result.finding.unit == "run-1"
+    assert told(result) == (
         "starting",
         "starting",
         "Replica run-1: All 3 pods are placed; 1 is not ready yet.",
     )
-    assert "1 of 2 replicas is whole." in [one.message for one in found.findings]
+    assert "1 of 2 replicas is whole." in [one.message for one in result.findings]
 
 
 def test_scaled_to_zero_it_asks_for_nothing() -> None:

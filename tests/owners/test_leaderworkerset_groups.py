@@ -29,8 +29,8 @@ def said(status: str, reason: str, message: str = "the API said no") -> Owner:
         "message": message,
         "lastTransitionTime": "2026-11-21T11:58:00Z",
     }
-    found: Owner = model(OWNER.resource, {**LWS, "status": {"conditions": [ready]}})
-    return found
+    result: Owner = model(OWNER.resource, {**LWS, "status": {"conditions": [ready]}})
+    return result
 
 
 def judged(owner: Owner, *pods: Any) -> Verdict:
@@ -50,10 +50,10 @@ def judged(owner: Owner, *pods: Any) -> Verdict:
     ],
 )
 def test_each_reason_is_a_sentence(reason: str, code: str, health: Health) -> None:
-    found = judged(said("False", reason)).finding
-    assert (found.code, found.health) == (code, health)
-    assert "the API said no" in found.message
-    assert found.evidence[0].label == f"WorkloadSchedulingReady: {reason}"
+    result = judged(said("False", reason)).finding
+    assert (result.code, result.health) == (code, health)
+    assert "the API said no" in result.message
+    assert result.evidence[0].label == f"WorkloadSchedulingReady: {reason}"
 
 
 def test_groups_that_are_made_are_no_reason() -> None:
@@ -63,8 +63,8 @@ def test_groups_that_are_made_are_no_reason() -> None:
 
 def test_what_runs_whole_is_not_told_of_its_groups() -> None:
     pods = [member(replica, index, on="n0") for replica in range(2) for index in range(3)]
-    found = judged(said("False", "PodGroupCleanupBlocked"), *pods).finding
-    assert found.code == "running"
+    result = judged(said("False", "PodGroupCleanupBlocked"), *pods).finding
+    assert result.code == "running"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
+from tests.policy.builders import READY
 
 OWNER = registered(MiniCluster)
 
@@ -51,8 +51,8 @@ MINICLUSTER: Json = {
 
 
 def minicluster(**spec: Any) -> Owner:
-    given = {"size": 4, "containers": [{"image": "lammps"}], **spec}
-    owner: Owner = model(OWNER.resource, {**MINICLUSTER, "spec": given})
+    fields = {"size": 4, "containers": [{"image": "lammps"}], **spec}
+    owner: Owner = model(OWNER.resource, {**MINICLUSTER, "spec": fields})
     return owner
 
 
@@ -68,8 +68,8 @@ def its_job(of: Owner, **fields: Any) -> Owner:
     return a_job("lammps", of=of, **given)
 
 
-def judged(owner: Owner, *things: Linked) -> Verdict:
-    return assess(assemble(owner, things, now=NOW))
+def judged(owner: Owner, *objects: Linked) -> Verdict:
+    return assess(assemble(owner, objects, now=NOW))
 
 
 def test_it_is_one_gang_with_its_job_and_pods() -> None:
@@ -77,13 +77,13 @@ def test_it_is_one_gang_with_its_job_and_pods() -> None:
     job = its_job(owner)
     pods = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in range(4)]
     graph = OwnershipGraph()
-    made: list[Linked] = [*pods, job, owner]
-    for thing in made:
+    created: list[Linked] = [*pods, job, owner]
+    for thing in created:
         graph.put(thing)
     assert graph.roots() == {"uid-lammps"}
-    found = judged(owner, job, *pods)
-    assert (found.finding.code, found.finding.message) == ("running", "All 4 pods are ready.")
-    assert (found.members.desired, found.members.quorum) == (4, None)
+    result = judged(owner, job, *pods)
+    assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
+    assert (result.members.desired, result.members.quorum) == (4, None)
 
 
 @pytest.mark.parametrize(("size", "pods"), [(None, 1), (0, 0), (-3, 0), (7, 7)])
@@ -104,10 +104,10 @@ def test_services_beside_it_are_one_pod_more() -> None:
 
 
 def test_a_job_that_was_not_made_is_missed() -> None:
-    found = judged(minicluster())
-    assert found.finding.code == "pods-not-created"
-    assert found.finding.message == "MiniCluster lammps has not made Job lammps."
-    assert found.finding.advice_texts == (
+    result = judged(minicluster())
+    assert result.finding.code == "pods-not-created"
+    assert result.finding.message == "MiniCluster lammps has not made Job lammps."
+    assert result.finding.advice_texts == (
         "Start the Flux operator if it does not run: it has reported no refusal.",
     )
 
@@ -119,10 +119,10 @@ def test_its_own_word_is_not_believed_and_its_lowest_size_is_no_quorum() -> None
     placed = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in (0, 1)]
     text = "0/1 nodes are available: 1 Insufficient cpu."
     rest = [a_pod(f"lammps-{index}-x", of=job, index=index, text=text) for index in (2, 3)]
-    found = judged(owner, job, *placed, *rest)
-    assert (found.finding.code, found.finding.health.value) == ("partly-placed", "degraded")
+    result = judged(owner, job, *placed, *rest)
+    assert (result.finding.code, result.finding.health.value) == ("partly-placed", "degraded")
     assert {"spec.minSize": "2"}.items() <= {
-        one.label: one.value for one in found.finding.evidence
+        one.label: one.value for one in result.finding.evidence
     }.items()
     assert OWNER.facts(owner) == {"minSize": "2", "maxSize": "8"}
 

@@ -172,8 +172,8 @@ def _app(kind: str, name: str, *, group: str = "", **spec: Any) -> Json:
 
 def _cronjob_with_a_run(client: Client) -> None:
     """As `kubectl create job --from=cronjob/nightly nightly-1` does it."""
-    made = job("x", WHERE, node_selector=POOL)
-    spec = {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": {"spec": made["spec"]}}
+    created = job("x", WHERE, node_selector=POOL)
+    spec = {"schedule": "0 0 1 1 *", "suspend": True, "jobTemplate": {"spec": created["spec"]}}
     meta = {"name": "nightly", "namespace": WHERE}
     cronjob = client.create(
         {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta, "spec": spec}
@@ -281,8 +281,8 @@ def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:
 def test_what_makes_pods_one_after_the_other_is_told_and_what_nobody_reads_is_named(
     cluster: Client, board: Installation
 ) -> None:
-    found = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}
-    steps, replicas = found["steps"], board.get(f"gangs/{found['replicas']['id']}/")
+    result = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}
+    steps, replicas = result["steps"], board.get(f"gangs/{result['replicas']['id']}/")
     assert steps["message"] == (
         "StatefulSet steps makes its pods one by one, but PodGroup steps needs 3 at once."
     )

@@ -35,8 +35,8 @@ def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
     for class_ in classes:
         class_.__module__ = module.__name__
         setattr(module, class_.__name__, class_)
-    found = [*discovery.entries(gangboard.owners), (module,)]
-    monkeypatch.setattr(discovery, "entries", lambda _package: found)
+    result = [*discovery.member_modules(gangboard.owners), (module,)]
+    monkeypatch.setattr(discovery, "member_modules", lambda _package: result)
 
 
 class Bare(OwnerKind):

@@ -30,7 +30,7 @@ from tests.decode.reading import Json, model
 from tests.domain_objects import NOW, a_job, a_pod, ago, an_event
 from tests.gangs import a_gang, assemble
 from tests.kinds import registered
-from tests.policy.making import READY
+from tests.policy.builders import READY
 
 RAYCLUSTER = registered(RayCluster)
 RAYJOB = registered(RayJob)
@@ -75,8 +75,8 @@ def _object(kind: str, name: str, spec: Json, status: Json, **metadata: Any) -> 
 
 
 def condition(type_: str, status: str, reason: str, message: str = "") -> Json:
-    found = {"type": type_, "status": status, "reason": reason, "message": message}
-    return {**found, "lastTransitionTime": "2026-11-21T09:55:00Z"}
+    result = {"type": type_, "status": status, "reason": reason, "message": message}
+    return {**result, "lastTransitionTime": "2026-11-21T09:55:00Z"}
 
 
 def raycluster(
@@ -99,12 +99,12 @@ def raycluster(
         {"conditions": list(conditions)},
         **metadata,
     )
-    found: Owner = model(RAYCLUSTER.resource, obj)
-    return found
+    result: Owner = model(RAYCLUSTER.resource, obj)
+    return result
 
 
 def rayjob(status: Json | None = None, metadata: Json | None = None, **spec: Any) -> Owner:
-    given = {
+    fields = {
         "entrypoint": "python train.py",
         "shutdownAfterJobFinishes": True,
         "submissionMode": "K8sJobMode",
@@ -113,18 +113,18 @@ def rayjob(status: Json | None = None, metadata: Json | None = None, **spec: Any
     }
     running = {"jobDeploymentStatus": "Running", "rayClusterName": "tune-x2b7q", "jobId": "tune-1"}
     obj = _object(
-        "RayJob", "tune", given, running if status is None else status, **(metadata or {})
+        "RayJob", "tune", fields, running if status is None else status, **(metadata or {})
     )
-    found: Owner = model(RAYJOB.resource, obj)
-    return found
+    result: Owner = model(RAYJOB.resource, obj)
+    return result
 
 
 def rayservice(status: Json | None = None, **spec: Any) -> Owner:
-    given = {"rayClusterConfig": cluster_spec(), **spec}
+    fields = {"rayClusterConfig": cluster_spec(), **spec}
     serving = {"activeServiceStatus": {"rayClusterName": "llm-a"}}
-    obj = _object("RayService", "llm", given, serving if status is None else status)
-    found: Owner = model(RAYSERVICE.resource, obj)
-    return found
+    obj = _object("RayService", "llm", fields, serving if status is None else status)
+    result: Owner = model(RAYSERVICE.resource, obj)
+    return result
 
 
 def ray_pod(of: Owner, group: str, index: int = 0, **fields: Any) -> Pod:
@@ -149,11 +149,11 @@ def waiting_for_head(cluster: Owner, index: int, state: str = "running") -> Pod:
     return replace(pod, phase="Pending", containers=(container,))
 
 
-def judged(owner: Owner, *things: Linked, **facts: Any) -> Verdict:
-    return assess(assemble(owner, things, now=NOW, **facts))
+def verdict_of(owner: Owner, *objects: Linked, **facts: Any) -> Verdict:
+    return assess(assemble(owner, objects, now=NOW, **facts))
 
 
-def told(verdict: Verdict) -> tuple[str, str, str]:
+def finding_summary(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
@@ -165,13 +165,13 @@ def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple
 
 
 def test_head_and_workers_are_roles() -> None:
-    found = raycluster("run", workers("gpu", 4, numOfHosts=2), workers("cpu", 1))
-    assert [(role.name, role.replicas, role.pods, role.quorum) for role in found.roles] == [
+    result = raycluster("run", workers("gpu", 4, numOfHosts=2), workers("cpu", 1))
+    assert [(role.name, role.replicas, role.pods, role.quorum) for role in result.roles] == [
         ("headgroup", 1, 1, None),
         ("gpu", 4, 2, None),
         ("cpu", 1, 1, None),
     ]
-    assert found.desired == 10
+    assert result.desired == 10
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_with_the_autoscaler_the_lowest_size_is_enough(
 
 def test_who_manages_it_and_what_queue_holds_it() -> None:
     labels = {"kueue.x-k8s.io/queue-name": "gpu", "ray.io/gang-scheduling-enabled": ""}
-    found = rayjob(metadata={"labels": labels}, managedBy="kueue.x-k8s.io/multikueue")
-    assert (found.queue, found.managed_by) == ("gpu", "kueue.x-k8s.io/multikueue")
-    assert found.gang_request is not None
-    assert found.gang_request.api == "ray.io/gang-scheduling-enabled"
+    result = rayjob(metadata={"labels": labels}, managedBy="kueue.x-k8s.io/multikueue")
+    assert (result.queue, result.managed_by) == ("gpu", "kueue.x-k8s.io/multikueue")
+    assert result.gang_request is not None
+    assert result.gang_request.api == "ray.io/gang-scheduling-enabled"
     assert rayjob(managedBy="ray.io/kuberay-operator").managed_by == ""
     assert rayjob().gang_request is None
 
@@ -248,28 +248,28 @@ def test_a_rayjob_is_one_gang_with_its_cluster_its_pods_and_the_job_that_submits
     submitter = a_job("tune", uid="uid-job", desired=1, parallelism=1, completions=1, of=job)
     pods = [*pods_of(cluster), a_pod("tune-abcde", of=submitter, on="n0")]
     graph = OwnershipGraph()
-    made: list[Linked] = [*pods, cluster, submitter, job]
-    for thing in made:
+    created: list[Linked] = [*pods, cluster, submitter, job]
+    for thing in created:
         graph.put(thing)
     assert graph.roots() == {"uid-tune"}
-    found = judged(job, cluster, submitter, *pods)
-    assert told(found) == ("running", "running", "All 5 pods are ready.")
-    assert (found.members.desired, found.members.ready) == (5, 5)
+    result = verdict_of(job, cluster, submitter, *pods)
+    assert finding_summary(result) == ("running", "running", "All 5 pods are ready.")
+    assert (result.members.desired, result.members.ready) == (5, 5)
 
 
 def test_its_size_is_that_of_its_cluster_which_an_autoscaler_changes() -> None:
     job = rayjob()
     cluster = raycluster("tune-x2b7q", workers("gpu", 5), of=job)
-    found = judged(job, cluster, *pods_of(cluster))
-    assert found.members.desired == 6
-    assert judged(job).members.desired == 4
+    result = verdict_of(job, cluster, *pods_of(cluster))
+    assert result.members.desired == 6
+    assert verdict_of(job).members.desired == 4
 
 
 def test_what_a_former_try_left_is_not_of_it() -> None:
     job = rayjob()
     old, new = (raycluster(name, of=job) for name in ("tune-old", "tune-x2b7q"))
-    found = judged(job, old, new, *pods_of(old), *pods_of(new))
-    assert (found.members.desired, found.members.created) == (4, 4)
+    result = verdict_of(job, old, new, *pods_of(old), *pods_of(new))
+    assert (result.members.desired, result.members.created) == (4, 4)
 
 
 def test_a_rayjob_on_the_cluster_of_somebody_else_is_the_job_that_submits() -> None:
@@ -279,11 +279,11 @@ def test_a_rayjob_on_the_cluster_of_somebody_else_is_the_job_that_submits() -> N
         clusterSelector={"ray.io/cluster": "shared"},
     )
     submitter = a_job("tune", uid="uid-job", desired=1, parallelism=1, completions=1, of=job)
-    found = judged(job, submitter, a_pod("tune-abcde", of=submitter, on="n0"))
-    assert (found.finding.code, found.members.desired) == ("running", 1)
-    alone = judged(job, events=[_event(job, "RayClusterNotFound", _NOT_FOUND)])
-    assert told(alone)[:2] == ("objects-not-made", "blocked")
-    assert told(alone)[2] == f"What RayJob tune needs cannot be made: {_NOT_FOUND}."
+    result = verdict_of(job, submitter, a_pod("tune-abcde", of=submitter, on="n0"))
+    assert (result.finding.code, result.members.desired) == ("running", 1)
+    alone = verdict_of(job, events=[_event(job, "RayClusterNotFound", _NOT_FOUND)])
+    assert finding_summary(alone)[:2] == ("objects-not-made", "blocked")
+    assert finding_summary(alone)[2] == f"What RayJob tune needs cannot be made: {_NOT_FOUND}."
 
 
 _NOT_FOUND = (
@@ -305,14 +305,14 @@ def test_a_rayservice_in_an_upgrade_is_one_gang_of_two_clusters() -> None:
     active, pending = (raycluster(name, of=service) for name in ("llm-a", "llm-b"))
     refused = [ray_pod(pending, "gpu", index, text=NO_ROOM) for index in range(3)]
     head = ray_pod(pending, "headgroup", on="n0")
-    found = judged(service, active, pending, *pods_of(active), head, *refused)
-    assert (found.members.desired, found.members.ready) == (8, 5)
-    assert found.finding.unit == "llm-b-gpu"
-    assert {one.part for one in found.pods} == {
+    result = verdict_of(service, active, pending, *pods_of(active), head, *refused)
+    assert (result.members.desired, result.members.ready) == (8, 5)
+    assert result.finding.unit == "llm-b-gpu"
+    assert {one.part for one in result.pods} == {
         "llm-a-headgroup", "llm-a-gpu", "llm-b-headgroup", "llm-b-gpu",
     }  # fmt: skip
     replaced = rayservice({"activeServiceStatus": {"rayClusterName": "llm-b"}})
-    assert judged(replaced, active, pending, *pods_of(active)).members.created == 0
+    assert verdict_of(replaced, active, pending, *pods_of(active)).members.created == 0
 
 
 # Reasons
@@ -320,24 +320,24 @@ def test_a_rayservice_in_an_upgrade_is_one_gang_of_two_clusters() -> None:
 
 def test_all_pods_ready_is_running() -> None:
     cluster = raycluster()
-    assert told(judged(cluster, *pods_of(cluster))) == (
+    assert finding_summary(verdict_of(cluster, *pods_of(cluster))) == (
         "running", "running", "All 4 pods are ready.",
     )  # fmt: skip
 
 
 def test_a_group_that_an_autoscaler_has_at_zero_is_not_missed() -> None:
     cluster = raycluster("run", workers("gpu", 0), enableInTreeAutoscaling=True)
-    found = judged(cluster, ray_pod(cluster, "headgroup", on="n0"))
-    assert told(found) == ("running", "running", "Its pod is ready.")
+    result = verdict_of(cluster, ray_pod(cluster, "headgroup", on="n0"))
+    assert finding_summary(result) == ("running", "running", "Its pod is ready.")
 
 
 def test_workers_that_wait_for_the_head_are_a_symptom() -> None:
     """The head has no node; its workers have, and wait in their init container."""
     cluster = raycluster()
     head = ray_pod(cluster, "headgroup", text=NO_ROOM)
-    found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
-    assert found.finding.unit == "headgroup"
-    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
+    assert result.finding.unit == "headgroup"
+    waits = next(one for one in result.findings if one.code == "dependency-waiting")
     assert waits.symptom
     assert waits.health.value == "waiting"
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which has no node."
@@ -350,42 +350,43 @@ def test_a_head_that_starts_is_told_before_the_workers_that_wait_for_it() -> Non
         )
     )
     head = ray_pod(cluster, "headgroup", on="n0", ready=False)
-    found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
-    assert told(found) == (
+    result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
+    assert finding_summary(result) == (
         "starting", "starting", "Ray group headgroup: The pod is placed; 1 is not ready yet.",
     )  # fmt: skip
-    said = {one.label: one.value for one in found.finding.evidence}
+    said = {one.label: one.value for one in result.finding.evidence}
     assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"
-    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    waits = next(one for one in result.findings if one.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which is not ready."
 
 
 def test_workers_wait_for_nobody_once_the_head_is_ready() -> None:
     cluster = raycluster()
     head = ray_pod(cluster, "headgroup", on="n0")
-    found = judged(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
-    assert "dependency-waiting" not in {one.code for one in found.findings}
+    result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
+    assert "dependency-waiting" not in {one.code for one in result.findings}
     # Nor do those that have got through.
     done = [waiting_for_head(cluster, index, "terminated") for index in range(3)]
     unready = ray_pod(cluster, "headgroup", on="n0", ready=False)
-    found = judged(cluster, unready, *done)
-    assert "dependency-waiting" not in {one.code for one in found.findings}
+    result = verdict_of(cluster, unready, *done)
+    assert "dependency-waiting" not in {one.code for one in result.findings}
 
 
 def test_workers_without_any_head_say_so() -> None:
     cluster = raycluster()
-    found = judged(cluster, *(waiting_for_head(cluster, index) for index in range(3)))
-    waits = next(one for one in found.findings if one.code == "dependency-waiting")
+    result = verdict_of(cluster, *(waiting_for_head(cluster, index) for index in range(3)))
+    waits = next(one for one in result.findings if one.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which does not exist."
 
 
 def test_pods_that_ask_for_different_things_are_told_by_their_groups() -> None:
     """Head and workers are made by one object, and none of them has a node."""
     cluster = raycluster()
-    asked = {"headgroup": "1", "gpu": "2"}
+    requested = {"headgroup": "1", "gpu": "2"}
     pods = [
         replace(
-            ray_pod(cluster, group, index, text=NO_ROOM), requests={"cpu": Decimal(asked[group])}
+            ray_pod(cluster, group, index, text=NO_ROOM),
+            requests={"cpu": Decimal(requested[group])},
         )
         for group, index in (("headgroup", 0), ("gpu", 0), ("gpu", 1))
     ]
@@ -405,26 +406,26 @@ def refused(reason: str, pod: str) -> Json:
 
 def test_what_kuberay_cannot_make_is_told_with_the_quota() -> None:
     cluster = raycluster(conditions=(refused("FailedCreateWorkerPod", "run-gpu-worker-x"),))
-    found = judged(cluster, *pods_of(cluster, number=1))
-    assert told(found) == (
+    result = verdict_of(cluster, *pods_of(cluster, number=1))
+    assert finding_summary(result) == (
         "pod-creation-refused",
         "blocked",
         "Ray group gpu: 1 of 3 pods exists. ResourceQuota “team” refuses the rest: pods 2 of 2 used.",
     )
-    assert found.finding.advice_texts == (
+    assert result.finding.advice_texts == (
         "Raise pods by at least 2 in ResourceQuota “team”, or free as much.",
     )
     # KubeRay takes the condition away when it has made them all.
-    whole = judged(raycluster(), *pods_of(cluster, number=1))
+    whole = verdict_of(raycluster(), *pods_of(cluster, number=1))
     assert whole.finding.code == "pods-not-created"
 
 
 def test_no_worker_is_made_before_the_head() -> None:
     cluster = raycluster(conditions=(refused("FailedCreateHeadPod", "run-head-x"),))
-    found = judged(cluster)
-    assert told(found)[:2] == ("pod-creation-refused", "blocked")
-    assert found.finding.unit == "headgroup"
-    others = [one for one in found.findings if one.unit == "gpu"]
+    result = verdict_of(cluster)
+    assert finding_summary(result)[:2] == ("pod-creation-refused", "blocked")
+    assert result.finding.unit == "headgroup"
+    others = [one for one in result.findings if one.unit == "gpu"]
     assert [(one.symptom, one.health.value, one.message) for one in others] == [
         (True, "waiting",
          "Ray group gpu: 0 of 3 pods exist. KubeRay makes them after the head, which it cannot make."),
@@ -434,21 +435,21 @@ def test_no_worker_is_made_before_the_head() -> None:
 def test_an_invalid_spec_is_told_in_its_words() -> None:
     cluster = raycluster()
     note = "The RayCluster spec is invalid team-a/run: worker group gpu has negative minReplicas -1"
-    found = judged(cluster, events=[_event(cluster, "InvalidRayClusterSpec", note)])
-    assert told(found)[0] == "objects-not-made"
-    assert found.finding.message.endswith(": worker group gpu has negative minReplicas -1.")
+    result = verdict_of(cluster, events=[_event(cluster, "InvalidRayClusterSpec", note)])
+    assert finding_summary(result)[0] == "objects-not-made"
+    assert result.finding.message.endswith(": worker group gpu has negative minReplicas -1.")
 
 
 def test_below_the_lowest_size_of_an_autoscaled_group_and_above_it() -> None:
     group = workers("gpu", 4) | {"minReplicas": 2, "maxReplicas": 8}
     cluster = raycluster("run", group, enableInTreeAutoscaling=True)
     rest = [ray_pod(cluster, "gpu", index, text=NO_ROOM) for index in (2, 3)]
-    above = judged(cluster, *pods_of(cluster, number=2), *rest)
-    assert told(above)[:2] == ("below-size", "degraded")
-    below = judged(
+    above = verdict_of(cluster, *pods_of(cluster, number=2), *rest)
+    assert finding_summary(above)[:2] == ("below-size", "degraded")
+    below = verdict_of(
         cluster, *pods_of(cluster, number=1), *rest, ray_pod(cluster, "gpu", 1, text=NO_ROOM)
     )
-    assert told(below)[:2] == ("partly-placed", "degraded")
+    assert finding_summary(below)[:2] == ("partly-placed", "degraded")
 
 
 SERVING: Json = {
@@ -460,16 +461,16 @@ SERVING: Json = {
 def _served(status: Json) -> Verdict:
     service = rayservice(status)
     cluster = raycluster("llm-a", of=service)
-    return judged(service, cluster, *pods_of(cluster))
+    return verdict_of(service, cluster, *pods_of(cluster))
 
 
 def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
-    assert told(_served(SERVING))[0] == "running"
+    assert finding_summary(_served(SERVING))[0] == "running"
     young = deepcopy(SERVING)
     young["conditions"] = [
         condition("Ready", "False", "Initializing", "RayService is initializing")
     ]
-    assert told(_served(young)) == (
+    assert finding_summary(_served(young)) == (
         "not-serving", "starting",
         "All 4 pods are ready, and its applications are not deployed yet: RayService is initializing.",
     )  # fmt: skip
@@ -481,8 +482,8 @@ def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
         },
         "ok": {"status": "RUNNING"},
     }
-    assert told(_served(broken))[1] == "degraded"
-    assert "chat DEPLOY_FAILED: ModuleNotFoundError" in told(_served(broken))[2]
+    assert finding_summary(_served(broken))[1] == "degraded"
+    assert "chat DEPLOY_FAILED: ModuleNotFoundError" in finding_summary(_served(broken))[2]
     steps = [step for one in _served(broken).findings for step in one.advice]
     assert [step.command for step in steps] == [
         ("kubectl", "describe", "rayservices.ray.io", "llm", "-n", "team-a")
@@ -490,7 +491,7 @@ def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
     gone = deepcopy(SERVING)
     message = "Number of serve endpoints dropped to 0"
     gone["conditions"] = [condition("Ready", "False", "ZeroServeEndpoints", message)]
-    assert told(_served(gone)) == (
+    assert finding_summary(_served(gone)) == (
         "not-serving", "degraded",
         "All 4 pods are ready, and nothing answers: Number of serve endpoints dropped to 0.",
     )  # fmt: skip
@@ -500,11 +501,11 @@ def test_a_rayservice_that_is_invalid_or_was_too_slow() -> None:
     status = {
         "conditions": [condition("Ready", "False", "ValidationFailed", "bad rayClusterConfig")]
     }
-    assert told(judged(rayservice(status))) == (
+    assert finding_summary(verdict_of(rayservice(status))) == (
         "objects-not-made", "blocked", "KubeRay finds RayService llm invalid: bad rayClusterConfig.",
     )  # fmt: skip
     slow = {"conditions": [condition("Ready", "False", "InitializingTimeout", "not ready in 5m")]}
-    assert told(judged(rayservice(slow))) == (
+    assert finding_summary(verdict_of(rayservice(slow))) == (
         "failed", "failed", "The RayService failed (InitializingTimeout): not ready in 5m.",
     )  # fmt: skip
 
@@ -516,12 +517,12 @@ def test_a_raycluster_that_is_suspended_without_its_rayjob_says_how_it_is_resume
     """KubeRay leaves it so, and the RayJob has no Resume button: it is not suspended."""
     job = rayjob()
     cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
-    found = judged(job, cluster)
-    assert told(found) == (
+    result = verdict_of(job, cluster)
+    assert finding_summary(result) == (
         "suspended", "suspended",
         "RayJob tune is not, but RayCluster tune-x2b7q is suspended by night-saver.",
     )  # fmt: skip
-    (step,) = found.finding.advice
+    (step,) = result.finding.advice
     assert (step.kind, step.objects) == (AdviceKind.RESUME, ())
     assert step.command == (
         "kubectl", "patch", "rayclusters.ray.io", "tune-x2b7q", "-n", "team-a", "--type=merge",
@@ -533,9 +534,9 @@ def test_a_suspended_rayjob_has_no_next_step() -> None:
     """Near miss: somebody meant the RayJob itself, and its page has the button."""
     job = rayjob(suspend=True)
     cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
-    found = judged(job, cluster)
-    assert found.finding.code == "suspended"
-    assert found.finding.advice == ()
+    result = verdict_of(job, cluster)
+    assert result.finding.code == "suspended"
+    assert result.finding.advice == ()
 
 
 # Reasons that this release does not know
@@ -549,23 +550,23 @@ def test_a_replica_failure_of_another_reason_is_an_error_with_its_text(reason: s
     cluster = raycluster(
         conditions=(condition("ReplicaFailure", "True", reason, f"{reason}\n{JAMMED}"),)
     )
-    found = judged(cluster, *pods_of(cluster, number=1))
-    assert told(found)[:2] == ("pods-not-created", "blocked")
-    assert reason in told(found)[2]
-    assert JAMMED in told(found)[2]
-    assert judged(cluster, *pods_of(cluster)).finding.code == "running"
+    result = verdict_of(cluster, *pods_of(cluster, number=1))
+    assert finding_summary(result)[:2] == ("pods-not-created", "blocked")
+    assert reason in finding_summary(result)[2]
+    assert JAMMED in finding_summary(result)[2]
+    assert verdict_of(cluster, *pods_of(cluster)).finding.code == "running"
 
 
 def _unready_cluster(reason: str, *, pods: bool = True) -> Verdict:
     cluster = raycluster(conditions=(condition("RayClusterProvisioned", "False", reason, JAMMED),))
-    return judged(cluster, *(pods_of(cluster, ready=False) if pods else ()))
+    return verdict_of(cluster, *(pods_of(cluster, ready=False) if pods else ()))
 
 
 def _unready_service(reason: str, *, pods: bool = True) -> Verdict:
     status = {**SERVING, "conditions": [condition("Ready", "False", reason, JAMMED)]}
     service = rayservice(status)
     cluster = raycluster("llm-a", of=service)
-    return judged(service, cluster, *(pods_of(cluster, ready=False) if pods else ()))
+    return verdict_of(service, cluster, *(pods_of(cluster, ready=False) if pods else ()))
 
 
 @pytest.mark.parametrize("pods", [True, False])
@@ -573,10 +574,10 @@ def _unready_service(reason: str, *, pods: bool = True) -> Verdict:
 def test_an_unknown_reason_of_what_is_not_ready_is_an_error_with_its_text(
     unready: Callable[..., Verdict], pods: bool
 ) -> None:
-    found = unready("FrobnicatorJammed", pods=pods)
-    assert found.finding.code == "objects-not-made"
-    assert found.finding.health is not Health.STARTING
-    assert JAMMED in found.finding.message
+    result = unready("FrobnicatorJammed", pods=pods)
+    assert result.finding.code == "objects-not-made"
+    assert result.finding.health is not Health.STARTING
+    assert JAMMED in result.finding.message
 
 
 @pytest.mark.parametrize(
@@ -597,7 +598,7 @@ def test_an_unknown_reason_stands_behind_pods_without_room() -> None:
     )
     head = ray_pod(cluster, "headgroup", text=NO_ROOM)
     workers = [ray_pod(cluster, "gpu", index, text=NO_ROOM) for index in range(3)]
-    assert judged(cluster, head, *workers).finding.code != "objects-not-made"
+    assert verdict_of(cluster, head, *workers).finding.code != "objects-not-made"
 
 
 # Acting
@@ -689,9 +690,13 @@ def test_what_says_that_it_has_come_to_rest() -> None:
 
 def test_a_suspended_one_is_told_as_that() -> None:
     cluster = raycluster(suspend=True)
-    assert told(judged(cluster))[:2] == ("suspended", "suspended")
+    assert finding_summary(verdict_of(cluster))[:2] == ("suspended", "suspended")
     job = rayjob({"jobDeploymentStatus": "Suspended"}, suspend=True)
-    assert told(judged(job)) == ("suspended", "suspended", "The RayJob is suspended.")
+    assert finding_summary(verdict_of(job)) == (
+        "suspended",
+        "suspended",
+        "The RayJob is suspended.",
+    )
 
 
 def test_what_its_page_says_besides() -> None:

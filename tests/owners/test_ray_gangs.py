@@ -13,7 +13,7 @@ from gangboard.owners.ray.raycluster import RayCluster
 from tests.decode.reading import model
 from tests.domain_objects import a_group
 from tests.kinds import registered
-from tests.owners.test_ray import _object, cluster_spec, judged, pods_of
+from tests.owners.test_ray import _object, cluster_spec, pods_of, verdict_of
 
 RAYCLUSTER = registered(RayCluster)
 
@@ -23,10 +23,10 @@ V1_37 = {"kubernetes": (1, 37), "gang_api_version": "v1beta1"}
 
 def asking(**spec: Any) -> Owner:
     """Return a RayCluster with the label."""
-    found: Owner = model(
+    result: Owner = model(
         RAYCLUSTER.resource, _object("RayCluster", "run", cluster_spec(**spec), {}, **LABEL)
     )
-    return found
+    return result
 
 
 def pods(cluster: Owner, **fields: Any) -> list[Pod]:
@@ -35,7 +35,7 @@ def pods(cluster: Owner, **fields: Any) -> list[Pod]:
 
 def test_kuberay_makes_no_group_with_an_api_that_it_does_not_know() -> None:
     cluster = asking()
-    verdict = judged(cluster, *pods(cluster), **V1_37)
+    verdict = verdict_of(cluster, *pods(cluster), **V1_37)
     assert (verdict.finding.code, verdict.finding.health) == ("not-ganged", "degraded")
     assert "scheduling.k8s.io/v1alpha2" in verdict.finding.message
     assert "v1beta1" in verdict.finding.message
@@ -43,14 +43,14 @@ def test_kuberay_makes_no_group_with_an_api_that_it_does_not_know() -> None:
 
 def test_a_cluster_that_serves_no_groups_is_told_so() -> None:
     cluster = asking()
-    verdict = judged(cluster, *pods(cluster), kubernetes=(1, 38), gang_api_version="")
+    verdict = verdict_of(cluster, *pods(cluster), kubernetes=(1, 38), gang_api_version="")
     assert verdict.finding.code == "not-ganged"
     assert "serves no PodGroups" in verdict.finding.message
 
 
 def test_with_the_autoscaler_kuberay_makes_none_on_purpose() -> None:
     cluster = asking(enableInTreeAutoscaling=True)
-    verdict = judged(cluster, *pods(cluster), kubernetes=(1, 36), gang_api_version="v1alpha2")
+    verdict = verdict_of(cluster, *pods(cluster), kubernetes=(1, 36), gang_api_version="v1alpha2")
     assert verdict.finding.code == "not-ganged"
     assert "autoscaler" in verdict.finding.message
 
@@ -66,22 +66,22 @@ def test_with_the_autoscaler_kuberay_makes_none_on_purpose() -> None:
 def test_where_kuberay_could_make_one_nothing_is_said(facts: dict[str, Any]) -> None:
     """Near miss: the version that it speaks is served, or what is served is not known."""
     cluster = asking()
-    assert judged(cluster, *pods(cluster), **facts).finding.code == "running"
+    assert verdict_of(cluster, *pods(cluster), **facts).finding.code == "running"
 
 
 def test_without_the_label_nothing_is_said() -> None:
     cluster: Owner = model(RAYCLUSTER.resource, _object("RayCluster", "run", cluster_spec(), {}))
-    assert judged(cluster, *pods(cluster), **V1_37).finding.code == "running"
+    assert verdict_of(cluster, *pods(cluster), **V1_37).finding.code == "running"
 
 
 def test_pods_in_a_group_are_a_gang() -> None:
     cluster, group = asking(), a_group("run", quorum=4)
     grouped = [replace(pod, group_name="run") for pod in pods(cluster)]
-    assert judged(cluster, *grouped, group, **V1_37).finding.code == "running"
+    assert verdict_of(cluster, *grouped, group, **V1_37).finding.code == "running"
 
 
 def test_pods_of_another_scheduler_are_its_matter() -> None:
     """Near miss: KubeRay gives them to Volcano, which keeps groups of its own."""
     cluster = asking()
     other = [replace(pod, scheduler_name="volcano", other_scheduler=True) for pod in pods(cluster)]
-    assert judged(cluster, *other, **V1_37).finding.code == "running"
+    assert verdict_of(cluster, *other, **V1_37).finding.code == "running"

@@ -49,8 +49,8 @@ class Place(PlaceOnBoard):
     def set(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> Json:
         """Return a PodCliqueSet on the nodes of this place: (clique, pods, minimum, cpu) each."""
         on = {POOL: self.name}
-        made = [clique(one, pods, least, cpu=cpu, on=on) for one, pods, least, cpu in cliques]
-        return podcliqueset(name, self.name, made, **options)
+        created = [clique(one, pods, least, cpu=cpu, on=on) for one, pods, least, cpu in cliques]
+        return podcliqueset(name, self.name, created, **options)
 
     def play(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> None:
         """Make one with all that belongs to it, its pods free for the scheduler."""
@@ -64,8 +64,8 @@ class Place(PlaceOnBoard):
 
     def findings(self, name: str = "run") -> list[Json]:
         """Return all that is found of it."""
-        found: list[Json] = self.detail(name)["findings"]
-        return found
+        result: list[Json] = self.detail(name)["findings"]
+        return result
 
 
 def _whole(place: Place) -> None:
@@ -234,13 +234,13 @@ def places(
         serve(plane.client)
     kubeconfigs = {name: plane.kubeconfig for name, plane in planes.items()}
     with Installation(kubeconfigs) as installation:
-        found = {
+        result = {
             name: Place(planes[cluster].client, f"grove-{name}", installation, cluster)
             for cluster, situations in SITUATIONS_ON.items()
             for name in situations
         }
-        with brought_about(SITUATIONS, found):
-            yield found
+        with brought_about(SITUATIONS, result):
+            yield result
     for plane in planes.values():
         serve_no_more(plane.client)
 

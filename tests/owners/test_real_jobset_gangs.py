@@ -29,8 +29,8 @@ GANG: Json = {"schedulingPolicy": {"gang": {}}}
 BASIC: Json = {"schedulingPolicy": {"basic": {}}}
 
 
-def entry(*roles: str, **more: Any) -> Json:
-    return {"targetReplicatedJobs": list(roles), **more}
+def entry(*roles: str, **options: Any) -> Json:
+    return {"targetReplicatedJobs": list(roles), **options}
 
 
 @dataclass
@@ -141,8 +141,8 @@ def _draft(place: Place) -> None:
 def _suspended(place: Place) -> None:
     """Suspended it has no groups: they are made anew as it goes on. Twin: it went on, and they are not made."""
     for name, suspend in (("run", True), ("twin", False)):
-        made = place.jobset(name, {"workers": {"pods": 2}}, suspend=suspend, scheduling=GANG)
-        place.client.create(labelled(made, item(gang=2)))
+        created = place.jobset(name, {"workers": {"pods": 2}}, suspend=suspend, scheduling=GANG)
+        place.client.create(labelled(created, item(gang=2)))
 
 
 SITUATIONS: dict[str, Situation[Place]] = {
@@ -177,11 +177,11 @@ SITUATIONS: dict[str, Situation[Place]] = {
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
-    found = {name: Place(client, f"jobset-{name}", board) for name in SITUATIONS}
+    result = {name: Place(client, f"jobset-{name}", board) for name in SITUATIONS}
     with served(client):
         client.create_all([priority_class(PRIORITY, 100)])
-        with brought_about(SITUATIONS, found):
-            yield found
+        with brought_about(SITUATIONS, result):
+            yield result
         client.delete("scheduling.k8s.io/v1", "PriorityClass", PRIORITY)
 
 
@@ -192,8 +192,8 @@ def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
 
 def _wait_mode(place: Place, name: str, expected: Json) -> None:
     def mode() -> Json:
-        found: Json = place.detail(name)["gang_mode"] or {}
-        return {key: found.get(key) for key in expected}
+        result: Json = place.detail(name)["gang_mode"] or {}
+        return {key: result.get(key) for key in expected}
 
     wait(lambda: mode() == expected, what=str(expected), seen=mode, timeout=60)
 

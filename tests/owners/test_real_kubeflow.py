@@ -28,12 +28,12 @@ PLACES: dict[str, type[Place]] = {"torch": Torch, "mpi": Mpi, **KINDS}
 @pytest.fixture(scope="module")
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
-    found = {
+    result = {
         name: PLACES[name.partition("-")[0]](controlplane_kueue.client, name, board)
         for name in SITUATIONS
     }
-    with brought_about(SITUATIONS, found):
-        yield found
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

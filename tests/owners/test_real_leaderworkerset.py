@@ -44,14 +44,14 @@ class Place(PlaceOnBoard):
         self, name: str = "run", *, exclusive: bool = False, pool: str = "", **options: Any
     ) -> None:
         """Make a LeaderWorkerSet on the nodes of this place, or of a pool."""
-        made = leaderworkerset(name, self.name, **options)
-        templates = made["spec"]["leaderWorkerTemplate"]
+        created = leaderworkerset(name, self.name, **options)
+        templates = created["spec"]["leaderWorkerTemplate"]
         for key in templates.keys() & {"leaderTemplate", "workerTemplate"}:
             templates[key]["spec"]["nodeSelector"] = {POOL: pool or self.name}
         if exclusive:
             key = "leaderworkerset.sigs.k8s.io/exclusive-topology"
-            made["metadata"]["annotations"] = {key: RACK}
-        self.client.create(made)
+            created["metadata"]["annotations"] = {key: RACK}
+        self.client.create(created)
 
     def pods(self, name: str = "run") -> dict[str, Json]:
         """Return its pods by name."""
@@ -217,9 +217,9 @@ SITUATIONS: dict[str, Situation[Place]] = {
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, Place]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
-    found = {name: Place(client, f"lws-{name}", board) for name in SITUATIONS}
-    with brought_about(SITUATIONS, found):
-        yield found
+    result = {name: Place(client, f"lws-{name}", board) for name in SITUATIONS}
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -280,16 +280,16 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
         for role, of_role in (("prefill", "1"), ("decode", cpu)):
             worker = template(of_role)
             worker["spec"] |= on
-            made = leaderworkerset("", "", replicas=1, size=2, worker=worker)
-            roles[role] = made["spec"]
+            created = leaderworkerset("", "", replicas=1, size=2, worker=worker)
+            roles[role] = created["spec"]
         place.client.create(disaggregatedset(name, place.name, roles))
 
     def told(name: str) -> tuple[Any, ...]:
-        found = place.installation.gangs(kind="DisaggregatedSet", namespace=place.name)
+        result = place.installation.gangs(kind="DisaggregatedSet", namespace=place.name)
         return next(
             (
                 (one["code"], one["health"], one["message"], one["members"]["ready"])
-                for one in found
+                for one in result
                 if one["name"] == name
             ),
             (),

@@ -79,9 +79,9 @@ SITUATIONS: dict[str, Situation[FluxPlace]] = {
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, FluxPlace]]:
     """Every situation brought about, each in a namespace of its own."""
     client = controlplane_kueue.client
-    found = {name: FluxPlace(client, f"flux-{name}", board) for name in SITUATIONS}
-    with brought_about(SITUATIONS, found):
-        yield found
+    result = {name: FluxPlace(client, f"flux-{name}", board) for name in SITUATIONS}
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

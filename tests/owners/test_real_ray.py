@@ -65,8 +65,8 @@ class RayPlace(PlaceOnBoard):
 
     def status(self, name: str = "run") -> Json:
         """Return what KubeRay says of one."""
-        found: Json = self.client.get(RAY, self.kind, name, self.name).get("status", {})
-        return found
+        result: Json = self.client.get(RAY, self.kind, name, self.name).get("status", {})
+        return result
 
     def workers(self, name: str = "run") -> list[Json]:
         """Return the workers of one."""
@@ -261,9 +261,9 @@ def _job_lost(place: JobPlace) -> None:
     for name in ("run", "twin"):
         _wait_submitted(place, name)
     (group,) = place.of(worker="65")["workerGroupSpecs"]
-    (made,) = place.clusters()
+    (created,) = place.clusters()
     spec = {"spec": {"workerGroupSpecs": [group]}}
-    place.client.patch(RAY, "RayCluster", made["metadata"]["name"], spec, place.name)
+    place.client.patch(RAY, "RayCluster", created["metadata"]["name"], spec, place.name)
     for name in ("run", "twin"):
         pod = place.workers(name)[0]["metadata"]["name"]
         place.client.delete("v1", "Pod", pod, place.name)
@@ -362,18 +362,18 @@ SITUATIONS: dict[str, Situation[Any]] = {**CLUSTERS, **JOBS, **SERVICES}
 @pytest.fixture(scope="module")
 def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[dict[str, RayPlace]]:
     """Every situation brought about, each in a namespace of its own."""
-    found: dict[str, RayPlace] = {}
-    made: tuple[tuple[Any, Callable[..., RayPlace]], ...] = (
+    result: dict[str, RayPlace] = {}
+    created: tuple[tuple[Any, Callable[..., RayPlace]], ...] = (
         (CLUSTERS, ClusterPlace),
         (JOBS, JobPlace),
         (SERVICES, ServicePlace),
     )
-    for situations, place in made:
-        found |= {
+    for situations, place in created:
+        result |= {
             name: place(controlplane_kueue.client, f"ray-{name}", board) for name in situations
         }
-    with brought_about(SITUATIONS, found):
-        yield found
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -382,8 +382,8 @@ def test_what_a_person_reads(places: dict[str, RayPlace], name: str) -> None:
 
 
 def test_workers_that_wait_for_the_head_stand_behind_it(places: dict[str, RayPlace]) -> None:
-    found = places["head-waits"].detail()["findings"]
-    waits = [one["message"] for one in found if one["code"] == "dependency-waiting"]
+    result = places["head-waits"].detail()["findings"]
+    waits = [one["message"] for one in result if one["code"] == "dependency-waiting"]
     assert waits == ["Ray group gpu: 3 of 3 pods wait for the head, which has no node."]
 
 

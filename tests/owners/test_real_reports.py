@@ -39,9 +39,11 @@ class RayPlace(PlaceOnBoard):
         pods = ray_pods(on={POOL: self.name})
         pods["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": name}
         pods["spec"]["schedulerName"] = "scheduler-plugins"
-        made = self.client.create(raycluster(name, self.name, cluster_spec(pods, pods, workers=2)))
+        created = self.client.create(
+            raycluster(name, self.name, cluster_spec(pods, pods, workers=2))
+        )
         group = podgroup(COSCHEDULING, name, self.name, minimum)
-        group["metadata"]["ownerReferences"] = [reference(made)]
+        group["metadata"]["ownerReferences"] = [reference(created)]
         self.client.create(group)
 
 
@@ -58,8 +60,8 @@ class RayJobPlace(PlaceOnBoard):
         self.client.create(rayjob(name, self.name, spec, submitter))
 
         def cluster() -> str:
-            found = self.client.get(RAY, "RayJob", name, self.name).get("status") or {}
-            return str(found.get("rayClusterName", ""))
+            result = self.client.get(RAY, "RayJob", name, self.name).get("status") or {}
+            return str(result.get("rayClusterName", ""))
 
         return wait(cluster, what=f"the RayCluster of {name}", timeout=60)
 
@@ -84,14 +86,14 @@ class VolcanoPlace(PlaceOnBoard):
         on = {POOL: self.name}
         container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "1"}}}
         tasks = {"worker": {"containers": [container], "nodeSelector": on, "replicas": 2}}
-        made = self.client.create(vcjob(name, self.name, tasks))
+        created = self.client.create(vcjob(name, self.name, tasks))
         status = {
             "state": {"phase": "Restarting"}, "minAvailable": 2, "retryCount": 1, "running": 1,
             "failed": 1,
         }  # fmt: skip
         self.client.patch_status(VCJOB, "Job", name, status, self.name)
         group = podgroup(VOLCANO, f"{name}-g", self.name, 2, queue="default")
-        group["metadata"]["ownerReferences"] = [reference(made)]
+        group["metadata"]["ownerReferences"] = [reference(created)]
         self.client.create({**group, "status": {"phase": phase, "running": 1}})
         labels = {"volcano.sh/job-name": name, "volcano.sh/task-spec": "worker"}
         notes = {"scheduling.k8s.io/group-name": f"{name}-g"}
@@ -99,7 +101,7 @@ class VolcanoPlace(PlaceOnBoard):
             f"{name}-worker-0", self.name, labels=labels, annotations=notes, node_selector=on,
             scheduler="volcano",
         )  # fmt: skip
-        one["metadata"]["ownerReferences"] = [reference(made)]
+        one["metadata"]["ownerReferences"] = [reference(created)]
         bind(self.client, self.client.create(one), self.name)
 
 
@@ -132,8 +134,8 @@ def _scaled_down(place: RayPlace) -> None:
     place.run("twin", 3)
 
     def pods() -> list[Json]:
-        found = place.client.list("v1", "Pod", place.name, labels="ray.io/cluster=twin")
-        return found if len(found) == 3 else []
+        result = place.client.list("v1", "Pod", place.name, labels="ray.io/cluster=twin")
+        return result if len(result) == 3 else []
 
     for one in wait(pods, what="the pods of twin", timeout=60):
         bind(place.client, one, place.name)
@@ -158,10 +160,10 @@ def _statefulset_refused(place: LwsPlace) -> None:
         "v1", "ResourceQuota", "few", place.name, until=lambda one: "used" in one.get("status", {})
     )
     for name in ("twin", "run"):
-        made = leaderworkerset(name, place.name, replicas=1, size=2)
-        template = made["spec"]["leaderWorkerTemplate"]["workerTemplate"]
+        created = leaderworkerset(name, place.name, replicas=1, size=2)
+        template = created["spec"]["leaderWorkerTemplate"]["workerTemplate"]
         template["spec"]["nodeSelector"] = {POOL: place.name}
-        place.client.create(made)
+        place.client.create(created)
         if name == "twin":
             place.wait_told("running", name)
 
@@ -209,12 +211,12 @@ def places(
     controlplane_kueue: ControlPlane, board: Installation
 ) -> Iterator[dict[str, PlaceOnBoard]]:
     """Every situation brought about, each in a namespace of its own."""
-    found = {
+    result = {
         name: place(controlplane_kueue.client, f"rep-{name}", board)
         for name, place in PLACES.items()
     }
-    with brought_about(SITUATIONS, found):
-        yield found
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -290,5 +292,5 @@ def test_a_pod_that_a_lost_node_keeps_is_forced_away(places: dict[str, PlaceOnBo
     place.client.delete("v1", "Pod", pod_name, place.name, grace=0)
     place.wait_told("running")
     assert place.told()["members"]["ready"] == 2
-    made = place.client.get("v1", "Pod", pod_name, place.name)
-    assert made["spec"]["nodeName"] == f"{pool}-2"
+    created = place.client.get("v1", "Pod", pod_name, place.name)
+    assert created["spec"]["nodeName"] == f"{pool}-2"

@@ -276,9 +276,9 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
     # Beside all other kinds (test_mixed_cluster.py) it is served; `not-made` is about a cluster without Volcano.
     client.delete(*CRD, VOLCANO_PODGROUPS)
     client.wait_gone(*CRD, VOLCANO_PODGROUPS)
-    found = {name: Place(client, f"train-{name}", board) for name in SITUATIONS}
-    with brought_about(SITUATIONS, found):
-        yield found
+    result = {name: Place(client, f"train-{name}", board) for name in SITUATIONS}
+    with brought_about(SITUATIONS, result):
+        yield result
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Owner
-from gangboard.facts.build_gang import tree_of
+from gangboard.domain.owner import Blueprint, Owner
+from gangboard.facts.build_gang import completed_tree
 from gangboard.owners.jobset import JobSet
 from gangboard.owners.trainjob import TrainJob
 from tests.decode.reading import Json, model
@@ -34,14 +33,14 @@ def runtime(
         {"name": part, "template": {"metadata": {"labels": {STEP: step} if step else {}}}}
         for part, step in steps.items()
     ]
-    made: Blueprint = model(
+    created: Blueprint = model(
         CLUSTER,
         {
             "metadata": {"name": name, "namespace": "", "uid": f"uid-{name}"},
             "spec": {"template": {"spec": {"replicatedJobs": parts}}, **spec},
         },
     )
-    return made
+    return created
 
 
 def jobset(**pods: int) -> Owner:
@@ -57,17 +56,17 @@ def jobset(**pods: int) -> Owner:
         for name, number in pods.items()
     ]
     of = ("trainer.kubeflow.org/v1alpha1", "run", "t1")
-    made: Owner = model(
+    created: Owner = model(
         JOBSET.resource,
         below("TrainJob", "js1", of, metadata={"name": "run"}, spec={"replicatedJobs": parts}),
     )
-    return made
+    return created
 
 
-def completed(known: Blueprint | None, *made: Owner, root: Owner | None = None) -> Owner:
+def completed(known: Blueprint | None, *created: Owner, root: Owner | None = None) -> Owner:
     owner = root or trainjob()
-    uids = {one.meta.ref.uid for one in (owner, *made)}
-    return tree_of(owner, made, uids, () if known is None else (known,))[0]
+    uids = {one.meta.ref.uid for one in (owner, *created)}
+    return completed_tree(owner, created, uids, () if known is None else (known,))[0]
 
 
 def test_it_names_its_runtime() -> None:
@@ -86,8 +85,8 @@ def test_its_runtime_and_its_progress_are_facts() -> None:
         "estimatedRemainingSeconds": 5400,
         "lastUpdatedTime": "2026-11-20T09:31:07Z",
     }
-    found = OWNER.facts(trainjob(status={"trainerStatus": status}))
-    assert found["Progress"] == "42 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
+    result = OWNER.facts(trainjob(status={"trainerStatus": status}))
+    assert result["Progress"] == "42 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
     begun = OWNER.facts(trainjob(status={"trainerStatus": {"progressPercentage": 0}}))
     assert begun["Progress"] == "0 %"
     assert "Progress" not in OWNER.facts(trainjob(status={"trainerStatus": {}}))
@@ -98,8 +97,8 @@ def test_its_runtime_and_its_progress_are_facts() -> None:
 )
 def test_how_long_it_takes_is_told_in_one_unit(seconds: int, text: str) -> None:
     status = {"progressPercentage": 1, "estimatedRemainingSeconds": seconds}
-    found = OWNER.facts(trainjob(status={"trainerStatus": status}))
-    assert found["Progress"] == f"1 %, about {text} left"
+    result = OWNER.facts(trainjob(status={"trainerStatus": status}))
+    assert result["Progress"] == f"1 %, about {text} left"
 
 
 @pytest.mark.parametrize(
@@ -166,14 +165,14 @@ def test_before_its_jobset_is_there_the_runtime_tells_its_size() -> None:
 
 
 def test_what_prepares_is_in_no_gang_by_design() -> None:
-    made = jobset(dataset_initializer=1, node=NODES)
-    first, node = completed(runtime(PREPARES), made).roles
+    created = jobset(dataset_initializer=1, node=NODES)
+    first, node = completed(runtime(PREPARES), created).roles
     assert first.alone == (
         "It prepares data or a model before the nodes start: by design it is in no gang."
     )
     assert node.alone == ""
     gang = runtime(PREPARES, podGroupPolicy={"coscheduling": {}})
-    first, node = completed(gang, made).roles
+    first, node = completed(gang, created).roles
     assert first.alone == ""  # the Trainer counts it as a member
 
 

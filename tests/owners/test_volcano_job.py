@@ -16,7 +16,7 @@ from gangboard.domain.verdict import Verdict
 from gangboard.owners.volcano_job import VolcanoJob
 from tests.decode.reading import Json, model
 from tests.domain_objects import Made, a_meta, a_node, a_pod, ago, an_event
-from tests.groups.of_other_schedulers import judged, member
+from tests.groups.other_schedulers import member, verdict_of
 from tests.kinds import registered
 
 OWNER = registered(VolcanoJob)
@@ -24,13 +24,13 @@ OWNER = registered(VolcanoJob)
 GROUP = "scheduling.volcano.sh"
 
 
-def task(name: str, replicas: int, **more: Any) -> Json:
+def task(name: str, replicas: int, **options: Any) -> Json:
     container = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
     return {
         "name": name,
         "replicas": replicas,
         "template": {"spec": {"containers": [container]}},
-        **more,
+        **options,
     }
 
 
@@ -46,8 +46,8 @@ def a_vcjob(phase: str = "Pending", *, retries: int = 0, **spec: Any) -> Owner:
     }
     state = {"phase": phase, "lastTransitionTime": "2026-11-21T11:30:00Z"} if phase else None
     obj = {"metadata": metadata, "spec": spec, "status": {"state": state, "retryCount": retries}}
-    found: Owner = model(OWNER.resource, obj)
-    return found
+    result: Owner = model(OWNER.resource, obj)
+    return result
 
 
 def its_group(job: Owner, phase: str = "Inqueue", **fields: Any) -> Group:
@@ -109,7 +109,7 @@ def test_a_resume_is_no_restart_that_is_news() -> None:
 
 def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason() -> None:
     job = a_vcjob()
-    verdict = judged(job, its_group(job, "Pending"))
+    verdict = verdict_of(job, its_group(job, "Pending"))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
     assert verdict.finding.message == "Queue default has not let it in yet."
     assert (verdict.members.desired, verdict.members.quorum, verdict.members.created) == (3, 3, 0)
@@ -118,9 +118,9 @@ def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason(
 def test_one_that_runs_and_one_that_is_aborted() -> None:
     job = a_vcjob("Running")
     group = its_group(job, "Running")
-    verdict = judged(job, group, *pods_of(job, group, on="n0"))
+    verdict = verdict_of(job, group, *pods_of(job, group, on="n0"))
     assert (verdict.finding.code, verdict.members.ready) == ("running", 3)
-    aborted = judged(a_vcjob("Aborted"))
+    aborted = verdict_of(a_vcjob("Aborted"))
     assert (aborted.finding.code, aborted.finding.health) == ("suspended", Health.SUSPENDED)
 
 
@@ -131,8 +131,8 @@ def test_one_that_lost_a_member_and_finds_no_room_for_its_replacement() -> None:
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
     lost = pods_of(job, group, text=text)[2]
     was_placed = replace(group, placed=Condition("Scheduled", "True", since=ago(60)))
-    found = judged(job, was_placed, driver, worker, lost).finding
-    assert (found.code, found.health) == ("lost-members", Health.DEGRADED)
+    result = verdict_of(job, was_placed, driver, worker, lost).finding
+    assert (result.code, result.health) == ("lost-members", Health.DEGRADED)
 
 
 def test_it_is_not_the_job_of_kubernetes() -> None:
@@ -142,9 +142,9 @@ def test_it_is_not_the_job_of_kubernetes() -> None:
 
 def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
     """A PodGroup that is Pending waits for its queue, and that is what keeps the other pod away."""
-    found, reason = restarting(phase="Pending").findings
-    assert (found.code, found.health) == ("lost-members", Health.DEGRADED)
-    assert found.message == (
+    result, reason = restarting(phase="Pending").findings
+    assert (result.code, result.health) == ("lost-members", Health.DEGRADED)
+    assert result.message == (
         "1 of 2 members runs; the other pod is not made before Queue default lets PodGroup mnist-v1 in."
     )
     assert (reason.code, reason.message) == (
@@ -154,31 +154,31 @@ def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
 
 
 def restarting(
-    *more: Made, phase: str = "Inqueue", events_known: bool = True, **fields: Any
+    *options: Made, phase: str = "Inqueue", events_known: bool = True, **fields: Any
 ) -> Verdict:
     """A restarting Job of two workers of which one is there, and its PodGroup."""
     job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
     group = replace(its_group(job, phase), quorum=2)
     labels = {"volcano.sh/task-spec": "worker"}
     first = member(group, "mnist-0", "volcano", of=job, labels=labels, on="n0", **fields)
-    return judged(job, group, first, *more, events_known=events_known)
+    return verdict_of(job, group, first, *options, events_known=events_known)
 
 
 def test_where_events_cannot_be_read_nobody_knows_whether_its_pods_are_refused() -> None:
-    found = restarting(events_known=False).finding
-    assert found.message.endswith("yet. Events cannot be read, so a refusal would not be seen.")
-    assert found.advice_texts == ()
+    result = restarting(events_known=False).finding
+    assert result.message.endswith("yet. Events cannot be read, so a refusal would not be seen.")
+    assert result.advice_texts == ()
 
 
 def test_a_restart_waits_for_what_its_controller_makes() -> None:
     """Its queue let it in: the other pod comes, and nobody has to lower a quorum."""
-    found = restarting().finding
-    assert (found.code, found.health) == ("restarting", Health.DEGRADED)
-    assert found.message == (
+    result = restarting().finding
+    assert (result.code, result.health) == ("restarting", Health.DEGRADED)
+    assert result.message == (
         "Restart 1 of 3: 1 of 2 pods is ready; Volcano's controller (vc-controller-manager) has not "
         "made the other pod yet."
     )
-    assert found.advice_texts == (
+    assert result.advice_texts == (
         "Start Volcano's controller (vc-controller-manager) if it does not run, and look into its log.",
     )
     assert [one.code for one in restarting().findings] == ["restarting"]
@@ -211,13 +211,13 @@ def test_a_restart_waits_for_a_pod_that_is_being_deleted(
 ) -> None:
     """As long as too many of its pods terminate it stays `Restarting` (state/restarting.go)."""
     verdict = restarting(a_node("n0", ready=node_ready), ready=ready, deleting_since=ago(deleting))
-    found = verdict.finding
-    assert (found.code, found.health) == ("restarting", health)
-    assert found.message.startswith(
+    result = verdict.finding
+    assert (result.code, result.health) == ("restarting", health)
+    assert result.message.startswith(
         "Restart 1 of 3: 0 of 2 pods are ready; pod mnist-0 is still being deleted"
     )
-    assert ("on node n0, which is NotReady" in found.message) is (node_ready is None)
-    assert found.advice_texts == advice
+    assert ("on node n0, which is NotReady" in result.message) is (node_ready is None)
+    assert result.advice_texts == advice
 
 
 def test_a_pod_that_a_quota_refuses_while_its_job_restarts() -> None:
@@ -229,8 +229,8 @@ def test_a_pod_that_a_quota_refuses_while_its_job_restarts() -> None:
         'pods "x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1',
     )
     group = its_group(job)
-    found = judged(job, group, pods_of(job, group, on="n0")[0], refused).finding
-    assert found.code == "pod-creation-refused"
+    result = verdict_of(job, group, pods_of(job, group, on="n0")[0], refused).finding
+    assert result.code == "pod-creation-refused"
 
 
 def test_a_task_without_a_minimum_needs_all_and_one_with_zero_needs_none() -> None:
@@ -251,4 +251,4 @@ def test_an_optional_task_holds_up_nothing(least: int | None, code: str) -> None
     drivers = [a_pod(f"d{n}", of=job, labels=labels, on="n0") for n in range(2)]
     text = "0/1 nodes are unavailable: 1 Insufficient cpu."
     waits = a_pod("h0", of=job, labels={"volcano.sh/task-spec": "helper"}, text=text)
-    assert judged(job, *drivers, waits).finding.code == code
+    assert verdict_of(job, *drivers, waits).finding.code == code

@@ -1,4 +1,4 @@
-"""Everybody who may open a page."""
+"""People with different rights who open pages."""
 
 from __future__ import annotations
 

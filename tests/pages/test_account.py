@@ -1,4 +1,4 @@
-"""One's own account: roles, tokens and views, on the page and by the API."""
+"""The viewer's own account: roles, tokens and views, on the page and in the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gangboard.pages.account.tokens import MOST_TOKENS
+from gangboard.pages.account.changes import MOST_TOKENS
 from gangboard.store import authentication, board_preferences
 from gangboard.store.models import AccessToken, AuditEntry, Identity
 from tests.personas import PASSWORD, Person
@@ -217,7 +217,7 @@ def _is_invalid(page: str, name: str) -> bool:
 def test_the_current_password_cannot_be_guessed(reader: Person) -> None:
     here = sign_in("rene")
     body = {"current": "wrong", "new": NEW, "again": NEW}
-    for _ in range(authentication.PASSWORDS_OF_PLACE):
+    for _ in range(authentication.MOST_WRONG_PASSWORDS):
         here.post("/account/password/", body)
     page = here.post("/account/password/", {**body, "current": PASSWORD})
     assert page.status_code == 403

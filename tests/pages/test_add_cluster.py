@@ -1,4 +1,4 @@
-"""Adding, renewing and removing clusters: on the pages, by the API, and by a poll worker in between."""
+"""Adding, renewing and removing clusters, on the pages and in the API, with trials by a poll worker."""
 
 from __future__ import annotations
 
@@ -379,7 +379,7 @@ def test_a_trial_runs_once_and_again_when_its_worker_died(owner: Person, dead: s
 
 def test_a_worker_runs_one_trial_at_a_time(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
-    with trial_runs._lane:
+    with trial_runs._trial_slot:
         assert not run_trial(trial_id)
     assert due_trials() == [trial_id]
 

@@ -1,4 +1,4 @@
-"""`audit/`: the lines of the Audit page."""
+"""The lines of `audit/` and of the Audit page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels and rules that are changed, on the page and by the API: what stays, and who may."""
+"""Changes of channels and rules, on the page and in the API: unchanged fields, and rights."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from gangboard.domain.verdict import Evidence
 from gangboard.pages.events import api, waiting
 from gangboard.pages.events.feed_cursors import write_cursor
 from gangboard.pages.events.waiting import FeedCrowdedError, FeedWatch
-from gangboard.store.feed import FeedType, Place, feed_action, feed_spans
+from gangboard.store.feed import FeedType, Place, add_action_event, add_span_events
 from gangboard.store.gangs import Detail, pack_detail
 from gangboard.store.models import Cluster, VerdictSpan
 from tests.factories import make_cluster, make_finding, make_gang, make_ref
@@ -62,7 +62,7 @@ def happened(
         **columns,
     }
     span = VerdictSpan.objects.create(cluster=cluster, **values)
-    feed_spans([span], type_, at=at)
+    add_span_events([span], type_, at=at)
     return span
 
 
@@ -102,7 +102,7 @@ class TestOrder:
     def test_an_ended_action_is_an_event(self, east: Cluster) -> None:
         gang = make_gang(east, "llama")
         action = make_action(east, gang_id=gang.pk, name="llama-workers-1")
-        feed_action(action, at=timezone.now())
+        add_action_event(action, at=timezone.now())
         (row,) = get(make_owner(), type="action")["results"]
         assert row["action"] == {
             "id": action.pk,
@@ -203,7 +203,7 @@ class TestAccess:
         happened(east, "mine")
         happened(east, "theirs", namespace="finance")
         happened(west, "far")
-        feed_action(make_action(west), at=timezone.now())
+        add_action_event(make_action(west), at=timezone.now())
         reader = make_reader(east)
         assert names(get(reader)) == ["mine"]
         assert get(reader, gang="id-theirs")["results"] == []
@@ -335,7 +335,7 @@ class Feed:
 class TestWatch:
     @pytest.fixture(autouse=True)
     def quick(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(waiting, "LOOK_INTERVAL", 0.005)
+        monkeypatch.setattr(waiting, "POLL_INTERVAL", 0.005)
 
     @staticmethod
     def start(watch: FeedWatch, seen: int, namespace: str, seconds: float) -> Any:
@@ -396,7 +396,7 @@ from django.db import connection
 from django.test import Client
 from gangboard.store import people, authentication
 from gangboard.store.models import Cluster, VerdictSpan
-from gangboard.store.feed import feed_spans, FeedType
+from gangboard.store.feed import add_span_events, FeedType
 call_command("migrate", verbosity=0)
 cluster = Cluster.objects.create(name="east")
 user, _ = people.create_user(name="olga", role="admin")
@@ -413,7 +413,7 @@ began = time.monotonic()
 thread.start()
 time.sleep(1)
 waited = thread.is_alive()
-feed_spans([span], FeedType.VERDICT, at=now)
+add_span_events([span], FeedType.VERDICT, at=now)
 thread.join(20)
 print(waited, len(answers[0]["results"]), time.monotonic() - began < 15)
 """

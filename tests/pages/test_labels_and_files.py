@@ -12,9 +12,9 @@ from django.urls import resolve
 from gangboard.pages.actions.queries import COLUMNS as ACTION_COLUMNS
 from gangboard.pages.audit.rows import COLUMNS as AUDIT_COLUMNS
 from gangboard.pages.audit.rows import EXPORTED, AuditLineRow
-from gangboard.pages.core.rows import fields_of, shown
 from gangboard.pages.core.tables import json_lines_of, labels_of
 from gangboard.pages.holds.rows import COLUMNS as HOLD_COLUMNS
+from gangboard.readmodels.declarations import fields_of, shown
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Channels, rules and messages, on the page and by the API: who may what, and that no secret comes back."""
+"""Channels, rules and messages, on the page and in the API: rights, and no disclosed secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People: what an admin sees and changes, on the page and by the API; nobody else does."""
+"""People, on the page and in the API: reads and changes of admins, and refusals for other people."""
 
 from __future__ import annotations
 

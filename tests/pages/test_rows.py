@@ -9,13 +9,13 @@ from typing import ClassVar
 import pytest
 
 from gangboard.domain.verdict import Members
-from gangboard.pages.core.rows import fields_of, shown, shown_method, shown_property
 from gangboard.pages.core.serializers import (
     extending_serializer,
     list_serializer_of,
     serializer_of,
 )
 from gangboard.pages.core.tables import csv_of, table_of
+from gangboard.readmodels.declarations import fields_of, shown, shown_method, shown_property
 
 TIME = datetime(2026, 11, 27, 10, 0, tzinfo=UTC)
 

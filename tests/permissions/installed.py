@@ -10,7 +10,7 @@ import yaml
 
 from gangboard.actions.permissions.manifests import yaml_text
 from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.actor_trial import ActorTrial, try_actor
 from gangboard.polling.cluster_trial import kubeconfig_access
 from tests.controlplane.client import ApiError, Client, Json, wait
@@ -31,7 +31,7 @@ class Installed:
 
 
 @contextmanager
-def installed(plane: ControlPlane, wanted: Wanted) -> Iterator[Installed]:
+def installed(plane: ControlPlane, wanted: PermissionOptions) -> Iterator[Installed]:
     """Apply it, wait until roles and limits are in force, and take away what was made at the end."""
     admin = plane.client
     made: list[Json] = []
@@ -59,7 +59,7 @@ def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> Actor
     """Ask the API server with the actor's token which levers it may use, as `set_actor` does."""
     kubeconfig = plane.kubeconfig_for(plane.service_account_token(NAMESPACE, ACTOR), name="actor")
     access = kubeconfig_access(kubeconfig.read_text(), context=None)
-    return try_actor(access, Wanted(), namespaces)
+    return try_actor(access, PermissionOptions(), namespaces)
 
 
 def _apply(admin: Client, manifest: Json) -> list[Json]:
@@ -82,7 +82,7 @@ def _client(plane: ControlPlane, account: str) -> Client:
     return plane.client_for(plane.service_account_token(NAMESPACE, account))
 
 
-def _wait_in_force(found: Installed, wanted: Wanted) -> None:
+def _wait_in_force(found: Installed, wanted: PermissionOptions) -> None:
     """Policies and roles reach the API server a moment after they are stored."""
     names = [
         policy["metadata"]["name"]

@@ -15,13 +15,13 @@ from gangboard.kube.service_accounts import ACTOR, READER
 from gangboard.owners.job import Job
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.cluster_cache import resources
 
 READ = {"get", "list", "watch"}
 
 
-def find(wanted: Wanted, kind: str, name: str) -> list[Manifest]:
+def find(wanted: PermissionOptions, kind: str, name: str) -> list[Manifest]:
     found = manifests(wanted)
     return [m for m in found if (m["kind"], m["metadata"]["name"]) == (kind, name)]
 
@@ -38,7 +38,7 @@ def rights(role: Manifest) -> dict[str, set[str]]:
 
 
 def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
-    (role,) = find(Wanted(), "ClusterRole", READER)
+    (role,) = find(PermissionOptions(), "ClusterRole", READER)
     (identity,) = (rule for rule in role["rules"] if rule.get("resources") == ["namespaces"])
     assert (identity["resourceNames"], identity["verbs"]) == (["kube-system"], ["get"])
     found = rights(role)
@@ -49,7 +49,7 @@ def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
 
 
 def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
-    (role,) = find(Wanted(), "ClusterRole", ACTOR)
+    (role,) = find(PermissionOptions(), "ClusterRole", ACTOR)
     assert rights(role) == {
         "cronjobs.batch": {"get", "patch"},
         "jobs.batch": {"get", "list", "patch"},
@@ -74,7 +74,7 @@ def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
 
 
 def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
-    wanted = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+    wanted = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
     (role,) = find(wanted, "ClusterRole", ACTOR)
     assert "workloads.kueue.x-k8s.io" not in rights(role)
     assert not find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
@@ -82,12 +82,18 @@ def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
 
 
 def test_what_a_lever_makes_is_no_matter_where_its_owners_are_not_served() -> None:
-    (role,) = find(Wanted(not_served=frozenset({"jobs.batch.volcano.sh"})), "ClusterRole", ACTOR)
+    (role,) = find(
+        PermissionOptions(not_served=frozenset({"jobs.batch.volcano.sh"})), "ClusterRole", ACTOR
+    )
     assert not {key for key in rights(role) if key.endswith("volcano.sh")}
 
 
 def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() -> None:
-    for wanted in (Wanted(), Wanted(parallelism=True), Wanted(namespaces=("a", "b"))):
+    for wanted in (
+        PermissionOptions(),
+        PermissionOptions(parallelism=True),
+        PermissionOptions(namespaces=("a", "b")),
+    ):
         role = next(
             m
             for m in manifests(wanted)
@@ -107,20 +113,22 @@ def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() ->
 
 
 def test_parallelism_is_a_lever_only_where_it_is_switched_on() -> None:
-    def of_jobs(wanted: Wanted) -> str:
+    def of_jobs(wanted: PermissionOptions) -> str:
         (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
         return str(policy["spec"])
 
-    assert "parallelism" not in of_jobs(Wanted())
-    assert "paused-parallelism" in of_jobs(Wanted(parallelism=True))
+    assert "parallelism" not in of_jobs(PermissionOptions())
+    assert "paused-parallelism" in of_jobs(PermissionOptions(parallelism=True))
     (jobsets,) = find(
-        Wanted(parallelism=True), "ValidatingAdmissionPolicy", f"{ACTOR}-jobsets.jobset.x-k8s.io"
+        PermissionOptions(parallelism=True),
+        "ValidatingAdmissionPolicy",
+        f"{ACTOR}-jobsets.jobset.x-k8s.io",
     )
     assert "parallelism" not in str(jobsets["spec"])
 
 
 def test_in_namespaces_the_actor_has_no_right_anywhere_else() -> None:
-    wanted = Wanted(namespaces=("team-a", "team-b"))
+    wanted = PermissionOptions(namespaces=("team-a", "team-b"))
     assert not find(wanted, "ClusterRole", ACTOR)
     assert not find(wanted, "ClusterRoleBinding", ACTOR)
     for kind in ("Role", "RoleBinding"):
@@ -130,10 +138,14 @@ def test_in_namespaces_the_actor_has_no_right_anywhere_else() -> None:
 
 
 def test_the_version_of_the_policy_is_the_one_that_is_served() -> None:
-    (policy,) = find(Wanted(policy_version="v1beta1"), "MutatingAdmissionPolicy", "gangboard-hold")
+    (policy,) = find(
+        PermissionOptions(policy_version="v1beta1"), "MutatingAdmissionPolicy", "gangboard-hold"
+    )
     assert policy["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
-    assert not find(Wanted(policy_version=""), "MutatingAdmissionPolicy", "gangboard-hold")
-    assert "serves no MutatingAdmissionPolicy" in yaml_text(Wanted(policy_version=""))
+    assert not find(
+        PermissionOptions(policy_version=""), "MutatingAdmissionPolicy", "gangboard-hold"
+    )
+    assert "serves no MutatingAdmissionPolicy" in yaml_text(PermissionOptions(policy_version=""))
 
 
 @pytest.fixture
@@ -154,10 +166,14 @@ def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
 
 
 def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
-    (reader,), (actor,) = (find(Wanted(), "ClusterRole", name) for name in (READER, ACTOR))
+    (reader,), (actor,) = (
+        find(PermissionOptions(), "ClusterRole", name) for name in (READER, ACTOR)
+    )
     assert rights(reader)["rings.toys.example"] == READ
     assert rights(actor)["rings.toys.example"] == {"get", "patch"}
-    (policy,) = find(Wanted(), "ValidatingAdmissionPolicy", f"{ACTOR}-rings.toys.example")
+    (policy,) = find(
+        PermissionOptions(), "ValidatingAdmissionPolicy", f"{ACTOR}-rings.toys.example"
+    )
     forbidden = {
         variable["name"]: variable["expression"].rpartition(".filter(k, ")[2]
         for variable in policy["spec"]["variables"]
@@ -174,9 +190,9 @@ def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
 
 
 def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
-    text = yaml_text(Wanted(), "east")
+    text = yaml_text(PermissionOptions(), "east")
     found: list[Any] = [document for document in yaml.safe_load_all(text) if document]
-    assert found == manifests(Wanted())
+    assert found == manifests(PermissionOptions())
     assert "&id" not in text
     ending = [line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   ")]
     assert ending[:-1] == list(COMMANDS[1:-1])
@@ -185,7 +201,7 @@ def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> No
 
 
 def test_limits_come_before_rights() -> None:
-    kinds = [manifest["kind"] for manifest in manifests(Wanted())]
+    kinds = [manifest["kind"] for manifest in manifests(PermissionOptions())]
     assert max(
         index for index, kind in enumerate(kinds) if kind.startswith("Validating")
     ) < kinds.index("ClusterRoleBinding")
@@ -199,7 +215,7 @@ def test_no_text_breaks_out_of_an_expression(text: str) -> None:
 
 def test_holds_are_made_for_known_owners_only() -> None:
     name = f"{ACTOR}-holds.gangboard.dev"
-    (policy,) = find(Wanted(), "ValidatingAdmissionPolicy", name)
+    (policy,) = find(PermissionOptions(), "ValidatingAdmissionPolicy", name)
     assert "o.kind == 'JobSet' && o.apiVersion.startsWith('jobset.x-k8s.io/')" in str(
         policy["spec"]
     )

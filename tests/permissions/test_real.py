@@ -13,7 +13,7 @@ import pytest
 from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.policy.requests import FieldChange, patch_owner, suspend_job
 from gangboard.polling.actor_trial import ActorTrial
 from gangboard.polling.cluster_cache import resources
@@ -33,7 +33,9 @@ from tests.permissions.writes import (
 
 pytestmark = pytest.mark.controlplane
 
-NO_KUEUE = Wanted(not_served=frozenset({"workloads.kueue.x-k8s.io", "jobs.batch.volcano.sh"}))
+NO_KUEUE = PermissionOptions(
+    not_served=frozenset({"workloads.kueue.x-k8s.io", "jobs.batch.volcano.sh"})
+)
 
 
 @pytest.fixture(scope="module", params=["137", "136"])

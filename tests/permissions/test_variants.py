@@ -13,7 +13,7 @@ from gangboard.domain.hold import PAUSED_PARALLELISM
 from gangboard.domain.owner import Owner
 from gangboard.plugins import registry
 from gangboard.policy.decision import Decision
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from tests.controlplane.client import ApiError, Client, Json, wait
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.fixtures import Namespaces
@@ -35,7 +35,7 @@ NO_KUEUE = frozenset({"workloads.kueue.x-k8s.io"})
 def test_parallelism_goes_to_zero_and_back_to_what_was_written_down(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
-    wanted = Wanted(not_served=NO_KUEUE, parallelism=True)
+    wanted = PermissionOptions(not_served=NO_KUEUE, parallelism=True)
     with installed(controlplane_137, wanted) as found:
         ns = namespace(controlplane_137)
         found.admin.create(job("solo", ns, parallelism=3, completions=9, suspend=True))
@@ -66,7 +66,7 @@ def test_outside_its_namespaces_the_actor_may_do_nothing(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
     inside, outside = namespace(controlplane_137), namespace(controlplane_137)
-    wanted = Wanted(not_served=NO_KUEUE, namespaces=(inside,))
+    wanted = PermissionOptions(not_served=NO_KUEUE, namespaces=(inside,))
     with installed(controlplane_137, wanted) as found:
         suspend = {"spec": {"suspend": False}}
         found.admin.create(job("solo", inside, suspend=True))
@@ -106,7 +106,7 @@ def test_of_kueue_the_actor_switches_active_and_nothing_else(
         "metadata": {"name": "w", "namespace": ns},
         "spec": {"queueName": "q", "podSets": [pods]},
     }
-    with installed(controlplane_kueue, Wanted()) as found:
+    with installed(controlplane_kueue, PermissionOptions()) as found:
         found.admin.create(made)
         at = (made["apiVersion"], made["kind"], "w")
         assert len(found.actor.list(*at[:2], ns)) == 1
@@ -132,7 +132,7 @@ def test_of_each_kind_the_actor_switches_suspend_and_nothing_else(
     """By what the lever itself would send; of none that another controller manages."""
     ns = namespace(controlplane_kueue)
     with (
-        installed(controlplane_kueue, Wanted()) as found,
+        installed(controlplane_kueue, PermissionOptions()) as found,
         rayservices_of_kuberay_17(found.admin),
     ):
         for kind in RUN_POLICIES:
@@ -265,7 +265,7 @@ def test_on_135_the_limits_are_the_same(
 ) -> None:
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")
     ns = namespace(plane)
-    with installed(plane, Wanted(policy_version=version, not_served=NO_KUEUE)) as found:
+    with installed(plane, PermissionOptions(policy_version=version, not_served=NO_KUEUE)) as found:
         found.admin.create(job("solo", ns, suspend=True))
         with pytest.raises(ApiError, match=DENIED):
             found.actor.patch("batch/v1", "Job", "solo", {"spec": {"backoffLimit": 1}}, ns)

@@ -20,7 +20,7 @@ def node(
     used: int = 0,
     pinned: int = 0,
     labels: Mapping[str, str] | None = None,
-    **more: Any,
+    **options: Any,
 ) -> NodeInfo:
     """A node with 8 cores, 110 pods, and GPUs of which some are taken by one pod."""
     return NodeInfo(
@@ -29,18 +29,18 @@ def node(
         allocatable={"cpu": 8000, GPU: gpu, "pods": 110} if gpu else {"cpu": 8000, "pods": 110},
         now=Requested({GPU: used + pinned}, 1 if used + pinned else 0),
         pinned=Requested({GPU: pinned}, 1 if pinned else 0),
-        **more,
+        **options,
     )
 
 
-def shape(name: str = "worker", gpu: int | str = 0, **more: Any) -> Shape:
+def shape(name: str = "worker", gpu: int | str = 0, **options: Any) -> Shape:
     """A pod with GPUs."""
-    return Shape(name, {GPU: Decimal(gpu)} if Decimal(gpu) else {}, **more)
+    return Shape(name, {GPU: Decimal(gpu)} if Decimal(gpu) else {}, **options)
 
 
-def gang(count: int, one: Shape, quorum: int | None = None, **more: Any) -> PlacementRequest:
+def gang(count: int, one: Shape, quorum: int | None = None, **options: Any) -> PlacementRequest:
     """A gang of one shape."""
-    return PlacementRequest((PodSet(one, count),), quorum, **more)
+    return PlacementRequest((PodSet(one, count),), quorum, **options)
 
 
 def term(app: str, namespace: str = "team-a") -> PodTerm:

@@ -12,18 +12,18 @@ from gangboard.domain.placement_result import (
     Fit,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     ShapeFit,
     When,
 )
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import wanted
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.assess import relaxed
 from gangboard.placement.feasible_nodes import EXAMPLES
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.members import request_of
-from gangboard.placement.packing import BUDGET
-from gangboard.placement.totals import shortest
+from gangboard.placement.members import placement_request_of
+from gangboard.placement.packing_search import BUDGET
+from gangboard.placement.totals import scarcest_resource
 from gangboard.placement.unit_placement import placing_of as quick_placing_of
 from tests.placement.node_by_node import eligibility, fits, lifted, totals
 from tests.placement.single_node import is_eligible, pods_that_fit
@@ -91,11 +91,13 @@ class _Case:
                 for pod_set in request.pod_sets
             ]
         lines = (totals(some, must, self.nodes, request.topology_keys) for some, must in needs)
-        return next((name for one in lines if (name := shortest(one, when))), "")
+        return next((name for one in lines if (name := scarcest_resource(one, when))), "")
 
     def single(self, when: When) -> str:
         """The only resource without which it fits."""
-        names = sorted({name for one in self.request.pod_sets for name in wanted(one.shape)})
+        names = sorted(
+            {name for one in self.request.pod_sets for name in requested_amounts(one.shape)}
+        )
         enough = [name for name in names if is_yes(self.without(when, resource=name))]
         return enough[0] if len(enough) == 1 else ""
 
@@ -162,30 +164,31 @@ def _constrained(case: _Case, when: When) -> _Cause | None:
     return _Cause(PlacementCause.CANNOT_TELL, why=unknown[0]) if unknown else None
 
 
-def placing_of(unit: Unit) -> Placing | None:
+def placing_of(unit: Unit) -> PlacementResult | None:
     """Return the same as `unit_placement.placing_of`."""
     quick = quick_placing_of(unit)
     if quick is None:
         return None
-    request, nodes = request_of(unit), tuple(nodes_for(unit))
+    request, nodes = placement_request_of(unit), tuple(nodes_for(unit))
     shapes = tuple(
         _shape_fit(pod_set, nodes, request.topology_keys) for pod_set in request.pod_sets
     )
-    return Placing(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
+    return PlacementResult(request, assess(request, nodes), shapes, refused_at=quick.refused_at)
 
 
-def gave_up(placing: Placing) -> bool:
+def gave_up(placing: PlacementResult) -> bool:
     """Whether some question had more ways than could be tried one by one."""
-    found = placing.assessment
-    assert found is not None
+    result = placing.assessment
+    assert result is not None
     return any(
-        fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for for fit in (found.now, found.empty)
+        fit.answer is FitAnswer.CANNOT_TELL and not fit.but_for
+        for fit in (result.now, result.empty)
     )
 
 
 def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) -> ShapeFit:
-    found = eligibility(nodes, pod_set.shape, keys)
-    there = set(found.eligible)
+    result = eligibility(nodes, pod_set.shape, keys)
+    there = set(result.eligible)
     hosts = [node for node in nodes if node.name in there]
     now = {node.name: pods_that_fit(node, pod_set.shape, When.CURRENT) for node in hosts}
     full: dict[str, list[str]] = {}
@@ -196,7 +199,7 @@ def _shape_fit(pod_set: PodSet, nodes: Sequence[NodeInfo], keys: Sequence[str]) 
     return ShapeFit(
         pod_set.shape,
         pod_set.count,
-        found,
+        result,
         now=sum(count for count, _ in now.values()),
         empty=sum(pods_that_fit(node, pod_set.shape, When.DRAINED)[0] for node in hosts),
         open_nodes=sum(count > 0 for count, _ in now.values()),

@@ -15,32 +15,32 @@ import numpy as np
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.placement_result import (
     Eligibility,
-    Excluded,
+    ExcludedNodes,
     Filter,
     Fit,
     FitAnswer,
-    Total,
+    ResourceTotal,
     When,
 )
 from gangboard.domain.pod_constraints import HOSTNAME, PodTerm, Spread, Terms
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.anti_affinity import OnePerDomain, one_per_domain_of
-from gangboard.placement.anti_affinity import place as one_each_place
-from gangboard.placement.domains import in_any
+from gangboard.placement.anti_affinity import place_one_per_domain as one_each_place
 from gangboard.placement.feasible_nodes import EXAMPLES
-from gangboard.placement.fits import SHARED_HOST_NAMES, decided, only_if_supported
+from gangboard.placement.gang_fit import SHARED_HOST_NAMES, decide_by_request, require_support
 from gangboard.placement.joint_topology_spread import (
-    SpreadRule,
+    SpreadLimit,
     SpreadState,
-    most_placed,
-    room_for,
-    several_of,
+    capped_pods,
+    max_placed,
+    multiply_constrained_pods,
 )
 from gangboard.placement.matching import is_about_hosts, is_tainted
 from gangboard.placement.node_snapshot import terms_by_domain
-from gangboard.placement.packing import BUDGET, Budget, least
+from gangboard.placement.packing_search import BUDGET, Budget, smallest_sum
+from gangboard.placement.topology_domains import first_fit
 from gangboard.placement.topology_spread import Domain, SpreadRequest, spread_of
-from gangboard.placement.topology_spread import place as spread_place
+from gangboard.placement.topology_spread import place_spread as spread_place
 from tests.placement.node_packing import pack, problem
 from tests.placement.single_node import filters, is_eligible, is_selected, pods_that_fit
 
@@ -57,7 +57,7 @@ def fits(
     group: bool = True,
 ) -> Fit:
     """Return the same as `fits.fits`; `group` off keeps equal nodes apart."""
-    known = decided(request, target)
+    known = decide_by_request(request, target)
     if known is not None:
         return known
     nodes = lifted(nodes)
@@ -65,7 +65,7 @@ def fits(
         return Fit(FitAnswer.CANNOT_TELL, why=SHARED_HOST_NAMES)
     fit = _fits(request, nodes, when, target, Budget(steps), group)
     if fit.answer is FitAnswer.YES:
-        return only_if_supported(request, fit)
+        return require_support(request, fit)
     why = _unreadable(request, nodes) if fit.answer is FitAnswer.NO else ""
     return Fit(FitAnswer.CANNOT_TELL, why=why, steps=fit.steps) if why else fit
 
@@ -81,8 +81,8 @@ def _fits(
     spreading = spread_of(request)
     if spreading is not None:
         return fit_spread(nodes, spreading, when, target)
-    several = several_of(request)
-    if several is not None and most_by_all(nodes, several, when) < target:
+    several = multiply_constrained_pods(request)
+    if several is not None and max_pods_by_all(nodes, several, when) < target:
         return Fit(FitAnswer.NO)
     exclusive = one_per_domain_of(request)
     if exclusive is not None:
@@ -91,7 +91,7 @@ def _fits(
         pack(problem(request.pod_sets, members, when, group=group), target, budget)
         for _, members in sorted(domains(request, nodes).items())
     )
-    return in_any(tried, budget)
+    return first_fit(tried, budget)
 
 
 def domains(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Domains:
@@ -99,14 +99,14 @@ def domains(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> Domains:
 
     Without keys all nodes are one domain. Where members have chosen a domain, only that one counts.
     """
-    found: Domains = {}
+    result: Domains = {}
     for node in nodes:
         values = tuple(node.labels[key] for key in request.topology_keys if key in node.labels)
         if len(values) == len(request.topology_keys):
-            found.setdefault(values, []).append(node)
+            result.setdefault(values, []).append(node)
     if request.domain is not None:
-        return {values: one for values, one in found.items() if values == request.domain}
-    return found
+        return {values: one for values, one in result.items() if values == request.domain}
+    return result
 
 
 def _share_names(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> bool:
@@ -125,9 +125,9 @@ def _unreadable(request: PlacementRequest, nodes: Sequence[NodeInfo]) -> str:
     """Name a node that might host a member if its amounts could be read."""
     for node in sorted((one for one in nodes if one.unreadable), key=lambda one: one.name):
         for pod_set in request.pod_sets:
-            found = list(filters(node, pod_set.shape, request.topology_keys))
-            if found and pod_set.count and all(one[0] is Filter.UNREADABLE for one in found):
-                return f"{found[0][1]} of the node {node.name} could not be read"
+            result = list(filters(node, pod_set.shape, request.topology_keys))
+            if result and pod_set.count and all(one[0] is Filter.UNREADABLE for one in result):
+                return f"{result[0][1]} of the node {node.name} could not be read"
     return ""
 
 
@@ -137,20 +137,20 @@ def eligibility(
     topology_keys: Sequence[str] = (),
 ) -> Eligibility:
     """Return the eligible nodes, and the others by the first filter that excludes each."""
-    asked = wanted(shape)
+    requested = requested_amounts(shape)
     eligible: list[str] = []
     names: dict[Filter, list[str]] = {}
     details: dict[Filter, Counter[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        found = next(filters(node, shape, topology_keys, asked), None)
-        if found is None:
+        result = next(filters(node, shape, topology_keys, requested), None)
+        if result is None:
             eligible.append(node.name)
             continue
-        names.setdefault(found[0], []).append(node.name)
-        if found[1]:
-            details.setdefault(found[0], Counter())[found[1]] += 1
+        names.setdefault(result[0], []).append(node.name)
+        if result[1]:
+            details.setdefault(result[0], Counter())[result[1]] += 1
     excluded = {
-        one: Excluded(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
+        one: ExcludedNodes(len(names[one]), tuple(names[one][:EXAMPLES]), _ranked(details.get(one)))
         for one in Filter
         if one in names
     }
@@ -167,13 +167,17 @@ def totals(
     target: int,
     nodes: Sequence[NodeInfo],
     topology_keys: Sequence[str] = (),
-) -> tuple[Total, ...]:
+) -> tuple[ResourceTotal, ...]:
     """Return the same as `totals.totals`."""
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
     counts = [pod_set.count for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
+    resources = sorted({resource for one in requested for resource in one})
     return tuple(
-        Total(resource, least([one.get(resource, 0) for one in asked], counts, target), *sums)
+        ResourceTotal(
+            resource,
+            smallest_sum([one.get(resource, 0) for one in requested], counts, target),
+            *sums,
+        )
         for resource, sums in zip(
             resources, _sums(pod_sets, nodes, topology_keys, resources), strict=True
         )
@@ -194,8 +198,8 @@ def _sums(
     ]
     for resource in resources:
         yield (
-            sum(max(0, free(node, resource, When.CURRENT)) for node in hosts),
-            sum(max(0, free(node, resource, When.DRAINED)) for node in hosts),
+            sum(max(0, free_amount(node, resource, When.CURRENT)) for node in hosts),
+            sum(max(0, free_amount(node, resource, When.DRAINED)) for node in hosts),
         )
 
 
@@ -228,8 +232,8 @@ def is_counted(node: NodeInfo, shape: Shape, spread: Spread) -> bool:
     )
 
 
-def most_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
-    """Return the same as `spreads.most_by_all`."""
+def max_pods_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
+    """Return the same as `spreads.max_pods_by_all`."""
     shape = pod_set.shape
     keys = [spread.topology_key for spread in shape.spreads]
     labelled = [node for node in nodes if all(key in node.labels for key in keys)]
@@ -245,11 +249,11 @@ def most_by_all(nodes: Sequence[NodeInfo], pod_set: PodSet, when: When) -> int:
                 number = load.matched_terms.get(spread.counted, 0)
                 there[node.labels[key]] = there.get(node.labels[key], 0) + number
         order = {value: at for at, value in enumerate(there)}
-        rules.append(SpreadRule(spread, np.array(list(there.values()), dtype=np.int64)))
+        rules.append(SpreadLimit(spread, np.array(list(there.values()), dtype=np.int64)))
         hosts = [node for node, cap in zip(labelled, max_pods, strict=True) if cap]
         places.append(np.array([order[node.labels[key]] for node in hosts], dtype=np.int64))
-    room = room_for(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)
-    return most_placed(SpreadState(rules, places, room), pod_set.count)
+    room = capped_pods(np.array([cap for cap in max_pods if cap], dtype=object), pod_set.count)
+    return max_placed(SpreadState(rules, places, room), pod_set.count)
 
 
 def fit_one_per_domain(
@@ -273,14 +277,14 @@ def lifted(nodes: Iterable[NodeInfo]) -> tuple[NodeInfo, ...]:
     return tuple(
         replace(
             node,
-            now=_told(node.now, node.labels, now),
-            pinned=_told(node.pinned, node.labels, pinned),
+            now=_add_domain_terms(node.now, node.labels, now),
+            pinned=_add_domain_terms(node.pinned, node.labels, pinned),
         )
         for node in nodes
     )
 
 
-def _told(
+def _add_domain_terms(
     load: Requested, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]
 ) -> Requested:
     here = [domains[pair] for pair in labels.items() if pair in domains]
@@ -290,8 +294,8 @@ def _told(
     matched_terms = _by_host(term for one in here for term in one.matched_terms)
     return replace(
         load,
-        anti_affinity={**_others(load.anti_affinity, anti_affinity), **anti_affinity},
-        matched_terms={**_others(load.matched_terms, matched_terms), **matched_terms},
+        anti_affinity={**_unknown_terms(load.anti_affinity, anti_affinity), **anti_affinity},
+        matched_terms={**_unknown_terms(load.matched_terms, matched_terms), **matched_terms},
     )
 
 
@@ -299,6 +303,8 @@ def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
     return {replace(term, topology_key=HOSTNAME): 1 for term in terms}
 
 
-def _others(terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]) -> dict[PodTerm, int]:
+def _unknown_terms(
+    terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]
+) -> dict[PodTerm, int]:
     """A key that is there already stays as it is: the one by host must be the key."""
     return {term: number for term, number in terms.items() if term not in known}

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 
 from gangboard.domain.capacity import Amounts, NodeInfo, PodSet
 from gangboard.domain.placement_result import Fit, FitAnswer, When
-from gangboard.placement.amounts import free, wanted
-from gangboard.placement.packing import (
-    TOO_MANY_WAYS,
+from gangboard.placement.amounts import free_amount, requested_amounts
+from gangboard.placement.packing_search import (
+    TOO_MANY_COMBINATIONS,
     Budget,
     BudgetSpentError,
     SearchClass,
     Vector,
     conflicting_pairs,
-    largest,
-    least,
-    walk,
+    search_nodes,
+    smallest_sum,
+    without_dominated,
 )
 from tests.placement.single_node import is_eligible, pods_that_fit
 
@@ -72,9 +72,9 @@ def problem(
     Nodes that cannot take any member at that moment are left out.
     """
     pod_sets = [pod_set for pod_set in pod_sets if pod_set.count > 0]
-    asked = [wanted(pod_set.shape) for pod_set in pod_sets]
-    resources = sorted({resource for one in asked for resource in one})
-    requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in asked)
+    requested = [requested_amounts(pod_set.shape) for pod_set in pod_sets]
+    resources = sorted({resource for one in requested for resource in one})
+    requests = tuple(tuple(one.get(resource, 0) for resource in resources) for one in requested)
     counts = tuple(pod_set.count for pod_set in pod_sets)
     most = [
         sum(count * request[at] for count, request in zip(counts, requests, strict=True))
@@ -82,11 +82,11 @@ def problem(
     ]
     classes: dict[tuple[Vector, Vector, str], list[str]] = {}
     for node in sorted(nodes, key=lambda one: one.name):
-        max_pods = _max_pods(node, pod_sets, asked, when)
+        max_pods = _max_pods(node, pod_sets, requested, when)
         if not any(max_pods):
             continue
         room = tuple(
-            max(0, min(free(node, resource, when), bound))
+            max(0, min(free_amount(node, resource, when), bound))
             for resource, bound in zip(resources, most, strict=True)
         )
         classes.setdefault((max_pods, room, "" if group else node.name), []).append(node.name)
@@ -127,7 +127,7 @@ def pack(whole: Problem, target: int, budget: Budget) -> Fit:
     try:
         answer, chain = _pack(trimmed(whole), target, budget)
     except BudgetSpentError:
-        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_WAYS, steps=budget.spent - start)
+        return Fit(FitAnswer.CANNOT_TELL, why=TOO_MANY_COMBINATIONS, steps=budget.spent - start)
     placement: dict[str, dict[str, int]] = {}
     for node, config in chain:
         taken = placement.setdefault(node, {})
@@ -164,7 +164,7 @@ def _may_fit(small: Problem, target: int) -> bool:
     for resource in range(len(small.requests[0])):
         amounts = [request[resource] for request in small.requests]
         have = sum(one.free[resource] * len(one.nodes) for one in small.classes)
-        if least(amounts, small.counts, target) > have:
+        if smallest_sum(amounts, small.counts, target) > have:
             return False
     return True
 
@@ -180,24 +180,26 @@ def _quick(small: Problem, target: int) -> Chain | None:
     supply = [sum(cap[at] for cap in max_pods.values()) for at in range(len(small.counts))]
     placed = 0
     for shape in sorted(range(len(small.counts)), key=lambda at: (supply[at], at)):
-        left = small.counts[shape]
+        remaining = small.counts[shape]
         for node in order:
-            if not left:
+            if not remaining:
                 break
             if not max_pods[node][shape]:
                 continue
-            count = _more(small, shape, configs[node], room[node], min(left, max_pods[node][shape]))
+            count = _max_beside(
+                small, shape, configs[node], room[node], min(remaining, max_pods[node][shape])
+            )
             configs[node][shape] = count
-            left -= count
+            remaining -= count
             for at, amount in enumerate(small.requests[shape]):
                 room[node][at] -= count * amount
-        placed += small.counts[shape] - left
+        placed += small.counts[shape] - remaining
     if placed < target:
         return None
     return [(node, tuple(config)) for node, config in configs.items() if any(config)]
 
 
-def _more(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
+def _max_beside(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
     """Return how many pods of a shape go on a node beside those that are there already."""
     for pair in small.conflicts:
         if shape in pair and config[pair[0] + pair[1] - shape]:
@@ -214,7 +216,7 @@ def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chai
     for one in small.classes:
         nodes = tuple(range(start, start := start + len(one.nodes)))
         classes.append(SearchClass(one.max_pods, _configs(small, one, budget), nodes))
-    chain = walk(small.counts, classes, target, budget)
+    chain = search_nodes(small.counts, classes, target, budget)
     if chain is None:
         return FitAnswer.NO, []
     return FitAnswer.YES, [(names[at], config) for at, config in chain]
@@ -233,4 +235,4 @@ def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
                     break
                 grown.append(longer)
         partial = grown
-    return largest(partial, budget)
+    return without_dominated(partial, budget)

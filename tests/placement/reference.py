@@ -19,8 +19,8 @@ def accepts(node: NodeInfo, load: Requested, pods: Sequence[Shape]) -> bool:
     if load.pods + len(pods) > node.allocatable["pods"] and pods:
         return False
     for resource, unit in (("cpu", 1000), ("gpu", 1)):
-        asked = sum(int(pod.requests[resource] * unit) for pod in pods)
-        if asked and asked + load.amounts[resource] > node.allocatable[resource]:
+        requested = sum(int(pod.requests[resource] * unit) for pod in pods)
+        if requested and requested + load.amounts[resource] > node.allocatable[resource]:
             return False
     ports = Counter(one.port for pod in pods for one in pod.host_ports)
     ports.update({one.port for one in load.host_ports} & ports.keys())
@@ -177,13 +177,13 @@ class ShapeRoom:
 
 def shape_room(nodes: Iterable[NodeInfo], shape: Shape, when: When) -> ShapeRoom:
     """Return how many pods of one shape fit, in total and per eligible node, each asked alone."""
-    found = {
+    result = {
         node.name: pods_that_fit(node, shape, when)
         for node in sorted(nodes, key=lambda one: one.name)
         if is_eligible(node, shape)
     }
     return ShapeRoom(
-        sum(count for count, _ in found.values()),
-        {name: count for name, (count, _) in found.items()},
-        {name: limit for name, (_, limit) in found.items()},
+        sum(count for count, _ in result.values()),
+        {name: count for name, (count, _) in result.items()},
+        {name: limit for name, (_, limit) in result.items()},
     )

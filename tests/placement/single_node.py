@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from gangboard.domain.capacity import Amounts, NodeInfo, Shape
 from gangboard.domain.placement_result import Constraint, Filter, When
 from gangboard.domain.pod_constraints import CORDON, Term
-from gangboard.placement.amounts import free, wanted
+from gangboard.placement.amounts import free_amount, requested_amounts
 from gangboard.placement.feasible_nodes import UNLIMITED
 from gangboard.placement.matching import (
     NAME_FIELD,
@@ -31,9 +31,9 @@ def filters(
 ) -> Iterator[tuple[Filter, str]]:
     """Yield every filter that excludes the node, in the order of `Filter`, with the taint or resource.
 
-    `asked` is `wanted(shape)`, for callers that ask about many nodes.
+    `asked` is `requested_amounts(shape)`, for callers that check many nodes.
     """
-    asked = wanted(shape) if asked is None else asked
+    asked = requested_amounts(shape) if asked is None else asked
     if not is_selected(node, shape):
         yield Filter.SELECTOR, ""
     if not satisfies_pod_affinity(node, shape):
@@ -68,7 +68,7 @@ def _by_room(node: NodeInfo, asked: Amounts) -> Iterator[tuple[Filter, str]]:
         if not node.allocatable.get(resource, 0) and resource not in node.unreadable:
             yield Filter.MISSING_RESOURCE, resource
     for resource, amount in asked.items():
-        if amount <= free(node, resource, When.DRAINED) or resource in node.unreadable:
+        if amount <= free_amount(node, resource, When.DRAINED) or resource in node.unreadable:
             continue
         if node.allocatable.get(resource, 0):
             yield Filter.TOO_SMALL, resource
@@ -123,8 +123,8 @@ def pods_that_fit(
         return 0, Constraint.ANTI_AFFINITY
     count, limit = min(
         (
-            (max(0, free(node, resource, when)) // amount, resource)
-            for resource, amount in (wanted(shape) if asked is None else asked).items()
+            (max(0, free_amount(node, resource, when)) // amount, resource)
+            for resource, amount in (requested_amounts(shape) if asked is None else asked).items()
         ),
         default=(UNLIMITED, ""),
     )

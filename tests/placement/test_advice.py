@@ -13,7 +13,7 @@ from gangboard.domain.advice import Advice, AdviceKind, ChangeMethod
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, RunningGang
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import GangRequest
-from gangboard.domain.pod_constraints import Needs, Taint
+from gangboard.domain.pod_constraints import PodConstraints, Taint
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.sentences.finding import advice_of
@@ -28,7 +28,7 @@ from tests.domain_objects import (
     with_cluster,
 )
 from tests.placement.making import CORDON, GPU, S, node
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 INFRA = Taint("dedicated", "NoSchedule", "infra")
 
@@ -43,12 +43,12 @@ def waiting(
     minor: tuple[int, int] | None = (1, 37),
     keys: tuple[str, ...] = (),
     asked: bool = True,
-    **more: Any,
+    **options: Any,
 ) -> Unit:
     """A Job of that many pods, none of which has a node."""
     asks = GangRequest("gang", quorum) if quorum is not None and asked else None
     job = a_job("train", pods=pods, requests=requests(gpu=str(gpu)), gang_request=asks)
-    objects: list[Any] = [*pods_of(job, pods, group="train-group" if quorum else "", **more)]
+    objects: list[Any] = [*pods_of(job, pods, group="train-group" if quorum else "", **options)]
     if quorum is not None:
         objects.append(a_group(quorum=quorum, of=job, topology_keys=keys))
     room = ClusterCapacity(
@@ -69,18 +69,18 @@ def kinds(found: Sequence[Advice]) -> list[AdviceKind]:
     return [one.change for one in found]
 
 
-def only(found: Sequence[Advice], change: AdviceKind) -> Advice:
+def advice_of_kind(found: Sequence[Advice], change: AdviceKind) -> Advice:
     return next(one for one in found if one.change is change)
 
 
 def test_the_least_is_freed_on_the_fewest_nodes() -> None:
     # 3 pods of 4: one fits on c. a lacks 1 for a pod, b lacks 3, d lacks 4.
     nodes = [node("a", 4, 1), node("b", 4, 3), node("c", 4, 0), node("d", 4, 4)]
-    found = only(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {"a": {GPU: 1}, "b": {GPU: 3}}
-    assert found.method is None
-    assert [ref.name for ref in found.nodes] == ["a", "b"]
-    assert found.text == (
+    result = advice_of_kind(advise(waiting(nodes, 3, 4, quorum=3)), AdviceKind.WAIT_FOR_ROOM)
+    assert result.free == {"a": {GPU: 1}, "b": {GPU: 3}}
+    assert result.method is None
+    assert [ref.name for ref in result.nodes] == ["a", "b"]
+    assert result.text == (
         "Wait for 1 GPU on node a and 3 GPUs on node b to become free: then all 3 pods fit."
     )
 
@@ -90,25 +90,25 @@ def test_room_is_made_in_the_rack_where_it_costs_least() -> None:
     used = {"a": ("r1", 0), "b": ("r1", 4), "c": ("r2", 1), "d": ("r2", 2), "e": ("r3", 0)}
     nodes = [node(name, 4, taken, labels={"rack": rack}) for name, (rack, taken) in used.items()]
     in_one_rack = waiting(nodes, 2, 4, quorum=2, keys=("rack",))
-    found = only(advise(in_one_rack), AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {"c": {GPU: 1}, "d": {GPU: 2}}
+    result = advice_of_kind(advise(in_one_rack), AdviceKind.WAIT_FOR_ROOM)
+    assert result.free == {"c": {GPU: 1}, "d": {GPU: 2}}
 
 
 def test_what_fits_then_is_what_the_quorum_needs() -> None:
-    found = only(
+    result = advice_of_kind(
         advise(waiting([node("a", 4, 1), node("b", 4)], 3, 4, quorum=2)), AdviceKind.WAIT_FOR_ROOM
     )
-    assert found.text == (
+    assert result.text == (
         "Wait for 1 GPU on node a to become free: then the 2 of 3 pods that its quorum needs fit."
     )
 
 
 def test_of_many_nodes_two_are_named_with_what_is_theirs() -> None:
     nodes = [node(name, 4, used) for name, used in zip("abcd", (1, 3, 2, 2), strict=True)]
-    found = only(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.WAIT_FOR_ROOM)
-    assert [ref.name for ref in found.nodes] == ["a", "b", "c", "d"]
-    assert [ref.name for ref in found.named] == ["a", "b"]
-    assert found.text == (
+    result = advice_of_kind(advise(waiting(nodes, 4, 4, quorum=4)), AdviceKind.WAIT_FOR_ROOM)
+    assert [ref.name for ref in result.nodes] == ["a", "b", "c", "d"]
+    assert [ref.name for ref in result.named] == ["a", "b"]
+    assert result.text == (
         "Wait for up to 3 GPUs on each of 4 nodes (1 GPU on node a, "
         "3 GPUs on node b, …) to become free: then all 4 pods fit."
     )
@@ -121,15 +121,17 @@ def test_what_is_to_be_freed_is_enough_as_it_is_written() -> None:
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
     facts = {"room": ClusterCapacity((full,)), "kubernetes": (1, 37)}
     unit = unit_of(job, *pods_of(job, 1), facts=facts)
-    found = only(advise(replace(unit, placing=placing_of(unit))), AdviceKind.WAIT_FOR_ROOM)
-    assert found.text == "Wait for 1.4Gi of memory on node a to become free: then the pod fits."
+    result = advice_of_kind(
+        advise(replace(unit, placing=placing_of(unit))), AdviceKind.WAIT_FOR_ROOM
+    )
+    assert result.text == "Wait for 1.4Gi of memory on node a to become free: then the pod fits."
 
 
 def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
     unit = waiting([node(name, 4, 4) for name in "abcde"], 5, 4, quorum=5)
-    found = only(advise(unit), AdviceKind.WAIT_FOR_ROOM)
+    result = advice_of_kind(advise(unit), AdviceKind.WAIT_FOR_ROOM)
     assert (
-        found.text
+        result.text
         == "Wait for 4 GPUs on each of 5 nodes (a, b, …) to become free: then all 5 pods fit."
     )
     assert [item.source.name for item in advice_of(unit)[1] if item.source] == ["a", "b"]
@@ -138,21 +140,21 @@ def test_only_the_names_that_are_printed_are_kept_to_be_hidden() -> None:
 def test_pods_of_daemonsets_are_never_asked_to_leave() -> None:
     # On a 1 of 4 stays for good: no pod of 4 ever fits there.
     nodes = [node("a", 4, 0, pinned=1), node("b", 4, 4), node("c", 4, 4)]
-    found = only(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {"b": {GPU: 4}}
+    result = advice_of_kind(advise(waiting(nodes, 1, 4, quorum=1)), AdviceKind.WAIT_FOR_ROOM)
+    assert result.free == {"b": {GPU: 4}}
 
 
 def test_a_slot_on_a_node_that_has_one_already_counts_too() -> None:
     # Pods of 2 on nodes of 4: a has room for one, and for two when 1 more is free.
     nodes = [node("a", 4, 1), node("b", 4, 4)]
-    found = only(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {"a": {GPU: 1}}
+    result = advice_of_kind(advise(waiting(nodes, 2, 2, quorum=2)), AdviceKind.WAIT_FOR_ROOM)
+    assert result.free == {"a": {GPU: 1}}
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
     # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
-    found = only(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {"a": {GPU: 2}}
+    result = advice_of_kind(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
+    assert result.free == {"a": {GPU: 2}}
 
 
 def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
@@ -162,18 +164,18 @@ def test_room_that_the_driver_may_take_from_the_worker_is_no_advice() -> None:
 
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     """The node has room: two pods with the label are in the way, and one of them is not enough."""
-    needs = Needs(anti_affinity=(S,))
+    needs = PodConstraints(anti_affinity=(S,))
     there = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
     gangs = [
         replace(resident(name), loads={"a": Requested({GPU: 1}, 1, matched_terms={S: 1})})
         for name in ("one", "two")
     ]
-    found = only(
+    result = advice_of_kind(
         advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
         AdviceKind.SUSPEND_GANGS,
     )
-    assert sorted(ref.name for ref in found.gangs) == ["one", "two"]
-    assert found.text == (
+    assert sorted(ref.name for ref in result.gangs) == ["one", "two"]
+    assert result.text == (
         "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
         "2 GPUs together: then the pod fits."
     )
@@ -184,23 +186,23 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
 
 def test_what_a_gang_holds_where_nobody_of_these_can_go_is_not_its_size() -> None:
     """Of 16 GPUs 8 are on a node of another pool: 8 would be said of a gang half as large."""
-    pool = Needs((("pool", "x"),))
+    pool = PodConstraints((("pool", "x"),))
     nodes = [node("a", 8, 8, labels={"pool": "x"}), node("b", 8, 8)]
     large = resident("large", a=8, b=8)
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[large], needs=pool)
-    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
+    assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 8 GPUs on nodes that the "
         "waiting pods could use: then both pods fit."
     )
     # Half of what it holds there goes already.
     going = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
     unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[going], needs=pool)
-    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
+    assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 4 GPUs on nodes that the "
         "waiting pod could use: then the pod fits."
     )
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=[resident("half", a=8)], needs=pool)
-    assert only(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
+    assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/half (priority 0), which holds 8 GPUs: then both pods fit."
     )
 
@@ -222,10 +224,10 @@ def test_the_fewest_cordons_are_lifted() -> None:
         replace(node(name, gpu), unschedulable=True, taints=(CORDON,))
         for name, gpu in (("a", 4), ("b", 8), ("c", 4))
     ]
-    found = advise(waiting([*cordoned, node("d", 4)], 3, 4, quorum=3))
-    assert found[0].change is AdviceKind.UNCORDON
-    assert [ref.name for ref in found[0].nodes] == ["b"]
-    assert found[0].text == "Uncordon node b: then all 3 pods fit."
+    result = advise(waiting([*cordoned, node("d", 4)], 3, 4, quorum=3))
+    assert result[0].change is AdviceKind.UNCORDON
+    assert [ref.name for ref in result[0].nodes] == ["b"]
+    assert result[0].text == "Uncordon node b: then all 3 pods fit."
 
 
 def test_a_cordoned_node_that_is_full_helps_nobody() -> None:
@@ -240,22 +242,22 @@ def test_a_node_in_maintenance_is_left_alone(says: str) -> None:
     """Its admin keeps pods away on purpose: neither is its cordon to be lifted, nor its taint to be tolerated."""
     said = (a_condition(says),)
     cordoned = node("a", unschedulable=True, taints=(CORDON,), lifecycle=said)
-    left = kinds(advise(waiting([cordoned, node("b", 4, 4)], 1, 4, quorum=1)))
-    assert left == [AdviceKind.WAIT_FOR_ROOM]
+    remaining = kinds(advise(waiting([cordoned, node("b", 4, 4)], 1, 4, quorum=1)))
+    assert remaining == [AdviceKind.WAIT_FOR_ROOM]
     tainted = node("a", taints=(INFRA,), lifecycle=said)
     other = node("b", taints=(INFRA,))
     assert kinds(advise(waiting([tainted], 1, 4, quorum=1))) == []
-    found = only(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
-    assert "of 1 node" in found.text
+    result = advice_of_kind(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
+    assert "of 1 node" in result.text
     assert kinds(advise(waiting([tainted, other], 2, 4, quorum=2))) == []
 
 
 def test_a_taint_to_tolerate_is_named_and_how() -> None:
     nodes = [node("a", 4, taints=(INFRA,)), node("b", 4, taints=(INFRA,))]
-    found = only(advise(waiting(nodes, 2, 4)), AdviceKind.TOLERATE)
-    assert found.taint == INFRA
-    assert found.method is ChangeMethod.RECREATE
-    assert found.text == (
+    result = advice_of_kind(advise(waiting(nodes, 2, 4)), AdviceKind.TOLERATE)
+    assert result.taint == INFRA
+    assert result.method is ChangeMethod.RECREATE
+    assert result.text == (
         "Tolerate the taint dedicated=infra:NoSchedule of 2 nodes: then both pods fit (needs re-creating)."
     )
 
@@ -291,14 +293,16 @@ def test_taints_of_nodes_in_trouble_or_on_their_way_are_not_to_be_tolerated(key:
 def test_a_taint_that_somebody_set_is_named_beside_one_of_a_controller() -> None:
     leaving = Taint("karpenter.sh/disrupted", "NoSchedule")
     nodes = [node(name, 4, taints=(leaving,)) for name in "abc"] + [node("d", 4, taints=(INFRA,))]
-    assert only(advise(waiting(nodes, 1, 4)), AdviceKind.TOLERATE).taint == INFRA
+    assert advice_of_kind(advise(waiting(nodes, 1, 4)), AdviceKind.TOLERATE).taint == INFRA
 
 
 def test_the_quorum_that_somebody_set_can_be_lowered() -> None:
-    found = only(advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM)
-    assert found.count == 2
-    assert found.method is ChangeMethod.IN_PLACE
-    assert found.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (no restart)."
+    result = advice_of_kind(
+        advise(waiting([node("a", 4), node("b", 4)], 4, 4, quorum=3)), AdviceKind.QUORUM
+    )
+    assert result.count == 2
+    assert result.method is ChangeMethod.IN_PLACE
+    assert result.text == "Lower the quorum of Job train from 3 to 2: 2 pods fit now (no restart)."
 
 
 def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
@@ -307,9 +311,9 @@ def replace_minor(unit: Unit, minor: tuple[int, int]) -> Unit:
 
 def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
     unit = waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3, asked=False, minor=(1, 36))
-    found = only(advise(unit), AdviceKind.OPT_OUT)
-    assert (found.count, found.method) == (2, ChangeMethod.RECREATE)
-    assert found.text.endswith(
+    result = advice_of_kind(advise(unit), AdviceKind.OPT_OUT)
+    assert (result.count, result.method) == (2, ChangeMethod.RECREATE)
+    assert result.text.endswith(
         "its pods are placed one by one, and 2 pods fit now (needs re-creating)."
     )
     assert AdviceKind.OPT_OUT not in kinds(advise(replace_minor(unit, (1, 37))))
@@ -317,22 +321,22 @@ def test_the_gang_that_1_36_makes_unasked_can_be_opted_out_of() -> None:
 
 def test_a_topology_that_is_the_only_cause_is_to_be_dropped() -> None:
     nodes = [node(name, 4, labels={"rack": rack}) for name, rack in (("a", "r1"), ("b", "r2"))]
-    found = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
-    assert found[0].change is AdviceKind.DROP_TOPOLOGY
-    assert found[0].method is ChangeMethod.RECREATE
+    result = advise(waiting(nodes, 2, 4, quorum=2, keys=("rack",)))
+    assert result[0].change is AdviceKind.DROP_TOPOLOGY
+    assert result[0].method is ChangeMethod.RECREATE
     assert (
-        found[0].text == "Drop the constraint to one rack: then both pods fit (needs re-creating)."
+        result[0].text == "Drop the constraint to one rack: then both pods fit (needs re-creating)."
     )
 
 
 def test_one_gang_that_is_enough_is_named_before_two() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("small", a=4), resident("pair", b=4, c=4), resident("vip", 10, b=4)]
-    found = only(
+    result = advice_of_kind(
         advise(waiting(nodes, 2, 4, quorum=2, running_gangs=held)), AdviceKind.SUSPEND_GANGS
     )
-    assert [ref.name for ref in found.gangs] == ["pair"]
-    assert found.text == (
+    assert [ref.name for ref in result.gangs] == ["pair"]
+    assert result.text == (
         "Suspend Job team-b/pair (priority 0), which holds 8 GPUs: then both pods fit."
     )
 
@@ -340,59 +344,61 @@ def test_one_gang_that_is_enough_is_named_before_two() -> None:
 def test_two_gangs_where_one_is_not_enough() -> None:
     nodes = [node("a", 4, 4), node("b", 4, 4), node("c", 4, 4)]
     held = [resident("one", a=4), resident("two", b=4), resident("three", c=4)]
-    found = only(
+    result = advice_of_kind(
         advise(waiting(nodes, 2, 4, quorum=2, running_gangs=held)), AdviceKind.SUSPEND_GANGS
     )
-    assert len(found.gangs) == 2
+    assert len(result.gangs) == 2
 
 
 def test_two_gangs_that_make_the_same_place_are_not_two_places() -> None:
     # 2 of 4 are free on a: without either 3 are, which is one place, and without both no more.
     nodes = [node("a", 4, 2), node("b", 4, 4)]
     held = [resident("one", a=1), resident("two", a=1)]
-    found = advise(waiting(nodes, 2, 3, quorum=2, running_gangs=held))
-    assert AdviceKind.SUSPEND_GANGS not in kinds(found)
+    result = advise(waiting(nodes, 2, 3, quorum=2, running_gangs=held))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(result)
 
 
 def test_two_gangs_that_make_a_place_only_together() -> None:
     held = [resident("one", a=2), resident("two", a=2)]
-    found = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held))
-    assert len(only(found, AdviceKind.SUSPEND_GANGS).gangs) == 2
+    result = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held))
+    assert len(advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs) == 2
 
 
 def test_a_gang_of_thousands_is_not_told_node_by_node() -> None:
     nodes = [node(f"n{at}", 8, 8) for at in range(2_100)]
-    found = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
-    assert AdviceKind.WAIT_FOR_ROOM not in found
+    result = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
+    assert AdviceKind.WAIT_FOR_ROOM not in result
 
 
 def test_nobody_of_higher_priority_and_nobody_without_a_lever_is_suspended() -> None:
     nodes = [node("a", 4, 4)]
     held = [resident("vip", 5, a=4), resident("alone", kind="Pod", a=4)]
-    found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
-    assert AdviceKind.SUSPEND_GANGS not in kinds(found)
+    result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(result)
     mine = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
-    assert [ref.name for ref in only(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
+    assert [ref.name for ref in advice_of_kind(mine, AdviceKind.SUSPEND_GANGS).gangs] == ["vip"]
 
 
 def test_the_lowest_priority_goes_first_then_the_shortest_run() -> None:
     began = datetime(2026, 1, 1, tzinfo=UTC)
     old, young, vital = (
-        replace(resident(name, priority, a=4), began=began + timedelta(hours=hours))
+        replace(resident(name, priority, a=4), oldest_pod_at=began + timedelta(hours=hours))
         for name, priority, hours in (("old", 1, 0), ("young", 1, 9), ("vital", 3, 99))
     )
     nodes = [node("a", 12, 12)]
 
     def first_of(*held: RunningGang) -> str:
-        found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
-        (ref,) = only(found, AdviceKind.SUSPEND_GANGS).gangs
+        result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held, priority=5))
+        (ref,) = advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs
         return ref.name
 
     assert first_of(old, young, vital) == first_of(vital, young, old) == "young"
     assert first_of(vital, old) == "old"
-    broken = replace(vital, whole=False)
-    found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=[young, broken], priority=5))
-    assert [ref.name for ref in only(found, AdviceKind.SUSPEND_BROKEN).gangs] == ["vital"]
+    broken = replace(vital, is_whole=False)
+    result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=[young, broken], priority=5))
+    assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_BROKEN).gangs] == [
+        "vital"
+    ]
 
 
 def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
@@ -402,20 +408,20 @@ def test_a_gang_that_somebody_else_decides_about_is_not_suspended() -> None:
         resident("free", 0, a=2, b=2),
     ]
     nodes = [node("a", 8, 6), node("b", 4, 2)]
-    found = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
-    assert [ref.name for ref in only(found, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
+    result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
+    assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
     alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
 
 
 def test_what_can_never_fit_gets_no_advice_about_room() -> None:
-    found = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
-    assert AdviceKind.WAIT_FOR_ROOM not in found
-    assert AdviceKind.SUSPEND_GANGS not in found
+    result = kinds(advise(waiting([node("a", 4), node("b", 4)], 3, 4, quorum=3)))
+    assert AdviceKind.WAIT_FOR_ROOM not in result
+    assert AdviceKind.SUSPEND_GANGS not in result
 
 
 def test_no_advice_where_the_arithmetic_cannot_tell() -> None:
-    unclear = Needs(unsupported=("volumes",))
+    unclear = PodConstraints(unsupported=("volumes",))
     assert advise(waiting([node("a", 4, 4), node("b", 4)], 2, 4, quorum=2, needs=unclear)) == ()
     blind = waiting([], 2, 4, quorum=2)
     blind = replace(

@@ -9,21 +9,21 @@ from typing import Any
 
 from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeInfo, Requested, RunningGang, Termination
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.verdict import NAMED_IN_ADVICE
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
 from tests.domain_objects import NOW
 from tests.placement.making import CORDON, GPU, S, node
-from tests.placement.test_advice import kinds, only, resident, waiting
-from tests.rules.asking import ask
+from tests.placement.test_advice import advice_of_kind, kinds, resident, waiting
+from tests.rules.evaluation import evaluate as ask
 
 
-def held(name: str, *ends: Termination, **more: Any) -> RunningGang:
+def held(name: str, *ends: Termination, **options: Any) -> RunningGang:
     """A gang of which so much ends; `more` is what it holds besides."""
-    kind = more.pop("kind", "Job")
-    gang = resident(name, kind=kind, **more)
+    kind = options.pop("kind", "Job")
+    gang = resident(name, kind=kind, **options)
     loads = dict(gang.loads)
     for end in ends:
         for place, load in end.loads.items():
@@ -39,15 +39,15 @@ def ending(minutes: float, *, pods: int = 1, deleted: bool = False, **gpus: int)
     return Termination(NOW + timedelta(minutes=minutes), loads, deleted)
 
 
-def going(name: str, minutes: float, **gpus: int) -> RunningGang:
+def deleted_gang(name: str, minutes: float, **gpus: int) -> RunningGang:
     """A gang all of whose pods are being deleted."""
     return replace(held(name, ending(minutes, deleted=True, **gpus)), by_suspending={})
 
 
 def advised(
-    nodes: Sequence[NodeInfo], pods: int, gpu: int, *there: RunningGang, **more: Any
+    nodes: Sequence[NodeInfo], pods: int, gpu: int, *there: RunningGang, **options: Any
 ) -> tuple[Advice, ...]:
-    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=there, **more))
+    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=there, **options))
 
 
 FULL = node("a", 4, 4)
@@ -57,38 +57,38 @@ FULL = node("a", 4, 4)
 
 
 def test_the_end_is_told_as_the_time_of_day() -> None:
-    found = advised([FULL], 1, 4, held("batch", ending(12, a=4)))[0]
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert found.text == (
+    result = advised([FULL], 1, 4, held("batch", ending(12, a=4)))[0]
+    assert result.change is AdviceKind.WAIT_FOR_END
+    assert result.text == (
         "Wait for Job team-b/batch, which ends at 12:12 UTC at the latest (its deadline): "
         "then the pod fits."
     )
-    assert found.at == found.until == NOW + timedelta(minutes=12)
-    assert [ref.name for ref in found.gangs] == ["batch"]
+    assert result.at == result.until == NOW + timedelta(minutes=12)
+    assert [ref.name for ref in result.gangs] == ["batch"]
 
 
 def test_the_time_is_rounded_up_and_has_a_date_on_another_day() -> None:
-    found = advised([FULL], 1, 4, held("batch", ending(12.4, a=4)))[0]
-    assert "ends at 12:13 UTC at the latest" in found.text
-    assert found.at == NOW + timedelta(minutes=12.4)
-    assert found.until == NOW + timedelta(minutes=13)
-    found = advised([FULL], 1, 4, held("batch", ending(13 * 60, a=4)))[0]
-    assert "ends at 2026-11-22 01:00 UTC at the latest" in found.text
+    result = advised([FULL], 1, 4, held("batch", ending(12.4, a=4)))[0]
+    assert "ends at 12:13 UTC at the latest" in result.text
+    assert result.at == NOW + timedelta(minutes=12.4)
+    assert result.until == NOW + timedelta(minutes=13)
+    result = advised([FULL], 1, 4, held("batch", ending(13 * 60, a=4)))[0]
+    assert "ends at 2026-11-22 01:00 UTC at the latest" in result.text
 
 
 def test_a_bare_pod_and_a_gang_of_any_kind_are_waited_for_and_never_suspended() -> None:
     for kind in ("Pod", "PodGroup"):
         gang = replace(held("x", ending(12, a=4), kind=kind), suspendable=False)
-        found = advised([FULL], 1, 4, gang)
-        assert found[0].text.startswith(f"Wait for {kind} team-b/x, which ends at 12:12 UTC")
-        assert found[0].change is AdviceKind.WAIT_FOR_END, "its reader need not see what it names"
-        assert AdviceKind.SUSPEND_GANGS not in kinds(found)
+        result = advised([FULL], 1, 4, gang)
+        assert result[0].text.startswith(f"Wait for {kind} team-b/x, which ends at 12:12 UTC")
+        assert result[0].change is AdviceKind.WAIT_FOR_END, "its reader need not see what it names"
+        assert AdviceKind.SUSPEND_GANGS not in kinds(result)
 
 
 def test_pods_with_a_deadline_end_whatever_the_rest_of_their_gang_does() -> None:
     gang = held("batch", ending(12, pods=2, a=4), b=4)
-    found = advised([FULL, node("b", 4, 4)], 1, 4, gang)[0]
-    assert found.text == (
+    result = advised([FULL, node("b", 4, 4)], 1, 4, gang)[0]
+    assert result.text == (
         "Wait for 2 pods of Job team-b/batch, which end at 12:12 UTC at the latest "
         "(their deadline): then the pod fits."
     )
@@ -98,36 +98,36 @@ def test_the_first_end_that_is_enough_and_nothing_that_does_not_help() -> None:
     nodes = [FULL, node("b", 4, 4), node("c", 4, 4)]
     early, late = held("late", ending(40, a=4)), held("early", ending(5, b=2))
     soon = held("soon", ending(9, c=4))
-    found = advised(nodes, 1, 4, early, late, soon)[0]
-    assert found.text.startswith("Wait for Job team-b/soon, which ends at 12:09 UTC")
+    result = advised(nodes, 1, 4, early, late, soon)[0]
+    assert result.text.startswith("Wait for Job team-b/soon, which ends at 12:09 UTC")
 
 
 def test_several_ends_where_one_is_not_enough() -> None:
     nodes = [FULL, node("b", 4, 4)]
     one, other = held("one", ending(5, a=4)), held("other", ending(9, b=4))
-    found = advised(nodes, 2, 4, other, one)[0]
-    assert found.text == (
+    result = advised(nodes, 2, 4, other, one)[0]
+    assert result.text == (
         "Wait for Job team-b/one and Job team-b/other, which end by 12:09 UTC at the latest "
         "(their deadlines): then both pods fit."
     )
-    assert found.until == NOW + timedelta(minutes=5)
+    assert result.until == NOW + timedelta(minutes=5)
     # Of many, two are named.
     parts = [held(f"g{at}", ending(at + 1, a=1)) for at in range(4)]
-    found = advised([FULL], 1, 4, *parts)[0]
-    assert found.text.startswith(
+    result = advised([FULL], 1, 4, *parts)[0]
+    assert result.text.startswith(
         "Wait for Job team-b/g0, Job team-b/g1 and 2 others, which end by 12:04 UTC"
     )
-    assert [ref.name for ref in found.gangs] == ["g0", "g1"]
+    assert [ref.name for ref in result.gangs] == ["g0", "g1"]
 
 
 def test_an_end_that_should_have_come_is_not_waited_for() -> None:
     late = held("late", ending(-1, a=4))
     assert AdviceKind.WAIT_FOR_END not in kinds(advised([FULL], 1, 4, late))
-    stuck = going("stuck", -1, a=4)
-    found = kinds(advised([FULL], 1, 4, stuck))
-    assert AdviceKind.WAIT_FOR_END not in found
+    stuck = deleted_gang("stuck", -1, a=4)
+    result = kinds(advised([FULL], 1, 4, stuck))
+    assert AdviceKind.WAIT_FOR_END not in result
     # Suspending does not help it either.
-    assert AdviceKind.SUSPEND_GANGS not in found
+    assert AdviceKind.SUSPEND_GANGS not in result
 
 
 def test_the_own_deadline_is_the_end_and_no_help() -> None:
@@ -139,9 +139,9 @@ def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
     """Two pods in one rack: 4 are free in each, and in r1 a gang ends."""
     nodes = [node("a", 4, labels={"rack": "r1"}), node("b", 4, 4, labels={"rack": "r1"})]
     nodes.append(node("c", 4, labels={"rack": "r2"}))
-    found = advised(nodes, 2, 4, held("batch", ending(12, b=4)), keys=("rack",))
-    assert kinds(found)[0] is AdviceKind.WAIT_FOR_END
-    assert AdviceKind.DROP_TOPOLOGY in kinds(found)
+    result = advised(nodes, 2, 4, held("batch", ending(12, b=4)), keys=("rack",))
+    assert kinds(result)[0] is AdviceKind.WAIT_FOR_END
+    assert AdviceKind.DROP_TOPOLOGY in kinds(result)
 
 
 # Pods that are being deleted
@@ -150,19 +150,19 @@ def test_an_end_is_waited_for_where_the_domain_is_what_is_missing() -> None:
 def test_what_is_being_deleted_is_all_that_is_said_where_it_is_enough() -> None:
     cordoned = replace(node("b", 4), unschedulable=True, taints=(CORDON,))
     gone = held("gone", ending(2.5, pods=2, deleted=True, a=4))
-    (found,) = advised([FULL, cordoned], 1, 4, gone, resident("x", b=0))
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert found.text == "Wait: 2 pods on node a will be gone by 12:03 UTC; then the pod fits."
-    assert [ref.name for ref in found.named] == ["a"]
-    assert found.gangs == ()
-    assert found.at == NOW + timedelta(minutes=2.5)
-    assert found.until == NOW + timedelta(minutes=3)
+    (result,) = advised([FULL, cordoned], 1, 4, gone, resident("x", b=0))
+    assert result.change is AdviceKind.WAIT_FOR_END
+    assert result.text == "Wait: 2 pods on node a will be gone by 12:03 UTC; then the pod fits."
+    assert [ref.name for ref in result.named] == ["a"]
+    assert result.gangs == ()
+    assert result.at == NOW + timedelta(minutes=2.5)
+    assert result.until == NOW + timedelta(minutes=3)
 
 
 def test_pods_of_its_own_that_go_make_room_too() -> None:
-    mine = replace(going("train", 1, a=4), root="uid-train")
-    (found,) = advised([FULL], 1, 4, mine)
-    assert found.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
+    mine = replace(deleted_gang("train", 1, a=4), root="uid-train")
+    (result,) = advised([FULL], 1, 4, mine)
+    assert result.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
 
 def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> None:
@@ -176,15 +176,17 @@ def test_room_that_others_take_again_is_waited_for_by_their_own_gang_only() -> N
 
 def test_only_what_is_needed_is_waited_for() -> None:
     nodes = [FULL, node("b", 4, 4), node("c", 0)]
-    pods = [going("late", 9, a=4), going("soon", 1, b=4)]
-    (found,) = advised(nodes, 1, 4, *pods)
-    assert found.text == "Wait: 1 pod on node b will be gone by 12:01 UTC; then the pod fits."
+    pods = [deleted_gang("late", 9, a=4), deleted_gang("soon", 1, b=4)]
+    (result,) = advised(nodes, 1, 4, *pods)
+    assert result.text == "Wait: 1 pod on node b will be gone by 12:01 UTC; then the pod fits."
 
 
 def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
-    found = advised([FULL, node("b", 4, 4)], 2, 4, going("gone", 2, a=4), resident("small", b=4))
-    room = only(found, AdviceKind.WAIT_FOR_ROOM)
+    result = advised(
+        [FULL, node("b", 4, 4)], 2, 4, deleted_gang("gone", 2, a=4), resident("small", b=4)
+    )
+    room = advice_of_kind(result, AdviceKind.WAIT_FOR_ROOM)
     assert room.free == {"b": {GPU: 4}}
     assert room.text == (
         "Wait for 4 GPUs on node b to become free: then both pods fit, once 1 pod on node a that is being "
@@ -193,7 +195,7 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
     assert room.until == NOW + timedelta(minutes=2)
     assert [ref.name for ref in room.nodes] == ["b"]
     assert {ref.name for ref in room.named} == {"a", "b"}
-    gangs = only(found, AdviceKind.SUSPEND_GANGS)
+    gangs = advice_of_kind(result, AdviceKind.SUSPEND_GANGS)
     assert [ref.name for ref in gangs.gangs] == ["small"]
     assert gangs.text.endswith(
         "then both pods fit, once 1 pod on node a that is being deleted is gone "
@@ -203,19 +205,19 @@ def test_nobody_is_asked_to_free_what_goes_by_itself() -> None:
 
 def test_a_deadline_that_comes_before_what_is_being_deleted_has_gone() -> None:
     nodes = [FULL, node("b", 4, 4)]
-    found = advised(nodes, 2, 4, going("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
-    assert found.text == (
+    result = advised(nodes, 2, 4, deleted_gang("gone", 9, a=4), held("batch", ending(5, b=4)))[0]
+    assert result.text == (
         "Wait for Job team-b/batch, which ends at 12:05 UTC at the latest (its deadline): then "
         "both pods fit, once 1 pod on node a that is being deleted is gone (12:09 UTC at the latest)."
     )
-    assert found.at == NOW + timedelta(minutes=9)
-    assert found.until == NOW + timedelta(minutes=5)
+    assert result.at == NOW + timedelta(minutes=9)
+    assert result.until == NOW + timedelta(minutes=5)
 
 
 def test_what_goes_elsewhere_changes_nothing() -> None:
     other = node("c", 0, 0)
-    found = advised([FULL, other], 1, 4, going("gone", 2, c=0), resident("small", a=4))
-    assert only(found, AdviceKind.SUSPEND_GANGS).text.endswith("then the pod fits.")
+    result = advised([FULL, other], 1, 4, deleted_gang("gone", 2, c=0), resident("small", a=4))
+    assert advice_of_kind(result, AdviceKind.SUSPEND_GANGS).text.endswith("then the pod fits.")
 
 
 def test_suspending_frees_only_what_does_not_go_anyway() -> None:
@@ -228,25 +230,25 @@ def test_suspending_frees_only_what_does_not_go_anyway() -> None:
 
 
 def test_a_pod_that_keeps_others_away_goes() -> None:
-    needs = Needs(anti_affinity=(S,))
+    needs = PodConstraints(anti_affinity=(S,))
     there = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
     load = {"a": Requested({GPU: 2}, 1, matched_terms={S: 1})}
     end = Termination(NOW + timedelta(minutes=1), load, deleted=True)
     gone = replace(resident("gone"), loads=load, terminations=(end,), by_suspending={})
-    (found,) = advised([there], 1, 1, gone, needs=needs)
-    assert found.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
+    (result,) = advised([there], 1, 1, gone, needs=needs)
+    assert result.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
 
 def test_no_end_is_told_where_the_arithmetic_cannot_tell() -> None:
-    unclear = Needs(unsupported=("volumes",))
-    assert advised([FULL], 1, 4, going("gone", 2, a=4), needs=unclear) == ()
+    unclear = PodConstraints(unsupported=("volumes",))
+    assert advised([FULL], 1, 4, deleted_gang("gone", 2, a=4), needs=unclear) == ()
 
 
 def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> None:
     """Names of gangs and nodes are evidence, so that who may not see them reads none."""
     text = f"0/1 nodes are available: 1 Insufficient {GPU}."
     nodes = [FULL, node("b", 4, 4)]
-    there = [going("gone", 2, a=4), held("batch", ending(12.5, b=4))]
+    there = [deleted_gang("gone", 2, a=4), held("batch", ending(12.5, b=4))]
     unit = waiting(nodes, 2, 4, quorum=2, running_gangs=there, text=text)
     finding = ask("insufficient-resources", unit)
     assert finding is not None
@@ -266,7 +268,7 @@ def later(unit: Unit, minutes: float) -> Unit:
 
 
 def test_what_was_worked_out_about_a_room_is_not_believed_for_longer() -> None:
-    unit = waiting([FULL], 1, 4, quorum=1, running_gangs=[going("gone", 2, a=4)])
+    unit = waiting([FULL], 1, 4, quorum=1, running_gangs=[deleted_gang("gone", 2, a=4)])
     assert kinds(advise(unit)) == [AdviceKind.WAIT_FOR_END]
     assert kinds(advise(later(unit, 1.9))) == [AdviceKind.WAIT_FOR_END]
     assert AdviceKind.WAIT_FOR_END not in kinds(advise(later(unit, 2)))

@@ -15,7 +15,7 @@ from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_to_free
-from gangboard.placement.members import request_of
+from gangboard.placement.members import placement_request_of
 from gangboard.placement.node_snapshot import snapshot_of
 from gangboard.placement.running_gangs import running_gangs_of
 from gangboard.placement.unit_placement import placing_of
@@ -30,8 +30,8 @@ from tests.domain_objects import (
     requests,
 )
 from tests.placement.making import GPU, node
-from tests.placement.test_advice import kinds, only
-from tests.rules.asking import unit_of
+from tests.placement.test_advice import advice_of_kind, kinds
+from tests.rules.evaluation import unit_of
 
 GPUS = requests(gpu="4")
 INFRA = Taint("dedicated", "NoSchedule", "infra")
@@ -59,14 +59,14 @@ def test_nobody_is_told_to_take_away_a_pod_of_the_gang() -> None:
 
 def test_room_is_freed_beside_it() -> None:
     unit = work_list(holding("a", 8))
-    assert only(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"a": {GPU: 4}}
+    assert advice_of_kind(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"a": {GPU: 4}}
 
 
 def test_room_is_freed_elsewhere() -> None:
     """Node a has room for one only, and that is taken by the pod that runs."""
     own = replace(node("a", gpu=4), now=Requested({GPU: 4}, 1))
     unit = work_list(own, holding("b", 8))
-    assert only(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"b": {GPU: 4}}
+    assert advice_of_kind(advise(unit), AdviceKind.WAIT_FOR_ROOM).free == {"b": {GPU: 4}}
 
 
 def jobset(*, others_wait: bool) -> Unit:
@@ -94,7 +94,7 @@ def jobset(*, others_wait: bool) -> Unit:
 
 def test_a_jobset_that_is_made_anew_as_a_whole_tolerates_for_all_that_wait() -> None:
     """For the pod of one Job there is room then; the other would wait as before."""
-    assert only(advise(jobset(others_wait=False)), AdviceKind.TOLERATE).taint == INFRA
+    assert advice_of_kind(advise(jobset(others_wait=False)), AdviceKind.TOLERATE).taint == INFRA
     assert AdviceKind.TOLERATE not in kinds(advise(jobset(others_wait=True)))
 
 
@@ -141,16 +141,16 @@ def test_a_quorum_that_is_not_met_counts_those_with_a_node() -> None:
     assert unit.group is not None
     unit = replace(unit, quorum=6, group=replace(unit.group, quorum=6))
     unit = replace(unit, placing=placing_of(unit))
-    found = only(advise(unit), AdviceKind.QUORUM)
+    result = advice_of_kind(advise(unit), AdviceKind.QUORUM)
     assert (
-        found.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (no restart)."
+        result.text == "Lower the quorum of PodGroup ring from 6 to 5: 1 pod fits now (no restart)."
     )
 
 
 def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> None:
     """They are its own, and tens of megabytes for some gangs of a large cluster."""
     unit = work_list(holding("a", 8), holding("b", 8))
-    room, request = unit.gang.cluster.room, request_of(unit)
+    room, request = unit.gang.cluster.room, placement_request_of(unit)
     snapshot, shape = nodes_to_free(unit), request.pod_sets[0].shape
     assert snapshot is not snapshot_of(room)
     kept = weakref.ref(snapshot)

@@ -26,7 +26,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.placement_result import When
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs, Toleration
+from gangboard.domain.pod_constraints import PodConstraints, Toleration
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
@@ -37,7 +37,7 @@ from tests.domain_objects import NOW, a_group, a_job, a_jobset, pods_of, with_cl
 from tests.placement.making import CORDON, R
 from tests.placement.reference import reference
 from tests.placement.test_properties import TAINT, rooms, shapes
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 @st.composite
@@ -62,7 +62,7 @@ def waiting(draw: st.DrawFn) -> Unit:
     pods: list[Pod] = []
     for at, count in enumerate(counts):
         shape = draw(shapes(f"s{at}"))
-        needs = Needs(
+        needs = PodConstraints(
             tuple(shape.node_selector.items()),
             tolerations=shape.tolerations,
             host_ports=shape.host_ports,
@@ -116,7 +116,7 @@ def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     return replace(gang, terminations=(end,), by_suspending=rest)
 
 
-def asked(unit: Unit) -> PlacementRequest:
+def request_of(unit: Unit) -> PlacementRequest:
     assert unit.placing is not None
     return unit.placing.request
 
@@ -133,7 +133,7 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
         nodes.append(node)
     for gang in unit.gang.cluster.room.running_gangs():
         if advice.change is AdviceKind.SUSPEND_GANGS and gang.ref.name in named:
-            freed = gang.kept
+            freed = gang.active_loads
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in gang.terminations:
             # What is advised about room counts on what is being deleted.
@@ -190,9 +190,9 @@ BY_NODES = (
 
 @given(waiting())
 def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
-    found = advise(unit)
-    request = asked(unit)
-    for one in found:
+    result = advise(unit)
+    request = request_of(unit)
+    for one in result:
         event(one.change)
         if one.change is AdviceKind.QUORUM:
             assert unit.quorum is not None
@@ -231,7 +231,7 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
                 for name, amounts in one.free.items()
             }
             nodes = changed(unit, replace(one, free=half))
-            assert placed(asked(unit), nodes) < asked(unit).needed
+            assert placed(request_of(unit), nodes) < request_of(unit).needed
 
 
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
@@ -250,7 +250,7 @@ def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
     assert advise(replace(unit, placing=placing_of(unit))) == ()
 
 
-def _asking(unit: Unit, more: Callable[[Needs], Needs]) -> Unit:
+def _asking(unit: Unit, more: Callable[[PodConstraints], PodConstraints]) -> Unit:
     pods = tuple(replace(pod, needs=more(pod.needs)) for pod in unit.pods)
     return replace(unit, pods=pods)
 
@@ -296,9 +296,9 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     assert one.text == "Uncordon node d: then all 3 pods fit."
 
 
-def _in_rack(name: str, rack: str, **more: Any) -> NodeInfo:
+def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
     labels = {"kubernetes.io/hostname": name, "rack": rack}
-    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **more)
+    return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **options)
 
 
 def test_an_amount_is_never_more_than_what_can_leave() -> None:

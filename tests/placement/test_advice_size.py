@@ -15,7 +15,7 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.group import Group, Policy, WorkloadEntry
 from gangboard.domain.owner import GangRequest, Owner, Role
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.ranking import advise
 from gangboard.placement.unit_placement import placing_of
@@ -31,7 +31,7 @@ from tests.domain_objects import (
     requests,
 )
 from tests.placement.making import node
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 V135, V136, V137 = (1, 35), (1, 36), (1, 37)
 TWO = (node("a", 4), node("b", 4))
@@ -43,7 +43,7 @@ def a_train(**fields: Any) -> Owner:
     return a_job("train", pods=4, requests=requests(gpu="4"), **fields)
 
 
-def told(
+def advise_job(
     job: Owner,
     group: Group | None = None,
     nodes: Sequence[NodeInfo] = TWO,
@@ -52,9 +52,9 @@ def told(
 ) -> list[Advice]:
     """Advice about the Job, none of whose pods has a node unless they are given."""
     name = group.name if group is not None else ""
-    found = pods or pods_of(job, 4, group=name)
+    result = pods or pods_of(job, 4, group=name)
     facts = {"room": ClusterCapacity(tuple(nodes)), "kubernetes": minor}
-    unit = unit_of(job, *found, *([group] if group is not None else []), facts=facts)
+    unit = unit_of(job, *result, *([group] if group is not None else []), facts=facts)
     return advised(unit, AdviceKind.SIZE, AdviceKind.QUORUM)
 
 
@@ -74,7 +74,8 @@ def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
     """As dry runs of test_change_methods.py were taken."""
     job = a_train(gang_request=GIVEN)
     quorum, size = sorted(
-        told(job, a_group("g", quorum=4, of=job)), key=lambda one: one.change is AdviceKind.SIZE
+        advise_job(job, a_group("g", quorum=4, of=job)),
+        key=lambda one: one.change is AdviceKind.SIZE,
     )
     start = ("kubectl", "patch", "jobs.batch", "train", "-n", "team-a", "--type=merge", "-p")
     assert {one.command[:-1] for one in (quorum, size)} == {start}
@@ -86,7 +87,7 @@ def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
 
 
 def test_a_group_of_its_own_is_patched_itself() -> None:
-    (quorum,) = told(a_train(), a_group("g", quorum=4))
+    (quorum,) = advise_job(a_train(), a_group("g", quorum=4))
     assert quorum.command[2:4] == ("podgroups.scheduling.k8s.io", "g")
     assert json.loads(quorum.command[-1]) == {
         "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}
@@ -95,14 +96,14 @@ def test_a_group_of_its_own_is_patched_itself() -> None:
 
 def test_what_is_made_anew_has_no_command() -> None:
     job = a_train(gang_request=GIVEN)
-    found = told(job, a_group("g", quorum=4, of=job), minor=V136)
-    assert {one.method for one in found} <= {ChangeMethod.RECREATE}
-    assert not any(one.command for one in found)
+    result = advise_job(job, a_group("g", quorum=4, of=job), minor=V136)
+    assert {one.method for one in result} <= {ChangeMethod.RECREATE}
+    assert not any(one.command for one in result)
 
 
 def test_no_command_with_a_name_that_a_shell_takes_otherwise() -> None:
-    found = told(replace_name(a_train(), "train; reboot"))
-    assert [(one.method, one.command) for one in found] == [(ChangeMethod.IN_PLACE, ())]
+    result = advise_job(replace_name(a_train(), "train; reboot"))
+    assert [(one.method, one.command) for one in result] == [(ChangeMethod.IN_PLACE, ())]
 
 
 def replace_name(job: Owner, name: str) -> Owner:
@@ -116,7 +117,7 @@ def replace_name(job: Owner, name: str) -> Owner:
 def test_a_quorum_that_is_left_open_follows_the_size() -> None:
     """The Job controller of 1.37 keeps minCount at parallelism; somebody may also set it."""
     job = a_train(gang_request=LEFT_OPEN)
-    assert texts(told(job, a_group("g", quorum=4, of=job))) == [
+    assert texts(advise_job(job, a_group("g", quorum=4, of=job))) == [
         "Set minCount of Job train, which has none, to 2: 2 pods fit now (no restart).",
         "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
         "(no restart).",
@@ -126,7 +127,7 @@ def test_a_quorum_that_is_left_open_follows_the_size() -> None:
 def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
     """The API server refuses a minCount above parallelism, and takes both in one change."""
     job = a_train(gang_request=GIVEN)
-    assert texts(told(job, a_group("g", quorum=4, of=job))) == [
+    assert texts(advise_job(job, a_group("g", quorum=4, of=job))) == [
         "Lower the quorum of Job train from 4 to 2: 2 pods fit now (no restart).",
         "Lower the parallelism, completions and minCount of Job train from 4 to 2: that many fit "
         "now (no restart).",
@@ -135,7 +136,7 @@ def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
 
 def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
     job = a_train()
-    assert texts(told(job, a_group("g", quorum=4, of=job), minor=V136)) == [
+    assert texts(advise_job(job, a_group("g", quorum=4, of=job), minor=V136)) == [
         "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
         "(needs re-creating)."
     ]
@@ -144,9 +145,9 @@ def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
 @pytest.mark.parametrize("minor", [V136, V137])
 def test_a_group_that_was_brought_along_does_not_follow(minor: tuple[int, int]) -> None:
     job = a_train(group_name="g")
-    found = told(job, a_group("g", quorum=4), minor=minor)
+    result = advise_job(job, a_group("g", quorum=4), minor=minor)
     how = "no restart" if minor == V137 else "needs re-creating"
-    assert texts(found) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
+    assert texts(result) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
 
 
 def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
@@ -155,24 +156,24 @@ def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
     group = replace(
         plan, policy=Policy.GANG, quorum=4, entry=WorkloadEntry("plan", "workers"), templates=()
     )
-    assert AdviceKind.SIZE not in [one.change for one in told(job, group, minor=V135)]
+    assert AdviceKind.SIZE not in [one.change for one in advise_job(job, group, minor=V135)]
 
 
 def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
     """Somebody changed the PodGroup itself: nothing tells what its controller makes of it."""
     job = a_train(gang_request=LEFT_OPEN)
-    found = told(job, a_group("g", quorum=3, of=job))
-    assert [one.change for one in found] == [AdviceKind.QUORUM]
+    result = advise_job(job, a_group("g", quorum=3, of=job))
+    assert [one.change for one in result] == [AdviceKind.QUORUM]
 
 
 def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
     job = a_train(group_name="g")
-    assert told(job, pods=pods_of(job, 4, group="g")) == []
+    assert advise_job(job, pods=pods_of(job, 4, group="g")) == []
 
 
 def test_a_job_that_somebody_else_keeps_is_left_alone() -> None:
     job = a_train(of=a_job("launcher"))
-    assert told(job) == []
+    assert advise_job(job) == []
 
 
 # What is lowered
@@ -182,28 +183,28 @@ def test_a_list_of_work_keeps_its_completions() -> None:
     """100 indexes, four at a time: what is lowered is how many run at a time."""
     job = a_train(completions=100, desired=4)
     for minor in (V135, V136, V137):
-        (found,) = told(job, minor=minor)
-        assert found.method is ChangeMethod.IN_PLACE
-        assert found.text == (
+        (result,) = advise_job(job, minor=minor)
+        assert result.method is ChangeMethod.IN_PLACE
+        assert result.text == (
             "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
         )
 
 
 def test_also_when_some_of_it_is_done() -> None:
     job = a_train(completions=100, desired=34, succeeded_pods=30)
-    assert [one.count for one in told(job)] == [2]
+    assert [one.count for one in advise_job(job)] == [2]
 
 
 def test_a_list_of_work_in_a_gang_too() -> None:
     job = a_train(completions=100, desired=4, gang_request=LEFT_OPEN)
-    found = told(job, a_group("g", quorum=4, of=job))
-    assert texts(found)[1:] == [
+    result = advise_job(job, a_group("g", quorum=4, of=job))
+    assert texts(result)[1:] == [
         "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
     ]
 
 
 def test_completions_without_indexes_cannot_be_changed_and_need_not() -> None:
-    assert texts(told(a_train(indexed=False))) == [
+    assert texts(advise_job(a_train(indexed=False))) == [
         "Lower the parallelism of Job train from 4 to 2: that many fit now (no restart)."
     ]
 
@@ -213,10 +214,10 @@ def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
     job = a_train()
     nodes = (node("a", 4, 4), node("b", 4))
     *others, last = pods_of(job, 4)
-    assert told(job, nodes=nodes, pods=[*others, replace(last, node="a")]) == []
+    assert advise_job(job, nodes=nodes, pods=[*others, replace(last, node="a")]) == []
     first, *rest = pods_of(job, 4)
-    found = told(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
-    assert [one.count for one in found] == [2]
+    result = advise_job(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
+    assert [one.count for one in result] == [2]
 
 
 # What never fits
@@ -233,26 +234,26 @@ def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
 ) -> None:
     """Of eight pods the pool never takes more than six: that is what stands in the way."""
     job = a_job("train", pods=8, requests=requests(gpu="4"))
-    (found,) = told(job, nodes=pool(free), pods=pods_of(job, 8))
-    assert found.text == (
+    (result,) = advise_job(job, nodes=pool(free), pods=pods_of(job, 8))
+    assert result.text == (
         "Lower the parallelism and completions of Job train from 8 to 6: that many fit when empty, "
         f"{now} (no restart)."
     )
-    assert found.count == 6
+    assert result.count == 6
 
 
 def test_so_is_the_quorum_of_a_group() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"), group_name="g")
-    found = told(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
-    assert texts(found) == [
+    result = advise_job(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
+    assert texts(result) == [
         "Lower the quorum of PodGroup g from 8 to 6: 6 pods fit when empty, 1 now (no restart)."
     ]
 
 
 def test_an_empty_pool_takes_them_now() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"))
-    (found,) = told(job, nodes=pool(6), pods=pods_of(job, 8))
-    assert found.text.endswith("from 8 to 6: that many fit now (no restart).")
+    (result,) = advise_job(job, nodes=pool(6), pods=pods_of(job, 8))
+    assert result.text.endswith("from 8 to 6: that many fit now (no restart).")
 
 
 def test_members_with_a_node_stay_in_the_size() -> None:
@@ -261,31 +262,31 @@ def test_members_with_a_node_stay_in_the_size() -> None:
     pods = pods_of(job, 10)
     there = [replace(pod, node=f"own{at}") for at, pod in enumerate(pods[:2])]
     nodes = [*pool(1), node("own0", 4, 4), node("own1", 4, 4)]
-    (found,) = told(job, nodes=nodes, pods=[*there, *pods[2:]])
-    assert found.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
+    (result,) = advise_job(job, nodes=nodes, pods=[*there, *pods[2:]])
+    assert result.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
 
 
 def test_a_gang_that_only_waits_is_lowered_to_what_fits_now() -> None:
     """Six of six fit when empty: it is the room of now that stands in the way."""
     job = a_job("train", pods=6, requests=requests(gpu="4"))
-    (found,) = told(job, nodes=pool(2), pods=pods_of(job, 6))
-    assert found.text.endswith("from 6 to 2: that many fit now (no restart).")
+    (result,) = advise_job(job, nodes=pool(2), pods=pods_of(job, 6))
+    assert result.text.endswith("from 6 to 2: that many fit now (no restart).")
 
 
 def test_no_size_where_not_even_one_ever_fits() -> None:
     job = a_job("train", pods=2, requests=requests(gpu="8"))
-    assert told(job, nodes=pool(6), pods=pods_of(job, 2)) == []
+    assert advise_job(job, nodes=pool(6), pods=pods_of(job, 2)) == []
 
 
 # JobSets
 
 
-def told_of(
+def advise_jobset(
     jobset: Owner,
     nodes: Sequence[NodeInfo],
     on: dict[str, str] | None = None,
     minor: tuple[int, int] = V137,
-    needs: Needs | None = None,
+    needs: PodConstraints | None = None,
     **fields: Any,
 ) -> list[str]:
     """Advice about the size of a JobSet, from its last child Job; `on` are pods with a node."""
@@ -332,17 +333,17 @@ def test_a_jobset_of_one_job_is_made_smaller() -> None:
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
         "3: that many fit now (needs re-creating)."
     )
-    assert told_of(jobset, full, on) == [said]
-    assert told_of(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
+    assert advise_jobset(jobset, full, on) == [said]
+    assert advise_jobset(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
 
 
 def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
     jobset = a_jobset("run", workers(jobs=3, pods=2))
     nodes = [node(name, 4) for name in "abcde"]
-    assert told_of(jobset, nodes, minor=V136) == []  # the last one fits by itself
+    assert advise_jobset(jobset, nodes, minor=V136) == []  # the last one fits by itself
     full = [node(name, 4, 4) for name in "abcd"] + [node("e", 4)]
     on = {f"run-workers-{at // 2}-{at % 2}": name for at, name in enumerate("abcd")}
-    assert told_of(jobset, full, on, minor=V136) == [
+    assert advise_jobset(jobset, full, on, minor=V136) == [
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: that many fit now "
         "(needs re-creating)."
     ]
@@ -350,7 +351,7 @@ def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
 
 def test_or_smaller_ones_where_not_even_one_fits() -> None:
     jobset = a_jobset("run", workers(jobs=2, pods=4))
-    assert told_of(jobset, [node("a", 8)], minor=V136) == [
+    assert advise_jobset(jobset, [node("a", 8)], minor=V136) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
         "1: that many of each Job fit now (needs re-creating)."
     ]
@@ -362,7 +363,7 @@ def test_the_other_parts_keep_their_room() -> None:
     jobset = a_jobset("run", driver, workers())
     on = {"run-driver-0-0": "c"}
     nodes = [node("a", 4), node("b", 4), node("c", 1, 1)]
-    said = told_of(jobset, nodes, on)
+    said = advise_jobset(jobset, nodes, on)
     # On a or b the driver would take the place of a worker, and the scheduler may put it there.
     assert said == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
@@ -381,20 +382,20 @@ def test_the_other_parts_keep_their_room() -> None:
     ids=["a gang of JobSet", "somebody keeps it", "another controller", "it restarts"],
 )
 def test_no_size_for_a_jobset_that_is_not_plain(fields: dict[str, Any]) -> None:
-    assert told_of(a_jobset("run", workers(), **fields), [node("a", 4)]) == []
+    assert advise_jobset(a_jobset("run", workers(), **fields), [node("a", 4)]) == []
 
 
 def test_no_size_for_a_jobset_that_has_done_some_of_its_work() -> None:
-    assert told_of(a_jobset("run", workers()), [node("a", 4)], succeeded_pods=1) == []
+    assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], succeeded_pods=1) == []
 
 
 def test_no_size_for_a_jobset_whose_pods_ask_for_what_is_not_worked_out() -> None:
-    unclear = Needs(unsupported=("volumes",))
-    assert told_of(a_jobset("run", workers()), [node("a", 4)], needs=unclear) == []
+    unclear = PodConstraints(unsupported=("volumes",))
+    assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], needs=unclear) == []
 
 
 def test_no_size_for_a_jobset_where_nothing_fits() -> None:
-    assert told_of(a_jobset("run", workers()), [node("a", 2)]) == []
+    assert advise_jobset(a_jobset("run", workers()), [node("a", 2)]) == []
 
 
 def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() -> None:
@@ -404,15 +405,15 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     facts = facts_of(
         jobset, *child_jobs(jobset), *pods, room=ClusterCapacity(tuple(pool(2))), kubernetes=V137
     )
-    (found,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
-    assert found == (
+    (result,) = [text for text in assess(facts).finding.advice_texts if text.startswith("Lower")]
+    assert result == (
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 4 to 3: that many fit when "
         "empty, 1 now (needs re-creating)."
     )
 
 
 def test_and_so_are_the_pods_of_its_only_job() -> None:
-    assert told_of(a_jobset("run", workers(pods=8)), pool(1)) == [
+    assert advise_jobset(a_jobset("run", workers(pods=8)), pool(1)) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 8 to 6: "
         "that many fit when empty, 1 now (needs re-creating)."
     ]

@@ -13,12 +13,12 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Total,
+    ResourceTotal,
     When,
 )
 from gangboard.domain.pod_constraints import Taint
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.totals import totals
 from tests.placement import node_assessment
 from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
@@ -26,62 +26,74 @@ from tests.placement.making import CORDON, GPU, S, gang, node, port, shape
 FOUR = [node(f"n{at}") for at in range(4)]
 
 
-def told(found: Assessment) -> tuple[PlacementCause, str]:
+def cause_and_resource(found: Assessment) -> tuple[PlacementCause, str]:
     return found.cause, found.deciding
 
 
 def test_six_pods_of_four_devices_on_four_nodes_are_too_large() -> None:
-    found = assess(gang(6, shape(gpu=4), 6), FOUR)
-    assert told(found) == (PlacementCause.TOO_LARGE, GPU)
-    assert found.now.answer is found.empty.answer is FitAnswer.NO
-    assert found.totals[0] == Total(GPU, 24, 16, 16)
+    result = assess(gang(6, shape(gpu=4), 6), FOUR)
+    assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, GPU)
+    assert result.now.answer is result.empty.answer is FitAnswer.NO
+    assert result.totals[0] == ResourceTotal(GPU, 24, 16, 16)
 
 
 def test_four_of_them_fit() -> None:
-    found = assess(gang(4, shape(gpu=4), 4), FOUR)
-    assert found.cause is PlacementCause.FITS
-    assert found.now.placement == {f"n{at}": {"worker": 1} for at in range(4)}
+    result = assess(gang(4, shape(gpu=4), 4), FOUR)
+    assert result.cause is PlacementCause.FITS
+    assert result.now.placement == {f"n{at}": {"worker": 1} for at in range(4)}
 
 
 def test_a_quorum_that_fits_is_enough() -> None:
     # "gang of 2 with 4 pods, 2 fit": True/Scheduled, running at quorum, below full size.
-    found = assess(gang(4, shape(gpu=4), 2), FOUR[:2])
-    assert found.cause is PlacementCause.FITS
-    assert found.now.answer is FitAnswer.YES
+    result = assess(gang(4, shape(gpu=4), 2), FOUR[:2])
+    assert result.cause is PlacementCause.FITS
+    assert result.now.answer is FitAnswer.YES
 
 
 def test_two_pods_of_three_devices_are_fragmented() -> None:
     # "total free is enough, no single node is" - only arithmetic tells fragmented from short.
     nodes = [node(f"n{at}", used=2) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (PlacementCause.FRAGMENTED, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=3)), nodes)) == (
+        PlacementCause.FRAGMENTED,
+        GPU,
+    )
 
 
 def test_its_twin_is_occupied() -> None:
     nodes = [node(f"n{at}", used=3) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=3)), nodes)) == (PlacementCause.OCCUPIED, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=3)), nodes)) == (
+        PlacementCause.OCCUPIED,
+        GPU,
+    )
 
 
 def test_its_twin_is_short() -> None:
     nodes = [node("n0"), node("n1", used=3), node("n2", used=4)]
-    found = assess(gang(2, shape(gpu=3)), nodes)
-    assert told(found) == (PlacementCause.SHORT, GPU)
-    assert found.totals[0] == Total(GPU, 6, 5, 12)
+    result = assess(gang(2, shape(gpu=3)), nodes)
+    assert cause_and_resource(result) == (PlacementCause.SHORT, GPU)
+    assert result.totals[0] == ResourceTotal(GPU, 6, 5, 12)
 
 
 def test_its_twin_is_too_large() -> None:
     nodes = [node(f"n{at}", pinned=2) for at in range(3)]
-    assert told(assess(gang(2, shape(gpu=2)), nodes[:1])) == (PlacementCause.TOO_LARGE, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes[:1])) == (
+        PlacementCause.TOO_LARGE,
+        GPU,
+    )
     assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
 
 def test_a_node_that_no_member_can_use_is_no_free_room() -> None:
     nodes = [node("n0", used=3), node("n1", used=3), node("far", gpu=8, unschedulable=True)]
-    assert told(assess(gang(2, shape(gpu=2)), nodes)) == (PlacementCause.OCCUPIED, GPU)
+    assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes)) == (
+        PlacementCause.OCCUPIED,
+        GPU,
+    )
 
 
 def test_no_eligible_node() -> None:
-    found = assess(gang(3, shape(gpu=1, node_selector={"no": "body"})), FOUR)
-    assert found.cause is PlacementCause.NO_ELIGIBLE_NODE
+    result = assess(gang(3, shape(gpu=1, node_selector={"no": "body"})), FOUR)
+    assert result.cause is PlacementCause.NO_ELIGIBLE_NODE
     assert assess(gang(3, shape(gpu=1)), []).cause is PlacementCause.NO_ELIGIBLE_NODE
 
 
@@ -92,18 +104,18 @@ def test_the_quorum_asks_for_more_pods_than_there_are() -> None:
 def test_five_pods_apart_on_three_usable_nodes() -> None:
     one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     tainted = node("n4", taints=(Taint("gpu", "NoSchedule"),))
-    found = assess(gang(5, one, 5), [*FOUR[:3], tainted])
-    assert (found.cause, found.constraints) == (
+    result = assess(gang(5, one, 5), [*FOUR[:3], tainted])
+    assert (result.cause, result.constraints) == (
         PlacementCause.CONSTRAINED,
         (Constraint.ANTI_AFFINITY,),
     )
-    assert found.empty.answer is FitAnswer.NO
+    assert result.empty.answer is FitAnswer.NO
     assert assess(gang(3, one, 3), FOUR[:3]).cause is PlacementCause.FITS
 
 
 def test_host_ports() -> None:
-    found = assess(gang(5, shape(gpu=1, host_ports=frozenset({port(80)}))), FOUR)
-    assert (found.cause, found.constraints) == (
+    result = assess(gang(5, shape(gpu=1, host_ports=frozenset({port(80)}))), FOUR)
+    assert (result.cause, result.constraints) == (
         PlacementCause.CONSTRAINED,
         (Constraint.HOST_PORTS,),
     )
@@ -116,16 +128,19 @@ def test_ports_and_anti_affinity_only_together() -> None:
         anti_affinity=frozenset({S}),
         matched_terms=frozenset({S}),
     )
-    found = assess(gang(5, one), FOUR)
-    assert found.constraints == (Constraint.HOST_PORTS, Constraint.ANTI_AFFINITY)
+    result = assess(gang(5, one), FOUR)
+    assert result.constraints == (Constraint.HOST_PORTS, Constraint.ANTI_AFFINITY)
 
 
 def test_three_pods_of_four_devices_with_two_nodes_a_rack() -> None:
     nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}) for at in range(4)]
     request = gang(3, shape(gpu=4), 3, topology_keys=("rack",))
-    found = assess(request, nodes)
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.TOPOLOGY,))
-    assert found.empty.answer is FitAnswer.NO
+    result = assess(request, nodes)
+    assert (result.cause, result.constraints) == (
+        PlacementCause.CONSTRAINED,
+        (Constraint.TOPOLOGY,),
+    )
+    assert result.empty.answer is FitAnswer.NO
     two = assess(gang(2, shape(gpu=4), 2, topology_keys=("rack",)), nodes)
     assert two.now.placement == {"n0": {"worker": 1}, "n1": {"worker": 1}}
 
@@ -140,8 +155,8 @@ def test_members_with_a_node_have_chosen_the_domain() -> None:
 
 def test_a_topology_that_waits() -> None:
     nodes = [node(f"n{at}", labels={"rack": "ab"[at // 2]}, used=4 * (at % 2)) for at in range(4)]
-    found = assess(gang(2, shape(gpu=4), topology_keys=("rack",)), nodes)
-    assert (found.cause, found.empty.answer) == (PlacementCause.CONSTRAINED, FitAnswer.YES)
+    result = assess(gang(2, shape(gpu=4), topology_keys=("rack",)), nodes)
+    assert (result.cause, result.empty.answer) == (PlacementCause.CONSTRAINED, FitAnswer.YES)
 
 
 def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
@@ -152,27 +167,30 @@ def mixed(workers: int, drivers: int = 1) -> PlacementRequest:
 
 def test_different_shapes_together() -> None:
     # A node takes one driver, or two workers: two nodes for the driver and two workers.
-    found = assess(mixed(2), FOUR[:2])
-    assert found.cause is PlacementCause.FITS
-    assert sorted(map(str, found.now.placement.values())) == ["{'driver': 1}", "{'worker': 2}"]
+    result = assess(mixed(2), FOUR[:2])
+    assert result.cause is PlacementCause.FITS
+    assert sorted(map(str, result.now.placement.values())) == ["{'driver': 1}", "{'worker': 2}"]
     # Three workers and a driver: 15 of 16 cores and 6 of 8 devices in total, and no placement.
     stuck = assess(mixed(3), FOUR[:2])
-    assert told(stuck) == (PlacementCause.TOO_LARGE, "cpu")
-    assert stuck.totals[0] == Total("cpu", 15000, 16000, 16000)
+    assert cause_and_resource(stuck) == (PlacementCause.TOO_LARGE, "cpu")
+    assert stuck.totals[0] == ResourceTotal("cpu", 15000, 16000, 16000)
 
 
 def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     nodes = [node("g0", used=0, labels={"pool": "gpu"}), node("c0", gpu=0), node("c1", gpu=0)]
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
-    found = assess(PlacementRequest((PodSet(worker, 2), PodSet(driver, 1))), nodes)
-    assert told(found) == (PlacementCause.TOO_LARGE, "cpu")
+    result = assess(PlacementRequest((PodSet(worker, 2), PodSet(driver, 1))), nodes)
+    assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, "cpu")
 
 
 def test_what_is_not_worked_out_is_said_by_name() -> None:
     one = shape(gpu=4, unsupported=("volume claims",))
-    found = assess(gang(4, one), FOUR)
-    assert (found.cause, found.why) == (PlacementCause.CANNOT_TELL, "not worked out: volume claims")
+    result = assess(gang(4, one), FOUR)
+    assert (result.cause, result.why) == (
+        PlacementCause.CANNOT_TELL,
+        "not worked out: volume claims",
+    )
     # What does not fit without it does not fit with it.
     assert assess(gang(6, one), FOUR).cause is PlacementCause.TOO_LARGE
     free = shape(gpu=4, undecidable=("devices of a driver",))
@@ -182,26 +200,26 @@ def test_what_is_not_worked_out_is_said_by_name() -> None:
 def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
     # A training Job with a volume and too few free devices waits for devices, whatever its volume.
     one = shape(gpu=4, unsupported=("volume claims",))
-    found = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
-    assert told(found) == (PlacementCause.OCCUPIED, GPU)
-    assert (found.now.answer, found.empty.answer) == (FitAnswer.NO, FitAnswer.CANNOT_TELL)
-    assert found.empty.but_for == ("volume claims",)
+    result = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
+    assert cause_and_resource(result) == (PlacementCause.OCCUPIED, GPU)
+    assert (result.now.answer, result.empty.answer) == (FitAnswer.NO, FitAnswer.CANNOT_TELL)
+    assert result.empty.but_for == ("volume claims",)
 
 
 def test_the_resource_that_lacks_most_decides() -> None:
     nodes = [node(f"n{at}", gpu=4) for at in range(4)]
     # 32 of 48 cores and 16 of 48 devices are there.
     devices = Shape("a", {"cpu": Decimal(4), GPU: Decimal(4)})
-    assert told(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
+    assert cause_and_resource(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
     # 32 of 96 cores and 16 of 24 devices.
     cores = Shape("a", {"cpu": Decimal(8), GPU: Decimal(2)})
-    assert told(assess(gang(12, cores), nodes)) == (PlacementCause.TOO_LARGE, "cpu")
+    assert cause_and_resource(assess(gang(12, cores), nodes)) == (PlacementCause.TOO_LARGE, "cpu")
 
 
 def test_an_amount_that_could_not_be_read_is_not_zero() -> None:
     nodes = [*FOUR[:3], node("odd", unreadable=frozenset({GPU}))]
-    found = assess(gang(4, shape(gpu=4)), nodes)
-    assert found.why == f"{GPU} of the node odd could not be read"
+    result = assess(gang(4, shape(gpu=4)), nodes)
+    assert result.why == f"{GPU} of the node odd could not be read"
     assert assess(gang(3, shape(gpu=4)), nodes).cause is PlacementCause.FITS
     assert assess(gang(25, Shape("a", {"cpu": Decimal(1)})), nodes).cause is PlacementCause.FITS
 
@@ -220,19 +238,19 @@ def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
 
 
 def test_more_ways_than_the_budget_is_no_answer() -> None:
-    found = assess(mixed(3), FOUR[:2], steps=3)
-    assert found.cause is PlacementCause.CANNOT_TELL
-    assert found.why == "too many ways to place different members together to try them all"
-    assert fits(mixed(3), FOUR[:2], When.CURRENT, 4).answer is FitAnswer.NO
+    result = assess(mixed(3), FOUR[:2], steps=3)
+    assert result.cause is PlacementCause.CANNOT_TELL
+    assert result.why == "too many ways to place different members together to try them all"
+    assert check_fit(mixed(3), FOUR[:2], When.CURRENT, 4).answer is FitAnswer.NO
 
 
 def test_work_does_not_grow_with_nodes_that_are_alike() -> None:
     driver, worker = (pod_set.shape for pod_set in mixed(1).pod_sets)
     request = PlacementRequest((PodSet(driver, 30), PodSet(worker, 61)))
     # 30 nodes for drivers, 31 for workers: one node short, which no sum and no bound shows.
-    few = fits(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
+    few = check_fit(request, [node(f"n{at}") for at in range(60)], When.CURRENT, 91)
     assert (few.answer, few.steps < 20_000) == (FitAnswer.NO, True)
-    many = fits(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
+    many = check_fit(request, [node(f"n{at}") for at in range(2000)], When.CURRENT, 91)
     assert (many.answer, many.steps) == (FitAnswer.YES, 0)
 
 

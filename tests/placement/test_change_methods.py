@@ -113,11 +113,13 @@ def test_the_size_of_a_job(cluster: Cluster) -> None:
 
 def test_the_size_of_an_indexed_job(cluster: Cluster) -> None:
     """1.36 would make a gang of it, but for one that brings a basic group."""
-    made = job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE)
+    created = job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE)
     if cluster.minor == V1_36:
-        made = job("j", cluster.namespace, parallelism=4, node_selector=NOWHERE, pod_group="basic")
+        created = job(
+            "j", cluster.namespace, parallelism=4, node_selector=NOWHERE, pod_group="basic"
+        )
         cluster.client.create(podgroup("basic", cluster.namespace, version="v1alpha2"))
-    _with_pods(cluster, made, 4)
+    _with_pods(cluster, created, 4)
     taken = _taken(cluster, "batch/v1", "Job", "j", _lower("parallelism", "completions"))
     assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOB)
 
@@ -154,7 +156,7 @@ def test_the_size_of_a_job_in_a_gang(
             cluster, AdviceKind.SIZE, ChangedObject.GANG_JOB
         )  # it has no such field
         return
-    made = job(
+    created = job(
         "j",
         cluster.namespace,
         parallelism=4,
@@ -163,7 +165,7 @@ def test_the_size_of_a_job_in_a_gang(
         gang=gang,
         node_selector=NOWHERE,
     )
-    _with_pods(cluster, made, 4)
+    _with_pods(cluster, created, 4)
     fields = ["parallelism", "completions"] if shape == "indexed" else ["parallelism"]
     if gang == 4:
         assert not _taken(cluster, "batch/v1", "Job", "j", _lower(*fields))
@@ -177,18 +179,18 @@ def test_the_size_of_a_job_in_a_gang(
 @pytest.mark.parametrize("suspend", [False, True])
 @pytest.mark.parametrize("fields", [("replicas",), SIZE_OF_JOBS], ids=["Jobs", "pods"])
 def test_the_size_of_a_jobset(cluster: Cluster, fields: tuple[str, ...], *, suspend: bool) -> None:
-    made = jobset(
+    created = jobset(
         "s",
         cluster.namespace,
         suspend=suspend,
         jobs={"w": {"replicas": 2, "pods": 2, "node_selector": NOWHERE}},
     )
-    _with_pods(cluster, made, 0 if suspend else 4)
+    _with_pods(cluster, created, 0 if suspend else 4)
     smaller = [
         {"op": "replace", "path": f"/spec/replicatedJobs/0/{field}", "value": 1} for field in fields
     ]
     taken = _taken(cluster, JOBSET, "JobSet", "s", smaller)
-    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.OF_PARTS)
+    assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.MULTI_ROLE_OWNER)
 
 
 @pytest.mark.parametrize("gang", ["all", 4])
@@ -231,10 +233,10 @@ def test_the_topology_of_a_group(cluster: Cluster) -> None:
             cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.WORKLOAD
         )  # it has none
         return
-    made = podgroup(
+    created = podgroup(
         "g", cluster.namespace, version=SCHEDULING[cluster.minor], gang=2, topology="rack"
     )
-    stored = cluster.client.create(made)
+    stored = cluster.client.create(created)
     if cluster.minor == V1_36:
         assert "schedulingConstraints" not in stored["spec"]  # its gate is off: nothing to drop
         return
@@ -249,10 +251,10 @@ def test_the_topology_of_a_job(cluster: Cluster) -> None:
             cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.GANG_JOB
         )  # it has none
         return
-    made = job(
+    created = job(
         "j", cluster.namespace, parallelism=2, gang="all", topology="rack", node_selector=NOWHERE
     )
-    _with_pods(cluster, made, 2)
+    _with_pods(cluster, created, 2)
     without = {"spec": {"scheduling": {"schedulingConstraints": None}}}
     taken = _taken(cluster, "batch/v1", "Job", "j", without)
     assert taken is _is_in_place(cluster, AdviceKind.DROP_TOPOLOGY, ChangedObject.GANG_JOB)
@@ -269,19 +271,19 @@ def test_a_taint_tolerated_by_a_job(cluster: Cluster) -> None:
 
 
 def test_a_taint_tolerated_by_a_jobset(cluster: Cluster) -> None:
-    made = jobset(
+    created = jobset(
         "s", cluster.namespace, jobs={"w": {"replicas": 1, "pods": 2, "node_selector": NOWHERE}}
     )
-    _with_pods(cluster, made, 2)
+    _with_pods(cluster, created, 2)
     path = "/spec/replicatedJobs/0/template/spec/template/spec/tolerations"
     more = [{"op": "add", "path": path, "value": [DEDICATED]}]
     taken = _taken(cluster, JOBSET, "JobSet", "s", more)
-    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.OF_PARTS)
+    assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.MULTI_ROLE_OWNER)
 
 
 def test_a_taint_tolerated_by_a_pod(cluster: Cluster) -> None:
-    made = cluster.client.create(pod("p", cluster.namespace, node_selector=NOWHERE))
-    more = {"spec": {"tolerations": [*made["spec"].get("tolerations", []), DEDICATED]}}
+    created = cluster.client.create(pod("p", cluster.namespace, node_selector=NOWHERE))
+    more = {"spec": {"tolerations": [*created["spec"].get("tolerations", []), DEDICATED]}}
     taken = _taken(cluster, "v1", "Pod", "p", more)
     assert taken is _is_in_place(cluster, AdviceKind.TOLERATE, ChangedObject.POD)
 

@@ -14,7 +14,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
-from gangboard.domain.placement_result import Fit, FitAnswer, PlacementCause, Total, When
+from gangboard.domain.placement_result import Fit, FitAnswer, PlacementCause, ResourceTotal, When
 from gangboard.domain.pod_constraints import (
     HOSTNAME,
     HostPort,
@@ -26,7 +26,7 @@ from gangboard.domain.pod_constraints import (
 )
 from gangboard.placement.assess import assess
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.totals import totals
 from tests.placement import node_assessment, node_by_node
@@ -67,7 +67,7 @@ seeds = st.integers(0, 2**32).map(Random)
 """Drawing each of hundreds of small things by itself would take most of the time."""
 
 
-def some(random: Random, things: Sequence[Thing], often: float) -> list[Thing]:
+def random_items(random: Random, things: Sequence[Thing], often: float) -> list[Thing]:
     """One or two of the things, so often; else none."""
     return random.sample(list(things), random.randint(1, 2)) if random.random() < often else []
 
@@ -80,9 +80,9 @@ def odd_load(random: Random, odd: float) -> Requested:
     return Requested(
         {name: amount(random, 3) for name in ("cpu", GPU) if random.random() < 0.6},
         random.randint(0, 2),
-        frozenset(some(random, PORTS, odd)),
-        dict.fromkeys(some(random, [S, T, R], odd), 1),
-        dict.fromkeys(some(random, [S, T, R], odd), 1),
+        frozenset(random_items(random, PORTS, odd)),
+        dict.fromkeys(random_items(random, [S, T, R], odd), 1),
+        dict.fromkeys(random_items(random, [S, T, R], odd), 1),
     )
 
 
@@ -104,31 +104,31 @@ def merged(one: Requested, other: Requested) -> Requested:
 
 def odd_nodes(random: Random) -> list[NodeInfo]:
     odd = random.choice([0.0, 0.1, 0.4])
-    found = []
+    result = []
     for at in range(random.choice([0, 1, 2, 3, 4, 6, 9])):
         labels = {"pool": random.choice("xxyz"), "rack": random.choice("ab")}
         labels |= {"size": random.choice(["2", "4", "four"]), HOSTNAME: f"n{at}"}
-        for key in some(random, sorted(labels), odd / 2):
+        for key in random_items(random, sorted(labels), odd / 2):
             labels[key] = "n0"
             if random.random() < 0.5:
                 del labels[key]
         pinned = odd_load(random, odd / 2) if random.random() < 0.5 else Requested()
         there = {"cpu": amount(random, 12), GPU: amount(random, 8), "pods": random.randint(2, 9)}
-        for name in some(random, sorted(there), odd / 2):
+        for name in random_items(random, sorted(there), odd / 2):
             del there[name]
-        found.append(
+        result.append(
             NodeInfo(
                 f"n{at}",
                 labels,
-                tuple(some(random, TAINTS, odd)),
+                tuple(random_items(random, TAINTS, odd)),
                 random.random() < odd / 2,
                 allocatable=there,
                 now=merged(pinned, odd_load(random, odd)),
                 pinned=pinned,
-                unreadable=frozenset(some(random, ["cpu", GPU], odd / 3)),
+                unreadable=frozenset(random_items(random, ["cpu", GPU], odd / 3)),
             )
         )
-    return found
+    return result
 
 
 def odd_spreads(random: Random) -> tuple[Spread, ...]:
@@ -151,23 +151,23 @@ def odd_spread(random: Random, key: str) -> Spread:
 def odd_shape(random: Random, name: str = "s") -> Shape:
     odd = random.choice([0.0, 0.1, 0.3])
     terms = [
-        Term(tuple(some(random, ENTRIES, 0.7)), tuple(some(random, FIELDS, 0.3)))
+        Term(tuple(random_items(random, ENTRIES, 0.7)), tuple(random_items(random, FIELDS, 0.3)))
         for _ in range(random.randint(0, 2))
     ]
-    asked = {"cpu": Decimal(random.randint(0, 4)) / 1000, GPU: Decimal(random.randint(0, 3))}
+    requested = {"cpu": Decimal(random.randint(0, 4)) / 1000, GPU: Decimal(random.randint(0, 3))}
     if random.random() < 0.03:
-        asked[random.choice(["cpu", GPU])] = Decimal(HUGE)
+        requested[random.choice(["cpu", GPU])] = Decimal(HUGE)
     return Shape(
         name,
-        dict(random.sample(list(asked.items()), 2)),
+        dict(random.sample(list(requested.items()), 2)),
         {"pool": "x", **({"rack": "a"} if random.random() < 0.3 else {})}
         if random.random() < odd
         else {},
         tuple(terms) if random.random() < odd else None,
-        tuple(some(random, TOLERATIONS, 0.3)),
-        frozenset(some(random, PORTS, odd / 2)),
-        frozenset(some(random, [S, T, R], odd / 2)),
-        frozenset(some(random, [S, T, R], odd / 2)),
+        tuple(random_items(random, TOLERATIONS, 0.3)),
+        frozenset(random_items(random, PORTS, odd / 2)),
+        frozenset(random_items(random, [S, T, R], odd / 2)),
+        frozenset(random_items(random, [S, T, R], odd / 2)),
         random.choice([S, R]) if random.random() < odd / 2 else None,
         odd_spreads(random) if random.random() < odd else (),
         ("volumes",) if random.random() < 0.1 else (),
@@ -228,23 +228,23 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
             if pod_set.shape.name in counts
         )
         when = When.CURRENT
-        asked = PlacementRequest(pod_sets)
-        if node_by_node.fits(asked, alone, when, placed[name]).answer is FitAnswer.NO:
+        requested = PlacementRequest(pod_sets)
+        if node_by_node.fits(requested, alone, when, placed[name]).answer is FitAnswer.NO:
             when = When.DRAINED
-        again = node_by_node.fits(asked, alone, when, placed[name])
+        again = node_by_node.fits(requested, alone, when, placed[name])
         assert again.answer is FitAnswer.YES
 
 
 @given(seeds)
 def test_a_gang_is_judged_as_node_by_node(random: Random) -> None:
     request, nodes = odd_gang(random), odd_nodes(random)
-    found, other = assess(request, nodes), node_assessment.assess(request, nodes)
-    event(found.cause)
+    result, other = assess(request, nodes), node_assessment.assess(request, nodes)
+    event(result.cause)
     for one in ("cause", "deciding", "constraints", "why", "totals"):
-        assert getattr(found, one) == getattr(other, one), one
-    if PlacementCause.CANNOT_TELL is not found.cause:
-        is_right(found.now, other.now, request, nodes)
-        is_right(found.empty, other.empty, request, nodes)
+        assert getattr(result, one) == getattr(other, one), one
+    if PlacementCause.CANNOT_TELL is not result.cause:
+        is_right(result.now, other.now, request, nodes)
+        is_right(result.empty, other.empty, request, nodes)
 
 
 @given(seeds)
@@ -267,7 +267,7 @@ def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -
 
 def crowd(random: Random) -> tuple[PlacementRequest, list[NodeInfo]]:
     """Several members of two or three shapes that stand in each other's way on many nodes."""
-    asked = random.sample(
+    requested = random.sample(
         [(cpu, gpu) for cpu in (1, 2, 3) for gpu in range(5)], random.choice([2, 3])
     )
     pod_sets = tuple(
@@ -280,7 +280,7 @@ def crowd(random: Random) -> tuple[PlacementRequest, list[NodeInfo]]:
             ),
             random.randint(1, 9),
         )
-        for at, (cpu, gpu) in enumerate(asked)
+        for at, (cpu, gpu) in enumerate(requested)
     )
     sizes = [(random.randint(2, 8), random.randint(0, 8)) for _ in range(random.randint(1, 4))]
     nodes = [
@@ -297,14 +297,14 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
     request, nodes = crowd(random)
     answers = []
     for target in range(1, request.size + 1):
-        found = fits(request, nodes, When.CURRENT, target)
-        answers.append(found.answer)
+        result = check_fit(request, nodes, When.CURRENT, target)
+        answers.append(result.answer)
         if target in (request.size // 2, request.size):
             plain = node_by_node.fits(request, nodes, When.CURRENT, target, steps=3_000_000)
-            assert found.answer is plain.answer
-        if found.answer is FitAnswer.YES:
-            assert sum(sum(one.values()) for one in found.placement.values()) >= target
-            for name, counts in found.placement.items():
+            assert result.answer is plain.answer
+        if result.answer is FitAnswer.YES:
+            assert sum(sum(one.values()) for one in result.placement.values()) >= target
+            for name, counts in result.placement.items():
                 shapes = {pod_set.shape.name: pod_set for pod_set in request.pod_sets}
                 on_it = next(one for one in nodes if one.name == name)
                 for resource, unit in (("cpu", 1000), (GPU, 1)):
@@ -317,7 +317,7 @@ def test_members_in_each_others_way_are_placed_when_they_can_be(random: Random) 
                 assert not any(
                     one.anti_affinity & other.matched_terms for one, other in permutations(here, 2)
                 )
-            placed = [sum(one.get(at, 0) for one in found.placement.values()) for at in shapes]
+            placed = [sum(one.get(at, 0) for one in result.placement.values()) for at in shapes]
             counted = [pod_set.count for pod_set in request.pod_sets]
             assert all(one <= count for one, count in zip(placed, counted, strict=True))
     # Once it is NO it stays NO.
@@ -332,10 +332,10 @@ def test_a_snapshot_is_its_nodes_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fit", "sums"), [(fits, totals), (node_by_node.fits, node_by_node.totals)]
+    ("fit", "sums"), [(check_fit, totals), (node_by_node.fits, node_by_node.totals)]
 )
 def test_amounts_beyond_64_bits_stay_exact(
-    fit: Callable[..., Fit], sums: Callable[..., tuple[Total, ...]]
+    fit: Callable[..., Fit], sums: Callable[..., tuple[ResourceTotal, ...]]
 ) -> None:
     # 2^70 bytes and one more are free on each node: each takes one pod of 2^70, not two.
     bytes_ = {"memory": 2**70 + 1, "pods": 9}
@@ -352,8 +352,8 @@ def test_sums_beyond_64_bits_stay_exact() -> None:
     nodes = [NodeInfo(f"n{at}", allocatable={"memory": 2**62, "pods": 9}) for at in range(4)]
     one = Shape("s", {"memory": Decimal(2**60)})
     assert totals(gang(9, one).pod_sets, 9, nodes)[0].free == 2**64
-    assert fits(gang(16, one), nodes, When.CURRENT, 16).answer is FitAnswer.YES
-    assert fits(gang(17, one), nodes, When.CURRENT, 17).answer is FitAnswer.NO
+    assert check_fit(gang(16, one), nodes, When.CURRENT, 16).answer is FitAnswer.YES
+    assert check_fit(gang(17, one), nodes, When.CURRENT, 17).answer is FitAnswer.NO
 
 
 def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
@@ -368,7 +368,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
 
     def asked(drivers: int, workers: int) -> FitAnswer:
         request = PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
-        return fits(request, nodes, When.CURRENT, request.size).answer
+        return check_fit(request, nodes, When.CURRENT, request.size).answer
 
     assert asked(400, 1200) is FitAnswer.YES
     assert asked(401, 1200) is FitAnswer.NO
@@ -380,10 +380,11 @@ def test_nodes_of_one_rack_only() -> None:
     nodes = [node(f"{rack}{at}", labels={"rack": rack}) for rack in "abc" for at in range(2)]
     nodes = [replace(one, now=Requested({GPU: 2})) if one.name[0] in "ac" else one for one in nodes]
     two = shape(gpu=2)
-    found = fits(gang(4, two, topology_keys=("rack",)), nodes, When.CURRENT, 4)
-    assert found.placement == {"b0": {"worker": 2}, "b1": {"worker": 2}}
+    result = check_fit(gang(4, two, topology_keys=("rack",)), nodes, When.CURRENT, 4)
+    assert result.placement == {"b0": {"worker": 2}, "b1": {"worker": 2}}
     assert (
-        fits(gang(5, two, topology_keys=("rack",)), nodes, When.CURRENT, 5).answer is FitAnswer.NO
+        check_fit(gang(5, two, topology_keys=("rack",)), nodes, When.CURRENT, 5).answer
+        is FitAnswer.NO
     )
     other = gang(3, two, topology_keys=("rack",), domain=("c",))
-    assert fits(other, nodes, When.CURRENT, 3).answer is FitAnswer.NO
+    assert check_fit(other, nodes, When.CURRENT, 3).answer is FitAnswer.NO

@@ -7,10 +7,10 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.capacity import NodeInfo, Requested, Shape
-from gangboard.domain.placement_result import Excluded, Filter, When
+from gangboard.domain.placement_result import ExcludedNodes, Filter, When
 from gangboard.domain.pod_constraints import Requirement, Taint, Term
-from gangboard.domain.resource_units import base_units, units
-from gangboard.placement.amounts import pod_amounts, wanted
+from gangboard.domain.resources import base_units, scheduler_units
+from gangboard.placement.amounts import pod_amounts, requested_amounts
 from tests.placement.making import CORDON, GPU, S, node, port, shape
 from tests.placement.node_by_node import eligibility
 from tests.placement.reference import shape_room
@@ -29,14 +29,17 @@ from tests.placement.reference import shape_room
     ],
 )
 def test_units_round_up(resource: str, amount: str, expected: int) -> None:
-    assert units(resource, Decimal(amount)) == expected
+    assert scheduler_units(resource, Decimal(amount)) == expected
 
 
 def test_units_and_back() -> None:
     assert base_units("cpu", 1500) == Decimal("1.5")
     assert base_units("memory", 128974848) == 128974848
     assert pod_amounts({"cpu": Decimal("0.1"), GPU: Decimal(2)}) == {"cpu": 100, GPU: 2}
-    assert wanted(Shape("a", {"cpu": Decimal(0), GPU: Decimal(2)})) == {"pods": 1, GPU: 2}
+    assert requested_amounts(Shape("a", {"cpu": Decimal(0), GPU: Decimal(2)})) == {
+        "pods": 1,
+        GPU: 2,
+    }
 
 
 def five_nodes() -> list[NodeInfo]:
@@ -51,8 +54,8 @@ def five_nodes() -> list[NodeInfo]:
 
 
 def test_the_owner_comes_first_for_people() -> None:
-    found = eligibility(five_nodes(), shape(node_selector={"no": "body"}))
-    assert found.excluded == {Filter.SELECTOR: Excluded(5, ("n1", "n2", "n3"))}
+    result = eligibility(five_nodes(), shape(node_selector={"no": "body"}))
+    assert result.excluded == {Filter.SELECTOR: ExcludedNodes(5, ("n1", "n2", "n3"))}
 
 
 def test_first_filters() -> None:
@@ -68,9 +71,9 @@ def test_first_filters() -> None:
         node("malformed", unreadable=frozenset({GPU})),
         NodeInfo("blank"),
     ]
-    found = eligibility(nodes, shape(gpu=2))
-    assert found.eligible == ("soft", "used")
-    assert {one: excluded.examples for one, excluded in found.excluded.items()} == {
+    result = eligibility(nodes, shape(gpu=2))
+    assert result.eligible == ("soft", "used")
+    assert {one: excluded.examples for one, excluded in result.excluded.items()} == {
         Filter.MISSING_RESOURCE: ("bare",),
         Filter.TOO_SMALL: ("small", "staying"),
         Filter.UNSAID: ("blank",),
@@ -79,19 +82,21 @@ def test_first_filters() -> None:
         Filter.TAINT: ("taint",),
         Filter.UNREADABLE: ("malformed",),
     }
-    assert list(found.excluded) == [one for one in Filter if one in found.excluded]
+    assert list(result.excluded) == [one for one in Filter if one in result.excluded]
 
 
 def test_a_resource_nobody_has() -> None:
-    found = eligibility([node("n1")], Shape("a", {"amd.com/gpu": Decimal(1)}))
-    assert found.excluded == {Filter.MISSING_RESOURCE: Excluded(1, ("n1",), (("amd.com/gpu", 1),))}
+    result = eligibility([node("n1")], Shape("a", {"amd.com/gpu": Decimal(1)}))
+    assert result.excluded == {
+        Filter.MISSING_RESOURCE: ExcludedNodes(1, ("n1",), (("amd.com/gpu", 1),))
+    }
 
 
 def test_the_label_of_the_topology() -> None:
     nodes = [node("n1", labels={"rack": "a"}), node("n2")]
-    found = eligibility(nodes, shape(gpu=1), ("rack",))
-    assert found.eligible == ("n1",)
-    assert found.excluded == {Filter.TOPOLOGY_LABEL: Excluded(1, ("n2",), (("rack", 1),))}
+    result = eligibility(nodes, shape(gpu=1), ("rack",))
+    assert result.eligible == ("n1",)
+    assert result.excluded == {Filter.TOPOLOGY_LABEL: ExcludedNodes(1, ("n2",), (("rack", 1),))}
 
 
 def test_order_of_nodes_does_not_matter() -> None:

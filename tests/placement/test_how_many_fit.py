@@ -4,15 +4,19 @@ from dataclasses import replace
 from typing import Any
 
 from gangboard.domain.capacity import Requested
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
 from tests.rules.test_pod_anti_affinity import ZONED, in_zone
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, mixed, room_of, selecting, told
+from tests.rules.waiting_gangs import capacity_of as room_of
+from tests.rules.waiting_gangs import cpu_node as big
+from tests.rules.waiting_gangs import gang, selecting
+from tests.rules.waiting_gangs import message_of as told
+from tests.rules.waiting_gangs import mixed_gang as mixed
+from tests.rules.waiting_gangs import pod_requests as asks
 
 SHORT, LARGE, PIECES = "insufficient-resources", "exceeds-capacity", "fragmented"
 FOUR = room_of(*(node(f"n{index}") for index in range(4)))
-MOUNTS = Needs(unsupported=("volumes",))
+MOUNTS = PodConstraints(unsupported=("volumes",))
 RACKED = replace(ZONED, name="/app=db by rack", topology_key="rack")
 
 
@@ -98,12 +102,14 @@ def test_apart_by_zone_each_takes_one() -> None:
         "labels": {"app": "db"},
         "text": "0/4 nodes are available: 4 Insufficient cpu.",
     }
-    unit = gang(5, asks(cpu="6"), room_of(*zones), needs=Needs(anti_affinity=(ZONED,)), **like)
+    unit = gang(
+        5, asks(cpu="6"), room_of(*zones), needs=PodConstraints(anti_affinity=(ZONED,)), **like
+    )
     assert told(LARGE, unit) == (
         "5 pods need 6 CPUs each, but only 2 of 5 fit on the 4 usable nodes even when empty."
     )
     # By two labels it is not worked out: how many have room is all that is known.
-    both = Needs(anti_affinity=(ZONED, RACKED))
+    both = PodConstraints(anti_affinity=(ZONED, RACKED))
     racks = room_of(*(replace(one, labels={**one.labels, "rack": "r"}) for one in zones))
     unit = gang(5, asks(cpu="6"), racks, needs=both, **like)
     assert "but at most 4 of 5 fit on the 4 usable nodes even when empty" in told(LARGE, unit)

@@ -13,7 +13,7 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, Spread
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import check_fit
 from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
@@ -41,12 +41,12 @@ def constraints(draw: st.DrawFn) -> tuple[Spread, ...]:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
-    found = []
+    result = []
     for at in range(draw(st.integers(1, 4))):
         one = draw(rooms(f"n{at}"))
         rack = draw(st.sampled_from(["p", "q", "p", "q", ""]))
-        found.append(replace(one, labels={**one.labels, **({RACK: rack} if rack else {})}))
-    return found
+        result.append(replace(one, labels={**one.labels, **({RACK: rack} if rack else {})}))
+    return result
 
 
 @given(shapes(), constraints(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
@@ -71,8 +71,8 @@ def test_no_order_of_placing_comes_to_more(
     if most < count:
         event("proven" if most + 1 in refused else "not proven")
     for target in set(range(1, count + 1)) - set(refused):
-        found = fit(request, nodes, when, target)
-        assert (found.answer, found.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
+        result = fit(request, nodes, when, target)
+        assert (result.answer, result.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
 
 
 # What a person would count
@@ -90,18 +90,18 @@ def zoned(**zones: list[int]) -> list[NodeInfo]:
 
 
 def at_most(one: Shape, nodes: list[NodeInfo], count: int = 40, when: When = When.CURRENT) -> int:
-    answers = [fits(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
+    answers = [check_fit(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
     return answers.index(FitAnswer.NO) if FitAnswer.NO in answers else count
 
 
-@pytest.mark.parametrize("fit", [fits, node_by_node.fits])
+@pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
 def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> None:
     # Six over zones is 3 + 3, over hosts 2 + 2 + 2. With two hosts in a and one in b both end at 5:
     # with (2 1 | 2) a third on b0 is two more than the emptiest host, a fourth in a two more than b.
     nodes = zoned(a=[4, 4], b=[4])
     for one in BOTH:
         assert (
-            fits(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.CURRENT, 6).answer
+            check_fit(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.CURRENT, 6).answer
             is FitAnswer.YES
         )
     request = gang(6, shape(gpu=1, spreads=BOTH))
@@ -155,16 +155,16 @@ def test_labels_across_each_other_are_bound_one_by_one() -> None:
 
 
 def test_it_is_the_cause_and_without_them_they_fit() -> None:
-    found = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is FitAnswer.NO
+    result = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
+    assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
+    assert result.empty.answer is FitAnswer.NO
     one_host = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
-    found = assess(gang(4, shape(gpu=1, spreads=BOTH)), one_host)
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
+    result = assess(gang(4, shape(gpu=1, spreads=BOTH)), one_host)
+    assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     # Whether the scheduler would come to 2 + 2 on empty nodes is not claimed, and that it cannot neither.
-    assert found.empty.answer is FitAnswer.CANNOT_TELL
+    assert result.empty.answer is FitAnswer.CANNOT_TELL
 
 
 def test_lack_of_room_goes_before_them() -> None:
-    found = assess(gang(9, shape(gpu=1, spreads=BOTH)), zoned(a=[4], b=[4]))
-    assert found.cause is PlacementCause.TOO_LARGE
+    result = assess(gang(9, shape(gpu=1, spreads=BOTH)), zoned(a=[4], b=[4]))
+    assert result.cause is PlacementCause.TOO_LARGE

@@ -17,9 +17,9 @@ LABELLED = node("n1", labels={"pool": "a", "rank": "5", "empty": ""})
 
 def is_selected(one: NodeInfo, asked: Shape) -> bool:
     """Whether the columns and the oracle select the node."""
-    found = bool(feasible_nodes_of(NodeSnapshot([one]), asked).eligible()[0])
-    assert found == single_node.is_selected(one, asked)
-    return found
+    result = bool(feasible_nodes_of(NodeSnapshot([one]), asked).eligible()[0])
+    assert result == single_node.is_selected(one, asked)
+    return result
 
 
 @pytest.mark.parametrize(

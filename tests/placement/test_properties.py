@@ -14,8 +14,8 @@ from gangboard.domain.placement_result import FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, HostPort, PodTerm, Taint, Toleration
 from gangboard.placement.anti_affinity import is_anti_affinity_unsupported
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
-from gangboard.placement.packing import Budget
+from gangboard.placement.gang_fit import check_fit
+from gangboard.placement.packing_search import Budget
 from tests.placement import node_by_node
 from tests.placement.making import R, S, T
 from tests.placement.node_by_node import eligibility
@@ -113,15 +113,15 @@ def test_agrees_with_trying_everything(
     most = reference(request, nodes, when)
     event(f"all fit: {most == request.size}")
     for target in range(1, request.size + 1):
-        found = fits(request, nodes, when, target)
+        result = check_fit(request, nodes, when, target)
         if is_anti_affinity_unsupported(request):
             # What the members' own rules take away is not worked out: no placement is promised.
-            assert found.answer is not FitAnswer.YES
-            assert found.answer is not FitAnswer.NO or most < target
+            assert result.answer is not FitAnswer.YES
+            assert result.answer is not FitAnswer.NO or most < target
             continue
-        assert found.answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
-        if found.answer is FitAnswer.YES:
-            hosted = witness(request, nodes, found.placement)
+        assert result.answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
+        if result.answer is FitAnswer.YES:
+            hosted = witness(request, nodes, result.placement)
             assert works(request, nodes, hosted, when)
             placed = Counter(pod.name for pods in hosted for pod in pods)
             assert sum(placed.values()) >= target
@@ -175,7 +175,7 @@ def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]
     for target in {max(1, most), most + 1}:
         answer, _ = search(numbers, target, Budget())
         assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
-        assert fits(request, nodes, When.CURRENT, target).answer is answer
+        assert check_fit(request, nodes, When.CURRENT, target).answer is answer
     if not most:
         return  # nobody asks how to place none
     placement = {
@@ -193,24 +193,24 @@ def test_a_node_more_and_a_pod_less_never_hurt(
     # What is on it may keep members from the other nodes of its rack.
     assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
-    before = fits(request, nodes, When.CURRENT, target).answer
+    before = check_fit(request, nodes, When.CURRENT, target).answer
     if before is FitAnswer.YES:
-        assert fits(request, [*nodes, more], When.CURRENT, target).answer is FitAnswer.YES
+        assert check_fit(request, [*nodes, more], When.CURRENT, target).answer is FitAnswer.YES
         emptied = [replace(nodes[0], now=nodes[0].pinned), *nodes[1:]]
-        assert fits(request, emptied, When.CURRENT, target).answer is FitAnswer.YES
-        assert fits(request, nodes, When.DRAINED, target).answer is FitAnswer.YES
+        assert check_fit(request, emptied, When.CURRENT, target).answer is FitAnswer.YES
+        assert check_fit(request, nodes, When.DRAINED, target).answer is FitAnswer.YES
 
 
 @given(gangs(), clusters(), st.booleans())
 def test_neither_order_nor_grouping_matters(
     request: PlacementRequest, nodes: list[NodeInfo], backwards: bool
 ) -> None:
-    found = fits(request, nodes, When.CURRENT, request.needed)
+    result = check_fit(request, nodes, When.CURRENT, request.needed)
     apart = node_by_node.fits(request, nodes, When.CURRENT, request.needed, group=False)
-    assert apart.answer is found.answer
-    assert fits(request, nodes[::-1], When.CURRENT, request.needed) == found
+    assert apart.answer is result.answer
+    assert check_fit(request, nodes[::-1], When.CURRENT, request.needed) == result
     turned = replace(request, pod_sets=request.pod_sets[::-1])
-    assert fits(turned, nodes, When.CURRENT, request.needed).answer is found.answer
+    assert check_fit(turned, nodes, When.CURRENT, request.needed).answer is result.answer
     for pod_set in request.pod_sets:
         assert eligibility(nodes, pod_set.shape) == eligibility(nodes[::-1], pod_set.shape)
 
@@ -231,19 +231,19 @@ def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
 
 @given(gangs(), clusters())
 def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeInfo]) -> None:
-    found = assess(request, nodes)
-    event(found.cause)
+    result = assess(request, nodes)
+    event(result.cause)
     now = reference(request, nodes, When.CURRENT) >= request.needed
     empty = reference(request, nodes, When.DRAINED) >= request.needed
-    assert (found.cause is PlacementCause.FITS) is (
+    assert (result.cause is PlacementCause.FITS) is (
         now and not is_anti_affinity_unsupported(request)
     )
-    if found.cause in (PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FRAGMENTED):
+    if result.cause in (PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FRAGMENTED):
         # What is not worked out may be in the way of it for ever; what lacks now lacks all the same.
-        assert empty or found.empty.but_for
-    if found.cause in (PlacementCause.TOO_LARGE, PlacementCause.NO_ELIGIBLE_NODE):
+        assert empty or result.empty.but_for
+    if result.cause in (PlacementCause.TOO_LARGE, PlacementCause.NO_ELIGIBLE_NODE):
         assert not empty
-    if found.cause is PlacementCause.FRAGMENTED:
-        assert all(line.free >= line.needed for line in found.totals)
-    if any(line.free < line.needed for line in found.totals):
-        assert found.cause is not PlacementCause.FITS
+    if result.cause is PlacementCause.FRAGMENTED:
+        assert all(line.free >= line.needed for line in result.totals)
+    if any(line.free < line.needed for line in result.totals):
+        assert result.cause is not PlacementCause.FITS

@@ -8,7 +8,7 @@ from decimal import Decimal
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
+from gangboard.placement.scheduler_order import is_found_in_scheduler_order, scoring_cost
 from tests.placement.making import S, port
 
 GIB = 1024**3
@@ -24,11 +24,11 @@ def host(name: str, cpu: int = 4000, used: int = 0, rack: str = "r") -> NodeInfo
     )
 
 
-def cpus(name: str, cores: str, **more: object) -> Shape:
-    return Shape(name, {"cpu": Decimal(cores)}, **more)  # type: ignore[arg-type]
+def cpus(name: str, cores: str, **options: object) -> Shape:
+    return Shape(name, {"cpu": Decimal(cores)}, **options)  # type: ignore[arg-type]
 
 
-def found(
+def finds_placement(
     nodes: Sequence[NodeInfo], *pod_sets: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
     request = PlacementRequest(tuple(PodSet(*one) for one in pod_sets), topology_keys=keys)
@@ -38,27 +38,27 @@ def found(
 def test_small_pods_that_are_spread_keep_a_large_one_out() -> None:
     """The real scheduler refuses it when the small are made first (tests/agreement)."""
     small, large = (cpus("small", "1"), 2), (cpus("large", "4"), 1)
-    assert not found([host("a"), host("b")], small, large)
-    assert found([host("a"), host("b"), host("c", 8000)], small, large)
+    assert not finds_placement([host("a"), host("b")], small, large)
+    assert finds_placement([host("a"), host("b"), host("c", 8000)], small, large)
 
 
 def test_a_small_pod_goes_where_more_is_free() -> None:
     small, large = (cpus("small", "1"), 1), (cpus("large", "4"), 1)
     # 3 of 16 are free on b: the small pod prefers a, where all is free, and the large one is out.
-    assert not found([host("a"), host("b", 16000, 13000)], small, large)
+    assert not finds_placement([host("a"), host("b", 16000, 13000)], small, large)
     # On b nearly everything is free, and a is half full: the small pod leaves the half alone.
-    assert found([host("a", 8000, 4000), host("b", 16000, 1000)], small, large)
+    assert finds_placement([host("a", 8000, 4000), host("b", 16000, 1000)], small, large)
 
 
 def test_what_does_not_fit_at_all_is_not_found() -> None:
-    assert not found([host("a")], (cpus("x", "3"), 1), (cpus("y", "2"), 1))
+    assert not finds_placement([host("a")], (cpus("x", "3"), 1), (cpus("y", "2"), 1))
 
 
 def test_ports_keep_shapes_apart() -> None:
     ports = frozenset({port(80)})
     first, second = cpus("x", "1", host_ports=ports), cpus("y", "1", host_ports=ports)
-    assert not found([host("a")], (first, 1), (second, 1))
-    assert found([host("a"), host("b")], (first, 1), (second, 1))
+    assert not finds_placement([host("a")], (first, 1), (second, 1))
+    assert finds_placement([host("a"), host("b")], (first, 1), (second, 1))
 
 
 def test_a_term_of_one_shape_about_the_other_keeps_them_apart() -> None:
@@ -66,23 +66,23 @@ def test_a_term_of_one_shape_about_the_other_keeps_them_apart() -> None:
         cpus("x", "1", anti_affinity=frozenset({S})),
         cpus("y", "1", matched_terms=frozenset({S})),
     )
-    assert found([host("a")], (first, 2))
-    assert not found([host("a")], (first, 1), (second, 1))
-    assert found([host("a"), host("b")], (first, 1), (second, 1))
+    assert finds_placement([host("a")], (first, 2))
+    assert not finds_placement([host("a")], (first, 1), (second, 1))
+    assert finds_placement([host("a"), host("b")], (first, 1), (second, 1))
 
 
 def test_any_domain_will_do() -> None:
     nodes = [host("a", rack="1"), host("b", rack="2"), host("c", rack="2")]
     pod_sets = (cpus("x", "4"), 1), (cpus("y", "3"), 1)
-    assert found(nodes, *pod_sets, keys=("rack",))
-    assert not found(nodes[:2], *pod_sets, keys=("rack",))
+    assert finds_placement(nodes, *pod_sets, keys=("rack",))
+    assert not finds_placement(nodes[:2], *pod_sets, keys=("rack",))
 
 
 def test_orders_are_few_whatever_the_shapes() -> None:
     def played(*counts: int) -> int:
         """Pods in all orders together: without nodes there is nothing else to do."""
         pod_sets = tuple(PodSet(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
-        return work_of(PlacementRequest(pod_sets), NodeSnapshot(()))
+        return scoring_cost(PlacementRequest(pod_sets), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2
     assert played(1, 64) == 2 * 65
@@ -103,5 +103,5 @@ def test_equal_nodes_are_drawn_also_for_the_first_pod() -> None:
         [gpus("a", 1), gpus("b", 4), gpus("c", 4)],
         [gpus("b", 4), gpus("c", 4), gpus("z", 1)],
     ):
-        assert not found(nodes, driver, workers)
-        assert found([*nodes, gpus("d", 4)], driver, workers)
+        assert not finds_placement(nodes, driver, workers)
+        assert finds_placement([*nodes, gpus("d", 4)], driver, workers)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gangboard.placement.amounts import amount_of, amounts_of
-from gangboard.placement.sentences.wording import PodCount, are_free, needed_and_there
+from gangboard.placement.amounts import format_amount, format_amounts
+from gangboard.placement.sentences.wording import PodCount, free_text, needed_and_available
 
 GI = 2**30
 
@@ -30,7 +30,7 @@ GI = 2**30
     ],
 )
 def test_people_read_amounts_in_these_units(resource: str, amount: int, text: str) -> None:
-    assert amount_of(resource, amount) == text
+    assert format_amount(resource, amount) == text
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,18 @@ def test_people_read_amounts_in_these_units(resource: str, amount: int, text: st
     ],
 )
 def test_what_must_be_enough_is_rounded_up(amount: int, text: str) -> None:
-    assert amount_of("memory", amount, up=True) == text
+    assert format_amount("memory", amount, round_up=True) == text
 
 
 def test_gpus_of_two_vendors_are_told_apart() -> None:
-    assert amounts_of({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
+    assert format_amounts({"nvidia.com/gpu": 4, "cpu": 2000}) == ["2 CPUs", "4 GPUs"]
     both = {"nvidia.com/gpu": 4, "amd.com/gpu": 1}
-    assert amounts_of(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
-    assert amount_of("nvidia.com/gpu", 4, named=True) == "4 nvidia.com/gpu"
+    assert format_amounts(both) == ["1 amd.com/gpu", "4 nvidia.com/gpu"]
+    assert format_amount("nvidia.com/gpu", 4, with_resource_name=True) == "4 nvidia.com/gpu"
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:
-    needed, there = needed_and_there("memory", 131899492 * 1024, 131899491 * 1024)
+    needed, there = needed_and_available("memory", 131899492 * 1024, 131899491 * 1024)
     assert (needed, there) == ("131899492Ki of memory", "131899491Ki")
 
 
@@ -72,7 +72,7 @@ def test_two_amounts_that_differ_never_look_alike() -> None:
     ],
 )
 def test_what_is_free(resource: str, text: str, words: str) -> None:
-    assert are_free(resource, text) == words
+    assert free_text(resource, text) == words
 
 
 def test_crowds() -> None:

@@ -23,8 +23,8 @@ from tests.decode.reading import model, read, with_identity
 from tests.placement.making import CORDON, GPU, node, shape
 from tests.placement.node_by_node import eligibility
 from tests.rules import texts
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, selecting
+from tests.rules.waiting_gangs import gang, selecting
+from tests.rules.waiting_gangs import pod_requests as asks
 
 
 def registered(name: str, status: Any = None, **spec: Any) -> Node:
@@ -37,18 +37,18 @@ def offering(name: str, **amounts: str) -> Node:
     return registered(name, {"allocatable": {"cpu": "8", "pods": "110", **named}})
 
 
-def waiting(*nodes: Node, count: int = 2, **more: Any) -> Unit:
+def waiting(*nodes: Node, count: int = 2, **options: Any) -> Unit:
     usage = Usage()
     for one in nodes:
         usage.put_node(one)
-    return gang(count, asks(4), usage.room(), text=texts.GPU_SHORT, **more)
+    return gang(count, asks(4), usage.capacity(), text=texts.GPU_SHORT, **options)
 
 
-def told(unit: Unit) -> tuple[str, str]:
-    found = placement_reason(unit)
-    assert found is not None
-    assert found.blocked
-    return found.code, found.text
+def blocked_reason(unit: Unit) -> tuple[str, str]:
+    result = placement_reason(unit)
+    assert result is not None
+    assert result.blocked
+    return result.code, result.text
 
 
 STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"conditions": []}]
@@ -57,7 +57,7 @@ STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"c
 @pytest.mark.parametrize("status", STATUSES)
 def test_no_node_has_said_anything(status: Any) -> None:
     unit = waiting(*(registered(f"n{at}", status) for at in range(3)))
-    assert told(unit) == (
+    assert blocked_reason(unit) == (
         "nodes-unschedulable",
         "no node is known that could host 2 pods, and 3 nodes have not said what they offer yet",
     )
@@ -69,7 +69,7 @@ def test_no_node_has_said_anything(status: Any) -> None:
 
 def test_the_taint_of_a_node_that_is_not_ready_comes_with_it() -> None:
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-    assert told(waiting(registered("n0", None, taints=[taint]), count=1)) == (
+    assert blocked_reason(waiting(registered("n0", None, taints=[taint]), count=1)) == (
         "nodes-unschedulable",
         "no node is known that could host 1 pod, and 1 node has not said what it offers yet",
     )
@@ -78,7 +78,7 @@ def test_the_taint_of_a_node_that_is_not_ready_comes_with_it() -> None:
 def test_others_lack_the_resource() -> None:
     """A node that never speaks must not hide what no node has."""
     unit = waiting(offering("n0"), offering("n1"), registered("n2"))
-    assert told(unit) == (
+    assert blocked_reason(unit) == (
         "no-matching-node",
         "2 pods ask for 4 nvidia.com/gpu each, and no node has any; 1 more node has not said what "
         "it offers yet",
@@ -87,7 +87,7 @@ def test_others_lack_the_resource() -> None:
 
 def test_others_are_too_small() -> None:
     unit = waiting(offering("n0", gpu="2"), registered("n1"), registered("n2"))
-    assert told(unit) == (
+    assert blocked_reason(unit) == (
         "no-matching-node",
         "2 pods ask for 4 GPUs each, and the largest node has 2; 2 more nodes have not "
         "said what they offer yet",
@@ -98,7 +98,7 @@ def test_others_are_cordoned() -> None:
     cordoned = offering("n0", gpu="4")
     cordoned = replace(cordoned, unschedulable=True, taints=_cordon())
     unit = waiting(cordoned, registered("n1"), registered("n2"))
-    assert told(unit) == (
+    assert blocked_reason(unit) == (
         "nodes-unschedulable",
         "the only node that could host 2 pods is cordoned (n0); 2 more nodes have not said what they "
         "offer yet",
@@ -112,9 +112,9 @@ def _cordon() -> Any:
 
 def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"), needs=selecting(pool="a"))
-    assert told(unit)[0] == "no-matching-node"
+    assert blocked_reason(unit)[0] == "no-matching-node"
     new = replace(registered("n1"), labels={"pool": "a"})
-    assert told(waiting(offering("n0", gpu="4"), new, needs=selecting(pool="a"))) == (
+    assert blocked_reason(waiting(offering("n0", gpu="4"), new, needs=selecting(pool="a"))) == (
         "nodes-unschedulable",
         "no node is known that could host 2 pods, and 1 node has not said what it offers yet",
     )
@@ -122,7 +122,7 @@ def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
 
 def test_beside_a_lack_of_room() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"))
-    assert told(unit) == (
+    assert blocked_reason(unit) == (
         "exceeds-capacity",
         "2 pods need 8 GPUs, but the only usable node has 4 even when empty: only 1 of 2 "
         "fits; 1 more node has not said what it offers yet",

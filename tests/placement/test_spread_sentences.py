@@ -7,10 +7,17 @@ from typing import Any
 
 from gangboard.domain.capacity import NodeInfo, Requested
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, PodTerm, Requirement, Spread
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, PodTerm, Requirement, Spread
 from gangboard.placement.unit_placement import fit_rows
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask, big, gang, mixed, plain, room_of, values
+from tests.rules.evaluation import first_code as first
+from tests.rules.evaluation import require_finding as found
+from tests.rules.waiting_gangs import capacity_of as room_of
+from tests.rules.waiting_gangs import cpu_node as big
+from tests.rules.waiting_gangs import evidence_values as values
+from tests.rules.waiting_gangs import gang
+from tests.rules.waiting_gangs import mixed_gang as mixed
+from tests.rules.waiting_gangs import pod_requests as ask
+from tests.rules.waiting_gangs import ungrouped_gang as plain
 
 ZONE = "topology.kubernetes.io/zone"
 EVEN = PodTerm(
@@ -21,15 +28,15 @@ ONE_CORE = ask(cpu="1")
 SAYS = "0/2 nodes are available: 2 node(s) didn't match pod topology spread constraints."
 
 
-def spread(key: str = ZONE, **more: Any) -> Needs:
-    return Needs(spreads=(Spread(key, EVEN, **more),))
+def spread(key: str = ZONE, **options: Any) -> PodConstraints:
+    return PodConstraints(spreads=(Spread(key, EVEN, **options),))
 
 
 def in_zone(name: str, zone: str, *, used: int = 0, even: int = 0) -> NodeInfo:
     """A node of 8 cores in a zone; on it are so many pods that count."""
-    made = big(name, used=used)
-    now = Requested(made.now.amounts, even, matched_terms={EVEN: even} if even else {})
-    return replace(made, labels={**made.labels, ZONE: zone}, now=now)
+    created = big(name, used=used)
+    now = Requested(created.now.amounts, even, matched_terms={EVEN: even} if even else {})
+    return replace(created, labels={**created.labels, ZONE: zone}, now=now)
 
 
 def test_a_full_zone_holds_the_others_back() -> None:
@@ -98,7 +105,7 @@ def test_pods_that_do_not_match_their_own_selector() -> None:
 def both() -> dict[str, Any]:
     """By zone and by host, as people ask for it."""
     spreads = (Spread(ZONE, EVEN), Spread(HOSTNAME, EVEN))
-    needs = Needs(spreads=spreads, spread_keys=(HOSTNAME, ZONE))
+    needs = PodConstraints(spreads=spreads, spread_keys=(HOSTNAME, ZONE))
     return {"needs": needs, "labels": LABELS, "text": SAYS}
 
 
@@ -206,7 +213,7 @@ def test_twin_that_is_spread_and_lacks_room() -> None:
 def test_twin_with_two_shapes_nobody_can_tell() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     two = ask(cpu="2")
-    unit = mixed(nodes, ("w", 2, ONE_CORE, spread()), ("d", 1, two, Needs()), text=SAYS)
+    unit = mixed(nodes, ("w", 2, ONE_CORE, spread()), ("d", 1, two, PodConstraints()), text=SAYS)
     assert unit.placing is not None
     assert unit.placing.assessment is not None
     assert unit.placing.assessment.now.but_for == ("spread constraints",)

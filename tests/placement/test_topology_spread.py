@@ -14,14 +14,14 @@ from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Reques
 from gangboard.domain.placement_result import Constraint, Fit, FitAnswer, PlacementCause, When
 from gangboard.domain.pod_constraints import HOSTNAME, HostPort, Spread, Taint, Toleration
 from gangboard.placement.assess import assess
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import check_fit
 from tests.placement import node_by_node
 from tests.placement.making import S, T, gang, node, shape
 from tests.placement.reference import spread_ends
 
 ZONE = "zone"
 EMPTY = {"cpu": 0, "gpu": 0}
-WAYS = st.sampled_from([fits, node_by_node.fits])
+WAYS = st.sampled_from([check_fit, node_by_node.fits])
 
 
 @st.composite
@@ -82,10 +82,10 @@ def test_agrees_with_every_order_of_placing(
     event(f"placed: {total} of {count}")
     request = PlacementRequest((PodSet(one, count),))
     for target in range(1, count + 1):
-        found = fit(request, nodes, when, target)
-        assert found.answer is (FitAnswer.YES if target <= total else FitAnswer.NO)
-        if found.answer is FitAnswer.YES:
-            placed = [found.placement.get(node.name, {}).get("worker", 0) for node in nodes]
+        result = fit(request, nodes, when, target)
+        assert result.answer is (FitAnswer.YES if target <= total else FitAnswer.NO)
+        if result.answer is FitAnswer.YES:
+            placed = [result.placement.get(node.name, {}).get("worker", 0) for node in nodes]
             assert tuple(placed) in ends
 
 
@@ -101,8 +101,8 @@ def zoned(**zones: list[int]) -> list[NodeInfo]:
     ]
 
 
-def spread(**more: Any) -> Shape:
-    return shape(gpu=1, spreads=(Spread(ZONE, S, **more),))
+def spread(**options: Any) -> Shape:
+    return shape(gpu=1, spreads=(Spread(ZONE, S, **options),))
 
 
 def most(one: Shape, nodes: list[NodeInfo]) -> int:
@@ -110,7 +110,7 @@ def most(one: Shape, nodes: list[NodeInfo]) -> int:
         (
             at
             for at in range(1, 40)
-            if fits(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
+            if check_fit(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
         ),
         default=0,
     )
@@ -162,21 +162,21 @@ def test_pods_that_do_not_count_are_let_in_or_not() -> None:
 
 
 def test_it_is_the_cause_and_without_it_they_fit() -> None:
-    found = assess(gang(4, spread()), zoned(a=[4], b=[0]))
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is FitAnswer.NO
+    result = assess(gang(4, spread()), zoned(a=[4], b=[0]))
+    assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
+    assert result.empty.answer is FitAnswer.NO
     full = [*zoned(a=[4]), node("b0", used=4, labels={ZONE: "b"})]
-    found = assess(gang(4, spread()), full)
-    assert (found.cause, found.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
-    assert found.empty.answer is FitAnswer.YES
+    result = assess(gang(4, spread()), full)
+    assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
+    assert result.empty.answer is FitAnswer.YES
 
 
-@pytest.mark.parametrize("fit", [fits, node_by_node.fits])
+@pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
 def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., Fit]) -> None:
     nodes = zoned(a=[4], b=[4])
     two = PlacementRequest((PodSet(spread(), 2), PodSet(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))
     for request in (two, one_zone):
-        found = fit(request, nodes, When.CURRENT, 2)
-        assert (found.answer, found.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
+        result = fit(request, nodes, When.CURRENT, 2)
+        assert (result.answer, result.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
         assert fit(request, zoned(a=[0]), When.CURRENT, 2).answer is not FitAnswer.YES

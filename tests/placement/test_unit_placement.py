@@ -13,15 +13,15 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     ShapeFit,
 )
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, Taint
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, Taint
 from gangboard.domain.verdict import FitReason, FitRow
 from gangboard.facts.unit import Unit
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.members import request_of
-from gangboard.placement.sentences.excluded import code_of_excluded, homeless
+from gangboard.placement.members import placement_request_of
+from gangboard.placement.sentences.excluded_nodes import exclusion_code, find_shape_without_node
 from gangboard.placement.unit_placement import fit_rows, placing_of
 from tests.domain_objects import (
     NOW,
@@ -57,18 +57,18 @@ def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeInfo, ...] = FOUR, **fa
     return a_unit(facts_of(owner, *others, **{"room": ClusterCapacity(nodes), **facts}))
 
 
-def found(unit: Unit) -> Placing:
+def placing_for(unit: Unit) -> PlacementResult:
     answer = placing_of(unit)
     assert answer is not None
     return answer
 
 
-def cause(answer: Placing) -> PlacementCause:
+def cause(answer: PlacementResult) -> PlacementCause:
     assert answer.assessment is not None
     return answer.assessment.cause
 
 
-def only(answer: Placing) -> ShapeFit:
+def only_shape(answer: PlacementResult) -> ShapeFit:
     (one,) = answer.shapes
     return one
 
@@ -89,41 +89,43 @@ def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
 
 
 def test_all_that_wait_are_one_question() -> None:
-    request = request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
+    request = placement_request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
     assert (request.size, request.quorum, request.topology_keys) == (3, 3, ())
     (pod_set,) = request.pod_sets
     assert (pod_set.shape.name, pod_set.shape.requests) == ("train", {GPU: Decimal(4)})
 
 
 def test_members_with_a_node_count_for_the_quorum() -> None:
-    assert request_of(a_unit_of(a_gang(3, quorum=4, on=("n0", "n1")))).quorum == 2
+    assert placement_request_of(a_unit_of(a_gang(3, quorum=4, on=("n0", "n1")))).quorum == 2
 
 
-def going(pod: Any) -> Any:
+def terminating(pod: Any) -> Any:
     return replace(pod, meta=replace(pod.meta, deleting_since=NOW))
 
 
 def test_members_that_are_being_deleted_count_for_the_quorum_until_they_are_gone() -> None:
     # podgroupstate.go (1.36, 1.37) never looks at deletionTimestamp.
     job, group, *pods = a_gang(2, quorum=4, on=("n0", "n1"))
-    assert request_of(a_unit_of((job, group, going(pods[0]), *pods[1:]))).quorum == 2
+    assert (
+        placement_request_of(a_unit_of((job, group, terminating(pods[0]), *pods[1:]))).quorum == 2
+    )
     job, group, *pods = a_gang(1, quorum=4, on=("n0", "n1", "n2", "n3"))
-    unit = a_unit_of((job, group, *pods[:2], *map(going, pods[2:4]), pods[4]))
-    assert (request_of(unit).size, request_of(unit).quorum) == (1, None)
+    unit = a_unit_of((job, group, *pods[:2], *map(terminating, pods[2:4]), pods[4]))
+    assert (placement_request_of(unit).size, placement_request_of(unit).quorum) == (1, None)
 
 
 def test_beyond_the_quorum_the_question_is_about_all_that_wait() -> None:
     # The scheduler then takes each as it comes: a quorum of nothing would always fit.
-    assert request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
+    assert placement_request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
 
 
 def test_a_nominated_member_still_waits() -> None:
     unit = a_unit_of(a_gang(2, quorum=2, nominated_node="n0"))
-    assert (request_of(unit).size, request_of(unit).quorum) == (2, 2)
+    assert (placement_request_of(unit).size, placement_request_of(unit).quorum) == (2, 2)
 
 
 def test_without_a_gang_the_question_is_about_all() -> None:
-    request = request_of(a_unit_of(a_gang(3, on=("n0",))))
+    request = placement_request_of(a_unit_of(a_gang(3, on=("n0",))))
     assert (request.size, request.quorum, request.needed) == (3, None, 3)
 
 
@@ -134,7 +136,7 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
     )
     there = replace(foreign_pod, node="n0")
     unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, there))
-    request = request_of(unit)
+    request = placement_request_of(unit)
     assert {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets} == {
         "train": 1,
         "guest": 1,
@@ -153,44 +155,48 @@ def a_set(*parts: Any, **pod: Any) -> Unit:
 
 
 def test_a_shape_has_the_name_of_its_job() -> None:
-    request = request_of(a_set(a_role("driver", pods=1), a_role("workers", pods=3, ask="4")))
+    request = placement_request_of(
+        a_set(a_role("driver", pods=1), a_role("workers", pods=3, ask="4"))
+    )
     names = {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets}
     assert names == {"run-driver-0": 1, "run-workers-0": 3}
 
 
 def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
-    request = request_of(a_set(a_role("driver", pods=1, ask="2"), a_role("workers", jobs=3)))
+    request = placement_request_of(
+        a_set(a_role("driver", pods=1, ask="2"), a_role("workers", jobs=3))
+    )
     names = {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets}
     assert names == {"run-driver-0": 1, "workers": 6}
 
 
 def test_parts_that_ask_the_same_are_one_shape() -> None:
-    (pod_set,) = request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
+    (pod_set,) = placement_request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
     assert (pod_set.shape.name, pod_set.count) == ("driver and workers", 3)
 
 
 def test_pods_of_one_job_that_ask_for_different_things_have_different_names() -> None:
     job = a_job(pods=2)
     pods = (a_pod("a", of=job), a_pod("b", of=job, requests=requests(cpu="2")))
-    pod_sets = request_of(a_unit_of((job, *pods))).pod_sets
+    pod_sets = placement_request_of(a_unit_of((job, *pods))).pod_sets
     assert [pod_set.shape.name for pod_set in pod_sets] == ["train", "train (2)"]
 
 
 def test_a_pod_without_an_owner_has_its_own_name() -> None:
     pods = (a_pod("lone"),)
-    (pod_set,) = request_of(a_unit_of((a_job(pods=1), *pods))).pod_sets
+    (pod_set,) = placement_request_of(a_unit_of((a_job(pods=1), *pods))).pod_sets
     assert pod_set.shape.name == "lone"
 
 
 def test_what_pods_need_goes_into_the_shape() -> None:
-    needs = Needs(
+    needs = PodConstraints(
         (("pool", "a"),),
         host_ports=frozenset({port(80)}),
         anti_affinity=(S, T),
         unsupported=("volumes",),
         undecidable=("devices",),
     )
-    (pod_set,) = request_of(a_unit_of(a_gang(2, needs=needs))).pod_sets
+    (pod_set,) = placement_request_of(a_unit_of(a_gang(2, needs=needs))).pod_sets
     shape = pod_set.shape
     assert dict(shape.node_selector) == {"pool": "a"}
     assert shape.host_ports == {port(80)}
@@ -204,13 +210,13 @@ def test_what_pods_need_goes_into_the_shape() -> None:
 
 def test_a_request_that_could_not_be_read_only_takes_away() -> None:
     unit = a_unit_of(a_gang(2, unread_requests=("memory",)))
-    answer = found(unit)
+    answer = placing_for(unit)
     assert cause(answer) is PlacementCause.CANNOT_TELL
     assert answer.assessment is not None
     assert answer.assessment.now.but_for == ("a request of memory that could not be read",)
     # 5 pods of 4 GPUs do not fit on four nodes of 4, whatever their memory.
     assert (
-        cause(found(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",)))))
+        cause(placing_for(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",)))))
         is PlacementCause.TOO_LARGE
     )
 
@@ -218,17 +224,17 @@ def test_a_request_that_could_not_be_read_only_takes_away() -> None:
 def test_siblings_in_a_tree_are_placed_together() -> None:
     job, group, *pods = a_gang(2, quorum=2, ask="4")
     group = a_group(quorum=2, of=job, parent_name="tree")
-    answer = found(a_unit_of((job, group, *pods)))
+    answer = placing_for(a_unit_of((job, group, *pods)))
     assert answer.assessment is not None
     assert answer.assessment.why == (
         "not worked out: the other groups of the CompositePodGroup tree"
     )
-    assert cause(found(a_unit_of((job, group, *pods), FOUR[:1]))) is PlacementCause.TOO_LARGE
+    assert cause(placing_for(a_unit_of((job, group, *pods), FOUR[:1]))) is PlacementCause.TOO_LARGE
 
 
 def test_nodes_that_cannot_be_read() -> None:
     unit = a_unit_of(a_gang(2, quorum=2), room=ClusterCapacity(why="nodes: forbidden"))
-    answer = found(unit)
+    answer = placing_for(unit)
     assert (answer.assessment, answer.shapes, answer.why) == (None, (), "nodes: forbidden")
     (row,) = fit_rows(replace(unit, placing=answer))
     assert (row.why, row.waiting, row.requests) == ("nodes: forbidden", 2, {GPU: "1"})
@@ -245,12 +251,14 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
     pods = (
         a_pod("a", of=job, labels={"app": "s"}, requests={}),
         a_pod("b", of=job, labels={"app": "t"}, requests={}),
-        a_pod("c", of=job, labels={"app": "u"}, needs=Needs(anti_affinity=(T,)), requests={}),
+        a_pod(
+            "c", of=job, labels={"app": "u"}, needs=PodConstraints(anti_affinity=(T,)), requests={}
+        ),
     )
     first, second, third = (
         pod_set.shape
         for pod_set in sorted(
-            request_of(a_unit_of((job, *pods), nodes)).pod_sets,
+            placement_request_of(a_unit_of((job, *pods), nodes)).pod_sets,
             key=lambda pod_set: [
                 S in pod_set.shape.matched_terms,
                 T in pod_set.shape.matched_terms,
@@ -269,15 +277,15 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
     job, group, *_ = a_gang(2, quorum=2)
     ask = {"requests": requests(gpu="1"), "of": job, "group": group}
     pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
-    answer = found(a_unit_of((job, group, *pods), kept))
+    answer = placing_for(a_unit_of((job, group, *pods), kept))
     assert cause(answer) is PlacementCause.CONSTRAINED
     assert answer.assessment is not None
     assert answer.assessment.constraints == (Constraint.ANTI_AFFINITY,)
     others = [replace(pod, labels={"app": "u"}) for pod in pods]
-    assert cause(found(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
+    assert cause(placing_for(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
     # Two of them share a node: nobody keeps them apart.
     beside = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
-    assert cause(found(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
+    assert cause(placing_for(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
 
 
 # Its own nominated pods
@@ -291,18 +299,18 @@ def test_what_is_kept_for_its_own_pods_is_room() -> None:
     )
     job, group, *_ = a_gang(2, quorum=2)
     ask = {"requests": requests(gpu="4"), "of": job, "group": group}
-    needs = Needs(host_ports=frozenset({port(80)}))
+    needs = PodConstraints(host_ports=frozenset({port(80)}))
     pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
     unit = a_unit_of((job, group, *pods), kept)
     assert nodes_for(unit)[0].now == Requested({GPU: 0, "cpu": 500}, 1)
-    assert cause(found(unit)) is PlacementCause.FITS
+    assert cause(placing_for(unit)) is PlacementCause.FITS
     others = [replace(pod, nominated_node="") for pod in pods]
-    assert cause(found(a_unit_of((job, group, *others), kept))) is not PlacementCause.FITS
+    assert cause(placing_for(a_unit_of((job, group, *others), kept))) is not PlacementCause.FITS
 
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
     taken = replace(node("n0"), now=Requested({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
-    needs = Needs(host_ports=frozenset({port(80)}), anti_affinity=(S,))
+    needs = PodConstraints(host_ports=frozenset({port(80)}), anti_affinity=(S,))
     job, group, *_ = a_gang(1, on=("n0",))
     ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
     ask["labels"] = {"app": "s"}
@@ -320,8 +328,8 @@ def test_members_with_a_node_have_chosen_the_rack() -> None:
     job, group, *pods = a_gang(1, quorum=2, ask="4", on=("n2",))
     group = replace(a_group(quorum=2, of=job), topology_keys=("rack",))
     unit = a_unit_of((job, group, *pods), RACKS)
-    assert request_of(unit).domain == ("b",)
-    answer = found(unit)
+    assert placement_request_of(unit).domain == ("b",)
+    answer = placing_for(unit)
     assert answer.assessment is not None
     assert set(answer.assessment.now.placement) <= {"n2", "n3"}
 
@@ -350,13 +358,13 @@ def test_the_chosen_rack_is_full() -> None:
     full = [replace(one, now=Requested({GPU: 4}, 1)) for one in RACKS]
     job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
-    answer = found(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
-    assert (cause(answer), only(answer).now, only(answer).open_nodes) == (
+    answer = placing_for(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
+    assert (cause(answer), only_shape(answer).now, only_shape(answer).open_nodes) == (
         PlacementCause.CONSTRAINED,
         0,
         0,
     )
-    assert only(answer).saturated == (
+    assert only_shape(answer).saturated == (
         (GPU, 2, ("n2", "n3")),
         ("topology", 2, ("n0", "n1")),
     )
@@ -366,7 +374,7 @@ def test_the_chosen_rack_is_full() -> None:
 def test_members_in_two_racks_or_on_a_node_that_is_gone(on: tuple[str, ...]) -> None:
     job, group, *pods = a_gang(1, quorum=4, on=on)
     group = replace(a_group(quorum=len(on) + 1, of=job), topology_keys=("rack",))
-    answer = found(a_unit_of((job, group, *pods), RACKS))
+    answer = placing_for(a_unit_of((job, group, *pods), RACKS))
     assert answer.request.domain is None
     assert answer.assessment is not None
     assert answer.assessment.why == (
@@ -377,78 +385,81 @@ def test_members_in_two_racks_or_on_a_node_that_is_gone(on: tuple[str, ...]) -> 
 def test_a_rack_that_is_too_small() -> None:
     job, group, *pods = a_gang(3, quorum=3, ask="4")
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
-    answer = found(a_unit_of((job, group, *pods), RACKS))
+    answer = placing_for(a_unit_of((job, group, *pods), RACKS))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.constraints) == (
         PlacementCause.CONSTRAINED,
         (Constraint.TOPOLOGY,),
     )
-    assert (answer.assessment.empty.answer, only(answer).now) == (FitAnswer.NO, 4)
+    assert (answer.assessment.empty.answer, only_shape(answer).now) == (FitAnswer.NO, 4)
 
 
 # Telling causes apart
 
 
 def test_no_nodes_at_all() -> None:
-    answer = found(a_unit_of(a_gang(2), ()))
+    answer = placing_for(a_unit_of(a_gang(2), ()))
     assert (cause(answer), answer.has_no_nodes) == (PlacementCause.NO_ELIGIBLE_NODE, True)
-    assert told(a_unit_of(a_gang(2), ())) == "no-nodes"
+    assert exclusion_code_of(a_unit_of(a_gang(2), ())) == "no-nodes"
 
 
-def told(unit: Unit) -> str:
+def exclusion_code_of(unit: Unit) -> str:
     """The code under which it is said that no node could ever host a member."""
-    answer = found(unit)
+    answer = placing_for(unit)
     assert cause(answer) is PlacementCause.NO_ELIGIBLE_NODE
-    return code_of_excluded(unit, answer.shapes)
+    return exclusion_code(unit, answer.shapes)
 
 
 def test_which_filter_is_the_trouble() -> None:
-    pool = Needs((("pool", "a"),))
+    pool = PodConstraints((("pool", "a"),))
     cordoned = node("n8", unschedulable=True, taints=(CORDON,))
     tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
-    assert told(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
+    assert exclusion_code_of(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
     # n8 is the only one that was asked for, and it is cordoned.
     wanted = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
-    assert told(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted))) == "nodes-unschedulable"
+    assert (
+        exclusion_code_of(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted)))
+        == "nodes-unschedulable"
+    )
     # Two are tainted, one is cordoned.
-    assert told(a_unit_of(a_gang(2), (cordoned, *tainted))) == "untolerated-taint"
+    assert exclusion_code_of(a_unit_of(a_gang(2), (cordoned, *tainted))) == "untolerated-taint"
     # Nodes of the pool have no GPU: the selector took the others before. No driver serves any.
     bare = node("c0", gpu=0, labels={"pool": "a"})
     unit = a_unit_of(a_gang(2, needs=pool), (*FOUR, bare), kubernetes=(1, 35))
-    assert told(unit) == "no-matching-node"
+    assert exclusion_code_of(unit) == "no-matching-node"
 
 
 def test_a_driver_may_serve_what_no_node_lists() -> None:
     # DRAExtendedResource, on since 1.36: nobody compares amounts where a DeviceClass has the name.
     bare = node("c0", gpu=0), node("c1", gpu=0, labels={"pool": "a"})
-    answer = found(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
+    answer = placing_for(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.why) == (
         PlacementCause.CANNOT_TELL,
         "not understood: devices that a DeviceClass may serve as nvidia.com/gpu",
     )
     # Where no node is selected, it is all the same what nodes have.
-    nowhere = a_gang(2, needs=Needs((("pool", "b"),)))
-    assert told(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
+    nowhere = a_gang(2, needs=PodConstraints((("pool", "b"),)))
+    assert exclusion_code_of(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
     # One node that lists it: the amounts are compared there.
-    some = found(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
+    some = placing_for(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
     assert cause(some) is PlacementCause.FITS
-    assert told(a_unit_of(a_gang(2, ask="8"))) == "no-matching-node"
+    assert exclusion_code_of(a_unit_of(a_gang(2, ask="8"))) == "no-matching-node"
     silent = node("n9", taints=(Taint("node.kubernetes.io/not-ready", "NoExecute"),))
-    assert told(a_unit_of(a_gang(1), (silent,))) == "nodes-unschedulable"
+    assert exclusion_code_of(a_unit_of(a_gang(1), (silent,))) == "nodes-unschedulable"
 
 
 def test_only_the_shape_without_a_node_is_named() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers", pods=2, ask="4"))
     driver, workers = child_jobs(jobset)
     pods = (
-        *pods_of(driver, 1, needs=Needs((("pool", "none"),))),
+        *pods_of(driver, 1, needs=PodConstraints((("pool", "none"),))),
         *pods_of(workers, 2),
     )
     unit = a_unit_of((jobset, driver, workers, *pods))
-    without = homeless(found(unit).shapes)
+    without = find_shape_without_node(placing_for(unit).shapes)
     assert without is not None
-    assert (without.shape.name, told(unit)) == ("run-driver-0", "no-matching-node")
+    assert (without.shape.name, exclusion_code_of(unit)) == ("run-driver-0", "no-matching-node")
 
 
 def test_pods_of_a_node_are_used_up() -> None:
@@ -456,10 +467,10 @@ def test_pods_of_a_node_are_used_up() -> None:
         replace(one, allocatable={**one.allocatable, PODS: 2}, now=Requested(pods=2))
         for one in FOUR
     )
-    answer = found(a_unit_of(a_gang(2), full))
+    answer = placing_for(a_unit_of(a_gang(2), full))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.OCCUPIED, PODS)
-    assert only(answer).saturated == ((PODS, 4, ("n0", "n1", "n2")),)
+    assert only_shape(answer).saturated == ((PODS, 4, ("n0", "n1", "n2")),)
 
 
 def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
@@ -468,7 +479,7 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
         replace(node("n0"), allocatable={"cpu": 8000, GPU: 4, PODS: 1}, now=Requested(pods=1)),
         node("n1", used=4),
     )
-    answer = found(a_unit_of(a_gang(1), nodes))
+    answer = placing_for(a_unit_of(a_gang(1), nodes))
     assert answer.assessment is not None
     # Either would do: neither is the one.
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.FRAGMENTED, "")
@@ -477,13 +488,13 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
         replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Requested(pods=2))
         for at in range(2)
     )
-    answer = found(a_unit_of(a_gang(3), tight))
+    answer = placing_for(a_unit_of(a_gang(3), tight))
     assert answer.assessment is not None
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.SHORT, PODS)
 
 
 def test_it_fits_although_it_waits() -> None:
-    answer = found(a_unit_of(a_gang(4, quorum=4, ask="4", text="0/4 nodes are available")))
+    answer = placing_for(a_unit_of(a_gang(4, quorum=4, ask="4", text="0/4 nodes are available")))
     assert cause(answer) is PlacementCause.FITS
 
 

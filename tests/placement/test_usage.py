@@ -16,7 +16,14 @@ from gangboard.domain.capacity import ClusterCapacity, NodeInfo, Requested, Runn
 from gangboard.domain.node import Node
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import HostPort, Needs, PodTerm, Requirement, Spread, Taint
+from gangboard.domain.pod_constraints import (
+    HostPort,
+    PodConstraints,
+    PodTerm,
+    Requirement,
+    Spread,
+    Taint,
+)
 from gangboard.placement.matching import matches_pod
 from gangboard.placement.usage import Usage
 from tests.domain_objects import a_node, a_pod, ago, requests
@@ -25,20 +32,22 @@ from tests.placement.making import S, T, term
 GPU = "nvidia.com/gpu"
 
 
-def node(name: str = "n1", **more: Any) -> Node:
-    return a_node(name, **more)
+def node(name: str = "n1", **options: Any) -> Node:
+    return a_node(name, **options)
 
 
-def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **more: Any) -> Pod:
-    ports, terms = frozenset(more.pop("host_ports", ())), tuple(more.pop("terms", ()))
-    term = more.pop("counts", None)
+def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any) -> Pod:
+    ports, terms = frozenset(options.pop("host_ports", ())), tuple(options.pop("terms", ()))
+    term = options.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
-    near = more.pop("near", None)
-    needs = Needs(host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads)
-    if more.pop("deleted", False):
-        more["deleting_since"] = ago(60)
-    asks = requests(**more.pop("asks", {}))
-    return a_pod(name, on=on, phase=phase, requests=asks, needs=needs, **more)
+    near = options.pop("near", None)
+    needs = PodConstraints(
+        host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads
+    )
+    if options.pop("deleted", False):
+        options["deleting_since"] = ago(60)
+    asks = requests(**options.pop("asks", {}))
+    return a_pod(name, on=on, phase=phase, requests=asks, needs=needs, **options)
 
 
 def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
@@ -50,13 +59,13 @@ def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
     return usage
 
 
-def only(usage: Usage) -> NodeInfo:
-    (room,) = usage.room().nodes
+def only_node(usage: Usage) -> NodeInfo:
+    (room,) = usage.capacity().nodes
     return room
 
 
 def test_an_empty_cluster_has_no_nodes_and_nothing_stands_in_the_way() -> None:
-    assert Usage().room() == ClusterCapacity()
+    assert Usage().capacity() == ClusterCapacity()
 
 
 def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
@@ -64,14 +73,14 @@ def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
     more = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
     room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
     usage = filled([node("n2"), node("n10", ready=None, **more, **room), node("n1")])
-    assert [one.name for one in usage.room().nodes] == ["n1", "n10", "n2"]
-    assert usage.room().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
+    assert [one.name for one in usage.capacity().nodes] == ["n1", "n10", "n2"]
+    assert usage.capacity().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
 
 
 def test_each_pod_is_rounded_up_by_itself() -> None:
     # Resource.Add of kube-scheduler: 0.0005 cores are one thousandth, each time.
     pods = [pod(f"p{number}", asks={"cpu": "0.0005", "memory": "1.5"}) for number in range(3)]
-    assert only(filled([node()], pods)).now.amounts == {"cpu": 3, "memory": 6}
+    assert only_node(filled([node()], pods)).now.amounts == {"cpu": 3, "memory": 6}
 
 
 def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
@@ -81,43 +90,43 @@ def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
         going, meta=replace(going.meta, deleting_since=datetime(2026, 1, 1, tzinfo=UTC))
     )
     usage = filled([node()], [*done, going])
-    assert only(usage).now == Requested({GPU: 2}, 1)
+    assert only_node(usage).now == Requested({GPU: 2}, 1)
     assert usage.pods_on("n1") == {"uid-going"}
     assert usage.put_pod(replace(going, phase="Succeeded"))
-    assert only(usage).now == Requested()
+    assert only_node(usage).now == Requested()
 
 
 def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
     nominated = pod(on="", phase="Pending", nominated_node="n1", asks={"gpu": "1"})
     usage = filled([node("n1"), node("n2")], [nominated])
-    assert [one.now.pods for one in usage.room().nodes] == [1, 0]
+    assert [one.now.pods for one in usage.capacity().nodes] == [1, 0]
     assert usage.put_pod(replace(nominated, node="n2"))
-    assert [one.now.pods for one in usage.room().nodes] == [0, 1]
+    assert [one.now.pods for one in usage.capacity().nodes] == [0, 1]
 
 
 def test_pods_without_a_node_take_nothing() -> None:
     usage = filled([node()], [])
     assert not usage.put_pod(pod(on="", phase="Pending", asks={"gpu": "1"}))
-    assert only(usage).now == Requested()
+    assert only_node(usage).now == Requested()
 
 
 def test_pods_wait_for_their_node_and_for_its_return() -> None:
     usage = Usage()
     assert not usage.put_pod(pod(asks={"gpu": "1"}))
-    assert usage.room().nodes == ()
+    assert usage.capacity().nodes == ()
     assert usage.put_node(node())
-    assert only(usage).now == Requested({GPU: 1}, 1)
+    assert only_node(usage).now == Requested({GPU: 1}, 1)
     assert usage.remove_node("n1")
-    assert usage.room().nodes == ()
+    assert usage.capacity().nodes == ()
     assert not usage.put_pod(pod("p2", asks={"gpu": "1"}))
     assert usage.put_node(node())
-    assert only(usage).now == Requested({GPU: 2}, 2)
+    assert only_node(usage).now == Requested({GPU: 2}, 2)
 
 
 def test_pods_that_stay_are_counted_apart() -> None:
     agent = pod("agent", asks={"cpu": "1"}, host_ports={HostPort(9100)}, stays=True)
     train = pod("train", asks={"cpu": "2"}, terms=[S])
-    room = only(filled([node()], [agent, train]))
+    room = only_node(filled([node()], [agent, train]))
     assert room.pinned == Requested({"cpu": 1000}, 1, frozenset({HostPort(9100)}))
     assert room.now == Requested({"cpu": 3000}, 2, frozenset({HostPort(9100)}), {S: 1})
 
@@ -126,22 +135,22 @@ def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
     two = [pod(name, host_ports={HostPort(80)}, terms=[S]) for name in ("p1", "p2")]
     usage = filled([node()], [*two, pod("beside")])
     assert usage.remove_pod("uid-p1")
-    assert only(usage).now == Requested({}, 2, frozenset({HostPort(80)}), {S: 1})
+    assert only_node(usage).now == Requested({}, 2, frozenset({HostPort(80)}), {S: 1})
     assert usage.remove_pod("uid-p2")
-    assert only(usage).now == Requested({}, 1)
+    assert only_node(usage).now == Requested({}, 1)
 
 
 def test_a_pod_that_moves_to_a_node_that_is_not_known_frees_the_other() -> None:
     usage = filled([node()], [pod(asks={"gpu": "1"})])
     assert usage.put_pod(pod(on="n9", asks={"gpu": "1"}))
-    assert only(usage).now == Requested()
+    assert only_node(usage).now == Requested()
 
 
 def test_a_request_that_could_not_be_read_makes_the_node_unreadable_in_it() -> None:
     usage = filled([node(unreadable=frozenset({"cpu"}))], [pod(unread_requests=(GPU,))])
-    assert only(usage).unreadable == {"cpu", GPU}
+    assert only_node(usage).unreadable == {"cpu", GPU}
     assert usage.remove_pod("uid-p1")
-    assert only(usage).unreadable == {"cpu"}
+    assert only_node(usage).unreadable == {"cpu"}
 
 
 def test_only_what_placement_sees_is_a_change() -> None:
@@ -157,13 +166,13 @@ def test_only_what_placement_sees_is_a_change() -> None:
 
 def test_the_room_is_the_same_object_while_nothing_changes() -> None:
     usage = filled([node("n1"), node("n2")], [pod(asks={"gpu": "1"})])
-    before = usage.room()
+    before = usage.capacity()
     usage.put_pod(pod(asks={"gpu": "1"}))
     usage.put_node(node("n1"))
     usage.put_pod(pod("waiting", on="", phase="Pending"))
-    assert usage.room() is before
+    assert usage.capacity() is before
     usage.put_pod(pod("p2", on="n2"))
-    after = usage.room()
+    after = usage.capacity()
     assert after is not before
     assert after.nodes[0] is before.nodes[0]  # nothing has changed on n1
     assert before.nodes[1].now == Requested()  # what was handed out stays as it was
@@ -171,10 +180,10 @@ def test_the_room_is_the_same_object_while_nothing_changes() -> None:
 
 def test_why_there_is_no_room_to_speak_of() -> None:
     usage = filled([node()])
-    blind = usage.room("nodes: forbidden")
+    blind = usage.capacity("nodes: forbidden")
     assert (blind.nodes, blind.why) == ((), "nodes: forbidden")
-    assert usage.room("nodes: forbidden") is blind
-    assert only(usage).name == "n1"
+    assert usage.capacity("nodes: forbidden") is blind
+    assert only_node(usage).name == "n1"
 
 
 def test_residents_come_along() -> None:
@@ -182,9 +191,9 @@ def test_residents_come_along() -> None:
         return []
 
     usage = filled([node()])
-    room = usage.room(running_gangs=running_gangs)
+    room = usage.capacity(running_gangs=running_gangs)
     assert room.running_gangs is running_gangs
-    assert usage.room(running_gangs=running_gangs) is room
+    assert usage.capacity(running_gangs=running_gangs) is room
 
 
 def test_the_load_of_some_pods() -> None:
@@ -196,8 +205,8 @@ def test_the_load_of_some_pods() -> None:
         pod("e", "n2", asks={"gpu": "8"}),
     ]
     usage = filled([node("n2"), node("n1")], pods)
-    found = usage.load_of(["uid-a", "uid-b", "uid-b", "uid-c", "uid-d", "uid-none"])
-    assert found == {
+    result = usage.load_of(["uid-a", "uid-b", "uid-b", "uid-c", "uid-d", "uid-none"])
+    assert result == {
         "n1": Requested({"cpu": 2, GPU: 1}, 2, frozenset({HostPort(80)})),
         "n2": Requested({GPU: 2}, 1),
     }
@@ -209,56 +218,56 @@ def test_the_load_of_some_pods() -> None:
 
 def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_term() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
-    assert only(usage).now == Requested({}, 2)
+    assert only_node(usage).now == Requested({}, 2)
     waits = pod("waits", on="", phase="Pending", terms=[S])
     assert usage.put_pod(waits)
-    assert only(usage).now == Requested({}, 2, matched_terms={S: 1})
+    assert only_node(usage).now == Requested({}, 2, matched_terms={S: 1})
     assert usage.put_pod(pod("c", labels={"app": "s"}))
-    assert only(usage).now == Requested({}, 3, matched_terms={S: 2})
+    assert only_node(usage).now == Requested({}, 3, matched_terms={S: 2})
     assert usage.remove_pod("uid-a")
-    assert only(usage).now == Requested({}, 2, matched_terms={S: 1})
+    assert only_node(usage).now == Requested({}, 2, matched_terms={S: 1})
     assert usage.load_of(["uid-b", "uid-c"]) == {"n1": Requested({}, 2, matched_terms={S: 1})}
     # It is over with the last pod that has the term.
     assert not usage.put_pod(pod("also", on="", phase="Pending", terms=[S]))
     assert not usage.remove_pod("uid-also")
     assert usage.put_pod(replace(waits, phase="Failed"))
-    assert only(usage).now == Requested({}, 2)
+    assert only_node(usage).now == Requested({}, 2)
 
 
 def test_a_label_that_changes_is_seen() -> None:
     usage = filled([node()], [pod("waits", on="", terms=[S]), pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("a", labels={"app": "s"}))
-    assert only(usage).now == Requested({}, 1, matched_terms={S: 1})
+    assert only_node(usage).now == Requested({}, 1, matched_terms={S: 1})
     assert usage.put_pod(pod("a", labels={}))
-    assert only(usage).now == Requested({}, 1)
+    assert only_node(usage).now == Requested({}, 1)
 
 
 def test_the_same_labels_in_another_namespace_are_others() -> None:
     other = term("s", "team-b")
     usage = filled([node()], [pod("waits", on="", terms=[other]), pod("a", labels={"app": "s"})])
-    assert only(usage).now == Requested({}, 1)
+    assert only_node(usage).now == Requested({}, 1)
 
 
 def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() -> None:
     usage = filled([node()], [pod("a", terms=[VAGUE], labels={"app": "s"})])
-    assert only(usage).now == Requested({}, 1, anti_affinity={VAGUE: 1})
+    assert only_node(usage).now == Requested({}, 1, anti_affinity={VAGUE: 1})
 
 
 def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("waits", on="", phase="Pending", terms=[ZONED], near=NEAR))
-    assert only(usage).now == Requested({}, 1, matched_terms={ZONED: 1, NEAR: 1})
+    assert only_node(usage).now == Requested({}, 1, matched_terms={ZONED: 1, NEAR: 1})
     # With a node it has the rule, which others are asked about: whom it matches no longer matters.
     assert usage.put_pod(pod("waits", on="n1", terms=[ZONED], near=NEAR))
-    assert only(usage).now == Requested({}, 2, anti_affinity={ZONED: 1})
+    assert only_node(usage).now == Requested({}, 2, anti_affinity={ZONED: 1})
 
 
 def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
     """JobSet writes one about all other Jobs for each Job: pods times Jobs is too much to keep."""
     usage = filled([node()], [pod("a"), pod("waits", on="", phase="Pending", terms=[OPEN])])
-    assert only(usage).now == Requested({}, 1)
+    assert only_node(usage).now == Requested({}, 1)
     assert usage.put_pod(pod("waits", on="n1", terms=[OPEN]))
-    assert only(usage).now == Requested({}, 2, anti_affinity={OPEN: 1})
+    assert only_node(usage).now == Requested({}, 2, anti_affinity={OPEN: 1})
 
 
 # Topology spread: who counts for a constraint of a pod that has no node yet.
@@ -268,22 +277,22 @@ def test_bound_pods_count_for_the_spread_of_one_that_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     waits = pod("waits", on="", phase="Pending", counts=COUNT)
     assert usage.put_pod(waits)
-    assert only(usage).now == Requested({}, 2, matched_terms={COUNT: 1})
+    assert only_node(usage).now == Requested({}, 2, matched_terms={COUNT: 1})
     assert usage.load_of(["uid-a", "uid-b"]) == {"n1": Requested({}, 2, matched_terms={COUNT: 1})}
     # It is over once it has a node.
     assert usage.put_pod(pod("waits", on="n1", counts=COUNT))
-    assert only(usage).now == Requested({}, 3)
+    assert only_node(usage).now == Requested({}, 3)
 
 
 def test_pods_that_are_deleted_or_only_nominated_do_not_count() -> None:
     # countPodsMatchSelector skips pods with a deletionTimestamp; nominated ones are on no node.
     usage = filled([node()], [pod("waits", on="", counts=COUNT)])
     usage.put_pod(pod("a", on="", nominated_node="n1", labels={"app": "s"}))
-    assert only(usage).now == Requested({}, 1, matched_terms={COUNT.of_nominated: 1})
+    assert only_node(usage).now == Requested({}, 1, matched_terms={COUNT.of_nominated: 1})
     assert usage.put_pod(pod("a", labels={"app": "s"}))
-    assert only(usage).now == Requested({}, 1, matched_terms={COUNT: 1})
+    assert only_node(usage).now == Requested({}, 1, matched_terms={COUNT: 1})
     assert usage.put_pod(pod("a", labels={"app": "s"}, deleted=True))
-    assert only(usage).now == Requested({}, 1)
+    assert only_node(usage).now == Requested({}, 1)
     assert usage.load_of(["uid-a"]) == {"n1": Requested({}, 1)}
     assert usage.remove_pod("uid-a")
 
@@ -416,18 +425,18 @@ def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
 @given(CHANGES)
 def test_any_sequence_of_changes_ends_where_counting_anew_ends(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
-    before, room = cluster.rooms(), usage.room()
+    before, room = cluster.rooms(), usage.capacity()
     for change in changes:
         seen = apply(change, usage, cluster)
         after = cluster.rooms()
         # It may say that something has changed where two changes undo each other, never the reverse.
         assert seen or after == before
-        assert usage.room().nodes == after
+        assert usage.capacity().nodes == after
         if not seen:
-            assert usage.room() is room
+            assert usage.capacity() is room
         for name in cluster.nodes:
             assert usage.pods_on(name) == {one.meta.ref.uid for one in cluster.on(name)}
-        before, room = after, usage.room()
+        before, room = after, usage.capacity()
     every = usage.load_of(list(cluster.pods))
     assert every == {one.name: one.now for one in before if one.now.pods}
 
@@ -437,4 +446,4 @@ def test_changes_that_nobody_looked_at_in_between(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
     for change in changes:
         apply(change, usage, cluster)
-    assert usage.room().nodes == cluster.rooms()
+    assert usage.capacity().nodes == cluster.rooms()

@@ -24,21 +24,23 @@ def a_served_node(name: str, capacity: dict[str, str], allocatable: dict[str, st
     basic = {"cpu": "64", "memory": "512Gi", "pods": "110"}
     less = {"cpu": "62", "memory": "500Gi", "pods": "110"}
     status = {"capacity": {**basic, **capacity}, "allocatable": {**less, **allocatable}}
-    made: Node = model(NODE, with_identity({"status": status}, namespace="", name=name))
-    return made
+    created: Node = model(NODE, with_identity({"status": status}, namespace="", name=name))
+    return created
 
 
 def room_of(*nodes: Node) -> ClusterCapacity:
     usage = Usage()
     for node in nodes:
         usage.put_node(node)
-    return usage.room()
+    return usage.capacity()
 
 
-def told(pods: int, gpu: int, *nodes: Node, **more: Any) -> tuple[str, str, list[AdviceKind], str]:
+def summarize_reason(
+    pods: int, gpu: int, *nodes: Node, **options: Any
+) -> tuple[str, str, list[AdviceKind], str]:
     """Return code, sentence, kinds of advice and the first piece of it."""
     text = f"0/{len(nodes)} nodes are available: {len(nodes)} Insufficient {GPU}."
-    unit = waiting(room_of(*nodes).nodes, pods, gpu, quorum=pods, text=text, **more)
+    unit = waiting(room_of(*nodes).nodes, pods, gpu, quorum=pods, text=text, **options)
     reason = placement_reason(unit)
     assert reason is not None
     advice = advise(unit)
@@ -75,7 +77,7 @@ def test_a_node_without_any_allocatable_device() -> None:
         a_served_node("a", {GPU: "8"}, {GPU: "8"}),
         a_served_node("b", {GPU: "8"}, {GPU: "0"}),
     )
-    code, text, kinds, first = told(2, 8, good, bad)
+    code, text, kinds, first = summarize_reason(2, 8, good, bad)
     assert code == "exceeds-capacity"
     assert text.endswith("; 8 GPUs of node b are not allocatable (0 of 8)")
     assert kinds[0] is AdviceKind.RESTORE
@@ -87,7 +89,7 @@ def test_a_node_without_any_allocatable_device() -> None:
 
 
 def test_no_node_has_any() -> None:
-    code, text, kinds, _ = told(1, 8, a_served_node("b", {GPU: "8"}, {}))
+    code, text, kinds, _ = summarize_reason(1, 8, a_served_node("b", {GPU: "8"}, {}))
     assert code == "no-matching-node"
     assert text.endswith(f"; 8 {GPU} of node b are not allocatable (0 of 8)")
     assert "GPUs" not in text, "one word in a sentence"
@@ -96,7 +98,7 @@ def test_no_node_has_any() -> None:
 
 def test_a_part_is_not_allocatable() -> None:
     nodes = [a_served_node(name, {GPU: "8"}, {GPU: "7"}) for name in "ab"]
-    code, text, kinds, _ = told(2, 8, *nodes)
+    code, text, kinds, _ = summarize_reason(2, 8, *nodes)
     assert code == "no-matching-node"
     assert text.endswith(
         "; 1 GPU of node a is not allocatable (7 of 8) and "
@@ -107,10 +109,10 @@ def test_a_part_is_not_allocatable() -> None:
 
 def test_a_part_that_would_not_help_is_not_told() -> None:
     """Seven of eight take one pod of four, and eight would take two; five of six make no difference."""
-    _, text, kinds, _ = told(2, 4, a_served_node("a", {GPU: "8"}, {GPU: "7"}))
+    _, text, kinds, _ = summarize_reason(2, 4, a_served_node("a", {GPU: "8"}, {GPU: "7"}))
     assert "not allocatable" in text
     assert kinds[0] is AdviceKind.RESTORE
-    _, text, kinds, _ = told(2, 4, a_served_node("a", {GPU: "6"}, {GPU: "5"}))
+    _, text, kinds, _ = summarize_reason(2, 4, a_served_node("a", {GPU: "6"}, {GPU: "5"}))
     assert "not allocatable" not in text
     assert AdviceKind.RESTORE not in kinds
 
@@ -119,6 +121,6 @@ def test_another_node_is_not_to_blame() -> None:
     """What is lost on a node that the pods cannot go to anyway is not told."""
     good = a_served_node("a", {GPU: "8"}, {GPU: "8"})
     other = a_served_node("b", {RDMA: "8", GPU: "0"}, {RDMA: "0"})
-    _, text, kinds, _ = told(2, 8, good, other)
+    _, text, kinds, _ = summarize_reason(2, 8, good, other)
     assert "not allocatable" not in text
     assert AdviceKind.RESTORE not in kinds

@@ -1,1 +1,1 @@
-"""What may be done to a gang, and what comes of it."""
+"""Policy of actions on a gang, and their consequences."""

@@ -1,4 +1,4 @@
-"""The words of buttons: what a click does to a Job, when it is suspended with its whole gang."""
+"""The words of buttons: the effect of a click on a Job that is suspended with its whole gang."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from gangboard.domain.action import ClusterLevers
 from gangboard.facts.gang import Gang
 from tests.domain_objects import failed
-from tests.policy.making import (
+from tests.policy.builders import (
     READY,
     WITHOUT,
     a_child,
@@ -17,7 +17,7 @@ from tests.policy.making import (
     a_hold,
     a_trio,
     an_entry,
-    ask,
+    make_plan,
 )
 
 RUNS = a_trio()
@@ -52,8 +52,8 @@ HELD = {"holds": (a_hold(),)}
 def test_a_suspend_says_what_it_does(
     context: Gang, levers: ClusterLevers, label: str, meaning: str
 ) -> None:
-    found = ask(context, "trio-w-1", "suspend", levers)
-    assert (found.allowed, found.label, found.meaning) == (True, label, meaning)
+    plan = make_plan(context, "trio-w-1", "suspend", levers)
+    assert (plan.allowed, plan.label, plan.meaning) == (True, label, meaning)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_a_suspend_says_what_it_does(
     ids=["held", "suspended", "queued", "own queue", "runs", "failed", "paused", "both"],
 )  # fmt: skip
 def test_a_resume_that_starts_nothing_says_so(context: Gang, label: str, meaning: str) -> None:
-    found = ask(context, "trio-w-1", "resume")
-    assert (found.allowed, found.label, found.meaning) == (True, label, meaning)
+    plan = make_plan(context, "trio-w-1", "resume")
+    assert (plan.allowed, plan.label, plan.meaning) == (True, label, meaning)
 
 
 def test_an_unpause_of_a_suspended_job_does_not_ask_for_a_second_click() -> None:
     """It takes the pause back, so no pause is left to be resumed once more."""
     both = a_child(RUNS, "trio-w-1", suspended=True, **PAUSED)
-    assert ask(a_context(STOPPED, both), "trio-w-1", "resume", PAUSES).warnings == ()
+    assert make_plan(a_context(STOPPED, both), "trio-w-1", "resume", PAUSES).warnings == ()

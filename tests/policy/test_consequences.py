@@ -1,6 +1,6 @@
-"""What a JobSet will do with a stopped Job, from its own policies.
+"""Behaviour of a JobSet with a stopped Job, by its policies.
 
-jobset-kueue.md §2.1 to §2.3, real-control-plane.md §3, and the controllers of JobSet v0.12.
+Sources: jobset-kueue.md §2.1 to §2.3, real-control-plane.md §3, and the controllers of JobSet v0.12.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gangboard.domain.group import Policy
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.owners.jobset.policies import FailureRule, Policies
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,
@@ -24,7 +24,7 @@ from tests.policy.making import (
     a_child,
     a_context,
     a_trio,
-    ask,
+    make_plan,
     text,
 )
 
@@ -33,9 +33,9 @@ NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."
 
 
 def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
-    found = ask(a_context(owner), name, "suspend", levers)
-    assert found.allowed, found.why_not
-    return text(found)
+    plan = make_plan(a_context(owner), name, "suspend", levers)
+    assert plan.allowed, plan.why_not
+    return text(plan)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ SUCCESSES = [
 @pytest.mark.parametrize(("policies", "sentence"), SUCCESSES)
 def test_the_success_policy_and_the_ttl_are_said(policies: Policies, sentence: str) -> None:
     owner = a_jobset("ft", a_role("driver"), a_role("w"), policies=policies)
-    assert sentence in ask(a_context(owner), "ft-w-0", "suspend").reactions
+    assert sentence in make_plan(a_context(owner), "ft-w-0", "suspend").reactions
 
 
 def _chain(*, made: tuple[str, ...], status: str = "Ready", origin: str = "dependsOn") -> Any:
@@ -158,26 +158,30 @@ LATER = (
 @pytest.mark.parametrize("origin", ["dependsOn", "startupPolicy"])
 def test_parts_that_wait_for_it_are_named(origin: str) -> None:
     """A dependency gates the creation of Jobs and their resume, not what runs already."""
-    absent = ask(_chain(made=("driver",), origin=origin), "ft-driver-0", "suspend").warnings
+    absent = make_plan(_chain(made=("driver",), origin=origin), "ft-driver-0", "suspend").warnings
     assert ABSENT in absent
     assert LATER not in absent
-    made = ask(_chain(made=("driver", "workers", "eval"), origin=origin), "ft-driver-0", "suspend")
-    assert LATER in made.warnings
-    assert ABSENT not in made.warnings
+    objects = make_plan(
+        _chain(made=("driver", "workers", "eval"), origin=origin), "ft-driver-0", "suspend"
+    )
+    assert LATER in objects.warnings
+    assert ABSENT not in objects.warnings
 
 
 def test_what_waits_for_running_jobs_does_not_wait_for_the_held_one() -> None:
-    found = ask(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
-    assert "not made" not in text(found)
-    found = ask(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
-    assert "1 Job of eval is not made while it is held: eval depends on workers." in found.warnings
+    plan = make_plan(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
+    assert "not made" not in text(plan)
+    plan = make_plan(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
+    assert "1 Job of eval is not made while it is held: eval depends on workers." in plan.warnings
 
 
 def test_a_paused_job_counts_as_ready_and_never_completes() -> None:
     """JobSet counts `0 >= min(0, completions)` pods as ready (jobset-kueue.md §2.5)."""
-    ready = ask(_chain(made=("driver",)), "ft-driver-0", "suspend", PAUSE)
+    ready = make_plan(_chain(made=("driver",)), "ft-driver-0", "suspend", PAUSE)
     assert "not made" not in text(ready)
-    complete = ask(_chain(made=("driver",), status="Complete"), "ft-driver-0", "suspend", PAUSE)
+    complete = make_plan(
+        _chain(made=("driver",), status="Complete"), "ft-driver-0", "suspend", PAUSE
+    )
     assert "3 Jobs of workers and eval are not made while it is paused" in text(complete)
 
 
@@ -194,21 +198,21 @@ def test_the_coordinator_is_warned_of() -> None:
 def test_the_last_running_job_is_warned_of() -> None:
     owner = a_trio()
     stopped = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-2")]
-    found = ask(a_context(owner, *stopped), "trio-w-1", "suspend")
+    plan = make_plan(a_context(owner, *stopped), "trio-w-1", "suspend")
     assert (
         "It is the last Job of JobSet trio that is not stopped: nothing of it will run, while the "
         "JobSet does not count as suspended."
-    ) in found.warnings
+    ) in plan.warnings
     assert "last Job" not in _said(owner)
 
 
 def test_of_a_single_job_the_whole_is_suspended_instead() -> None:
     owner = a_jobset("one", a_role("w", pods=4), policies=Policies(), max_restarts=2)
-    found = ask(a_context(owner), "one-w-0", "suspend")
+    plan = make_plan(a_context(owner), "one-w-0", "suspend")
     assert (
         "It is the only unfinished Job of JobSet one: to stop all of it, suspend the JobSet."
-    ) in found.warnings
-    assert "another Job" not in text(found)
+    ) in plan.warnings
+    assert "another Job" not in text(plan)
 
 
 @pytest.mark.parametrize(
@@ -225,11 +229,11 @@ def test_a_shared_group_that_can_not_be_full_again(
 ) -> None:
     """Observed on 1.37.0: the replacement of a lost sibling is never scheduled."""
     context = _sharing(a_trio(independent_claim=claim), quorum=6)
-    found = ask(context, "trio-w-1", "suspend", levers)
+    plan = make_plan(context, "trio-w-1", "suspend", levers)
     assert (
         "It shares PodGroup ring with 2 other Jobs, whose quorum is 6 pods; 4 would remain. A lost "
         f"sibling can never be replaced while this Job is {state}{later}."
-    ) in found.warnings
+    ) in plan.warnings
 
 
 def _sharing(owner: Owner, quorum: int | None, **group: Any) -> Any:
@@ -239,24 +243,24 @@ def _sharing(owner: Owner, quorum: int | None, **group: Any) -> Any:
 
 @pytest.mark.parametrize(("quorum", "group"), [(4, {}), (None, {}), (6, {"policy": Policy.BASIC})])
 def test_a_shared_group_that_stays_full_is_no_matter(quorum: int | None, group: Any) -> None:
-    found = ask(_sharing(a_trio(), quorum, **group), "trio-w-1", "suspend")
-    assert "PodGroup" not in text(found)
+    plan = make_plan(_sharing(a_trio(), quorum, **group), "trio-w-1", "suspend")
+    assert "PodGroup" not in text(plan)
 
 
 def test_finished_siblings_count_for_no_quorum() -> None:
     context = _sharing(a_trio(), quorum=4)
     done = replace(context.jobs[0], finish=succeeded(), succeeded_pods=2)
-    found = ask(replace(context, jobs=(done, *context.jobs[1:])), "trio-w-1", "suspend")
-    assert "with 1 other Job, whose quorum is 4 pods; 2 would remain" in text(found)
+    plan = make_plan(replace(context, jobs=(done, *context.jobs[1:])), "trio-w-1", "suspend")
+    assert "with 1 other Job, whose quorum is 4 pods; 2 would remain" in text(plan)
 
 
 def test_a_group_that_is_not_known_is_said() -> None:
-    found = ask(replace(_sharing(a_trio(), quorum=6), groups=()), "trio-w-1", "suspend")
-    assert "its quorum is not known" in text(found)
+    plan = make_plan(replace(_sharing(a_trio(), quorum=6), groups=()), "trio-w-1", "suspend")
+    assert "its quorum is not known" in text(plan)
 
 
 def test_a_restart_in_place_waits_for_all_pods() -> None:
-    """The barrier is lifted when all pods of the spec are there (in_place_restart.go, v0.12)."""
+    """The barrier is lifted when all pods of the spec exist (in_place_restart.go, v0.12)."""
     owner = a_trio(policies=Policies(restart_strategy="InPlaceRestart"))
     assert (
         "JobSet trio restarts in place: after a failure its containers run on only when all 6 pods "
@@ -274,12 +278,12 @@ def test_when_a_forced_suspend_is_undone(in_order: bool, when: str) -> None:
 
 
 def test_the_end_of_a_hold_is_said() -> None:
-    found = ask(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
-    assert "gangboard removes the Hold and resumes it at 2026-11-21 18:00 UTC." in found.reactions
+    plan = make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
+    assert "gangboard removes the Hold and resumes it at 2026-11-21 18:00 UTC." in plan.reactions
 
 
 def test_without_policies_nothing_is_claimed() -> None:
-    """An owner of which nobody has read the policies: no sentence is made up."""
-    said = _said(a_trio(policies=None))
-    assert "fail" not in said
-    assert "complete" not in said
+    """The policies of the owner were not read, so there is no sentence about them."""
+    reported = _said(a_trio(policies=None))
+    assert "fail" not in reported
+    assert "complete" not in reported

@@ -5,18 +5,20 @@ from __future__ import annotations
 import pytest
 
 from gangboard.actions.permissions.roles import actor_roles
-from gangboard.policy.lever_permissions import Wanted, lever_rights
+from gangboard.policy.lever_permissions import PermissionOptions, lever_rights
 
 HOLDS = "holds.gangboard.dev"
 CASES = [
-    Wanted(),
-    Wanted(parallelism=True),
-    Wanted(not_served=frozenset({"jobsets.jobset.x-k8s.io", "workloads.kueue.x-k8s.io"})),
+    PermissionOptions(),
+    PermissionOptions(parallelism=True),
+    PermissionOptions(
+        not_served=frozenset({"jobsets.jobset.x-k8s.io", "workloads.kueue.x-k8s.io"})
+    ),
 ]
 
 
 @pytest.mark.parametrize("wanted", CASES)
-def test_all_of_them_are_the_role_of_the_actor(wanted: Wanted) -> None:
+def test_all_of_them_are_the_role_of_the_actor(wanted: PermissionOptions) -> None:
     rights = {
         (right.group, right.plural, right.verb)
         for lever in lever_rights(wanted)
@@ -33,21 +35,23 @@ def test_all_of_them_are_the_role_of_the_actor(wanted: Wanted) -> None:
 
 
 def test_each_lever_needs_its_own() -> None:
-    found = {lever.lever: lever.rights for lever in lever_rights(Wanted(parallelism=True))}
+    result = {
+        lever.lever: lever.rights for lever in lever_rights(PermissionOptions(parallelism=True))
+    }
     resources = {
         lever: {right.resource for right in rights if right.verb in ("patch", "create")}
-        for lever, rights in found.items()
+        for lever, rights in result.items()
     }
     assert resources["hold"] == {HOLDS, "jobs.batch", "jobsets.jobset.x-k8s.io"}
     assert resources["parallelism"] == {"jobs.batch", "jobsets.jobset.x-k8s.io"}
     assert resources["volcano_command"] == {"commands.bus.volcano.sh"}
     assert all(
         ("", "pods", "list") in {(r.group, r.plural, r.verb) for r in rights}
-        for rights in found.values()
+        for rights in result.values()
     )
 
 
 def test_what_is_off_or_not_served_is_no_lever() -> None:
-    assert "parallelism" not in {lever.lever for lever in lever_rights(Wanted())}
-    without = lever_rights(Wanted(not_served=frozenset({HOLDS})))
+    assert "parallelism" not in {lever.lever for lever in lever_rights(PermissionOptions())}
+    without = lever_rights(PermissionOptions(not_served=frozenset({HOLDS})))
     assert [lever.lever for lever in without if lever.lever in ("hold", "native")] == ["native"]

@@ -13,7 +13,7 @@ from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
 from tests.domain_objects import a_group, a_jobset, a_role, succeeded, with_cluster
 from tests.gangs import a_gang
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,
@@ -23,8 +23,8 @@ from tests.policy.making import (
     a_standalone,
     a_trio,
     an_entry,
-    ask,
     bodies,
+    make_plan,
     text,
 )
 
@@ -38,9 +38,9 @@ def _queued(owner: Owner | None = None, **entry: Any) -> Gang:
 def test_a_jobset_is_suspended_by_its_own_field() -> None:
     owner = a_trio(generation=9)
     owner = replace(owner, meta=replace(owner.meta, annotated=True))
-    found = ask(a_context(owner), "trio", "suspend")
-    assert found.lever == "suspend"
-    (step,), (operations,) = found.steps, bodies(found)
+    plan = make_plan(a_context(owner), "trio", "suspend")
+    assert plan.lever == "suspend"
+    (step,), (operations,) = plan.steps, bodies(plan)
     assert step.path == "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team-a/jobsets/trio"
     assert operations == [
         {"op": "test", "path": "/metadata/uid", "value": "uid-trio"},
@@ -49,53 +49,53 @@ def test_a_jobset_is_suspended_by_its_own_field() -> None:
         {"op": "add", "path": "/spec/suspend", "value": True},
         {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "value": "a-1"},
     ]
-    assert (found.before, found.after) == ({"spec.suspend": "false"}, {"spec.suspend": "true"})
-    assert found.watch_seconds == 40
-    assert found.reactions == (
+    assert (plan.before, plan.after) == ({"spec.suspend": "false"}, {"spec.suspend": "true"})
+    assert plan.watch_seconds == 40
+    assert plan.reactions == (
         "Its 6 pods are deleted, with up to 30 s to end; unsaved work is lost.",
         "Its Jobs stay, suspended; those that have finished are not touched.",
     )
-    assert found.warnings == ()
+    assert plan.warnings == ()
 
 
 def test_a_jobset_is_resumed_by_its_own_field_and_held_jobs_stay() -> None:
     owner = a_trio(suspended=True)
     jobs = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-1", "trio-w-2")]
-    found = ask(a_context(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
-    (operations,) = bodies(found)
+    plan = make_plan(a_context(owner, *jobs, holds=(a_hold(),)), "trio", "resume")
+    (operations,) = bodies(plan)
     assert operations[2] == {"op": "test", "path": "/spec/suspend", "value": True}
     assert {"op": "add", "path": "/spec/suspend", "value": False} in operations
-    assert found.reactions == (
+    assert plan.reactions == (
         "Its 4 pods are made: they need room, may have to wait, and may get other nodes.",
     )
-    assert found.warnings == ("Held Jobs stay suspended when JobSet trio is resumed: trio-w-1.",)
+    assert plan.warnings == ("Held Jobs stay suspended when JobSet trio is resumed: trio-w-1.",)
 
 
 def test_a_standalone_job_is_suspended_by_its_own_field() -> None:
-    found = ask(a_standalone(), "train", "suspend")
-    assert found.lever == "suspend"
-    assert found.steps[0].path == "/apis/batch/v1/namespaces/team-a/jobs/train"
-    assert found.reactions == (
+    plan = make_plan(a_standalone(), "train", "suspend")
+    assert plan.lever == "suspend"
+    assert plan.steps[0].path == "/apis/batch/v1/namespaces/team-a/jobs/train"
+    assert plan.reactions == (
         "Its 4 pods are deleted, with up to 30 s to end; unsaved work is lost.",
     )
 
 
 def test_pods_that_nobody_counts_are_not_counted() -> None:
-    found = ask(a_standalone(active_pods=None), "train", "suspend")
-    assert found.reactions[0].startswith("Its pods are deleted,")
-    assert ask(a_standalone(active_pods=0), "train", "suspend").reactions[0] == (
+    plan = make_plan(a_standalone(active_pods=None), "train", "suspend")
+    assert plan.reactions[0].startswith("Its pods are deleted,")
+    assert make_plan(a_standalone(active_pods=0), "train", "suspend").reactions[0] == (
         "It has no pods now."
     )
-    assert ask(a_standalone(active_pods=1, grace_seconds=0), "train", "suspend").reactions[0] == (
-        "Its 1 pod is deleted, at once; unsaved work is lost."
-    )
+    assert make_plan(a_standalone(active_pods=1, grace_seconds=0), "train", "suspend").reactions[
+        0
+    ] == ("Its 1 pod is deleted, at once; unsaved work is lost.")
 
 
 def test_what_is_no_owner_has_no_lever() -> None:
     group = a_group("ring", quorum=4)
     context = a_gang(owner=Owner(meta=group.meta, desired=4), groups=(group,))
-    found = ask(context, "ring", "suspend")
-    assert found.why_not == (
+    plan = make_plan(context, "ring", "suspend")
+    assert plan.why_not == (
         "PodGroup ring cannot be suspended: it has no suspend field, and nothing known owns its pods."
     )
 
@@ -103,19 +103,19 @@ def test_what_is_no_owner_has_no_lever() -> None:
 @pytest.mark.parametrize("labelled", [True, False])
 def test_kueue_is_asked_where_it_manages_the_owner(labelled: bool) -> None:
     """Kueue undoes a plain suspend in both directions (jobset-kueue.md §3.5)."""
-    found = ask(_queued(a_trio(queue="lq" if labelled else "")), "trio", "suspend")
-    assert found.lever == "kueue-active"
-    (step,), (operations,) = found.steps, bodies(found)
+    plan = make_plan(_queued(a_trio(queue="lq" if labelled else "")), "trio", "suspend")
+    assert plan.lever == "kueue-active"
+    (step,), (operations,) = plan.steps, bodies(plan)
     assert (step.kind, step.path) == (StepKind.PATCH, WORKLOAD)
     assert operations == [
         {"op": "test", "path": "/metadata/uid", "value": "uid-jobset-trio-1a2b3"},
         {"op": "test", "path": "/metadata/generation", "value": 7},
         {"op": "add", "path": "/spec/active", "value": False},
     ]
-    assert found.before == {"Workload jobset-trio-1a2b3 spec.active": "true"}
-    assert found.after == {"Workload jobset-trio-1a2b3 spec.active": "false"}
-    assert found.watch_seconds == 40
-    assert found.reactions == (
+    assert plan.before == {"Workload jobset-trio-1a2b3 spec.active": "true"}
+    assert plan.after == {"Workload jobset-trio-1a2b3 spec.active": "false"}
+    assert plan.watch_seconds == 40
+    assert plan.reactions == (
         "Kueue evicts JobSet trio, suspends it and does not queue it again until it is resumed; "
         "its quota in queue lq is released.",
         "Its 6 pods are deleted, with up to 30 s to end; unsaved work is lost.",
@@ -127,13 +127,13 @@ def test_kueue_queues_it_again() -> None:
     context = _queued(
         a_trio(queue="lq", suspended=True), active=False, admitted=False, conditions=(evicted,)
     )
-    found = ask(context, "trio", "resume")
-    assert bodies(found)[0][-1] == {"op": "add", "path": "/spec/active", "value": True}
-    assert found.reactions == (
+    plan = make_plan(context, "trio", "resume")
+    assert bodies(plan)[0][-1] == {"op": "add", "path": "/spec/active", "value": True}
+    assert plan.reactions == (
         "Kueue puts JobSet trio back into queue lq: it may have to wait, and its pods may get "
         "other nodes.",
     )
-    assert found.warnings == ()
+    assert plan.warnings == ()
 
 
 def test_a_deactivation_by_kueue_itself_is_said() -> None:
@@ -141,33 +141,33 @@ def test_a_deactivation_by_kueue_itself_is_said() -> None:
         "Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated"
     )
     context = _queued(a_trio(queue="lq", suspended=True), active=False, conditions=(evicted,))
-    found = ask(context, "trio", "resume")
-    assert found.steps == ()
-    assert found.why_not.startswith(
+    plan = make_plan(context, "trio", "resume")
+    assert plan.steps == ()
+    assert plan.why_not.startswith(
         "Kueue deactivated Workload jobset-trio-1a2b3 itself "
         "(DeactivatedDueToRequeuingLimitExceeded) and does not queue it again when it is activated"
     )
 
 
 def test_what_waits_in_a_queue_leaves_it() -> None:
-    found = ask(_queued(a_trio(queue="lq", suspended=True), admitted=False), "trio", "suspend")
-    assert found.reactions == (
+    plan = make_plan(_queued(a_trio(queue="lq", suspended=True), admitted=False), "trio", "suspend")
+    assert plan.reactions == (
         "Kueue takes JobSet trio out of queue lq until it is resumed; it has no pods to lose.",
     )
 
 
 def test_every_workload_of_the_owner_is_patched_once() -> None:
-    """One of each group of a LeaderWorkerSet; finished and deactivated ones are left alone."""
+    """One for each group of a LeaderWorkerSet, without finished and deactivated ones."""
     done = an_entry(name="w-done", conditions=(Condition("Finished", "True", "OutOfSync"),))
     entries = (an_entry(name="w-0"), an_entry(name="w-1"), an_entry(name="w-off", active=False))
     context = a_context(a_trio(queue="lq"), entries=(*entries, done))
-    found = ask(context, "trio", "suspend")
-    assert [step.subject.name for step in found.steps] == ["w-0", "w-1"]
+    plan = make_plan(context, "trio", "suspend")
+    assert [step.subject.name for step in plan.steps] == ["w-0", "w-1"]
 
 
 def test_served_versions_of_kueue_are_followed() -> None:
     context = with_cluster(_queued(), api_versions={"workloads.kueue.x-k8s.io": "v1beta1"})
-    assert "/kueue.x-k8s.io/v1beta1/" in ask(context, "trio", "suspend").steps[0].path
+    assert "/kueue.x-k8s.io/v1beta1/" in make_plan(context, "trio", "suspend").steps[0].path
 
 
 def test_independent_jobs_are_suspended_one_by_one() -> None:
@@ -175,56 +175,56 @@ def test_independent_jobs_are_suspended_one_by_one() -> None:
     stopped = a_child(owner, "trio-w-0", suspended=True)
     done = a_child(owner, "trio-w-2", finish=succeeded())
     context = a_context(owner, stopped, done)
-    found = ask(context, "trio", "suspend", NATIVE)
-    assert found.lever == "native"
-    assert [step.subject.name for step in found.steps] == ["trio-w-1"]
-    assert found.before == {"Job trio-w-1 spec.suspend": "false"}
-    resume = ask(context, "trio", "resume", NATIVE)
+    plan = make_plan(context, "trio", "suspend", NATIVE)
+    assert plan.lever == "native"
+    assert [step.subject.name for step in plan.steps] == ["trio-w-1"]
+    assert plan.before == {"Job trio-w-1 spec.suspend": "false"}
+    resume = make_plan(context, "trio", "resume", NATIVE)
     assert [step.subject.name for step in resume.steps] == ["trio-w-0"]
     held = replace(context, holds=(a_hold("trio-w-0"),))
-    assert ask(held, "trio", "resume", NATIVE).why_not == (
+    assert make_plan(held, "trio", "resume", NATIVE).why_not == (
         "JobSet trio has no Job to resume: nothing to do."
     )
 
 
 def test_a_claim_alone_changes_nothing_for_the_owner() -> None:
-    found = ask(a_context(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
-    assert found.lever == "suspend"
+    plan = make_plan(a_context(a_trio(independent_claim=CLAIM)), "trio", "suspend", READY)
+    assert plan.lever == "suspend"
 
 
 def test_kueue_goes_before_independence() -> None:
     owner = a_trio(independent_claim=CLAIM, queue="lq")
-    assert ask(_queued(owner), "trio", "suspend", NATIVE).lever == "kueue-active"
+    assert make_plan(_queued(owner), "trio", "suspend", NATIVE).lever == "kueue-active"
 
 
 def test_jobs_that_do_not_follow_are_named() -> None:
     owner = a_jobset("many", a_role("w", jobs=5))
     queued = a_child(owner, "many-w-4", queue="lq")
     paused = a_child(owner, "many-w-1", parallelism=0, paused_parallelism=2, active_pods=0)
-    found = ask(a_context(owner, queued, paused), "many", "suspend")
-    assert "Jobs paused by parallelism 0 get no pods when it is resumed: many-w-1." in text(found)
+    plan = make_plan(a_context(owner, queued, paused), "many", "suspend")
+    assert "Jobs paused by parallelism 0 get no pods when it is resumed: many-w-1." in text(plan)
     assert (
         "many-w-4 is queued by Kueue on its own: Kueue and JobSet many may undo each other."
-    ) in found.warnings
+    ) in plan.warnings
 
 
 NOT_SERVED = {"queue_visibility": "not-served"}
 
 
 def test_what_names_a_queue_that_nobody_serves_is_resumed_by_its_own_field() -> None:
-    found = ask(a_context(a_trio(queue="lq", suspended=True), **NOT_SERVED), "trio", "resume")
-    assert (found.lever, found.why_not) == ("suspend", "")
-    assert (found.before, found.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
-    assert found.warnings == (
+    plan = make_plan(a_context(a_trio(queue="lq", suspended=True), **NOT_SERVED), "trio", "resume")
+    assert (plan.lever, plan.why_not) == ("suspend", "")
+    assert (plan.before, plan.after) == ({"spec.suspend": "true"}, {"spec.suspend": "false"})
+    assert plan.warnings == (
         "If Kueue is installed here later, it suspends JobSet trio until queue lq has admitted it: "
         "its pods are lost then.",
     )
 
 
 def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -> None:
-    found = ask(a_context(a_trio(queue="lq"), **NOT_SERVED), "trio", "suspend")
-    assert found.lever == "suspend"
-    assert found.warnings == (
+    plan = make_plan(a_context(a_trio(queue="lq"), **NOT_SERVED), "trio", "suspend")
+    assert plan.lever == "suspend"
+    assert plan.warnings == (
         "If Kueue is installed here later, it takes JobSet trio into queue lq, and starts it when "
         "it admits it.",
     )
@@ -233,33 +233,33 @@ def test_what_names_a_queue_that_nobody_serves_is_suspended_by_its_own_field() -
 @pytest.mark.parametrize("visibility", ["", "served"])
 def test_where_a_queue_may_be_served_nothing_is_done_behind_its_back(visibility: str) -> None:
     context = a_context(a_trio(queue="lq", suspended=True))
-    found = ask(with_cluster(context, queue_visibility=visibility), "trio", "resume")
-    assert found.lever is None
-    assert "queue lq of Kueue" in found.why_not
+    plan = make_plan(with_cluster(context, queue_visibility=visibility), "trio", "resume")
+    assert plan.lever is None
+    assert "queue lq of Kueue" in plan.why_not
 
 
 def test_an_entry_left_over_from_a_queue_that_is_not_served_any_more_counts_for_nothing() -> None:
-    found = ask(
+    plan = make_plan(
         with_cluster(_queued(a_trio(suspended=True), admitted=False), **NOT_SERVED),
         "trio",
         "resume",
     )
-    assert (found.lever, found.warnings) == ("suspend", ())
+    assert (plan.lever, plan.warnings) == ("suspend", ())
 
 
 def test_a_child_in_a_queue_that_nobody_serves_waits_for_its_jobset_alone() -> None:
     owner = a_trio(queue="lq", suspended=True)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
-    assert ask(with_cluster(context, **NOT_SERVED), "trio-w-1", "resume").why_not == (
+    assert make_plan(with_cluster(context, **NOT_SERVED), "trio-w-1", "resume").why_not == (
         "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."
     )
-    assert ask(context, "trio-w-1", "resume").why_not == (
+    assert make_plan(context, "trio-w-1", "resume").why_not == (
         "JobSet trio is suspended, and may wait in queue lq: Job trio-w-1 starts when the JobSet does."
     )
 
 
 def test_active_in_no_named_queue() -> None:
     context = _queued(a_trio(suspended=True), admitted=False, queue="")
-    assert ask(context, "trio", "resume").why_not == (
+    assert make_plan(context, "trio", "resume").why_not == (
         "JobSet trio is active in Kueue and waits: nothing to do."
     )

@@ -1,4 +1,4 @@
-"""What holds for every plan, whatever the gang and the cluster are like."""
+"""Properties of every plan, for any gang and cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gangboard.policy.plan import all_offers, offers
 from simulator.patches import PatchError, json_patch
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, ago, child_jobs
 from tests.gangs import a_gang
-from tests.policy.making import CLAIM, a_hold, an_entry, ask
+from tests.policy.builders import CLAIM, a_hold, an_entry, make_plan
 
 ENDS = st.sampled_from([None, None, None, Finish(Outcome.SUCCEEDED), Finish(Outcome.FAILED)])
 SELDOM = st.sampled_from([False, False, False, False, True])
@@ -87,7 +87,7 @@ def contexts(draw: st.DrawFn) -> Gang:
             annotated=draw(st.booleans()),
             deleting_since=ago(1) if draw(SELDOM) else None,
         )
-        kept = draw(st.sampled_from([None, None, 2])) if meta.annotated else None
+        remaining = draw(st.sampled_from([None, None, 2])) if meta.annotated else None
         jobs.append(
             replace(
                 job,
@@ -95,7 +95,7 @@ def contexts(draw: st.DrawFn) -> Gang:
                 suspended=draw(st.booleans()),
                 finish=draw(ENDS),
                 parallelism=draw(st.sampled_from([0, 2, 2])),
-                paused_parallelism=kept,
+                paused_parallelism=remaining,
                 active_pods=draw(st.sampled_from([None, 0, 2])),
                 queue=draw(st.sampled_from(["", "", "", "own"])),
             )
@@ -123,32 +123,34 @@ plans = st.tuples(
 
 def _ask(case: Any) -> tuple[Gang, ClusterLevers, Plan]:
     context, cluster, name, verb, until = case
-    return context, cluster, ask(context, name, verb, cluster, until=until)
+    return context, cluster, make_plan(context, name, verb, cluster, until=until)
 
 
 @given(plans)
 def test_allowed_has_a_lever_and_steps_and_refused_has_neither(case: Any) -> None:
-    _, cluster, found = _ask(case)
-    if found.allowed:
-        assert found.lever is not None
-        assert found.steps
-        assert found.before.keys() == found.after.keys()
-        assert found.watch_seconds >= 3
+    _, cluster, result = _ask(case)
+    if result.allowed:
+        assert result.lever is not None
+        assert result.steps
+        assert result.before.keys() == result.after.keys()
+        assert result.watch_seconds >= 3
         assert cluster.has_actor
         assert not cluster.read_only
     else:
-        assert found.lever is None
-        assert not found.steps
-        assert (found.before, found.after, found.reactions) == ({}, {}, ())
-    sentences = (*found.reactions, *found.warnings, *filter(None, [found.why_not]))
-    assert all(one[0].isalnum() and one[-1] in ".”" for one in sentences), sentences
-    assert not any("  " in one or "None" in one or ".." in one for one in sentences), sentences
+        assert result.lever is None
+        assert not result.steps
+        assert (result.before, result.after, result.reactions) == ({}, {}, ())
+    sentences = (*result.reactions, *result.warnings, *filter(None, [result.why_not]))
+    assert all(sentence[0].isalnum() and sentence[-1] in ".”" for sentence in sentences), sentences
+    assert not any(
+        "  " in sentence or "None" in sentence or ".." in sentence for sentence in sentences
+    ), sentences
 
 
 @given(plans)
 def test_every_change_is_tested_for_uid_and_generation_first(case: Any) -> None:
-    _, _, found = _ask(case)
-    for step in found.steps:
+    _, _, result = _ask(case)
+    for step in result.steps:
         body = json.loads(step.patch)
         assert step.dry_run is (step.kind in (StepKind.PROVE_HOLD, StepKind.PROVE_RELEASE))
         assert step.path.startswith("/apis/")
@@ -165,64 +167,66 @@ def test_every_change_is_tested_for_uid_and_generation_first(case: Any) -> None:
 
 @given(plans)
 def test_the_field_of_what_kueue_manages_is_never_written(case: Any) -> None:
-    context, _, found = _ask(case)
+    context, _, result = _ask(case)
     served = context.cluster.queue_visibility != "not-served"
     managed = served and (context.owner.queue or context.entries)
-    written = {step.subject.kind for step in found.steps if step.kind is StepKind.PATCH}
+    written = {step.subject.kind for step in result.steps if step.kind is StepKind.PATCH}
     if managed:
         assert "JobSet" not in written
-    if found.subject.name == "run" and managed:
+    if result.subject.name == "run" and managed:
         assert written <= {"Workload"}
-    assert (found.lever == "kueue-active") == ("Workload" in written)
+    assert (result.lever == "kueue-active") == ("Workload" in written)
 
 
 @given(plans)
 def test_a_job_alone_is_suspended_only_behind_a_proof_or_where_it_is_honoured(case: Any) -> None:
-    context, cluster, found = _ask(case)
+    context, cluster, result = _ask(case)
     honoured = cluster.native_honoured and context.owner.independent_claim
-    if found.verb is Verb.SUSPEND and found.subject.kind == "Job" and found.lever == "native":
-        assert honoured or (cluster.forced and any("Forced" in one for one in found.warnings))
-    kinds = [step.kind for step in found.steps]
-    if found.lever == "hold" and StepKind.PATCH in kinds:
-        proof = StepKind.PROVE_HOLD if found.verb is Verb.SUSPEND else StepKind.PROVE_RELEASE
+    if result.verb is Verb.SUSPEND and result.subject.kind == "Job" and result.lever == "native":
+        assert honoured or (
+            cluster.forced and any("Forced" in warning for warning in result.warnings)
+        )
+    kinds = [step.kind for step in result.steps]
+    if result.lever == "hold" and StepKind.PATCH in kinds:
+        proof = StepKind.PROVE_HOLD if result.verb is Verb.SUSPEND else StepKind.PROVE_RELEASE
         assert kinds.index(proof) == kinds.index(StepKind.PATCH) - 1
-    if found.verb is Verb.RESUME:
+    if result.verb is Verb.RESUME:
         assert StepKind.CREATE_HOLD not in kinds
 
 
 @given(plans)
 def test_an_end_is_taken_for_holds_only(case: Any) -> None:
     *_, until = case
-    _, _, found = _ask(case)
-    if until is not None and found.allowed:
-        assert (found.verb, found.lever) == (Verb.SUSPEND, "hold")
+    _, _, result = _ask(case)
+    if until is not None and result.allowed:
+        assert (result.verb, result.lever) == (Verb.SUSPEND, "hold")
 
 
 @given(plans)
 def test_a_hold_can_always_be_removed(case: Any) -> None:
     context, cluster, name, _, _ = case
-    there = {hold.job_name: hold for hold in context.holds}
-    found = ask(context, name, "resume", cluster)
-    if name in there and cluster.has_actor and not cluster.read_only:
-        assert found.allowed
-        assert found.steps[0].kind is StepKind.DELETE_HOLD
-        assert found.steps[0].subject == there[name].meta.ref
+    existing = {hold.job_name: hold for hold in context.holds}
+    plan = make_plan(context, name, "resume", cluster)
+    if name in existing and cluster.has_actor and not cluster.read_only:
+        assert plan.allowed
+        assert plan.steps[0].kind is StepKind.DELETE_HOLD
+        assert plan.steps[0].subject == existing[name].meta.ref
 
 
 @given(plans)
 def test_patches_do_what_the_plan_says_and_nothing_to_what_moved_on(case: Any) -> None:
-    context, _, found = _ask(case)
-    for step in found.steps:
+    context, _, result = _ask(case)
+    for step in result.steps:
         job = next((job for job in context.jobs if job.meta.ref == step.subject), None)
         if step.kind is not StepKind.PATCH or job is None:
             continue
         wire = _wire(job)
-        made = json_patch(wire, json.loads(step.patch))
-        assert made["metadata"]["annotations"]["gangboard.dev/action"] == "a-1"
-        if found.lever == "parallelism":
-            assert str(made["spec"]["parallelism"]) == found.after["spec.parallelism"]
+        objects = json_patch(wire, json.loads(step.patch))
+        assert objects["metadata"]["annotations"]["gangboard.dev/action"] == "a-1"
+        if result.lever == "parallelism":
+            assert str(objects["spec"]["parallelism"]) == result.after["spec.parallelism"]
         else:
-            assert made["spec"]["suspend"] is (found.verb is Verb.SUSPEND)
+            assert objects["spec"]["suspend"] is (result.verb is Verb.SUSPEND)
         for field, other in (("uid", "recreated"), ("generation", job.meta.generation + 1)):
             moved = {**wire, "metadata": {**wire["metadata"], field: other}}
             with pytest.raises(PatchError):
@@ -246,5 +250,7 @@ def test_offers_are_the_plans_without_steps(context: Gang, cluster: ClusterLever
     for uid, both in every.items():
         assert both == offers(context, cluster, uid, NOW)
         for offer in both:
-            whole = ask(context, uid.removeprefix("uid-"), offer.verb, cluster, by="", action="")
-            assert offer == replace(whole, steps=())
+            complete = make_plan(
+                context, uid.removeprefix("uid-"), offer.verb, cluster, by="", action=""
+            )
+            assert offer == replace(complete, steps=())

@@ -1,4 +1,4 @@
-"""What is refused, in which words: design §5, jobset-kueue.md §2.4, gang-owners.md §1."""
+"""Refusals and their sentences: design §5, jobset-kueue.md §2.4, gang-owners.md §1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gangboard.facts.gang import Gang
 from gangboard.plugins import registry
 from gangboard.plugins.owner_kind import OwnerKind
 from tests.domain_objects import NOW, a_meta, ago, failed, succeeded, with_cluster
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     INSTALL,
     READY,
@@ -26,7 +26,7 @@ from tests.policy.making import (
     a_standalone,
     a_trio,
     an_entry,
-    ask,
+    make_plan,
 )
 
 TRIO = a_trio()
@@ -118,20 +118,20 @@ CASES = [
     ids=[case[0] for case in CASES],
 )
 def test_is_refused_in_these_words(context: Gang, name: str, verb: str, why: str) -> None:
-    assert _refused(ask(context, name, verb)) == why
+    assert _refused(make_plan(context, name, verb)) == why
 
 
 def test_a_job_of_an_old_attempt_is_named() -> None:
     owner = a_trio(restarts=2)
     old = a_child(TRIO, "trio-w-1", attempt="1")
-    found = ask(a_context(owner, jobs=(), old_jobs=(old,)), "trio-w-1", "suspend")
-    assert _refused(found) == (
+    plan = make_plan(a_context(owner, jobs=(), old_jobs=(old,)), "trio-w-1", "suspend")
+    assert _refused(plan) == (
         "Job trio-w-1 belongs to restart attempt 1: JobSet trio is at attempt 2 and deletes it."
     )
 
 
 def test_another_object_may_have_the_name_now() -> None:
-    why = _refused(ask(a_context(), "recreated", "suspend"))
+    why = _refused(make_plan(a_context(), "recreated", "suspend"))
     assert "uid-recreated" in why
     assert "another object may have its name" in why
 
@@ -153,8 +153,8 @@ def test_a_closed_cluster_refuses_everything(
     levers: ClusterLevers, why: str, needs: str, name: str
 ) -> None:
     for verb in Verb:
-        found = ask(a_context(), name, verb, levers)
-        assert (_refused(found), found.needs) == (why, needs)
+        plan = make_plan(a_context(), name, verb, levers)
+        assert (_refused(plan), plan.needs) == (why, needs)
 
 
 ALONE = "Job trio-w-1 cannot be suspended here: "
@@ -176,13 +176,13 @@ LEVERLESS = [
 def test_without_a_lever_it_says_which_and_what_to_install(
     levers: ClusterLevers, claim: str, reasons: str, needs: str
 ) -> None:
-    found = ask(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
-    assert _refused(found) == ALONE + reasons + INSTEAD
-    assert found.needs == needs
+    plan = make_plan(a_context(a_trio(independent_claim=claim)), "trio-w-1", "suspend", levers)
+    assert _refused(plan) == ALONE + reasons + INSTEAD
+    assert plan.needs == needs
 
 
 def test_the_whole_is_not_offered_where_it_is_suspended() -> None:
-    why = _refused(ask(a_context(a_trio(suspended=True)), "trio-w-1", "suspend", WITHOUT))
+    why = _refused(make_plan(a_context(a_trio(suspended=True)), "trio-w-1", "suspend", WITHOUT))
     assert "the whole" not in why
 
 
@@ -191,39 +191,39 @@ def test_an_end_is_for_holds_only() -> None:
     paused = replace(WITHOUT, parallelism=True)
     sentence = "Only a Hold can have an end; {} would be suspended in another way."
     for levers, name in ((paused, "trio-w-1"), (READY, "trio")):
-        found = ask(a_context(), name, "suspend", levers, until=later)
+        plan = make_plan(a_context(), name, "suspend", levers, until=later)
         what = "JobSet trio" if name == "trio" else "Job trio-w-1"
-        assert _refused(found) == sentence.format(what)
+        assert _refused(plan) == sentence.format(what)
     held = replace(_child(suspended=True), holds=(a_hold(),))
-    why = _refused(ask(held, "trio-w-1", "resume", until=later))
+    why = _refused(make_plan(held, "trio-w-1", "resume", until=later))
     assert why == "Only a suspend by a Hold can have an end; Job trio-w-1 is to be resumed."
 
 
 def test_an_end_lies_ahead() -> None:
-    assert ask(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(seconds=1)).allowed
-    why = _refused(ask(a_context(), "trio-w-1", "suspend", until=NOW))
+    assert make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(seconds=1)).allowed
+    why = _refused(make_plan(a_context(), "trio-w-1", "suspend", until=NOW))
     assert why == "The end 2026-11-21 12:00 UTC is past: a Hold needs a later one."
 
 
 def test_a_hold_that_is_there_gets_no_other_end() -> None:
     later = NOW + timedelta(hours=1)
-    there = a_context(holds=(a_hold(until=later),))
-    assert ask(there, "trio-w-1", "suspend", until=later).allowed
-    why = _refused(ask(there, "trio-w-1", "suspend", until=later + timedelta(hours=1)))
+    existing = a_context(holds=(a_hold(until=later),))
+    assert make_plan(existing, "trio-w-1", "suspend", until=later).allowed
+    why = _refused(make_plan(existing, "trio-w-1", "suspend", until=later + timedelta(hours=1)))
     assert "Hold trio-w-1-h" in why
 
 
 @pytest.mark.parametrize("verb", ["suspend", "resume"])
 @pytest.mark.parametrize("name", ["trio", "trio-w-1"])
 def test_nothing_is_changed_in_a_version_that_is_not_known(name: str, verb: str) -> None:
-    """It is read as the newest known version. What its controller makes of a change is not known."""
+    """It is read as the newest known version. The effect of a change on its controller is unknown."""
     context = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v2"})
-    assert _refused(ask(context, name, verb)) == (
+    assert _refused(make_plan(context, name, verb)) == (
         "JobSet trio is served as v2, which this release does not know: gangboard reads it, and changes "
         "nothing of its gang."
     )
     known = a_context(api_versions={"jobsets.jobset.x-k8s.io": "v1alpha2"})
-    assert "does not know" not in ask(known, name, verb).why_not
+    assert "does not know" not in make_plan(known, name, verb).why_not
 
 
 @pytest.mark.parametrize("kind", [kind for kind in registry.owner_kinds() if kind.resource.fields])
@@ -235,10 +235,10 @@ def test_so_it_is_with_each_kind_that_is_read_in_a_version_that_is_not_known(
     meta = a_meta(resource.group, resource.kind, "run", version="v9")
     read = Owner(meta=meta, desired=1)
     versions = {resource.key: "v9"}
-    said = f"{resource.kind} run is served as v9"
-    assert said in _refused(ask(a_context(read, api_versions=versions), "run", "suspend"))
+    reported = f"{resource.kind} run is served as v9"
+    assert reported in _refused(make_plan(a_context(read, api_versions=versions), "run", "suspend"))
     between = with_cluster(replace(a_standalone(), middle=(read,)), api_versions=versions)
-    assert said in _refused(ask(between, "train", "suspend"))
+    assert reported in _refused(make_plan(between, "train", "suspend"))
 
 
 def test_neither_is_an_entry_of_a_queue() -> None:
@@ -246,6 +246,6 @@ def test_neither_is_an_entry_of_a_queue() -> None:
     context = a_context(
         a_trio(queue="lq"), entries=entries, api_versions={"workloads.kueue.x-k8s.io": "v3"}
     )
-    assert "Workload w-0 is served as v3" in _refused(ask(context, "trio", "suspend"))
+    assert "Workload w-0 is served as v3" in _refused(make_plan(context, "trio", "suspend"))
     elsewhere = replace(context, entries=())
-    assert "v3" not in ask(elsewhere, "trio", "suspend").why_not
+    assert "v3" not in make_plan(elsewhere, "trio", "suspend").why_not

@@ -1,4 +1,4 @@
-"""Resuming one Job: by what is there (design §5, real-control-plane.md §3, last row)."""
+"""Resuming one Job by its Hold, pause or bare suspend (design §5, real-control-plane.md §3, last row)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.facts.gang import Gang
 from tests.domain_objects import a_jobset, a_role, ago, failed, with_cluster
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,
@@ -22,8 +22,8 @@ from tests.policy.making import (
     a_hold,
     a_trio,
     an_entry,
-    ask,
     bodies,
+    make_plan,
     text,
 )
 
@@ -46,24 +46,24 @@ def _held(owner: Owner = TRIO, **fields: Any) -> Gang:
 
 @pytest.mark.parametrize("levers", [READY, WITHOUT, replace(READY, hold=PolicyState.CHANGED)])
 def test_a_hold_is_removed_proved_and_then_the_job_is_resumed(levers: ClusterLevers) -> None:
-    found = ask(_held(), "trio-w-1", "resume", levers)
-    assert found.lever == "hold"
-    assert [step.kind for step in found.steps] == [
+    plan = make_plan(_held(), "trio-w-1", "resume", levers)
+    assert plan.lever == "hold"
+    assert [step.kind for step in plan.steps] == [
         StepKind.DELETE_HOLD,
         StepKind.PROVE_RELEASE,
         StepKind.PATCH,
     ]
-    delete, prove, _ = found.steps
+    delete, prove, _ = plan.steps
     assert (delete.method, delete.path) == ("DELETE", HOLD)
     assert (prove.method, prove.dry_run) == ("MERGE", True)
-    options, proof, operations = bodies(found)
+    options, proof, operations = bodies(plan)
     assert options["preconditions"] == {"uid": "uid-trio-w-1-h"}
     assert proof == {"spec": {"suspend": False}}
     assert operations == RESUME
-    assert found.before == {"spec.suspend": "true", "Hold": "trio-w-1-h"}
-    assert found.after == {"spec.suspend": "false", "Hold": "none"}
-    assert found.watch_seconds == 3
-    assert text(found) == (
+    assert plan.before == {"spec.suspend": "true", "Hold": "trio-w-1-h"}
+    assert plan.after == {"spec.suspend": "false", "Hold": "none"}
+    assert plan.watch_seconds == 3
+    assert text(plan) == (
         "Its 2 pods are made: they need room, may have to wait, and may get other nodes."
     )
 
@@ -88,74 +88,73 @@ RELEASES = [
     ("context", "says"), [case[1:] for case in RELEASES], ids=[case[0] for case in RELEASES]
 )
 def test_only_the_hold_is_removed(context: Gang, says: str) -> None:
-    """Its removal is never refused for what the owner is; the Job is left as it is."""
-    found = ask(context, "trio-w-1", "resume")
-    assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
-    assert found.before["spec.suspend"] == found.after["spec.suspend"]
-    assert says in found.reactions
+    """The state of the owner never blocks its removal, and the Job does not change."""
+    plan = make_plan(context, "trio-w-1", "resume")
+    assert [step.kind for step in plan.steps] == [StepKind.DELETE_HOLD]
+    assert plan.before["spec.suspend"] == plan.after["spec.suspend"]
+    assert says in plan.reactions
 
 
 def test_every_hold_on_the_job_is_removed() -> None:
-    """Somebody made one by hand beside ours: with one left the Job would stay suspended."""
+    """A second Hold was created by hand. With one left, the Job would stay suspended."""
     context = replace(
         _held(), holds=(a_hold(), a_hold(name="by-hand", by="bob", reason="do not touch"))
     )
-    found = ask(context, "trio-w-1", "resume")
-    assert [step.subject.name for step in found.steps[:2]] == ["trio-w-1-h", "by-hand"]
-    assert len(found.steps) == 4
-    assert "Hold by-hand was made by bob: “do not touch”" in found.warnings
-    assert not ask(context, "trio-w-1", "resume", by="bob").warnings
+    plan = make_plan(context, "trio-w-1", "resume")
+    assert [step.subject.name for step in plan.steps[:2]] == ["trio-w-1-h", "by-hand"]
+    assert len(plan.steps) == 4
+    assert "Hold by-hand was made by bob: “do not touch”" in plan.warnings
+    assert not make_plan(context, "trio-w-1", "resume", by="bob").warnings
 
 
 def test_a_pause_is_taken_back_to_the_kept_number() -> None:
     child = a_child(TRIO, "trio-w-1", parallelism=0, desired=0, paused_parallelism=2)
-    found = ask(a_context(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True))
-    assert found.lever == "parallelism"
-    (operations,) = bodies(found)
+    plan = make_plan(a_context(TRIO, child), "trio-w-1", "resume", replace(READY, parallelism=True))
+    assert plan.lever == "parallelism"
+    (operations,) = bodies(plan)
     assert operations[2:] == [
         {"op": "test", "path": "/spec/parallelism", "value": 0},
         {"op": "add", "path": "/spec/parallelism", "value": 2},
         {"op": "add", "path": "/metadata/annotations/gangboard.dev~1action", "value": "a-1"},
         {"op": "remove", "path": "/metadata/annotations/gangboard.dev~1paused-parallelism"},
     ]
-    assert found.watch_seconds == 40
-    assert found.warnings == ()
-    assert "Its 2 pods are made" in text(found)
-    off = ask(a_context(TRIO, child), "trio-w-1", "resume")
+    assert plan.watch_seconds == 40
+    assert plan.warnings == ()
+    assert "Its 2 pods are made" in text(plan)
+    off = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
     assert off.allowed
     assert "not enabled here any more" in text(off)
 
 
 def test_a_left_over_annotation_is_no_pause() -> None:
     child = a_child(TRIO, "trio-w-1", parallelism=2, paused_parallelism=2)
-    assert not ask(a_context(TRIO, child), "trio-w-1", "resume").allowed
-    assert ask(a_context(TRIO, child), "trio-w-1", "suspend").allowed
+    assert not make_plan(a_context(TRIO, child), "trio-w-1", "resume").allowed
+    assert make_plan(a_context(TRIO, child), "trio-w-1", "suspend").allowed
 
 
 def test_held_and_paused_takes_two_resumes() -> None:
-    found = ask(_held(parallelism=0, desired=0, paused_parallelism=2), "trio-w-1", "resume")
-    assert found.lever == "hold"
-    assert found.reactions == ("It asks for no pods (parallelism 0).",)
+    plan = make_plan(_held(parallelism=0, desired=0, paused_parallelism=2), "trio-w-1", "resume")
+    assert plan.lever == "hold"
+    assert plan.reactions == ("It asks for no pods (parallelism 0).",)
     assert (
-        "It is paused as well (parallelism 0): resume it once more for its 2 pods."
-        in found.warnings
+        "It is paused as well (parallelism 0): resume it once more for its 2 pods." in plan.warnings
     )
 
 
 def test_a_job_whose_hold_was_deleted_by_hand_is_proved_and_resumed() -> None:
-    """Nothing resumes it by itself until something touches it (observed for 15 s)."""
+    """Its controller does not resume it until the Job changes (observed for 15 s)."""
     child = a_child(TRIO, "trio-w-1", suspended=True, held_by="gone")
-    found = ask(a_context(TRIO, child), "trio-w-1", "resume")
-    assert found.lever == "native"
-    assert [step.kind for step in found.steps] == [StepKind.PROVE_RELEASE, StepKind.PATCH]
-    assert bodies(found)[1] == RESUME
+    plan = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
+    assert plan.lever == "native"
+    assert [step.kind for step in plan.steps] == [StepKind.PROVE_RELEASE, StepKind.PATCH]
+    assert bodies(plan)[1] == RESUME
 
 
 def test_a_native_job_is_resumed_by_its_field() -> None:
     owner = a_trio(independent_claim=CLAIM)
     context = a_context(owner, a_child(owner, "trio-w-1", suspended=True))
-    found = ask(context, "trio-w-1", "resume", NATIVE)
-    assert (found.lever, bodies(found)) == ("native", [RESUME])
+    plan = make_plan(context, "trio-w-1", "resume", NATIVE)
+    assert (plan.lever, bodies(plan)) == ("native", [RESUME])
 
 
 def test_a_resume_before_its_dependency_is_warned_of() -> None:
@@ -169,7 +168,7 @@ def test_a_resume_before_its_dependency_is_warned_of() -> None:
     context = a_context(owner, child, holds=(a_hold("ft-workers-0", "ft"),))
     assert (
         "workers should wait until driver is Ready, and 0 of 1 Jobs are: it starts all the same."
-        in ask(context, "ft-workers-0", "resume").warnings
+        in make_plan(context, "ft-workers-0", "resume").warnings
     )
 
 
@@ -196,14 +195,14 @@ def test_a_job_that_a_queue_of_its_own_keeps_is_not_resumed(own: Any, why: str) 
     """Kueue would suspend it again at once (jobset-kueue.md §3.5)."""
     job = a_child(TRIO, "trio-w-1", suspended=True, queue="lq")
     context = a_context(TRIO, job, entries=own)
-    assert ask(context, "trio-w-1", "resume").why_not == why
+    assert make_plan(context, "trio-w-1", "resume").why_not == why
     held = replace(context, holds=(a_hold(),))
-    found = ask(held, "trio-w-1", "resume")
-    assert [step.kind for step in found.steps] == [StepKind.DELETE_HOLD]
-    assert found.reactions[0].startswith("Only the Hold is removed: ")
+    plan = make_plan(held, "trio-w-1", "resume")
+    assert [step.kind for step in plan.steps] == [StepKind.DELETE_HOLD]
+    assert plan.reactions[0].startswith("Only the Hold is removed: ")
 
 
 def test_where_no_queue_is_served_a_label_keeps_no_job_from_being_resumed() -> None:
     context = a_context(TRIO, a_child(TRIO, "trio-w-1", suspended=True, queue="lq"))
-    found = ask(with_cluster(context, queue_visibility="not-served"), "trio-w-1", "resume")
-    assert found.lever == "native"
+    plan = make_plan(with_cluster(context, queue_visibility="not-served"), "trio-w-1", "resume")
+    assert plan.lever == "native"

@@ -14,9 +14,9 @@ from gangboard.domain.action import ClusterLevers, Verb
 from gangboard.domain.owner import Dependency, Owner
 from gangboard.facts.gang import Gang
 from gangboard.owners.jobset.policies import FailureRule, Policies
-from gangboard.policy.selection import Selection, of_selection
+from gangboard.policy.selection import Selection, evaluate_selection
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, succeeded
-from tests.policy.making import (
+from tests.policy.builders import (
     CLAIM,
     NATIVE,
     READY,
@@ -27,7 +27,7 @@ from tests.policy.making import (
     a_standalone,
     a_trio,
     an_entry,
-    ask,
+    make_plan,
     text,
 )
 
@@ -40,33 +40,36 @@ TRIO = ("trio-w-0", "trio-w-1", "trio-w-2")
 def judge(
     context: Gang, *names: str, levers: ClusterLevers = READY, verb: Verb = Verb.SUSPEND
 ) -> Selection | None:
-    return of_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
+    return evaluate_selection(context, levers, {f"uid-{name}" for name in names}, verb, NOW)
 
 
 def said(context: Gang, *names: str, levers: ClusterLevers = READY) -> tuple[str, ...]:
-    found = judge(context, *names, levers=levers)
-    assert found is not None
-    return found.sentences
+    selection = judge(context, *names, levers=levers)
+    assert selection is not None
+    return selection.sentences
 
 
 def is_whole(context: Gang, *names: str, levers: ClusterLevers = READY) -> bool:
-    found = judge(context, *names, levers=levers)
-    return found is not None and found.whole is not None
+    selection = judge(context, *names, levers=levers)
+    return selection is not None and selection.owner_plan is not None
 
 
 class TestNothingRuns:
     def test_all_jobs_of_a_gang_come_first_and_the_owner_is_offered(self) -> None:
-        found = judge(a_context(), *TRIO)
-        assert found is not None
-        assert found.sentences[0] == NOTHING_RUNS
-        assert found.whole is not None
-        assert (found.whole.lever, found.whole.subject.name) == ("suspend", "trio")
+        selection = judge(a_context(), *TRIO)
+        assert selection is not None
+        assert selection.sentences[0] == NOTHING_RUNS
+        assert selection.owner_plan is not None
+        assert (selection.owner_plan.lever, selection.owner_plan.subject.name) == (
+            "suspend",
+            "trio",
+        )
 
     def test_all_but_one_leave_one_that_runs(self) -> None:
-        found = judge(a_context(), "trio-w-0", "trio-w-2")
-        assert found is not None
-        assert "will run" not in " ".join(found.sentences)
-        assert found.whole is None
+        selection = judge(a_context(), "trio-w-0", "trio-w-2")
+        assert selection is not None
+        assert "will run" not in " ".join(selection.sentences)
+        assert selection.owner_plan is None
 
     @pytest.mark.parametrize(
         "fields",
@@ -98,13 +101,13 @@ class TestNothingRuns:
     def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
         owner = a_jobset("ft", a_role("w", jobs=2), a_role("eval"))
         context = a_context(owner)
-        made = replace(context, jobs=tuple(job for job in context.jobs if job.role_name == "w"))
-        found = judge(made, "ft-w-0", "ft-w-1")
-        assert found is not None
-        assert found.sentences[0] == (
+        objects = replace(context, jobs=tuple(job for job in context.jobs if job.role_name == "w"))
+        selection = judge(objects, "ft-w-0", "ft-w-1")
+        assert selection is not None
+        assert selection.sentences[0] == (
             "All that runs of JobSet ft is stopped; only Jobs of eval can still start."
         )
-        assert found.whole is None
+        assert selection.owner_plan is None
 
     @pytest.mark.parametrize(("status", "starts"), [("Ready", True), ("Complete", False)])
     def test_a_job_that_waits_for_another_part_starts_unless_that_is_stopped(
@@ -128,10 +131,10 @@ class TestNothingRuns:
 class TestOwner:
     def test_is_offered_by_its_queue(self) -> None:
         context = a_context(a_trio(queue="lq"), entries=(an_entry(),))
-        found = judge(context, *TRIO)
-        assert found is not None
-        assert found.whole is not None
-        assert found.whole.lever == "kueue-active"
+        selection = judge(context, *TRIO)
+        assert selection is not None
+        assert selection.owner_plan is not None
+        assert selection.owner_plan.lever == "kueue-active"
 
     def test_is_not_offered_where_it_cannot_be_suspended(self) -> None:
         context = a_context(a_trio(queue="lq"))
@@ -163,10 +166,10 @@ class TestForced:
         assert is_whole(context, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
 
     def test_of_some_nothing_stops(self) -> None:
-        found = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
-        assert found is not None
-        assert NOTHING_RUNS not in found.sentences
-        assert found.whole is None
+        selection = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
+        assert selection is not None
+        assert NOTHING_RUNS not in selection.sentences
+        assert selection.owner_plan is None
 
     def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
         context = a_context(a_trio(independent_claim=CLAIM))
@@ -190,10 +193,10 @@ class TestNothingToSay:
         """One of them is going: it runs on until it is gone."""
         owner = a_trio()
         context = a_context(owner, a_child(owner, "trio-w-1", deleting_since=NOW))
-        found = judge(context, *TRIO)
-        assert found is not None
-        assert [job.meta.ref.name for job in found.jobs] == ["trio-w-0", "trio-w-2"]
-        assert NOTHING_RUNS not in found.sentences
+        selection = judge(context, *TRIO)
+        assert selection is not None
+        assert [job.meta.ref.name for job in selection.jobs] == ["trio-w-0", "trio-w-2"]
+        assert NOTHING_RUNS not in selection.sentences
 
 
 SUCCESSES = [
@@ -236,17 +239,17 @@ def _chain() -> Owner:
 
 
 def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
-    found = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
+    result = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
     assert (
         "After a restart or a resume of JobSet ft the Jobs of eval do not start while they are "
         "held: eval depends on workers."
-    ) in found
-    assert "workers depend" not in found
+    ) in result
+    assert "workers depend" not in result
 
 
 def test_a_part_of_which_some_jobs_are_outside_is_named() -> None:
-    found = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0"))
-    assert "the Jobs of workers and eval do not start while they are held" in found
+    result = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0"))
+    assert "the Jobs of workers and eval do not start while they are held" in result
 
 
 def _sharing(quorum: int) -> Gang:
@@ -255,7 +258,7 @@ def _sharing(quorum: int) -> Gang:
 
 
 def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
-    """Of 6 pods the quorum is 4: one Job may go, two may not."""
+    """The quorum is 4 of 6 pods: one Job may stop, two may not."""
     assert "PodGroup" not in " ".join(said(_sharing(4), "trio-w-0"))
     assert (
         "2 of them share PodGroup ring with 1 other Job, whose quorum is 4 pods; 2 would remain. A "
@@ -267,13 +270,13 @@ def test_a_shared_group_is_judged_by_all_that_leave_it() -> None:
 
 
 class TestEachOfThem:
-    """What a plan says of one Job that is chosen with others."""
+    """The plan for one Job that is chosen together with others."""
 
     def _said(self, owner: Owner, name: str, *chosen: str) -> str:
-        uids = frozenset(f"uid-{one}" for one in chosen)
-        found = ask(a_context(owner), name, Verb.SUSPEND, chosen=uids)
-        assert found.allowed
-        return text(found)
+        uids = frozenset(f"uid-{item}" for item in chosen)
+        plan = make_plan(a_context(owner), name, Verb.SUSPEND, chosen=uids)
+        assert plan.allowed
+        return text(plan)
 
     def test_what_is_said_of_the_set_is_not_said_again(self) -> None:
         owner = a_jobset("one", a_role("w"), policies=Policies(), max_restarts=2)

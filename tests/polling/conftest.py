@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.credentials import read_kubeconfig
 from gangboard.polling import poll
 from gangboard.polling.cluster_cache import ClusterCache
 from gangboard.polling.poll import PollReport, poll_once
-from gangboard.polling.poll_window import Window
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.poll_window import PollWindow
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.store.cluster_leases import acquire_lease, release_lease
 from gangboard.store.clusters import add_cluster
 from gangboard.store.models import Cluster, Gang, ResourceState, WatchedObject
 from simulator import Simulator
-from simulator.fleet import EAST
+from simulator.fleets import EAST
 
 HOLDER = "the test"
 _NAMES = (
@@ -44,35 +44,35 @@ LOOK_AGAIN = 0.01
 
 @dataclass
 class Watching:
-    """One simulated cluster that is watched by this test."""
+    """A simulated cluster that a test watches."""
 
     simulator: Simulator
     cluster: Cluster
 
     def once(self) -> PollReport:
-        """List everything, apply, assess."""
+        """List, store and assess everything."""
         return poll_once(self.cluster.name)[0]
 
-    def window(self, seconds: float = 1.0, *, impatient: bool = False) -> Window:
-        """Hold the cluster for a window, as the worker does; `impatient` shortens the deadlines."""
+    def window(self, seconds: float = 1.0, *, impatient: bool = False) -> PollWindow:
+        """Run a window, as the worker does. `impatient` shortens the deadlines."""
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
-        cache = poll._cache_of(held)
+        cache = poll._cache_for(held)
         assert cache is not None
         if impatient:
             self._make_impatient(cache)
-        window = Window(cache, seconds=seconds, repair_interval=900)
+        window = PollWindow(cache, seconds=seconds, repair_interval=900)
         window.run()
         return window
 
     def windows_until(self, look: Callable[[], bool], *, within: float = 60.0) -> None:
-        """Hold the cluster for a window, again and again, until it has come to that."""
+        """Run windows until the condition is true."""
         give_up_at = time.monotonic() + within
         while not look():
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
             self.window(0.5)
 
-    def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> Window:
+    def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> PollWindow:
         """Hold the cluster until all that is in it now was taken, however slow the machine is.
 
         For clusters without faults: every served resource has to get there, those of `also` even where nothing
@@ -82,9 +82,9 @@ class Watching:
         stopping = threading.Event()
         held = acquire_lease(self.cluster.pk, HOLDER)
         assert held is not None
-        cache = poll._cache_of(held)
+        cache = poll._cache_for(held)
         assert cache is not None
-        window = Window(cache, seconds=within, repair_interval=900, stopping=stopping)
+        window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
 
         def look() -> None:
             while not stopping.is_set() and not _is_at(cache, target, also):
@@ -107,18 +107,18 @@ class Watching:
         cache.connection = Connection(credentials, connect_deadline=0.5, total_deadline=0.7)
 
     def forget(self) -> None:
-        """Be a new worker: no caches."""
+        """Drop the caches, as for a new worker."""
         poll.drop_cache(self.cluster.pk)
         held = acquire_lease(self.cluster.pk, HOLDER)
         if held is not None:
             release_lease(held)
 
     def state(self, resource: str) -> ResourceState:
-        """Return how a resource can be seen."""
+        """Return the state of a resource."""
         return ResourceState.objects.get(cluster=self.cluster, resource=resource)
 
     def fresh(self) -> Cluster:
-        """Return the cluster's row as it is now."""
+        """Return the current row of the cluster."""
         self.cluster.refresh_from_db()
         return self.cluster
 
@@ -131,7 +131,7 @@ class Watching:
         return WatchedObject.objects.filter(cluster=self.cluster, resource=resource).count()
 
 
-def _served(cache: ClusterCache, also: Collection[str]) -> list[Watched]:
+def _served(cache: ClusterCache, also: Collection[str]) -> list[WatchedResource]:
     return [
         one
         for key, one in cache.watched.items()
@@ -144,8 +144,8 @@ def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
     return bool(served) and all(_is_known(one, target) for one in served)
 
 
-def _is_known(watched: Watched, target: int) -> bool:
-    """Whether the writer has taken all of the resource up to that resourceVersion."""
+def _is_known(watched: WatchedResource, target: int) -> bool:
+    """Return whether the writer has applied all updates up to that resourceVersion."""
     return int(watched.resource_version or 0) >= target
 
 

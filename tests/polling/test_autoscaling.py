@@ -32,7 +32,7 @@ REQUESTS = Resource(
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do not wait for a claim that is not there."""
+    """Report a missing claim at once."""
     monkeypatch.setattr(provisioning, "SETTLING", timedelta(0))
 
 
@@ -72,7 +72,7 @@ def nominate(simulator: Simulator) -> None:
 
 
 def give_up(simulator: Simulator) -> None:
-    """Say why there is no such machine, and delete the claim."""
+    """Report why there is no such machine, and delete the claim."""
     claim = {"apiVersion": API, "kind": "NodeClaim", "name": NAME, "uid": "uid-claim"}
     note = f"NodeClaim {NAME} event: all requested instance types were unavailable"
     say(simulator, "InsufficientCapacityError", note, claim)
@@ -80,7 +80,7 @@ def give_up(simulator: Simulator) -> None:
 
 
 def said(watching: Watching, label: str = "") -> list[str]:
-    """Return the code and the message of the gang, or what its evidence has under a label."""
+    """Return code and message of the gang, or its evidence with a label."""
     gang = watching.gang("waits")
     if not label:
         return [gang.code, gang.message]
@@ -92,7 +92,7 @@ def cache_of(watching: Watching) -> ClusterCache:
     return poll._caches[watching.cluster.pk]
 
 
-def test_a_claim_is_followed_until_it_is_gone_and_why_outlives_it(watch: Watch) -> None:
+def test_a_claim_is_shown_until_its_deletion_and_the_reason_stays(watch: Watch) -> None:
     watching = watch(extra=(SERVED,))
     simulator = watching.simulator
     put_waiting_job(simulator)
@@ -119,7 +119,7 @@ def test_a_claim_is_followed_until_it_is_gone_and_why_outlives_it(watch: Watch) 
     assert window.writer.written == 0
 
 
-def test_nothing_is_kept_of_a_claim_once_nobody_waits_for_it(watch: Watch) -> None:
+def test_a_claim_is_dropped_when_no_pod_waits_for_it(watch: Watch) -> None:
     watching = watch(extra=(SERVED,))
     simulator = watching.simulator
     put_waiting_job(simulator)
@@ -137,7 +137,7 @@ def test_nothing_is_kept_of_a_claim_once_nobody_waits_for_it(watch: Watch) -> No
     assert not any(kept)
 
 
-def test_where_no_claims_are_served_the_events_speak(watch: Watch) -> None:
+def test_events_count_if_claims_are_not_served(watch: Watch) -> None:
     watching = watch()
     put_waiting_job(watching.simulator)
     nominate(watching.simulator)
@@ -147,7 +147,7 @@ def test_where_no_claims_are_served_the_events_speak(watch: Watch) -> None:
     assert said(watching, "NodeClaims") == []
 
 
-def test_forbidden_claims_make_nothing_unknown_and_when_they_are_seen_they_speak(
+def test_forbidden_claims_make_no_gang_unknown_and_count_once_they_are_readable(
     watch: Watch,
 ) -> None:
     watching = watch(extra=(SERVED,))

@@ -32,7 +32,7 @@ def _all_kept(watching: Watching, before: int) -> None:
 
 
 def _fault_while_listing(watching: Watching, add: Callable[[], Fault]) -> ResourceState:
-    """Poll well, then with the fault; return how the pods look. Nothing may be lost."""
+    """Poll without and then with the fault. Return the state of the pods. No object may be lost."""
     assert watching.once().ok
     before = watching.objects(PODS)
     fault = add()
@@ -44,7 +44,7 @@ def _fault_while_listing(watching: Watching, add: Callable[[], Fault]) -> Resour
     return watching.state(PODS)
 
 
-def test_a_forbidden_resource_is_said_and_makes_gangs_unknown(watch: Watch) -> None:
+def test_a_forbidden_resource_is_reported_and_makes_gangs_unknown(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
@@ -73,7 +73,9 @@ def test_a_forbidden_resource_is_said_and_makes_gangs_unknown(watch: Watch) -> N
         ("lying_continue", "continue token"),
     ],
 )
-def test_a_broken_answer_is_said_and_nothing_is_lost(watch: Watch, fault: str, words: str) -> None:
+def test_a_broken_response_is_reported_and_data_is_kept(
+    watch: Watch, fault: str, words: str
+) -> None:
     watching = watch()
     add = getattr(watching.simulator.faults, fault)
     state = _fault_while_listing(watching, lambda: add(resource=PODS, verb="list"))
@@ -82,7 +84,7 @@ def test_a_broken_answer_is_said_and_nothing_is_lost(watch: Watch, fault: str, w
     assert words in state.sentence
 
 
-def test_a_server_error_is_said_with_its_code(watch: Watch) -> None:
+def test_a_server_error_is_reported_with_its_code(watch: Watch) -> None:
     watching = watch()
     state = _fault_while_listing(
         watching, lambda: watching.simulator.faults.status(500, resource=PODS, verb="list")
@@ -128,7 +130,7 @@ def _first_pod(simulator: Simulator) -> tuple[str, str]:
     return meta["name"], meta["namespace"]
 
 
-def test_half_a_line_in_a_watch_is_said_and_watched_on(watch: Watch) -> None:
+def test_half_a_line_in_a_watch_is_reported_and_the_watch_continues(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
@@ -159,7 +161,7 @@ def test_a_pod_without_status_and_a_huge_annotation_and_unknown_words_are_read(
     assert watching.state(PODS).state == "ok"
 
 
-def test_an_object_that_cannot_be_understood_is_named_and_the_others_live(watch: Watch) -> None:
+def test_an_unreadable_object_is_named_and_the_others_are_stored(watch: Watch) -> None:
     watching = watch()
     pod = watching.simulator.objects.list("v1", "Pod")[0]
     pod["metadata"]["name"] = "odd-pod"
@@ -176,7 +178,7 @@ def test_an_object_that_cannot_be_understood_is_named_and_the_others_live(watch:
     assert state.problems[0]["name"] == "odd-pod"
 
 
-def test_an_unreachable_cluster_says_so_and_keeps_its_data(watch: Watch) -> None:
+def test_an_unreachable_cluster_is_reported_and_keeps_its_data(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
@@ -192,7 +194,7 @@ def test_an_unreachable_cluster_says_so_and_keeps_its_data(watch: Watch) -> None
 
 
 def test_a_black_hole_delays_no_other_cluster(watch: Watch, db: None) -> None:
-    """A host that takes connections and never speaks costs its own poll 3 s and no other's."""
+    """A host that accepts connections and never answers costs its own poll 3 s, and no other poll."""
     good = watch("good")
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
@@ -215,7 +217,7 @@ def _document(watching: Watching) -> dict[str, str]:
     return document
 
 
-def test_a_wrong_token_is_said(watch: Watch) -> None:
+def test_a_wrong_token_is_reported(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     watching.simulator.faults.unauthorized()

@@ -1,4 +1,4 @@
-"""Runtimes from the cluster to what is said of the TrainJobs that name them, and events that only a kind knows."""
+"""Runtimes in the verdicts of the TrainJobs that name them, and events that only a kind knows."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def said(watching: Watching) -> tuple[str, str]:
     return gang.code, gang.message
 
 
-def test_a_runtime_that_comes_changes_and_goes_is_told_of_those_that_name_it(watch: Watch) -> None:
+def test_a_created_changed_or_deleted_runtime_updates_the_gangs_that_name_it(watch: Watch) -> None:
     watching = watch(extra=(TRAINJOBS, RUNTIMES))
     simulator = watching.simulator
     put_trainjob(simulator)
@@ -130,14 +130,14 @@ def test_a_runtime_that_comes_changes_and_goes_is_told_of_those_that_name_it(wat
 
 
 @pytest.mark.parametrize("extra", [(TRAINJOBS,), (TRAINJOBS, RUNTIMES)])
-def test_without_it_a_trainjob_is_judged_all_the_same(watch: Watch, extra: tuple[Any, ...]) -> None:
+def test_a_trainjob_without_runtime_is_assessed(watch: Watch, extra: tuple[Any, ...]) -> None:
     watching = watch(extra=extra)
     put_trainjob(watching.simulator)
     watching.settle()
     assert said(watching)[0] in ("partly-placed", "unschedulable")
 
 
-def test_an_event_that_only_its_kind_knows_is_kept_and_told(watch: Watch) -> None:
+def test_an_event_that_only_its_kind_knows_is_stored_and_shown(watch: Watch) -> None:
     watching = watch(extra=(TRAINJOBS, RUNTIMES))
     put_trainjob(watching.simulator, made=False)
     cause = 'no matches for kind "PodGroup" in version "scheduling.volcano.sh/v1beta1"'

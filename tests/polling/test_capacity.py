@@ -1,4 +1,4 @@
-"""What is stored of the shapes of pods: numbers that say when they are at most so many."""
+"""Stored shapes of pods, with numbers that are marked if they are upper bounds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shape_of_waiting(watching: Watching) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "unsupported"), [(VOLUMES, "volume"), (SPREAD, "spread constraints")]
 )
-def test_what_can_only_take_nodes_away_leaves_an_upper_bound(
+def test_a_constraint_that_excludes_nodes_leaves_an_upper_bound(
     watch: Watch, spec: dict[str, Any], unsupported: str
 ) -> None:
     watching = watch()
@@ -71,7 +71,7 @@ def test_a_request_that_cannot_be_read_leaves_an_upper_bound(watch: Watch) -> No
     assert shape["unsupported"] == ["a request of memory that could not be read"]
 
 
-def test_what_could_go_either_way_has_no_numbers(watch: Watch) -> None:
+def test_an_undecidable_constraint_has_no_numbers(watch: Watch) -> None:
     watching = watch()
     put_waiting_job(watching.simulator)
     change_pod(watching.simulator, GREATER)
@@ -79,7 +79,7 @@ def test_what_could_go_either_way_has_no_numbers(watch: Watch) -> None:
     assert shape["why"] == "not understood: the toleration operator Gt"
 
 
-def test_a_shape_comes_back_from_its_table_as_it_was() -> None:
+def test_a_stored_shape_is_read_unchanged() -> None:
     shape = asdict(ShapeCapacity({"cpu": "1"}, 1, 2, 3, unsupported=["volume claims"]))
     assert json.loads(json.dumps(shape)) == shape
     plain = asdict(ShapeCapacity({"cpu": "1"}, 1, 2, 3))

@@ -1,4 +1,4 @@
-"""A poll knows the cluster that it reads by the uid of `kube-system`."""
+"""A poll identifies a cluster by the uid of `kube-system`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_first_poll_stores_the_uid(watch: Callable[..., Watching]) -> None:
     assert one.fresh().system_uid
 
 
-def test_a_second_name_is_not_read_and_says_whose_cluster_it_is(
+def test_a_cluster_with_a_second_name_is_not_read_and_the_first_name_is_shown(
     watch: Callable[..., Watching],
 ) -> None:
     first = watch("west")
@@ -43,7 +43,7 @@ def test_another_cluster_behind_the_address_is_not_merged(watch: Callable[..., W
     assert not Gang.objects.filter(cluster=one.cluster).exists()
 
 
-def test_without_the_right_it_is_read_all_the_same(watch: Callable[..., Watching]) -> None:
+def test_a_cluster_without_readable_identity_is_read(watch: Callable[..., Watching]) -> None:
     one = watch()
     one.simulator.faults.forbidden(resource="namespaces")
     one.settle()

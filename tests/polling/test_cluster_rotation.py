@@ -1,4 +1,4 @@
-"""More clusters than slots: they take turns one for one, and what is known of them is kept."""
+"""With more clusters than slots, they take turns and keep their caches."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from gangboard.polling import cache_warm_up, cluster_rotation, poll, poll_slots, tasks
-from gangboard.polling import worker as worker_process
+from gangboard.polling import tasks as worker_process
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.cluster_rotation import _following, in_waiting_order
+from gangboard.polling.cluster_rotation import _next_cluster, order_by_wait
 from gangboard.polling.poll_slots import PollSlots
-from gangboard.polling.poll_window import Window
+from gangboard.polling.poll_window import PollWindow
 from gangboard.store import cluster_leases
 from gangboard.store.cluster_leases import (
     NEVER_HELD,
@@ -27,7 +27,7 @@ from gangboard.store.cluster_leases import (
     free_clusters,
     release_lease,
 )
-from gangboard.store.heartbeats import beat
+from gangboard.store.heartbeats import record_heartbeat
 from gangboard.store.models import Cluster, Lease, ResourceState, WatchedObject
 from simulator import Simulator
 from simulator.load import synthetic
@@ -40,7 +40,7 @@ OTHER = "another worker"
 
 @dataclass
 class Worker:
-    """A poll worker whose orders are carried out one after the other."""
+    """A poll worker that handles its messages one after the other."""
 
     orders: list[int] = field(default_factory=list)
     windows: list[int] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Worker:
         until, give_up_at = len(self.windows) + windows, time.monotonic() + 600
         while len(self.windows) < until:
             assert time.monotonic() < give_up_at, "orders are lost"
-            beat(worker_process.HOLDER, "poll", SLOTS)
+            record_heartbeat(worker_process.HOLDER, "poll", SLOTS)
             tasks.seed()
             orders, self.orders = self.orders, []
             for cluster_id in orders:
@@ -74,19 +74,19 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(
         tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
     )
-    stored, run = cache_warm_up.stored_objects, Window.run
+    stored, run = cache_warm_up.stored_objects, PollWindow.run
 
     def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         for row in stored(cache):
             made.rows += 1
             yield row
 
-    def noted(window: Window) -> None:
-        made.windows.append(window._cache.claim.cluster_id)
+    def noted(window: PollWindow) -> None:
+        made.windows.append(window._cache.lease.cluster_id)
         run(window)
 
     monkeypatch.setattr(cache_warm_up, "stored_objects", counted)
-    monkeypatch.setattr(Window, "run", noted)
+    monkeypatch.setattr(PollWindow, "run", noted)
     return made
 
 
@@ -122,7 +122,7 @@ def _count_lists(simulator: Simulator, worker: Worker) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("clusters", [8, 9, 12])
-def test_a_cluster_that_comes_back_is_not_read_anew(
+def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
     watch: Callable[..., Watching],
     worker: Worker,
     monkeypatch: pytest.MonkeyPatch,
@@ -150,23 +150,23 @@ def test_a_cluster_that_comes_back_is_not_read_anew(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_gives_way_for_one_that_waits(
+def test_one_cluster_gives_way_to_one_that_waits(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three on two slots: the one that has had its slot for longest goes, the other stays."""
+    """Of three clusters on two slots, the one that has had its slot for longest gives way, and the other stays."""
     slots = PollSlots(2)
     monkeypatch.setattr(tasks, "slots", slots)
     first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))
     worker.work(2)
     assert worker.windows == [first, second]
-    beat(worker_process.HOLDER, "poll", 2)
+    record_heartbeat(worker_process.HOLDER, "poll", 2)
     monkeypatch.setattr(settings, "POLL_WINDOW", 10)  # the third has waited for less than that
     Lease.objects.update_or_create(cluster_id=third, defaults={"expires_at": Now()})
 
     def following(cluster_id: int) -> int | None:
         """Return whose window is ordered after one of this cluster."""
         assert slots.begin(cluster_id)
-        found = _following(cluster_id, worker_process.HOLDER, slots, threading.Event())
+        found = _next_cluster(cluster_id, worker_process.HOLDER, slots, threading.Event())
         slots.end(cluster_id, found)
         return found
 
@@ -196,7 +196,7 @@ def test_two_windows_that_end_together_give_way_to_two_clusters(
     waiting = free_clusters()
     assert [free.cluster_id for free in waiting] == [third, fourth]
     monkeypatch.setattr(cluster_rotation, "free_clusters", lambda: waiting)
-    followings = [_following(held, "me", slots, threading.Event()) for held in (first, second)]
+    followings = [_next_cluster(held, "me", slots, threading.Event()) for held in (first, second)]
     assert followings == [third, fourth]
     for held, following in zip((first, second), followings, strict=True):
         slots.end(held, following)
@@ -204,35 +204,35 @@ def test_two_windows_that_end_together_give_way_to_two_clusters(
 
 
 @pytest.mark.django_db
-class TestWhoseTurnItIs:
+class TestWaitingOrder:
     @pytest.fixture(autouse=True)
     def long_windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(settings, "POLL_WINDOW", 10)
 
     def turn(self, *free: FreeCluster) -> list[int]:
-        return in_waiting_order(free, holder="me", living={"me", OTHER})
+        return order_by_wait(free, holder="me", living={"me", OTHER})
 
-    def test_who_has_waited_longest_comes_first_and_who_was_never_read_before_all(self) -> None:
+    def test_the_longest_waiting_cluster_comes_first_and_a_new_one_before_all(self) -> None:
         found = self.turn(
             FreeCluster(1, "me", 9), FreeCluster(2, "me", 70), FreeCluster(3, "", NEVER_HELD)
         )
         assert found == [3, 2, 1]
 
-    def test_who_waits_for_a_moment_only_pushes_nobody_out(self) -> None:
+    def test_a_short_wait_displaces_no_cluster(self) -> None:
         assert self.turn(FreeCluster(1, "me", 4.9)) == []
 
-    def test_the_caches_of_another_worker_are_left_to_it_for_a_while(self) -> None:
+    def test_clusters_of_another_alive_worker_are_left_to_it_for_a_while(self) -> None:
         assert self.turn(FreeCluster(1, OTHER, 19), FreeCluster(2, "me", 6)) == [2]
         assert self.turn(FreeCluster(1, OTHER, 21), FreeCluster(2, "me", 6)) == [2, 1]
         assert self.turn(FreeCluster(1, OTHER, 25), FreeCluster(2, "me", 6)) == [1, 2]
 
-    def test_those_of_a_dead_worker_are_anybodys(self) -> None:
+    def test_clusters_of_a_dead_worker_are_free_for_all(self) -> None:
         assert self.turn(FreeCluster(1, "dead", 6)) == [1]
 
 
 @pytest.mark.django_db(transaction=True)
-class TestWhatIsKept:
-    def test_a_session_outlives_a_pause_and_goes_when_another_has_had_the_cluster(
+class TestRestingCaches:
+    def test_caches_survive_a_pause_and_are_dropped_after_another_holder(
         self, watch: Callable[..., Watching]
     ) -> None:
         watching = watch(fleet="empty")
@@ -248,10 +248,10 @@ class TestWhatIsKept:
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is not cache
 
-    def test_what_another_worker_has_taken_makes_room(
+    def test_a_cluster_taken_by_another_worker_frees_its_cache(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(poll, "KEPT_CLUSTERS", 1)
+        monkeypatch.setattr(poll, "MAX_RESTING_CLUSTERS", 1)
         clusters = [watch(name, fleet="empty") for name in ("a", "b")]
         for watching in clusters:
             watching.window(0.1)
@@ -264,10 +264,10 @@ class TestWhatIsKept:
         poll.hand_back(second, HOLDER)
         assert list(poll._caches) == [second]
 
-    def test_a_cluster_that_was_removed_makes_room(
+    def test_a_removed_cluster_frees_its_cache(
         self, watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(poll, "KEPT_CLUSTERS", 1)
+        monkeypatch.setattr(poll, "MAX_RESTING_CLUSTERS", 1)
         removed, second = (watch(name, fleet="empty") for name in ("a", "b"))
         for watching in (removed, second):
             watching.window(0.1)
@@ -284,17 +284,17 @@ class TestWhatIsKept:
         _read(watching)
         objects = WatchedObject.objects.count()
         assert objects >= PODS
-        monkeypatch.setattr(poll, "KEPT_OBJECTS", objects - 1)
+        monkeypatch.setattr(poll, "MAX_RESTING_OBJECTS", objects - 1)
         poll.hand_back(watching.cluster.pk, HOLDER)
         assert poll._caches == {}
         watching.window(0.1)
-        monkeypatch.setattr(poll, "KEPT_OBJECTS", objects)
+        monkeypatch.setattr(poll, "MAX_RESTING_OBJECTS", objects)
         poll.hand_back(watching.cluster.pk, HOLDER)
         assert list(poll._caches) == [watching.cluster.pk]
 
 
 class TestSlots:
-    def test_a_second_order_of_a_cluster_that_is_polled_is_refused(self) -> None:
+    def test_a_second_message_for_a_polled_cluster_is_refused(self) -> None:
         slots = PollSlots(2)
         assert slots.begin(1)
         assert not slots.begin(1)
@@ -310,25 +310,25 @@ class TestSlots:
         slots.end(1, None)
         assert slots.begin(2)
 
-    def test_who_was_promised_a_slot_takes_no_other(self) -> None:
+    def test_a_cluster_with_a_reserved_slot_gets_no_other(self) -> None:
         """Seed may have ordered its window as well, and another slot may be free by now."""
         slots = PollSlots(2)
         assert slots.begin(1)
-        assert slots.promise(1, 3)
+        assert slots.reserve(1, 3)
         assert not slots.begin(3)
-        assert not slots.promise(1, 3)
+        assert not slots.reserve(1, 3)
         slots.end(1, 3)
         assert slots.begin(3)
-        assert not slots.promise(3, 3), "it has one"
+        assert not slots.reserve(3, 3), "it has one"
 
-    def test_a_promise_ends_with_the_window(self) -> None:
+    def test_a_reservation_ends_with_the_window(self) -> None:
         slots = PollSlots(2)
         assert slots.begin(1)
-        assert slots.promise(1, 3)
+        assert slots.reserve(1, 3)
         slots.end(1, None)
         assert slots.begin(3)
 
-    def test_nobody_waits_for_a_window_that_does_not_end(
+    def test_a_window_that_does_not_end_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slots = PollSlots(2)
@@ -339,7 +339,7 @@ class TestSlots:
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert slots.rank(2, overdue=15) == 0
 
-    def test_a_slot_whose_order_was_lost_is_free_again(
+    def test_a_slot_whose_message_was_lost_is_free_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slots = PollSlots(1)
@@ -351,16 +351,16 @@ class TestSlots:
         assert not slots.are_full
         assert slots.begin(2)
 
-    def test_whose_order_was_lost_is_told_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_expired_cluster_is_returned_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Except of one that is back by then."""
         slots = PollSlots(3)
         for cluster in (1, 2, 3):
             assert slots.begin(cluster)
         slots.end(1, 1)
         slots.end(2, 2)
-        assert slots.take_lost() == set()
+        assert slots.take_expired() == set()
         later = time.monotonic() + 16
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert slots.begin(2)
-        assert slots.take_lost() == {1}, "a window of the third runs, and the second is back"
-        assert slots.take_lost() == set()
+        assert slots.take_expired() == {1}, "a window of the third runs, and the second is back"
+        assert slots.take_expired() == set()

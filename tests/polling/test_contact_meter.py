@@ -1,4 +1,4 @@
-"""How fast an API server answers and how many events it sends: what is counted, and what is not known yet."""
+"""Response time and event rate of an API server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-def test_nothing_is_known_at_first(clock: Clock) -> None:
+def test_there_are_no_values_at_first(clock: Clock) -> None:
     meter = ContactMeter()
     meter.count_event()
     assert (meter.answer_ms, meter.events_a_minute) == (None, None)
@@ -47,7 +47,7 @@ def test_events_of_the_last_minute(clock: Clock) -> None:
     assert meter.events_a_minute == 0, "a quiet minute is a number"
 
 
-def test_a_burst_takes_no_room(clock: Clock) -> None:
+def test_a_burst_takes_constant_memory(clock: Clock) -> None:
     meter = ContactMeter()
     for second in range(200):
         clock.now = 2000.0 + second

@@ -1,4 +1,4 @@
-"""What a cluster serves: not served, unknown, and failing are three different things."""
+"""Discovery: not served, unknown version and failing are three different states."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_version_of_the_next_release_is_read(
     assert _versions_read() == {"v1"}
 
 
-def test_an_unknown_version_is_read_as_the_newest_one_and_said(
+def test_an_unknown_version_is_read_as_the_newest_one_and_reported(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -142,7 +142,7 @@ def test_an_object_without_the_fields_that_comes_later_ends_the_reading(
     assert set(_codes().values()) == {"not-observed"}
 
 
-def test_an_unknown_version_is_not_tried_where_no_field_is_named(
+def test_an_unknown_version_is_not_tried_without_key_fields(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -187,7 +187,7 @@ def test_an_api_that_is_missing_for_a_moment_keeps_its_objects(
     assert watching.state(PODGROUPS).state == "ok"
 
 
-def test_an_api_that_is_no_longer_served_takes_its_objects_along(
+def test_objects_of_an_api_that_is_no_longer_served_are_deleted(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()

@@ -1,4 +1,4 @@
-"""API servers that are slow, silent or throttled when asked what they serve."""
+"""Discovery of API servers that are slow, silent or throttled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gangboard.kube.discovery import Discovery, discover
 from gangboard.kube.errors import KubeError
 from gangboard.polling import cache_warm_up, discovery_schedule, poll, poll_window
 from gangboard.polling.cluster_cache import ClusterCache
-from gangboard.polling.poll_window import Window
+from gangboard.polling.poll_window import PollWindow
 from gangboard.store.cluster_leases import ClusterLease, acquire_lease, renew_lease
 from gangboard.store.models import WatchedObject
 from tests.polling.conftest import HOLDER, Watching, eventually
@@ -38,13 +38,13 @@ def _hold(
     """Hold the cluster for a window with this deadline for each request, or until that is true."""
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    found = poll._cache_of(held)
+    found = poll._cache_for(held)
     assert found is not None
     credentials = read_kubeconfig(watching.simulator.kubeconfig_text())
     found.connection.close()
     found.connection = Connection(credentials, connect_deadline=PATIENCE, total_deadline=deadline)
     stopping = threading.Event()
-    held_window = Window(found, seconds=seconds, repair_interval=900, stopping=stopping)
+    held_window = PollWindow(found, seconds=seconds, repair_interval=900, stopping=stopping)
 
     def look() -> None:
         while not stopping.wait(0.01):
@@ -110,7 +110,7 @@ def test_a_server_that_hangs_keeps_its_worker_and_is_named(
     assert "did not complete GET /version within 1.5 s" in watching.fresh().sentence
 
 
-def test_a_question_that_outlasts_the_window_is_waited_for_in_the_next(
+def test_a_discovery_that_outlasts_its_window_is_taken_by_the_next(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -125,7 +125,7 @@ def test_a_question_that_outlasts_the_window_is_waited_for_in_the_next(
     assert fault.hits == 1
 
 
-def test_a_schema_that_does_not_come_delays_no_list(watch: Watch) -> None:
+def test_a_slow_schema_delays_no_list(watch: Watch) -> None:
     """It would delay them for as long as this window lasts."""
     watching = watch()
     fault = watching.simulator.faults.hang(path="/openapi/v3")
@@ -134,7 +134,7 @@ def test_a_schema_that_does_not_come_delays_no_list(watch: Watch) -> None:
     assert watching.state(PODS).state == "ok"
 
 
-def test_a_slow_question_does_not_blind_a_cluster_that_is_known(
+def test_a_slow_discovery_does_not_stop_the_watches_of_a_known_cluster(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery_schedule, "INTERVAL", 0.0)
@@ -170,7 +170,7 @@ def test_a_known_cluster_that_falls_silent_is_named(watch: Watch) -> None:
     _hold_until(watching, _has_problem(watching, ""), deadline=PATIENCE)
 
 
-def test_what_a_first_answer_left_open_is_asked_again_soon(
+def test_an_incomplete_first_discovery_is_repeated_soon(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(discovery_schedule, "FIRST_PAUSE", 0.3)
@@ -186,7 +186,7 @@ def test_what_a_first_answer_left_open_is_asked_again_soon(
     assert again.hits == 0
 
 
-def test_what_was_known_stays_while_a_part_fails(
+def test_known_resources_stay_while_a_part_of_discovery_fails(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -206,15 +206,15 @@ def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: 
     found = Discovery("", {}, {"v1": error})
     pauses = []
     for _ in range(times):
-        one.hasten()
-        assert one.begin(lambda: found)
-        eventually(lambda: not one.is_under_way)
-        assert one.take(is_known=True)
+        one.make_due()
+        assert one.start(lambda: found)
+        eventually(lambda: not one.is_running)
+        assert one.take_result(is_known=True)
         pauses.append(round(one.next_at - time.monotonic()))
     return pauses
 
 
-def test_a_part_that_fails_on_and_on_is_asked_for_ever_more_rarely() -> None:
+def test_a_part_that_keeps_failing_is_requested_less_and_less() -> None:
     forbidden = KubeError("forbidden", "no")
     assert _pauses(discovery_schedule.DiscoverySchedule(), forbidden, 8) == [
         5,
@@ -228,14 +228,14 @@ def test_a_part_that_fails_on_and_on_is_asked_for_ever_more_rarely() -> None:
     ]
 
 
-def test_what_hastens_a_question_does_not_overrule_the_server() -> None:
+def test_make_due_does_not_override_retry_after() -> None:
     one = discovery_schedule.DiscoverySchedule()
     assert _pauses(one, KubeError("server-error", "busy", retry_after=40), 1) == [40]
-    one.hasten()
-    assert not one.begin(lambda: Discovery("", {}, {}))
+    one.make_due()
+    assert not one.start(lambda: Discovery("", {}, {}))
 
 
-def test_throttled_discovery_asks_again_when_it_was_told_to(watch: Watch) -> None:
+def test_throttled_discovery_waits_for_retry_after(watch: Watch) -> None:
     watching = watch()
     fault = watching.simulator.faults.throttled(4, path="/version", count=2)
     _hold_until(watching, _has_problem(watching, "throttled"), deadline=PATIENCE)
@@ -249,7 +249,7 @@ def test_throttled_discovery_asks_again_when_it_was_told_to(watch: Watch) -> Non
     assert time.monotonic() - began > 3.0
 
 
-def test_a_worker_that_is_told_to_stop_does_not_wait_for_an_answer(
+def test_a_stopping_worker_does_not_wait_for_discovery(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer comes when the window is over, or never, and the window lasts long."""
@@ -263,7 +263,7 @@ def test_a_worker_that_is_told_to_stop_does_not_wait_for_an_answer(
     assert time.monotonic() - began < PATIENCE / 2
 
 
-def test_poll_once_never_calls_a_cluster_good_that_has_not_answered(
+def test_poll_once_reports_a_cluster_that_has_not_answered(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -280,8 +280,8 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     """After each portion of rows, for a renewal is due at once here."""
     watching = watch()
     assert watching.once().ok
-    monkeypatch.setattr(cache_warm_up, "RENEW_EVERY", 0.0)
-    monkeypatch.setattr(cache_warm_up, "PORTION", 20)
+    monkeypatch.setattr(cache_warm_up, "RENEW_INTERVAL", 0.0)
+    monkeypatch.setattr(cache_warm_up, "BATCH_SIZE", 20)
     rows = WatchedObject.objects.filter(cluster=watching.cluster).count()
     assert rows > 60
     renewed: list[ClusterLease] = []
@@ -293,6 +293,6 @@ def test_the_lease_is_kept_while_the_caches_are_filled(
     monkeypatch.setattr(cache_warm_up, "renew_lease", renew_and_count)
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    assert poll._cache_of(held) is not None
+    assert poll._cache_for(held) is not None
     assert len(renewed) == math.ceil(rows / 20)
     assert acquire_lease(watching.cluster.pk, "another") is None

@@ -81,11 +81,11 @@ def expected(watch: Watch) -> dict[str, tuple[str, str]]:
     return found
 
 
-def test_there_are_such_kinds() -> None:
+def test_there_are_kinds_to_test() -> None:
     assert len(OTHERS) > 8
 
 
-def test_one_that_comes_later_is_read_then(
+def test_a_kind_that_is_served_later_is_read_then(
     watch: Watch, expected: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def not_yet(*given: object, **options: object) -> Discovery:
@@ -111,7 +111,7 @@ def test_one_that_comes_later_is_read_then(
     assert verdicts() == expected
 
 
-def test_one_in_a_newer_version_is_said_to_be_so_and_nothing_else_is_unknown(
+def test_a_kind_in_a_newer_version_is_reported_and_other_gangs_stay_known(
     watch: Watch, expected: dict[str, tuple[str, str]]
 ) -> None:
     watching = watch("new", extra=custom("v9"))

@@ -1,4 +1,4 @@
-"""The file broker: what another process finds under a message's name is always the whole message."""
+"""A reader of the file broker always finds complete messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Since when a verdict holds, and what is remembered over a time in which nobody could look."""
+"""The start of a verdict, and how it survives an unknown period."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_new_gang_has_its_verdict_since_now() -> None:
     assert differs(row, None)
 
 
-def test_what_its_priority_is_worth_is_news() -> None:
+def test_a_changed_priority_value_is_a_difference() -> None:
     facts = Gang(owner=a_job("train"), now=NOW)
     verdict = Verdict(RUNNING, (RUNNING,), Members(desired=2), {}, priority_value=1000)
     row = gang_row(1, "east", facts, verdict, None, NOW, watched=True)
@@ -51,26 +51,26 @@ def test_what_its_priority_is_worth_is_news() -> None:
     assert differs(row, {**row, "priority_value": None}), "as in a row of an older release"
 
 
-def test_the_same_verdict_keeps_its_time_and_is_no_news() -> None:
+def test_the_same_verdict_keeps_its_start_and_is_no_difference() -> None:
     first = _row(RUNNING, None, NOW)
     again = _row(RUNNING, first, NOW + MINUTE)
     assert again["since"] == NOW
     assert not differs(again, first)
 
 
-def test_another_verdict_begins_now_unless_its_state_says_when() -> None:
+def test_another_verdict_starts_now_unless_the_objects_record_its_start() -> None:
     first = _row(RUNNING, None, NOW)
     assert _row(FAILED, first, NOW + MINUTE)["since"] == NOW + MINUTE
     known = replace(FAILED, since=NOW + MINUTE / 2)
     assert _row(known, first, NOW + MINUTE)["since"] == NOW + MINUTE / 2
 
 
-def test_a_state_that_claims_the_future_begins_now() -> None:
+def test_a_start_in_the_future_counts_as_now() -> None:
     assert _row(replace(FAILED, since=NOW + MINUTE), None, NOW)["since"] == NOW
 
 
 @pytest.mark.parametrize("looks", [1, 3])
-def test_a_time_in_which_nobody_could_look_does_not_begin_it_anew(looks: int) -> None:
+def test_an_unknown_period_does_not_restart_a_verdict(looks: int) -> None:
     row = _row(RUNNING, None, NOW)
     for look in range(looks):
         row = _row(UNKNOWN, row, NOW + (look + 1) * MINUTE)
@@ -81,7 +81,7 @@ def test_a_time_in_which_nobody_could_look_does_not_begin_it_anew(looks: int) ->
     assert row["last_health"] == ""
 
 
-def test_what_changed_while_nobody_could_look_begins_when_it_is_seen() -> None:
+def test_a_change_in_an_unknown_period_starts_when_it_is_seen() -> None:
     row = _row(UNKNOWN, _row(RUNNING, None, NOW), NOW + MINUTE)
     assert _row(FAILED, row, NOW + 2 * MINUTE)["since"] == NOW + 2 * MINUTE
     assert row["since_first_seen"] is False, "since when nobody could look is known"
@@ -95,13 +95,13 @@ def _said(row: dict[str, Any]) -> tuple[datetime, bool]:
 OLD = replace(RUNNING, since=NOW - 2 * DAY)
 
 
-def test_what_no_object_tells_may_be_older_than_its_first_sight() -> None:
+def test_an_unrecorded_start_may_be_before_the_first_sight() -> None:
     first = _row(RUNNING, None, NOW)
     assert _said(first) == (NOW, True)
     assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW, True)
 
 
-def test_the_objects_tell_since_when_it_is() -> None:
+def test_the_objects_record_the_start() -> None:
     first = _row(OLD, None, NOW)
     assert _said(first) == (NOW - 2 * DAY, False)
     later = replace(RUNNING, since=NOW - DAY)
@@ -109,13 +109,13 @@ def test_the_objects_tell_since_when_it_is() -> None:
     assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
 
 
-def test_nothing_is_older_than_the_owner_or_younger_than_now() -> None:
+def test_a_start_is_between_the_creation_of_the_owner_and_now() -> None:
     born = NOW - DAY
     assert _said(_row(OLD, None, NOW, created_at=born)) == (born, False)
     assert _said(_row(OLD, None, NOW, created_at=NOW + MINUTE)) == (NOW, False)
 
 
-def test_a_change_that_was_watched_needs_no_word_of_the_objects() -> None:
+def test_a_watched_change_needs_no_recorded_start() -> None:
     first = _row(OLD, None, NOW)
     assert _said(_row(FAILED, first, NOW + MINUTE)) == (NOW + MINUTE, False)
     assert _said(_row(FAILED, first, NOW + MINUTE, watched=False)) == (NOW + MINUTE, True)
@@ -123,11 +123,11 @@ def test_a_change_that_was_watched_needs_no_word_of_the_objects() -> None:
     assert _said(_row(FAILED, back, NOW + MINUTE)) == (NOW + MINUTE, True)
 
 
-def test_a_gang_that_was_made_just_now_is_seen_from_its_beginning() -> None:
+def test_a_new_gang_is_observed_from_its_start() -> None:
     assert _said(_row(RUNNING, None, NOW, created_at=NOW - MINUTE / 6)) == (NOW, False)
 
 
-def test_what_the_objects_tell_later_takes_the_place_of_the_first_sight() -> None:
+def test_a_start_recorded_later_replaces_the_first_sight() -> None:
     first = _row(RUNNING, None, NOW)
     assert _said(_row(OLD, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
     # It was so already when it was seen first: this is the time of something else.
@@ -135,13 +135,13 @@ def test_what_the_objects_tell_later_takes_the_place_of_the_first_sight() -> Non
     assert _said(_row(newer, first, NOW + MINUTE)) == (NOW, True)
 
 
-def test_what_ended_and_began_anew_while_nobody_looked_is_new() -> None:
+def test_a_verdict_that_restarted_while_not_watched_has_a_new_start() -> None:
     first, anew = _row(OLD, None, NOW), replace(RUNNING, since=NOW + MINUTE)
     assert _said(_row(anew, first, NOW + 2 * MINUTE, watched=False)) == (NOW + MINUTE, False)
     assert _said(_row(anew, first, NOW + 2 * MINUTE)) == (NOW - 2 * DAY, False)
 
 
-def test_a_first_sight_stays_one_over_a_time_in_which_nobody_could_look() -> None:
+def test_a_first_sight_survives_an_unknown_period() -> None:
     row = _row(UNKNOWN, _row(RUNNING, None, NOW), NOW + MINUTE)
     row = _row(UNKNOWN, row, NOW + 2 * MINUTE)
     assert _said(row) == (NOW + MINUTE, False)

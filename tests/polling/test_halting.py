@@ -1,4 +1,4 @@
-"""A reader that is told to stop: it ends soon, and says nothing of what nobody took any more."""
+"""A halted reflector stops soon, and claims nothing about updates that were not taken."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from gangboard.kube.connection import Connection
 from gangboard.polling import reflector
 from gangboard.polling.reachability import ContactMeter
 from gangboard.polling.reflector import Reflector
-from gangboard.polling.resource_watch import Batch, News, Watched
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.watch_batches import Batch, WatchUpdate
 
 SOON = 30.0
 """Seconds within which a reader must have ended; what these ones read takes longer."""
@@ -69,18 +70,18 @@ class OpenWatch:
 
 
 @pytest.fixture
-def watched() -> Watched:
-    return Watched(NODE, version="v1")
+def watched() -> WatchedResource:
+    return WatchedResource(NODE, version="v1")
 
 
 def reader(
-    watched: Watched,
+    watched: WatchedResource,
     cluster: Cluster | None = None,
     *,
     room: int = 64,
     list_only: bool = False,
-) -> tuple[Reflector, queue.Queue[News]]:
-    out: queue.Queue[News] = queue.Queue(maxsize=room)
+) -> tuple[Reflector, queue.Queue[WatchUpdate]]:
+    out: queue.Queue[WatchUpdate] = queue.Queue(maxsize=room)
     made = Reflector(
         connection=cast("Connection", cluster or Cluster(1)),
         watched=watched,
@@ -103,7 +104,9 @@ def ends(one: Reflector) -> None:
 
 @pytest.mark.parametrize("list_only", [False, True])
 @pytest.mark.parametrize("pages", [1, 3])
-def test_a_page_that_comes_after_the_end(watched: Watched, pages: int, list_only: bool) -> None:
+def test_a_page_that_comes_after_the_end(
+    watched: WatchedResource, pages: int, list_only: bool
+) -> None:
     """Nobody waits for it: the next reader is under way, or the cluster is somebody else's."""
     cluster = Cluster(pages)
     one, out = reader(watched, cluster, list_only=list_only)
@@ -114,10 +117,10 @@ def test_a_page_that_comes_after_the_end(watched: Watched, pages: int, list_only
     ends(one)
     assert cluster.asked == 1
     assert out.empty()
-    assert (watched.seen_at, watched.contact_at, watched.tried_at) == (None, None, None)
+    assert (watched.last_read_at, watched.contact_at, watched.last_try_at) == (None, None, None)
 
 
-def test_a_list_whose_end_nobody_took(watched: Watched) -> None:
+def test_a_list_whose_end_was_not_taken(watched: WatchedResource) -> None:
     """Its page is taken, but not that all others are gone: that is not all there is up to now."""
     cluster = Cluster(1)
     cluster.answers.set()
@@ -129,12 +132,12 @@ def test_a_list_whose_end_nobody_took(watched: Watched) -> None:
     one.halt()
     ends(one)
     assert isinstance(out.get_nowait(), Batch)
-    assert watched.seen_at is not None
+    assert watched.last_read_at is not None
     assert watched.contact_at is None
 
 
 def test_the_end_comes_right_before_a_watch(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
+    watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There was no watch yet that could be closed."""
     watched.resource_version = "7"
@@ -145,7 +148,9 @@ def test_the_end_comes_right_before_a_watch(
     ends(one)
 
 
-def test_events_that_nobody_took(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_that_were_not_taken(
+    watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The watch lived until now, but what it said last was dropped."""
     watched.resource_version = "7"
     line = json.dumps({"type": "MODIFIED", "object": node("8")}).encode()
@@ -159,11 +164,11 @@ def test_events_that_nobody_took(watched: Watched, monkeypatch: pytest.MonkeyPat
     one.halt()
     ends(one)
     assert len(out.queue) == 1
-    assert (watched.seen_at, watched.contact_at) == (None, None)
+    assert (watched.last_read_at, watched.contact_at) == (None, None)
 
 
-def test_a_quiet_watch_is_vouched_for_until_its_end(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
+def test_a_quiet_watch_is_current_until_its_end(
+    watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched.resource_version = "7"
     opened = threading.Event()
@@ -177,4 +182,4 @@ def test_a_quiet_watch_is_vouched_for_until_its_end(
     one.halt()
     ends(one)
     assert watched.contact_at is not None
-    assert watched.contact_at == watched.seen_at
+    assert watched.contact_at == watched.last_read_at

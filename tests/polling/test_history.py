@@ -1,4 +1,4 @@
-"""What a poll writes of the past: one open span per gang, and no more until a verdict changes."""
+"""Verdict spans of a poll: one open span per gang until its verdict changes."""
 
 from __future__ import annotations
 

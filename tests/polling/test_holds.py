@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from gangboard.decode.holds import HOLD
 from gangboard.domain.hold import AdmissionPolicy, Hold
 from gangboard.domain.queue import QueueEntry
@@ -41,13 +41,13 @@ def stored(resource: str, model: Any, name: str) -> Any:
     return unpack(bytes(row.data), model)
 
 
-def test_what_is_read_is_never_needed_for_a_verdict() -> None:
+def test_holds_and_policies_are_never_needed_for_a_verdict() -> None:
     found = {resource.key: resource for resource in resources()}
     for key in (HOLD.key, POLICY.key, BINDING.key, "workloads.kueue.x-k8s.io"):
         assert not found[key].needed
 
 
-def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
+def test_a_held_job_shows_its_holder_and_start(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     hold = watching.simulator.objects.get(API, "Hold", JOB, NAMESPACE)
@@ -71,7 +71,7 @@ def test_a_held_job_is_held_by_whom_and_since_when(watch: Watch) -> None:
     assert set(of_gang.filter(resource=HOLD.key).values_list("name", flat=True)) == {JOB}
 
 
-def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> None:
+def test_an_edited_or_deleted_hold_updates_its_gang(watch: Watch) -> None:
     watching = watch()
     watching.once()
     objects = watching.simulator.objects
@@ -96,7 +96,7 @@ def test_a_hold_that_is_edited_or_deleted_is_news_of_its_gang(watch: Watch) -> N
     assert "no Hold, by whom is not known" in watching.gang(GANG).message
 
 
-def test_a_hold_that_holds_nothing_is_said(watch: Watch) -> None:
+def test_a_hold_without_effect_is_reported(watch: Watch) -> None:
     watching = watch()
     watching.once()
     name = "mixtral-align-workers-0"
@@ -117,7 +117,7 @@ def test_a_hold_that_holds_nothing_is_said(watch: Watch) -> None:
     assert said[0].startswith(f"Hold {name} by bob: Job {name} is not suspended")
 
 
-def test_a_hold_of_nobody_touches_no_gang_but_pages_show_it(watch: Watch) -> None:
+def test_a_hold_without_job_touches_no_gang_and_is_shown(watch: Watch) -> None:
     watching = watch()
     watching.once()
     gangs = set(Gang.objects.values_list("uid", "changed_version"))
@@ -137,7 +137,7 @@ def test_a_hold_of_nobody_touches_no_gang_but_pages_show_it(watch: Watch) -> Non
     assert not WatchedObject.objects.filter(name="stray").exists()
 
 
-def test_a_new_worker_knows_all_of_it_from_the_store(watch: Watch) -> None:
+def test_a_new_worker_loads_holds_from_the_store(watch: Watch) -> None:
     watching = watch(extra=(KUEUE,))
     watching.simulator.objects.put(an_entry(watching, "retrieval-ft", active=False))
     watching.settle()
@@ -152,13 +152,13 @@ def test_a_new_worker_knows_all_of_it_from_the_store(watch: Watch) -> None:
     assert not job_state(watching).held
 
 
-def test_the_policy_and_its_binding_are_stored_and_their_end_is_news(watch: Watch) -> None:
+def test_the_policy_and_its_binding_are_stored_and_deleted(watch: Watch) -> None:
     watching = watch()
     watching.once()
     _, policy, binding = INSTALLATION
     for resource, manifest in ((POLICY, policy), (BINDING, binding)):
         read: AdmissionPolicy = stored(resource.key, AdmissionPolicy, "gangboard-hold")
-        assert read.digest == digest_of(manifest["spec"])
+        assert read.digest == policy_digest(manifest["spec"])
     version = watching.fresh().data_version
     watching.simulator.objects.delete(policy["apiVersion"], policy["kind"], "gangboard-hold")
     watching.once()
@@ -167,14 +167,14 @@ def test_the_policy_and_its_binding_are_stored_and_their_end_is_news(watch: Watc
     assert watching.fresh().data_version > version
 
 
-def test_not_installed_is_not_forbidden(watch: Watch) -> None:
+def test_a_missing_hold_resource_is_not_forbidden(watch: Watch) -> None:
     watching = watch(hold=False)
     watching.once()
     assert watching.state(HOLD.key).state == "not-served"
     assert (watching.state(POLICY.key).state, watching.objects(POLICY.key)) == ("ok", 0)
 
 
-def test_holds_that_may_not_be_looked_at_are_not_called_absent(watch: Watch) -> None:
+def test_forbidden_holds_are_not_reported_as_absent(watch: Watch) -> None:
     watching = watch()
     watching.simulator.faults.forbidden(resource="holds")
     watching.once()
@@ -256,7 +256,7 @@ def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
     assert read_cluster_view(watching.fresh().pk).queue_visibility == ""
 
 
-def test_a_gang_is_told_anew_when_queues_are_seen_otherwise(watch: Watch) -> None:
+def test_a_gang_is_assessed_again_when_the_visibility_of_queues_changes(watch: Watch) -> None:
     watching = watch(extra=(KUEUE,))
     watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
     watching.once()

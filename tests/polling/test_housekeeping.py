@@ -1,4 +1,4 @@
-"""What goes when nobody will ask for it any more, and what stays."""
+"""Expired rows that are deleted, and rows that stay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gangboard.actions.tasks import sweep
 from gangboard.polling import tasks
 from gangboard.polling.tasks import housekeep, seed
 from gangboard.store import authentication, bulk_statements, sessions
-from gangboard.store.heartbeats import beat, slots_are_short
+from gangboard.store.heartbeats import has_too_few_slots, record_heartbeat
 from gangboard.store.models import (
     AccessToken,
     Attempts,
@@ -31,7 +31,7 @@ from tests.factories import make_cluster, make_gang, make_history
 pytestmark = pytest.mark.django_db
 
 
-def test_gangs_that_are_long_gone_are_outlined_then_dropped_and_others_stay() -> None:
+def test_deleted_gangs_become_outlines_and_are_deleted_later() -> None:
     cluster = make_cluster()
     now = timezone.now()
     for name, gone_at in (
@@ -46,7 +46,7 @@ def test_gangs_that_are_long_gone_are_outlined_then_dropped_and_others_stay() ->
     assert kept == {"here": True, "just-gone": True, "outlined": False}
 
 
-def test_past_verdicts_go_after_their_days_and_what_holds_stays(
+def test_old_verdicts_are_deleted_and_current_ones_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(settings, "HISTORY_DAYS", 30)
@@ -67,7 +67,7 @@ def test_past_verdicts_go_after_their_days_and_what_holds_stays(
     ]
 
 
-def test_the_past_of_a_gang_outlives_its_row() -> None:
+def test_the_history_of_a_gang_outlives_its_row() -> None:
     gang = make_gang(make_cluster(), gone_at=timezone.now() - timedelta(hours=2))
     make_history(gang, timezone.now() - timedelta(hours=9), ("runs", 7 * 60), gone=True)
     Gang.objects.all().delete()
@@ -80,7 +80,7 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
     now = timezone.now()
     for name, expires_at in (("old", now - timedelta(days=2)), ("new", now)):
         SignInLink.objects.create(secret_hash=name, user=user, expires_at=expires_at)
-    beat("alive", "poll", 8)
+    record_heartbeat("alive", "poll", 8)
     Heartbeat.objects.create(name="dead", kind="poll", beat_at=now - timedelta(hours=2))
     housekeep()
     assert list(SignInLink.objects.values_list("secret_hash", flat=True)) == ["new"]
@@ -90,14 +90,14 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
 def test_slots_are_short_when_there_are_more_clusters_than_living_slots() -> None:
     for name in ("one", "two"):
         Cluster.objects.create(name=name, server="https://x", credentials=b"")
-    assert slots_are_short()
-    beat("worker", "poll", 1)
-    assert slots_are_short()
-    beat("other", "poll", 1)
-    assert not slots_are_short()
+    assert has_too_few_slots()
+    record_heartbeat("worker", "poll", 1)
+    assert has_too_few_slots()
+    record_heartbeat("other", "poll", 1)
+    assert not has_too_few_slots()
 
 
-def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_orders_arrive(
+def test_seeding_enqueues_a_poll_of_each_free_cluster_and_records_its_arrival(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ordered: list[int] = []
@@ -111,23 +111,23 @@ def test_seeding_orders_a_poll_of_each_free_cluster_and_shows_that_orders_arrive
     assert kinds == ["poll-orders"], "a worker knows nothing of the life of beat"
 
 
-def test_sweeping_shows_that_orders_arrive() -> None:
+def test_sweeping_records_its_arrival() -> None:
     sweep()
     assert list(Heartbeat.objects.values_list("kind", flat=True)) == ["act-orders"]
 
 
-def test_a_process_began_when_it_broke_its_silence() -> None:
-    beat("worker", "poll", 8)
+def test_a_process_starts_with_its_first_heartbeat_after_a_gap() -> None:
+    record_heartbeat("worker", "poll", 8)
     began = Heartbeat.objects.get().began_at
-    beat("worker", "poll", 8)
+    record_heartbeat("worker", "poll", 8)
     assert Heartbeat.objects.get().began_at == began
     Heartbeat.objects.update(beat_at=timezone.now() - timedelta(seconds=16))
-    beat("worker", "poll", 8)
+    record_heartbeat("worker", "poll", 8)
     assert began is not None
     assert Heartbeat.objects.filter(began_at__gt=began).exists()
 
 
-def test_sessions_whose_time_is_over_go_and_those_of_today_stay() -> None:
+def test_expired_sessions_are_deleted_and_current_ones_stay() -> None:
     now = timezone.now()
     for name, end in (("over", now - timedelta(minutes=1)), ("open", now + timedelta(hours=1))):
         Session.objects.create(session_key=name, session_data="", expire_date=end)
@@ -135,7 +135,7 @@ def test_sessions_whose_time_is_over_go_and_those_of_today_stay() -> None:
     assert [one.session_key for one in Session.objects.all()] == ["open"]
 
 
-def test_old_sessions_go_some_at_a_time() -> None:
+def test_old_sessions_are_deleted_in_batches() -> None:
     ended = timezone.now() - timedelta(days=1)
     Session.objects.bulk_create(
         Session(session_key=str(number), session_data="", expire_date=ended)
@@ -155,7 +155,7 @@ def test_old_sessions_go_some_at_a_time() -> None:
     assert not Session.objects.exists()
 
 
-def test_links_tokens_and_counts_that_are_over_go() -> None:
+def test_expired_links_tokens_and_counts_are_deleted() -> None:
     user = User.objects.create(username="ada")
     now = timezone.now()
     long_ago = now - timedelta(days=2)

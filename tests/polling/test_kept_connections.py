@@ -55,7 +55,7 @@ def test_the_next_window_watches_on_the_same_connections(
 def _cache(watching: Watching) -> ClusterCache:
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    cache = poll._cache_of(held)
+    cache = poll._cache_for(held)
     assert cache is not None
     return cache
 
@@ -64,7 +64,7 @@ def _keep(watching: Watching) -> None:
     """Have a connection kept, without the second that a watch takes to end."""
     connection = _cache(watching).connection
     tls = connection.connection_for_watch()
-    tls.connect_until(time.monotonic() + 60)
+    tls.connect_by(time.monotonic() + 60)
     connection.keep(tls)
 
 
@@ -106,7 +106,7 @@ def _its_worker_stops(watching: Watching) -> None:
         _its_worker_stops,
     ],
 )
-def test_what_is_kept_is_closed_when(watch: Watch, happens: Callable[[Watching], Any]) -> None:
+def test_kept_connections_are_closed(watch: Watch, happens: Callable[[Watching], Any]) -> None:
     watching = watch()
     _keep(watching)
     eventually(lambda: sockets(watching) == 1)
@@ -114,7 +114,7 @@ def test_what_is_kept_is_closed_when(watch: Watch, happens: Callable[[Watching],
     eventually(lambda: sockets(watching) == 0)
 
 
-def test_what_is_kept_is_closed_when_the_next_order_never_came(
+def test_kept_connections_are_closed_if_the_next_message_never_arrives(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another order of this worker finds that out."""

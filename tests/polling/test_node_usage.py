@@ -1,4 +1,4 @@
-"""What a cluster cache keeps of nodes and pods: room, and who holds it."""
+"""The capacity that is derived from nodes and pods, and the gangs that hold it."""
 
 from __future__ import annotations
 
@@ -20,79 +20,79 @@ from tests.domain_objects import (
     requests,
     succeeded,
 )
-from tests.polling.kept_usage import TRAIN, Cluster, node
+from tests.polling.usage_cluster import TRAIN, Cluster, node
 
 
-def test_the_version_moves_with_what_placement_sees_and_with_nothing_else() -> None:
+def test_the_version_increases_with_changes_that_placement_sees() -> None:
     cluster = Cluster(node(), TRAIN)
     first = cluster.usage.version
     cluster.put(replace(node(), meta=replace(node().meta, resource_version="2")))
     cluster.put(a_pod("waits", of=TRAIN))
     assert cluster.usage.version == first
-    room = cluster.usage.at("")
-    assert cluster.usage.at("") is room
+    room = cluster.usage.capacity("")
+    assert cluster.usage.capacity("") is room
     cluster.put(a_pod("bound", of=TRAIN, on="n0"))
     assert cluster.usage.version > first
-    assert cluster.usage.at("") is not room
+    assert cluster.usage.capacity("") is not room
     assert room.nodes[0].now.pods == 0
-    assert cluster.usage.at("").nodes[0].now.pods == 1
+    assert cluster.usage.capacity("").nodes[0].now.pods == 1
 
 
-def test_why_nothing_can_be_told_is_a_change_and_hides_the_nodes() -> None:
+def test_a_reason_for_unknown_capacity_is_a_change_and_hides_the_nodes() -> None:
     cluster = Cluster(node())
     first = cluster.usage.version
-    assert cluster.usage.at("nodes: forbidden").nodes == ()
+    assert cluster.usage.capacity("nodes: forbidden").nodes == ()
     assert cluster.usage.version == first + 1
-    assert [one.name for one in cluster.usage.at("").nodes] == ["n0"]
+    assert [one.name for one in cluster.usage.capacity("").nodes] == ["n0"]
     assert cluster.usage.version == first + 2
 
 
-def test_a_gang_holds_what_its_pods_take_with_their_highest_priority() -> None:
+def test_a_gang_holds_the_requests_of_its_pods_at_their_highest_priority() -> None:
     low = a_pod("train-0", of=TRAIN, on="n0", requests=requests(cpu="2"), priority=-5)
     high = a_pod("train-1", of=TRAIN, on="n1", requests=requests(cpu="2"), priority=-3)
     cluster = Cluster(node("n0"), node("n1"), TRAIN, low, high)
     held = cluster.running_gangs()["train"]
-    assert (held.root, held.priority, held.whole) == ("uid-train", -3, True)
+    assert (held.root, held.priority, held.is_whole) == ("uid-train", -3, True)
     assert {name: dict(load.amounts) for name, load in held.loads.items()} == {
         "n0": {"cpu": 2000},
         "n1": {"cpu": 2000},
     }
 
 
-def test_what_leaves_is_no_longer_held() -> None:
+def test_deleted_pods_hold_nothing() -> None:
     pods = pods_of(TRAIN, 2, on="n0")
     cluster = Cluster(node(), TRAIN, *pods)
     assert cluster.running_gangs()["train"].loads["n0"].pods == 2
     cluster.put(replace(pods[0], phase="Succeeded"))
     assert cluster.running_gangs()["train"].loads["n0"].pods == 1
     cluster.usage.remove_pod("uid-train-1")
-    cluster.usage.touch(cluster.ownership_graph.remove("uid-train-1"))
+    cluster.usage.mark_stale(cluster.ownership_graph.remove("uid-train-1"))
     assert cluster.running_gangs() == {}
 
 
-def test_a_pod_of_nobody_is_room_that_is_taken_and_no_gang_that_could_make_some() -> None:
+def test_a_single_pod_uses_capacity_and_cannot_free_any() -> None:
     cluster = Cluster(node(), a_pod("alone", on="n0"))
-    assert cluster.usage.at("").nodes[0].now.pods == 1
+    assert cluster.usage.capacity("").nodes[0].now.pods == 1
     assert cluster.running_gangs() == {}
 
 
-def test_a_gang_that_is_not_whole_says_so_and_who_of_it_waits() -> None:
+def test_an_incomplete_gang_lists_its_waiting_members() -> None:
     placed, waits = a_pod("train-0", of=TRAIN, on="n0"), a_pod("train-1", of=TRAIN)
     cluster = Cluster(node(), TRAIN, placed, waits)
-    before = cluster.usage.at("")
+    before = cluster.usage.capacity("")
     before.cache["worked out"] = True
-    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
+    cluster.usage.mark_incomplete("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     held = cluster.running_gangs()["train"]
-    assert not held.whole
+    assert not held.is_whole
     assert [(pod_set.count, dict(pod_set.shape.requests)) for pod_set in held.waits] == [
         (1, requests(cpu="1"))
     ]
-    assert "worked out" not in cluster.usage.at("").cache
+    assert "worked out" not in cluster.usage.capacity("").cache
     version = cluster.usage.version
-    cluster.usage.mark_broken("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
+    cluster.usage.mark_incomplete("uid-train", waiting_pod_sets((placed, waits), ClusterCapacity()))
     assert cluster.usage.version == version
-    cluster.usage.mark_whole("uid-train")
-    assert cluster.running_gangs()["train"].whole
+    cluster.usage.mark_complete("uid-train")
+    assert cluster.running_gangs()["train"].is_whole
     assert cluster.usage.version == version + 1
 
 
@@ -116,11 +116,11 @@ def test_whether_a_suspend_of_a_gang_would_last(root: Owner, suspendable: bool) 
     assert cluster.running_gangs()["train"].suspendable is suspendable
 
 
-def test_nobody_suspends_a_group_without_an_owner() -> None:
+def test_a_group_without_owner_cannot_be_suspended() -> None:
     group = a_group("ring", quorum=2)
     cluster = Cluster(node())
     cluster.refs[group.meta.ref.uid] = group.meta.ref
-    cluster.usage.touch(cluster.ownership_graph.put(group))
+    cluster.usage.mark_stale(cluster.ownership_graph.put(group))
     for name in ("m-0", "m-1"):
         cluster.put(a_pod(name, group="ring", on="n0"))
     assert not cluster.running_gangs()["ring"].suspendable
@@ -131,12 +131,12 @@ def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
     cluster = Cluster(node(), TRAIN, *pods_of(TRAIN, 2, on="n0"))
     assert cluster.running_gangs()["train"].suspendable
     entry = an_entry(TRAIN)
-    before = cluster.usage.at("")
+    before = cluster.usage.capacity("")
     cluster.put(entry)
-    assert cluster.usage.at("") is not before
+    assert cluster.usage.capacity("") is not before
     assert not cluster.running_gangs()["train"].suspendable
     cluster.usage.remove_owner(entry.meta.ref.uid)
-    cluster.usage.touch(cluster.ownership_graph.remove(entry.meta.ref.uid))
+    cluster.usage.mark_stale(cluster.ownership_graph.remove(entry.meta.ref.uid))
     assert cluster.running_gangs()["train"].suspendable
 
 

@@ -1,4 +1,4 @@
-"""Gangs that wait are judged again when nodes change, and the capacity of the cluster is stored."""
+"""Pending gangs are assessed again when nodes change, and the capacity is stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.polling import assessor, pending_gangs, poll
+from gangboard.polling import assessment_index, assessor, poll
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity
 from simulator import Simulator
@@ -97,10 +97,10 @@ def fits_now(watching: Watching) -> int:
     return row.fits_now
 
 
-def test_a_node_that_gets_room_is_told_to_the_gangs_that_wait_though_nothing_touches_them(
+def test_free_capacity_on_a_node_updates_pending_gangs(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pending_gangs, "PAUSE", 0.2)
+    monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.2)
     watching = watch()
     put_waiting_job(watching.simulator)
     window_until(watching, lambda: Gang.objects.filter(name="waits").exists())
@@ -110,17 +110,17 @@ def test_a_node_that_gets_room_is_told_to_the_gangs_that_wait_though_nothing_tou
     window_until(watching, lambda: fits_now(watching) == 1)
 
 
-def test_a_cluster_without_waiting_gangs_judges_nobody_when_a_node_changes(
+def test_a_change_of_a_node_assesses_nothing_without_pending_gangs(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
     window_until(watching, Gang.objects.exists)
     cache = poll._caches[watching.cluster.pk]
     for root in list(cache.assessments._pending):
-        cache.assessments.drop(root)
+        cache.assessments.remove(root)
     judged: list[object] = []
     monkeypatch.setattr(assessor, "assess", judged.append)
-    monkeypatch.setattr(pending_gangs, "PAUSE", 0.0)
+    monkeypatch.setattr(assessment_index, "ROUND_PAUSE", 0.0)
     give_devices(watching.simulator, node_names(watching.simulator)[0])
     before = cache.node_usage.version
     window_until(watching, lambda: cache.node_usage.version > before)
@@ -167,7 +167,7 @@ def test_forbidden_nodes_are_no_empty_cluster(watch: Watch) -> None:
     assert ClusterCapacity.objects.get().why == ""
 
 
-def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(watch: Watch) -> None:
+def test_a_recreated_node_stays_when_the_deletion_of_the_old_one_arrives(watch: Watch) -> None:
     watching = watch()
     window_until(watching, NodeCapacity.objects.exists)
     cache = poll._caches[watching.cluster.pk]
@@ -181,5 +181,5 @@ def test_a_node_made_anew_under_its_name_stays_when_the_old_one_is_seen_gone(wat
     watching.simulator.compact()
     window_until(watching, lambda: cache.nodes[name].meta.ref.uid != old.meta.ref.uid)
     watching.settle()
-    assert name in {one.name for one in cache.node_usage.at("").nodes}
+    assert name in {one.name for one in cache.node_usage.capacity("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

@@ -1,4 +1,4 @@
-"""Which gangs wait, for what, and when they are judged again."""
+"""Pending gangs, their waiting pods, and the rounds in which they are assessed again."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import pytest
 
 from gangboard.domain.capacity import ClusterCapacity, PodSet
 from gangboard.facts.stored_verdict import is_whole
-from gangboard.polling.assessment_index import AssessmentIndex, waiting_pod_sets
-from gangboard.polling.pending_gangs import Pending
+from gangboard.polling.assessment_index import AssessmentIndex, PendingRounds, waiting_pod_sets
 from tests.domain_objects import NOW, a_pod, requests
-from tests.polling.kept_usage import Cluster, node
+from tests.polling.usage_cluster import Cluster, node
 
 
-def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> None:
+def test_nominated_gated_and_finished_members_do_not_wait() -> None:
     pods = (
         a_pod("bound", on="n0"),
         a_pod("nominated", nominated_node="n0"),
@@ -37,27 +36,29 @@ def test_members_with_a_node_kept_for_them_a_gate_or_an_end_do_not_wait() -> Non
         ("admission", "suspended", True),
     ],
 )
-def test_which_gangs_hold_room_without_being_whole(stage: str, code: str, whole: bool) -> None:
+def test_gangs_that_hold_capacity_without_being_complete(
+    stage: str, code: str, whole: bool
+) -> None:
     assert is_whole(stage, code) is whole
 
 
 def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
-    index.note(root, [a_pod(f"{root}-0")], ClusterCapacity(), version=version, pending=True)
+    index.record(root, [a_pod(f"{root}-0")], ClusterCapacity(), version=version, pending=True)
 
 
-def rounds(pending: Pending) -> list[str]:
+def rounds(pending: PendingRounds) -> list[str]:
     found: list[str] = []
     while (part := pending.take(2)) is not None:
         found += part[0]
     return found
 
 
-def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once() -> None:
+def test_a_round_takes_each_outdated_pending_gang_once() -> None:
     index = AssessmentIndex()
     for root, version in (("a", 1), ("b", 2), ("c", 1), ("d", 1)):
         pending_gang(index, root, version)
-    index.note("runs", [a_pod("runs-0", on="n0")], ClusterCapacity(), version=0, pending=False)
-    pending, room = Pending(index), Cluster(node()).usage.at("")
+    index.record("runs", [a_pod("runs-0", on="n0")], ClusterCapacity(), version=0, pending=False)
+    pending, room = PendingRounds(index), Cluster(node()).usage.capacity("")
     assert not pending.begin(room, 1, at_once=False)
     assert pending.begin(room, 2, at_once=False)
     first = pending.take(1)
@@ -68,14 +69,14 @@ def test_a_round_takes_each_pending_gang_that_was_judged_on_an_older_room_once()
     assert rounds(pending) == ["d"]
 
 
-def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten(
+def test_there_is_a_pause_between_rounds_and_the_last_change_is_taken_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]
-    monkeypatch.setattr("gangboard.polling.pending_gangs.time.monotonic", lambda: clock[0])
-    index, room = AssessmentIndex(), Cluster(node()).usage.at("")
+    monkeypatch.setattr("gangboard.polling.assessment_index.time.monotonic", lambda: clock[0])
+    index, room = AssessmentIndex(), Cluster(node()).usage.capacity("")
     pending_gang(index, "a", 1)
-    pending = Pending(index)
+    pending = PendingRounds(index)
     assert pending.begin(room, 2, at_once=False)
     assert rounds(pending) == ["a"]
     pending_gang(index, "a", 2)
@@ -89,24 +90,24 @@ def test_between_two_rounds_there_is_a_rest_and_the_last_change_is_not_forgotten
     assert pending.begin(room, 4, at_once=True)
 
 
-def test_kinds_of_pods_are_counted_over_all_gangs_those_that_wait_first() -> None:
+def test_kinds_of_pods_are_counted_over_all_gangs_waiting_ones_first() -> None:
     index = AssessmentIndex()
     small, large = requests(cpu="1"), requests(cpu="4", gpu="8")
-    index.note(
+    index.record(
         "a",
         [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
         ClusterCapacity(),
         version=1,
         pending=False,
     )
-    index.note("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=1, pending=True)
-    found = [(dict(kind.requests), waiting) for kind, waiting in index.kinds(20)]
+    index.record("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=1, pending=True)
+    found = [(dict(kind.requests), waiting) for kind, waiting in index.common_pod_kinds(20)]
     assert found == [(large, 1), (small, 0)]
-    assert len(index.kinds(1)) == 1
+    assert len(index.common_pod_kinds(1)) == 1
     version = index.version
-    index.note("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=2, pending=True)
+    index.record("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=2, pending=True)
     assert index.version == version
-    index.drop("b")
-    index.drop("a")
-    assert index.kinds(20) == []
+    index.remove("b")
+    index.remove("a")
+    assert index.common_pod_kinds(20) == []
     assert index.version > version

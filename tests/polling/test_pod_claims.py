@@ -1,4 +1,4 @@
-"""Claims from the cluster to the sentence of the gangs whose pods name them, and back from the store."""
+"""Claims in the verdicts of the gangs whose pods name them, and after a restart."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def cache_of(watching: Watching) -> ClusterCache:
     return poll._caches[watching.cluster.pk]
 
 
-def test_a_claim_is_followed_from_missing_to_bound(watch: Watch) -> None:
+def test_a_claim_is_shown_from_missing_to_bound(watch: Watch) -> None:
     watching = watch(extra=ALL)
     simulator = watching.simulator
     put_job(simulator, DATA)
@@ -117,7 +117,7 @@ def test_a_claim_is_followed_from_missing_to_bound(watch: Watch) -> None:
     assert said(watching) == ("volume-unavailable", MISSING)
 
 
-def test_a_new_worker_says_the_same(watch: Watch) -> None:
+def test_a_new_worker_gives_the_same_verdict(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_class(watching.simulator, "Immediate")
     put_data(watching.simulator, storageClassName="fast")
@@ -140,7 +140,7 @@ def test_a_pod_that_is_held_back(watch: Watch) -> None:
     assert said(watching)[0] == "not-attempted"
 
 
-def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
+def test_a_new_pod_waits_for_its_claim_before_it_is_missing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Before anything else about a gang that starts is looked at again, which is after a minute.
@@ -151,9 +151,9 @@ def test_what_came_just_now_may_have_a_claim_that_comes_as_well(
     assert said(watching)[0] == "starting"
     cache, now = cache_of(watching), datetime.now(UTC)
     links = ("ResourceClaim", "default", "links")
-    assert cache.pod_claims.troubles(["uid-waits-0"], now)[0] == {}
+    assert cache.pod_claims.unusable_claims(["uid-waits-0"], now)[0] == {}
     settled = now + timedelta(seconds=40)
-    found, again = cache.pod_claims.troubles(["uid-waits-0"], settled)
+    found, again = cache.pod_claims.unusable_claims(["uid-waits-0"], settled)
     assert found == {links: UnusableClaim(ClaimProblem.MISSING)}
     assert again is None
     # Nothing touches it but the time.
@@ -174,7 +174,7 @@ def test_once_is_enough(watch: Watch) -> None:
         (LINKS, True, "resourceclaims", RESOURCE_CLAIM.key, "not-attempted", NO_LINKS),
     ],
 )
-def test_who_may_not_list_them_says_nothing_of_them(
+def test_forbidden_claims_are_not_reported(
     watch: Watch, spec: Json, silent: bool, plural: str, key: str, today: str, seen: str
 ) -> None:
     watching = watch(extra=ALL)
@@ -217,7 +217,7 @@ def test_a_claim_that_cannot_be_read_may_be_the_one(watch: Watch) -> None:
     assert said(watching)[0] == "scheduler-error"
 
 
-def test_nothing_is_kept_of_pods_that_are_gone_or_have_a_node(watch: Watch) -> None:
+def test_pods_that_are_deleted_or_placed_are_dropped(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
     watching.settle()

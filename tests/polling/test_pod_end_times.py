@@ -1,4 +1,4 @@
-"""What ends by itself: deletions and deadlines, as far as nothing takes the place again."""
+"""Expected ends of pods: deletions and deadlines, unless another pod takes the place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gangboard.domain.capacity import RunningGang
 from gangboard.domain.objects import Controller
 from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
-from gangboard.owners.jobset.policies import POLICIES, FailureRule, Policies, written
+from gangboard.owners.jobset.policies import POLICIES, FailureRule, Policies, encode_policies
 from tests.domain_objects import (
     NOW,
     a_job,
@@ -23,7 +23,7 @@ from tests.domain_objects import (
     failed,
     pods_of,
 )
-from tests.polling.kept_usage import TRAIN, Cluster, node
+from tests.polling.usage_cluster import TRAIN, Cluster, node
 
 
 def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:
@@ -62,7 +62,7 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
     again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
-    cluster.put(replace(jobset, detail={POLICIES: written(again)}))
+    cluster.put(replace(jobset, detail={POLICIES: encode_policies(again)}))
     assert cluster.running_gangs()["run"].terminations == ()
 
 
@@ -79,7 +79,7 @@ def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
     assert cluster.running_gangs()["train"].terminations == ()
 
 
-def test_a_pod_of_nobody_with_a_deadline_is_known_to_end() -> None:
+def test_a_single_pod_with_a_deadline_ends() -> None:
     alone = a_pod("alone", on="n0", start_time=ago(60), deadline_seconds=90, stop_seconds=30)
     cluster = Cluster(node(), alone)
     held = cluster.running_gangs()["alone"]
@@ -93,9 +93,9 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
     job, (first, second) = placed_job()
     going = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
     cluster = Cluster(node(), job, first, second)
-    room = cluster.usage.at("")
+    room = cluster.usage.capacity("")
     cluster.put(going)
-    assert cluster.usage.at("") is not room
+    assert cluster.usage.capacity("") is not room
     held = cluster.running_gangs()["train"]
     assert ends_of(held) == [(30, 1, True)]
     # All of it takes room; suspending the gang would free the other pod only.
@@ -106,13 +106,13 @@ def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() 
     assert cluster.running_gangs()["train"].by_suspending == {}
 
 
-def test_a_gang_that_is_suspended_already_frees_nothing_by_it() -> None:
+def test_suspending_a_suspended_gang_frees_nothing() -> None:
     job, pods = placed_job()
     cluster = Cluster(node(), job, *pods)
-    room = cluster.usage.at("")
+    room = cluster.usage.capacity("")
     assert cluster.running_gangs()["train"].by_suspending is None
     cluster.put(replace(job, suspended=True))
-    assert cluster.usage.at("") is not room
+    assert cluster.usage.capacity("") is not room
     assert cluster.running_gangs()["train"].by_suspending == {}
     jobset = a_jobset("run")
     (child,) = child_jobs(jobset, suspended=True)
@@ -120,13 +120,13 @@ def test_a_gang_that_is_suspended_already_frees_nothing_by_it() -> None:
     assert cluster.running_gangs()["run"].by_suspending == {}
 
 
-def test_what_comes_back_does_not_end() -> None:
+def test_recreated_pods_do_not_end() -> None:
     controller = Controller("apps", "StatefulSet", "db", "uid-db")
     pod = a_pod("db-0", of=controller, on="n0", deleting_since=ago(-30))
     assert Cluster(node(), pod).running_gangs() == {}
 
 
-def test_ends_of_one_minute_are_one() -> None:
+def test_ends_within_one_minute_are_grouped() -> None:
     first = a_pod("train-0", of=TRAIN, on="n0", deleting_since=ago(-5))
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
     (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
@@ -142,7 +142,7 @@ def replaced(*things: Owner | Pod) -> list[bool]:
     return [one.replaced for one in held.terminations if one.deleted]
 
 
-def test_a_job_that_goes_on_makes_what_is_deleted_anew() -> None:
+def test_a_running_job_recreates_deleted_pods() -> None:
     """The new pod may take the room: only its own gang can count on it."""
     job = a_job("train", pods=2)
     there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
@@ -167,13 +167,13 @@ def test_a_job_that_goes_on_makes_what_is_deleted_anew() -> None:
         {"completions": 3, "succeeded_pods": 2, "desired": 3},
     ],
 )
-def test_a_job_that_wants_no_more_makes_nothing_anew(fields: dict[str, Any]) -> None:
+def test_a_job_without_further_pods_recreates_none(fields: dict[str, Any]) -> None:
     job = a_job("train", **fields)
     there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
     assert replaced(job, there, going) == [False]
 
 
-def test_a_jobset_that_goes_on_makes_its_jobs_anew() -> None:
+def test_a_running_jobset_recreates_its_jobs() -> None:
     jobset = a_jobset("run")
     (child,) = child_jobs(jobset, **GOING)
     pods = [a_pod(f"w-{index}", of=child, on="n0", **GOING) for index in (0, 1)]

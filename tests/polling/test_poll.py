@@ -1,4 +1,4 @@
-"""A poll of the simulated fleet: everything gets in, only changes are written, nobody else writes."""
+"""A poll of the simulated fleet reads everything, writes changes only, and respects the lease."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.kube.connection import Connection
 from gangboard.kube.list_pager import pages
 from gangboard.polling import poll, reflector, store_writer
 from gangboard.polling.cluster_cache import resources
 from gangboard.polling.poll import poll_once
-from gangboard.polling.poll_window import LISTS_AT_ONCE, Window
+from gangboard.polling.poll_window import LISTS_AT_ONCE, PollWindow
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.gang_search import has_name
 from gangboard.store.models import Cluster, Gang, Lease, WatchedObject
-from gangboard.store.observations import ResourceView, save_views
+from gangboard.store.observations import ResourceStatus, save_resource_statuses
 from gangboard.store.secrets import SecretUnreadableError
 from simulator import EXPECTED
 from tests.polling.conftest import HOLDER, Watching
@@ -83,18 +83,18 @@ def test_few_lists_are_under_way_at_once_and_all_are_done(
     assert max(most) <= LISTS_AT_ONCE
 
 
-def test_how_a_resource_can_be_seen_is_written_once_where_it_stays_so(
+def test_an_unchanged_resource_state_is_stored_once(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
     assert watching.once().ok
     written: list[str] = []
 
-    def noted(cluster_id: int, views: list[ResourceView]) -> None:
+    def noted(cluster_id: int, views: list[ResourceStatus]) -> None:
         written.extend(view.resource for view in views)
-        save_views(cluster_id, views)
+        save_resource_statuses(cluster_id, views)
 
-    monkeypatch.setattr(store_writer, "save_views", noted)
+    monkeypatch.setattr(store_writer, "save_resource_statuses", noted)
     assert watching.once().ok
     assert sorted(written) == sorted(resource.key for resource in resources())
 
@@ -125,7 +125,7 @@ def test_a_change_is_watched_and_stored(watch: Watch) -> None:
     watching.windows_until(lambda: watching.gang(name).code == "suspended")
 
 
-def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
+def test_the_gang_of_a_deleted_owner_is_deleted(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     pod = next(
@@ -143,7 +143,7 @@ def test_a_deleted_owner_takes_its_gang_along(watch: Watch) -> None:
     assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
 
 
-def test_a_new_worker_goes_on_where_the_last_one_was(watch: Watch) -> None:
+def test_a_new_worker_continues_at_the_stored_resource_version(watch: Watch) -> None:
     watching = watch(fleet="east")
     watching.settle()
     before = set(Gang.objects.filter(gone_at=None).values_list("id", "code", "since"))
@@ -162,7 +162,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     assert acquire_lease(watching.cluster.pk, "another") is not None
     with pytest.raises(LeaseLostError):
-        Window(cache, seconds=1.0, repair_interval=900).run()
+        PollWindow(cache, seconds=1.0, repair_interval=900).run()
     cache.connection.close()
     assert not WatchedObject.objects.exists()
     assert not Gang.objects.exists()
@@ -187,7 +187,7 @@ class StopAtFirstGang(threading.Event):
         return super().is_set()
 
 
-def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch, settings: Any) -> None:
+def test_a_stopping_worker_ends_its_window_at_once(watch: Watch, settings: Any) -> None:
     settings.POLL_WINDOW = 300
     watching = watch()
     stopping = StopAtFirstGang()
@@ -198,7 +198,7 @@ def test_a_worker_that_is_told_to_stop_ends_its_window_at_once(watch: Watch, set
     assert acquire_lease(watching.cluster.pk, "another") is not None
 
 
-def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
+def test_a_defect_is_shown_at_the_cluster_and_data_is_kept(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -208,7 +208,7 @@ def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(Window, "run", fail)
+    monkeypatch.setattr(PollWindow, "run", fail)
     assert not poll.poll_window(watching.cluster.pk, HOLDER)
     assert watching.fresh().problem == "defect"
     assert "ZeroDivisionError" in watching.fresh().sentence
@@ -216,7 +216,7 @@ def test_a_defect_is_said_on_the_cluster_and_nothing_is_lost(
 
 
 @pytest.mark.parametrize("by", ["defect", "credentials"])
-def test_a_worker_that_wakes_past_its_lease_says_nothing_of_the_cluster(
+def test_a_worker_that_wakes_after_its_lease_records_nothing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     """Another worker holds the cluster by now: how it is, that one says."""
@@ -235,7 +235,7 @@ def test_a_worker_that_wakes_past_its_lease_says_nothing_of_the_cluster(
         raise SecretUnreadableError("cannot be read")
 
     if by == "defect":
-        monkeypatch.setattr(Window, "run", fail)
+        monkeypatch.setattr(PollWindow, "run", fail)
     else:
         monkeypatch.setattr(poll, "unseal", refuse)
     assert not poll.poll_window(watching.cluster.pk, HOLDER)
@@ -263,7 +263,7 @@ def test_an_empty_answer_that_is_no_list_of_kubernetes_deletes_nothing(
     assert "The answer to a list of pods is no list" in watching.state("pods").sentence
 
 
-def test_credentials_of_another_installation_are_said(watch: Watch) -> None:
+def test_credentials_of_another_installation_are_reported(watch: Watch) -> None:
     watching = watch()
     Cluster.objects.update(credentials=b"sealed with another key")
     started = time.monotonic()

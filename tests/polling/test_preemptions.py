@@ -1,4 +1,4 @@
-"""Preemptions join two gangs: what is known of one is known of the other, in whatever order it comes."""
+"""Preemptions join two gangs, in whatever order the events arrive."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from gangboard.diagnosis.ownership_graph import OwnershipGraph
 from gangboard.domain.event import Event
 from gangboard.domain.objects import ObjectRef
-from gangboard.polling import preemptions
-from gangboard.polling.preemptions import Preemptions
+from gangboard.polling import event_index
+from gangboard.polling.event_index import Preemptions
 from gangboard.store.gangs import unpack_detail
 from simulator import Simulator
 from tests.domain_objects import a_group, a_job, a_pod, an_event
@@ -42,37 +42,37 @@ def joined(*things: Any) -> tuple[OwnershipGraph, Preemptions]:
     return graph, Preemptions(graph)
 
 
-def test_the_event_of_a_victim_concerns_the_gang_that_takes_the_room() -> None:
+def test_the_event_of_a_victim_affects_the_gang_of_the_preemptor() -> None:
     _, known = joined(LOW, URGENT, VICTIM, TAKER)
     assert known.put(preempted(), "uid-low-0") == {"uid-urgent"}
     assert known.victims_for(["uid-urgent", "uid-urgent-0"]) == {"uid-low-0": "uid-urgent-0"}
-    assert known.follow("uid-low-0", {"uid-low"}) == {"uid-urgent"}
-    assert known.follow("uid-low-1", {"uid-low"}) == set()
+    assert known.affected_gangs("uid-low-0", {"uid-low"}) == {"uid-urgent"}
+    assert known.affected_gangs("uid-low-1", {"uid-low"}) == set()
     assert known.remove("uid-low-0") == {"uid-urgent"}
     assert known.victims_for(["uid-urgent-0"]) == {}
 
 
-def test_a_group_takes_the_room_too() -> None:
+def test_a_group_can_be_the_preemptor() -> None:
     group = a_group("ring", of=URGENT)
     _, known = joined(LOW, URGENT, VICTIM, group)
     assert known.put(preempted(taker="uid-ring"), "uid-low-0") == {"uid-urgent"}
     assert known.victims_for(["uid-ring"]) == {"uid-low-0": "uid-ring"}
 
 
-def test_who_took_the_room_is_seen_later_than_the_event() -> None:
+def test_the_preemptor_is_seen_after_the_event() -> None:
     graph, known = joined(LOW, VICTIM)
     assert known.put(preempted(), "uid-low-0") == set()
     assert known.gang_of("uid-urgent-0") is None
     # The pod first, then its owner: each time the victim's gang has another name to tell.
-    assert known.follow("uid-urgent-0", graph.put(TAKER)) == {"uid-low"}
+    assert known.affected_gangs("uid-urgent-0", graph.put(TAKER)) == {"uid-low"}
     assert known.gang_of("uid-urgent-0") == "uid-urgent-0"
-    assert known.follow("uid-urgent", graph.put(URGENT)) == {"uid-low"}
+    assert known.affected_gangs("uid-urgent", graph.put(URGENT)) == {"uid-low"}
     assert known.gang_of("uid-urgent-0") == "uid-urgent"
-    assert known.follow("uid-urgent", graph.put(URGENT)) == set()
+    assert known.affected_gangs("uid-urgent", graph.put(URGENT)) == set()
 
 
-def test_the_gang_of_a_pod_that_is_gone_is_remembered(monkeypatch: Any) -> None:
-    monkeypatch.setattr(preemptions, "GONE_KEPT", 1)
+def test_the_gang_of_a_deleted_pod_is_remembered(monkeypatch: Any) -> None:
+    monkeypatch.setattr(event_index, "MAX_DELETED_OBJECTS", 1)
     graph, known = joined(LOW, URGENT, VICTIM, TAKER)
     for uid in ("uid-low-0", "uid-urgent-0"):
         known.remove(uid)
@@ -84,17 +84,23 @@ def test_the_gang_of_a_pod_that_is_gone_is_remembered(monkeypatch: Any) -> None:
 def test_a_pod_that_outlives_its_owner_is_no_gang_of_its_own() -> None:
     graph, known = joined(LOW, URGENT, VICTIM, TAKER)
     known.put(preempted(), "uid-low-0")
-    assert known.follow("uid-urgent", graph.remove("uid-urgent")) == set()
+    assert known.affected_gangs("uid-urgent", graph.remove("uid-urgent")) == set()
     assert known.gang_of("uid-urgent-0") == "uid-urgent"
 
 
-def test_nothing_is_left_of_an_event_that_is_dropped() -> None:
+def test_a_dropped_event_is_removed_from_all_indexes() -> None:
     _, known = joined(LOW, URGENT, VICTIM, TAKER)
     known.put(preempted(), "uid-low-0")
     known.drop(["e0", "never-seen"])
     assert known.victims_for(["uid-urgent-0"]) == {}
-    assert known.follow("uid-low-0", {"uid-low"}) == set()
-    left = (known._links, known._of_taker, known._of_victim, known._roots, known._takers_at)
+    assert known.affected_gangs("uid-low-0", {"uid-low"}) == set()
+    left = (
+        known._preemptions,
+        known._events_by_preemptor,
+        known._events_by_victim,
+        known._roots,
+        known._preemptors_by_root,
+    )
     assert not any(left)
 
 
@@ -197,7 +203,7 @@ def play(watching: Watching, *acts: Callable[[Simulator], None]) -> None:
         watching.settle()
 
 
-def is_told(watching: Watching) -> None:
+def is_shown(watching: Watching) -> None:
     gang = watching.gang("low")
     assert gang.code == "preempted"
     assert "preempted by default/usurper; " in gang.message
@@ -212,7 +218,7 @@ def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
     two_jobs(watching.simulator)
     watching.settle()
     play(watching, tell, lose, try_again)
-    is_told(watching)
+    is_shown(watching)
 
 
 def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
@@ -220,7 +226,7 @@ def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
     two_jobs(watching.simulator)
     watching.settle()
     play(watching, lose, tell, try_again)
-    is_told(watching)
+    is_shown(watching)
 
 
 def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: Watch) -> None:
@@ -230,16 +236,16 @@ def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: W
     play(watching, tell, lose)
     watching.forget()
     play(watching, try_again)
-    is_told(watching)
+    is_shown(watching)
     # Also when the pod that took the room is gone by then, and its Job with it.
     watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")
     watching.simulator.objects.delete("batch/v1", "Job", "usurper", "default")
     watching.forget()
     watching.settle()
-    is_told(watching)
+    is_shown(watching)
 
 
-def test_a_victim_that_leaves_is_told_with_the_gang_that_waits_for_it(watch: Watch) -> None:
+def test_a_terminating_victim_is_shown_at_the_gang_that_waits_for_it(watch: Watch) -> None:
     watching = watch()
     node = two_jobs(watching.simulator)
     watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")

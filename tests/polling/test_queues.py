@@ -1,4 +1,4 @@
-"""Which gangs are judged again when a queue changes: those that stand in line in it."""
+"""A change of a queue touches the gangs that wait in it."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -38,7 +38,7 @@ def tracker(*entries: QueueEntry) -> QueueTracker:
     made = QueueTracker(graph)
     for entry in entries:
         graph.put(entry)
-        made.put_waiting(entry)
+        made.put_member(entry)
     return made
 
 
@@ -46,7 +46,7 @@ def roots(found: Iterable[str]) -> set[str]:
     return {one.removeprefix("uid-") for one in found}
 
 
-def test_a_queue_touches_those_who_wait_in_it_by_their_namespace() -> None:
+def test_a_queue_touches_the_gangs_that_wait_in_it() -> None:
     made = tracker(an_entry(RUN), an_entry(OTHER, namespace="team-b"))
     assert roots(made.put(ALIAS)) == {"run"}
     assert roots(made.put(QUEUE)) == {"run"}
@@ -54,7 +54,7 @@ def test_a_queue_touches_those_who_wait_in_it_by_their_namespace() -> None:
     assert roots(made.put(COHORT)) == {"run", "other"}
 
 
-def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
+def test_usage_touches_no_gang_and_a_stop_does() -> None:
     made = tracker(an_entry(RUN))
     made.put(ALIAS)
     made.put(QUEUE)
@@ -66,13 +66,13 @@ def test_numbers_of_use_touch_nobody_and_a_stop_does() -> None:
 
 
 @pytest.mark.parametrize("fields", [{"has_quota": True}, {"active": False}, {"is_variant": True}])
-def test_who_does_not_stand_in_line_is_not_told(fields: dict[str, Any]) -> None:
+def test_gangs_that_do_not_wait_are_not_touched(fields: dict[str, Any]) -> None:
     made = tracker(an_entry(RUN))
-    made.put_waiting(an_entry(RUN, **fields))
+    made.put_member(an_entry(RUN, **fields))
     assert made.put(ALIAS) == set()
 
 
-def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
+def test_the_deletion_of_an_older_queue_of_the_same_name_is_ignored() -> None:
     made = tracker(an_entry(RUN))
     made.put(ALIAS)
     made.put(QUEUE)
@@ -82,7 +82,7 @@ def test_an_older_queue_of_the_same_name_goes_without_a_word() -> None:
     assert made.named_by([an_entry(RUN)]).get(QUEUE.name) is anew
 
 
-def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
+def test_the_queues_of_an_entry_and_their_ancestors_even_in_a_cycle() -> None:
     made = tracker()
     for queue in (
         ALIAS,
@@ -97,23 +97,23 @@ def test_the_queues_of_an_entry_with_what_is_above_also_in_a_circle() -> None:
     assert list(made.named_by([an_entry(RUN, queue="nowhere")])) == []
 
 
-def test_a_group_that_waits_in_a_queue_of_its_scheduler_is_told_of_it_too() -> None:
+def test_a_group_in_a_scheduler_queue_is_touched() -> None:
     """Near miss: one without a queue."""
     group = replace(a_group("ring"), queue="research")
     meta = a_meta(SCHEDULING, "Queue", "research", namespace="")
     graph, queue = OwnershipGraph(), replace(a_queue("research"), meta=meta)
     graph.put(group)
     made = QueueTracker(graph)
-    made.put_waiting(group)
+    made.put_member(group)
     assert roots(made.put(queue)) == {"ring"}
     assert [one.name for one in made.named_by((group,))] == [queue.name]
     more = replace(queue, quotas=(Quota("", "cpu", Decimal(8)),))
     assert roots(made.put(more)) == {"ring"}
-    made.put_waiting(replace(group, queue=""))
+    made.put_member(replace(group, queue=""))
     assert made.put(replace(more, state=QueueState.STOPPED)) == set()
 
 
-def test_a_flavor_touches_those_whose_pods_get_its_labels() -> None:
+def test_a_flavor_touches_the_gangs_whose_pods_get_its_labels() -> None:
     used = LabelSources("set", "main", flavors=("gpu",))
     entry = an_entry(RUN, has_quota=True, label_sources=(used,))
     made = tracker(entry, an_entry(OTHER, namespace="team-b"))
@@ -129,7 +129,7 @@ def test_a_flavor_touches_those_whose_pods_get_its_labels() -> None:
     assert roots(made.put_flavor(flavor)) == set()
 
 
-def test_a_flavor_that_was_made_anew_stays() -> None:
+def test_a_recreated_flavor_stays() -> None:
     used = LabelSources("set", "main", flavors=("gpu",))
     entry = an_entry(RUN, has_quota=True, label_sources=(used,))
     made, group = tracker(entry), entry.meta.ref.group

@@ -1,4 +1,4 @@
-"""StatefulSets and Deployments are read only while a group takes pods of theirs: else not one request is for them."""
+"""StatefulSets and Deployments are read only while a group names their pods. Otherwise no request is sent for them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def states(watching: Watching) -> tuple[str, str]:
     return watching.state(SETS).state, watching.state(SERVERS).state
 
 
-def test_a_cluster_of_occupants_is_not_asked_for_their_owners(watching: Watching) -> None:
+def test_owners_of_single_pods_are_not_read(watching: Watching) -> None:
     asked = watching.simulator.faults.forbidden(path="/apis/apps/v1/")
     assert watching.once().ok
     watching.window(0.5)
@@ -88,7 +88,7 @@ def test_a_cluster_of_occupants_is_not_asked_for_their_owners(watching: Watching
     assert (shown[SETS].face.label, shown[SETS].is_fault) == ("Not needed", False)
 
 
-def test_one_poll_reads_the_owner_that_a_group_turns_out_to_have(watching: Watching) -> None:
+def test_one_poll_reads_the_owner_that_a_group_names(watching: Watching) -> None:
     a_gang(watching)
     assert watching.once().ok
     assert gangs() == {("StatefulSet", "db")}
@@ -97,7 +97,7 @@ def test_one_poll_reads_the_owner_that_a_group_turns_out_to_have(watching: Watch
     assert not Gang.objects.filter(kind="PodGroup").exists(), "not even for a moment"
 
 
-def test_one_that_comes_in_the_middle_of_a_window_is_told_in_it(watching: Watching) -> None:
+def test_an_owner_that_appears_during_a_window_is_read_in_it(watching: Watching) -> None:
     watching.settle()
     assert states(watching)[0] == "not-needed"
     a_gang(watching)
@@ -105,7 +105,7 @@ def test_one_that_comes_in_the_middle_of_a_window_is_told_in_it(watching: Watchi
     assert gangs() == {("StatefulSet", "db")}
 
 
-def test_what_is_not_needed_any_more_is_not_kept(watching: Watching) -> None:
+def test_owners_that_are_no_longer_needed_are_deleted(watching: Watching) -> None:
     a_gang(watching)
     watching.once()
     assert watching.objects(SETS) == 3
@@ -118,7 +118,7 @@ def test_what_is_not_needed_any_more_is_not_kept(watching: Watching) -> None:
     assert gangs() == {("PodGroup", "ring")}
 
 
-def test_a_group_that_keeps_nobody_together_needs_nothing(watching: Watching) -> None:
+def test_a_group_without_quorum_needs_no_owners(watching: Watching) -> None:
     a_gang(watching)
     policy: Json = {"schedulingPolicy": {"basic": {}}}
     watching.simulator.objects.put(

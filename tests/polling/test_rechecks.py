@@ -1,11 +1,11 @@
-"""Verdicts that time alone can change: each gang is looked at in time, and memory stays small."""
+"""Verdicts that can change by waiting: each gang is assessed in time, and memory stays small."""
 
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangboard.polling.pending_gangs import Rechecks
+from gangboard.polling.assessment_index import Rechecks
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -14,7 +14,7 @@ def later(seconds: int) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def test_a_thousand_equal_judgements_make_one_recheck() -> None:
+def test_a_thousand_equal_assessments_make_one_recheck() -> None:
     rechecks = Rechecks()
     for _ in range(1000):
         rechecks.schedule("a", later(3600))
@@ -24,7 +24,7 @@ def test_a_thousand_equal_judgements_make_one_recheck() -> None:
     assert rechecks.take(later(7200)) == set()
 
 
-def test_times_that_move_on_with_each_judgement_make_one_recheck() -> None:
+def test_times_that_move_with_each_assessment_make_one_recheck() -> None:
     rechecks = Rechecks()
     for second in range(1000):
         rechecks.schedule("a", later(3600 + second))
@@ -49,7 +49,7 @@ def test_a_gang_with_a_near_and_a_far_time_does_not_pile_up() -> None:
     assert len(rechecks) <= 100
 
 
-def test_a_gang_that_is_gone_has_no_recheck() -> None:
+def test_a_deleted_gang_has_no_recheck() -> None:
     rechecks = Rechecks()
     for number in range(1000):
         rechecks.schedule(f"gang {number}", later(3600))
@@ -69,7 +69,7 @@ MOVES = st.lists(
 
 
 @given(MOVES)
-def test_it_is_the_earliest_time_of_each_gang_whatever_comes(
+def test_the_earliest_time_of_each_gang_counts_in_any_order(
     moves: list[tuple[str, str, int]],
 ) -> None:
     rechecks, expected = Rechecks(), dict[str, int]()

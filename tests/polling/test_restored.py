@@ -1,4 +1,4 @@
-"""An API server that was restored from a backup, and what else looks as if nothing had happened."""
+"""Detection of an API server that was restored from a backup, and of watches that hide it."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def is_cordoned(watching: Watching) -> bool:
 
 
 @pytest.mark.usefixtures("compared_always")
-def test_everything_is_read_anew_after_a_restore(watch: Watch) -> None:
+def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
     """What came after the backup goes, what was deleted is back, and what has the version of before is read."""
     watching = watch()
     watching.settle()
     backup = watching.simulator.store.back_up()
-    poll._caches[watching.cluster.pk].meter._begun -= 60
+    poll._caches[watching.cluster.pk].meter._started_at -= 60
     before = cordon(watching, is_cordoned=True, note="lost")
     refuse_again(watching)
     shell = watching.simulator.objects.get(*POD)
@@ -130,7 +130,7 @@ def test_poll_once_reads_all_of_a_restored_server(watch: Watch) -> None:
     assert POD[2] in pods(watching)
 
 
-def test_a_broken_watch_is_a_reason_to_compare(watch: Watch) -> None:
+def test_a_broken_watch_causes_a_comparison(watch: Watch) -> None:
     """The next regular comparison is a minute away."""
     watching = watch()
     backup = watching.simulator.store.back_up()
@@ -159,7 +159,7 @@ class _Lagging(RealWatch):
 
 
 @pytest.mark.parametrize("is_restored", [True, False])
-def test_a_bookmark_that_is_behind_is_a_reason_to_compare(
+def test_an_old_bookmark_causes_a_comparison(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, is_restored: bool
 ) -> None:
     """The list decides: a server that only lags costs a list of one object, not of everything."""
@@ -190,11 +190,11 @@ def test_a_bookmark_that_is_behind_is_a_reason_to_compare(
         assert state.listed_at == known.listed_at
 
 
-def test_a_watch_that_says_nothing_and_does_not_end_is_not_trusted(
+def test_a_silent_watch_causes_a_list(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     """The server accepts each of them, and nothing ever failed."""
-    monkeypatch.setattr(reflector, "LEAST_SECONDS", 1)
+    monkeypatch.setattr(reflector, "MIN_WATCH_SECONDS", 1)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 0.1)
     monkeypatch.setattr(reflector, "LATE", 0.1)
     settings.POLL_WINDOW = 0.9
@@ -207,6 +207,6 @@ def test_a_watch_that_says_nothing_and_does_not_end_is_not_trusted(
     assert poll.poll_window(watching.cluster.pk, HOLDER)
     assert watching.state(PODS).contact_at == vouched_at
     assert POD[2] in pods(watching)
-    monkeypatch.setattr(resource_watch, "MOST_SILENCE", 0.0)
+    monkeypatch.setattr(resource_watch, "MAX_SILENCE", 0.0)
     assert poll.poll_window(watching.cluster.pk, HOLDER)
     assert POD[2] not in pods(watching)

@@ -1,4 +1,4 @@
-"""A server that says when it wants to be asked again is asked then, not a window earlier."""
+"""A Retry-After of the server is respected, even by the next window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Watch = Callable[..., Watching]
 PODS = "pods"
 
 
-def test_the_next_window_waits_as_the_server_asked(watch: Watch) -> None:
+def test_the_next_window_waits_for_retry_after(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     fault = watching.simulator.faults.throttled(4, resource=PODS, count=1)
@@ -33,7 +33,7 @@ def test_the_next_window_waits_as_the_server_asked(watch: Watch) -> None:
     assert watching.state(PODS).state == "ok"
 
 
-def test_a_cluster_that_puts_everything_off_keeps_its_problem(watch: Watch) -> None:
+def test_a_throttled_cluster_keeps_its_problem(watch: Watch) -> None:
     """That nobody has asked again is no sign that it answers again."""
     watching = watch()
     assert watching.once().ok
@@ -43,7 +43,7 @@ def test_a_cluster_that_puts_everything_off_keeps_its_problem(watch: Watch) -> N
         assert watching.fresh().problem == "throttled"
 
 
-def test_a_single_poll_waits_as_asked_and_then_reads(watch: Watch) -> None:
+def test_a_single_poll_waits_for_retry_after_and_then_reads(watch: Watch) -> None:
     watching = watch()
     watching.simulator.faults.throttled(1, resource=PODS, verb="list", count=1)
     report = watching.once()

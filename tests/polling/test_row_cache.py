@@ -1,4 +1,4 @@
-"""What the holder of a cluster has written it does not read back, and never for longer than it may."""
+"""The holder of a cluster does not read back the rows that it wrote, while its lease is valid."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gangboard.domain.pod import Pod
 from gangboard.polling import poll, row_cache, store_writer
 from gangboard.polling.assessor import Assessor
 from gangboard.polling.cluster_cache import ClusterCache, resources
-from gangboard.polling.resource_watch import Batch, Changed
 from gangboard.polling.row_cache import GangRowCache, ObjectCache
 from gangboard.polling.store_writer import StoreWriter
+from gangboard.polling.watch_batches import Batch, UpdatedObject
 from gangboard.store.cluster_leases import LeaseLostError, acquire_lease
 from gangboard.store.models import Gang, Lease, WatchedObject
 from gangboard.store.objects import pack, unpack
@@ -45,11 +45,13 @@ def _pods_of(cache: ClusterCache, gang: Gang) -> list[Pod]:
     return [one for one in members if isinstance(one, Pod) and one.is_ready]
 
 
-def _not_ready(pod: Pod, version: str) -> Changed:
+def _not_ready(pod: Pod, version: str) -> UpdatedObject:
     assert pod.ready is not None
     ref, ready = pod.meta.ref, replace(pod.ready, status="False")
     meta = replace(pod.meta, resource_version=version)
-    return Changed(ref.uid, version, ref.namespace, ref.name, replace(pod, meta=meta, ready=ready))
+    return UpdatedObject(
+        ref.uid, version, ref.namespace, ref.name, replace(pod, meta=meta, ready=ready)
+    )
 
 
 @contextmanager
@@ -70,13 +72,13 @@ def _reads_of(queries: list[str], model: Any) -> list[str]:
     return [sql for sql in queries if sql.startswith("SELECT") and table in sql]
 
 
-def test_a_verdict_reads_no_row_back_that_is_known(watch: Watch) -> None:
+def test_a_verdict_reads_no_cached_row(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache, gang = _cache(), watching.gang("llama-ft")
     change = _not_ready(_pods_of(cache, gang)[0], "900001")
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(PODS, changed=[change], resource_version="900001"))
+    writer.apply(Batch(PODS, changed=[change], resource_version="900001"))
     with _queries() as queries:
         writer.commit()
     assert _reads_of(queries, WatchedObject) == []
@@ -93,7 +95,7 @@ def test_a_batch_takes_one_transaction_and_its_verdicts_another(watch: Watch) ->
     first, second, *_ = _pods_of(cache, watching.gang("llama-ft"))
     writer = StoreWriter(cache, Assessor(cache))
     changed, gone = _not_ready(first, "900001"), second.meta.ref.uid
-    writer.take(Batch(PODS, changed=[changed], deleted=[gone], resource_version="900001"))
+    writer.apply(Batch(PODS, changed=[changed], deleted=[gone], resource_version="900001"))
     cache.capacity.write = lambda *_, **__: False  # type: ignore[method-assign]  # every 5 s, on its own
     with _queries() as queries:
         writer.commit()
@@ -104,7 +106,7 @@ def test_a_batch_takes_one_transaction_and_its_verdicts_another(watch: Watch) ->
     assert cache.objects.get(gone) is None
 
 
-def test_a_long_list_is_told_to_be_stored_only_at_its_end(
+def test_the_resource_version_of_a_long_list_is_stored_at_its_end(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -128,13 +130,13 @@ def test_a_long_list_is_told_to_be_stored_only_at_its_end(
     writer = StoreWriter(cache, Assessor(cache))
     changed = [_not_ready(pod, "900001") for pod in changing]
     gone = [leaving.meta.ref.uid]
-    writer.take(Batch(PODS, changed=changed, deleted=gone, resource_version="900001"))
+    writer.apply(Batch(PODS, changed=changed, deleted=gone, resource_version="900001"))
     writer.commit()
     assert steps == [(2, before), (0, before), (1, before), (1, before)]
     assert watching.state(PODS).resource_version == "900001"
 
 
-def test_what_is_kept_is_what_is_stored(watch: Watch) -> None:
+def test_cached_rows_equal_stored_rows(watch: Watch) -> None:
     watching = watch(fleet="east")
     watching.settle()
     cache = _cache()
@@ -157,13 +159,13 @@ def test_an_object_of_a_real_cluster_is_the_same_once_it_was_stored(file: Path) 
             assert repr(unpack(pack(model), resource.model)) == repr(model)
 
 
-def test_a_worker_that_lost_its_lease_keeps_nothing(watch: Watch) -> None:
+def test_a_worker_that_lost_its_lease_caches_nothing(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache, gang = _cache(), watching.gang("llama-ft")
     pod = _pods_of(cache, gang)[0]
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(PODS, changed=[_not_ready(pod, "900001")], resource_version="900001"))
+    writer.apply(Batch(PODS, changed=[_not_ready(pod, "900001")], resource_version="900001"))
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     assert acquire_lease(watching.cluster.pk, "another") is not None
     with pytest.raises(LeaseLostError):
@@ -174,26 +176,26 @@ def test_a_worker_that_lost_its_lease_keeps_nothing(watch: Watch) -> None:
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    fresh = poll._cache_of(held)
+    fresh = poll._cache_for(held)
     assert fresh is not None
     assert fresh is not cache
     assert (len(fresh.objects), len(fresh.gangs)) == (0, 0)
     assert fresh.gangs.read([gang.uid])[gang.uid]["message"] == "as another one saw it"
 
 
-def test_a_gang_that_is_gone_is_not_kept(watch: Watch) -> None:
+def test_a_deleted_gang_is_not_cached(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache, gang = _cache(), watching.gang("debug-shell")
     assert cache.gangs.get(gang.uid) is not None
     writer = StoreWriter(cache, Assessor(cache))
-    writer.take(Batch(PODS, deleted=[gang.uid]))
+    writer.apply(Batch(PODS, deleted=[gang.uid]))
     writer.commit()
     assert Gang.objects.get(pk=gang.pk).gone_at is not None
     assert (cache.gangs.get(gang.uid), cache.objects.get(gang.uid)) == (None, None)
 
 
-def test_a_cluster_that_rests_keeps_no_rows(watch: Watch) -> None:
+def test_a_resting_cluster_has_no_cached_rows(watch: Watch) -> None:
     watching = watch()
     watching.settle()
     cache = _cache()
@@ -205,7 +207,7 @@ def test_a_cluster_that_rests_keeps_no_rows(watch: Watch) -> None:
 
 
 @pytest.mark.django_db
-def test_only_what_was_asked_for_last_is_kept_within_its_bytes(
+def test_the_most_recently_used_rows_stay_within_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cluster, pods = make_cluster(), [a_pod(f"p-{number}") for number in range(4)]
@@ -226,7 +228,7 @@ def test_only_what_was_asked_for_last_is_kept_within_its_bytes(
 
 
 @pytest.mark.django_db
-def test_what_no_verdict_asks_for_is_not_kept() -> None:
+def test_objects_that_no_verdict_reads_are_not_cached() -> None:
     cluster = make_cluster()
     kept, pod, node = ObjectCache(cluster.pk, {}), a_pod(), a_node(uid="uid-train-0")
     kept.put_stored(pod.meta.ref.uid, pod, pack(pod))

@@ -1,4 +1,4 @@
-"""Since when gangs are as they are that were made days before gangboard came."""
+"""Start times of verdicts on gangs that are older than gangboard."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_gang_that_has_run_for_days_runs_for_days(watch: Watch) -> None:
     assert min(gang.since for gang in jobs) < datetime.now(UTC) - HOUR
 
 
-def test_what_objects_do_not_tell_is_known_from_its_first_sight_only(watch: Watch) -> None:
+def test_an_unrecorded_start_is_the_first_sight(watch: Watch) -> None:
     watching = watch(fleet="east")
     assert watching.once().ok
     looping = Gang.objects.filter(code="crash-loop", created_at__lt=datetime.now(UTC) - HOUR / 4)
@@ -54,7 +54,7 @@ def test_what_objects_do_not_tell_is_known_from_its_first_sight_only(watch: Watc
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
-def test_a_change_that_was_watched_is_known(watch: Watch, is_watched: bool) -> None:
+def test_a_watched_change_has_a_known_start(watch: Watch, is_watched: bool) -> None:
     watching = watch(fleet="east")
     assert watching.once().ok
     gang = Gang.objects.filter(code="running", kind="Job", succeeded=0).earliest("name")

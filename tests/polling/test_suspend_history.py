@@ -1,4 +1,4 @@
-"""Two that undo each other, from the watch to the verdict."""
+"""Controllers that undo each other, from the watch to the verdict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from gangboard.domain.owner import SuspendChange
-from gangboard.polling.watch_history import MOST_CHANGES, SuspendHistory
+from gangboard.polling.watch_history import MAX_CHANGES, SuspendHistory
 from gangboard.store.models import VerdictSpan
 from tests.domain_objects import NOW, a_job, ago
 from tests.polling.conftest import Watching
@@ -44,12 +44,12 @@ def test_a_clock_ahead_and_no_time_at_all() -> None:
     assert (first.at, second.at) == (NOW, NOW + timedelta(seconds=1))
 
 
-def test_few_are_kept_and_none_of_what_is_gone() -> None:
+def test_few_changes_are_kept_and_none_of_deleted_objects() -> None:
     kept = SuspendHistory()
     versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
     changes = kept.of(["uid-train"])["uid-train"]
     assert [change.manager for change in changes] == [
-        str(at) for at in range(500 - MOST_CHANGES, 500)
+        str(at) for at in range(500 - MAX_CHANGES, 500)
     ]
     kept.remove("uid-train")
     assert kept.of(["uid-train"]) == {}
@@ -101,7 +101,7 @@ def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
     assert told.count() == 1
 
 
-def test_a_new_worker_has_not_seen_it_and_says_so_by_its_silence(watch: Watch) -> None:
+def test_a_new_worker_starts_without_history(watch: Watch) -> None:
     watching = watch()
     job = _standalone(watching)
     watching.settle()

@@ -1,4 +1,4 @@
-"""Points of curves: what a minute tells, what it does not, and what is kept."""
+"""Points of trends: their values, their gaps, and how long they are kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Watch = Callable[..., Watching]
 
 
 def record(cluster: Cluster, at: datetime, *, all_seen: bool = True) -> TrendPoint:
-    record_point(cluster.pk, at=at, all_seen=all_seen, room=AcceleratorSums(10, 4, 6, 2))
+    record_point(cluster.pk, at=at, all_seen=all_seen, accelerators=AcceleratorSums(10, 4, 6, 2))
     return TrendPoint.objects.order_by("at").last() or TrendPoint()
 
 
@@ -45,27 +45,27 @@ def test_gangs_that_do_not_run_wait_by_reason_and_others_are_counted() -> None:
 
 
 @pytest.mark.django_db
-def test_what_could_not_be_looked_at_is_no_zero() -> None:
+def test_unobserved_values_are_not_zero() -> None:
     cluster = make_cluster()
     make_gang(cluster, health=Health.RUNNING)
     hidden = record(cluster, NOW, all_seen=False)
     assert (hidden.gangs, hidden.waiting, hidden.reasons, hidden.free) == (None, None, None, 6)
-    record_point(cluster.pk, at=NOW + timedelta(minutes=1), all_seen=True, room=None)
+    record_point(cluster.pk, at=NOW + timedelta(minutes=1), all_seen=True, accelerators=None)
     blind = TrendPoint.objects.latest("at")
     assert (blind.waiting, blind.used, blind.held, blind.free, blind.away) == (0, *[None] * 4)
 
 
 @pytest.mark.django_db
-def test_gangs_of_which_nothing_is_known_are_no_zero() -> None:
+def test_unknown_gangs_are_not_zero() -> None:
     cluster = make_cluster()
     make_gang(cluster, health=Health.UNKNOWN)
     assert record(cluster, NOW).waiting is None
 
 
 @pytest.mark.django_db
-def test_the_first_point_of_a_quarter_that_tells_something_is_kept_longer() -> None:
+def test_the_first_point_with_values_of_a_quarter_is_kept_longer() -> None:
     cluster = make_cluster()
-    record_point(cluster.pk, at=NOW, all_seen=False, room=None)
+    record_point(cluster.pk, at=NOW, all_seen=False, accelerators=None)
     for minute in (1, 2, 14, 15):
         record(cluster, NOW + timedelta(minutes=minute, seconds=7))
     found = TrendPoint.objects.order_by("at").values_list("at__minute", "is_lasting")
@@ -81,7 +81,7 @@ def test_a_minute_is_written_once() -> None:
 
 
 @pytest.mark.django_db
-def test_minutes_go_after_a_day_and_quarters_after_a_fortnight() -> None:
+def test_minutes_are_deleted_after_a_day_and_quarters_after_a_fortnight() -> None:
     cluster, now = make_cluster(), timezone.now()
     day = timedelta(days=1)
     for age, is_lasting in ((day / 2, False), (2 * day, False), (2 * day, True), (15 * day, True)):

@@ -1,4 +1,4 @@
-"""An object that cannot be read makes unknown what it may belong to, and nothing else."""
+"""An unreadable object makes the gangs unknown that it may belong to, and no others."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.facts.cluster_view import Unobserved
-from gangboard.polling.resource_watch import Watched
+from gangboard.polling.resource_watch import WatchedResource
 from gangboard.polling.store_writer import PROBLEMS_SHOWN
-from gangboard.polling.visibility import unreadable
+from gangboard.polling.visibility import unreadable_by_namespace
 from gangboard.store.models import Gang, ResourceState
 from tests.polling.conftest import Watching
 
@@ -58,7 +58,7 @@ def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch:
     assert "not-observed" not in _verdicts()[namespace]
 
 
-def test_the_next_holder_of_the_cluster_knows_it_too(watch: Watch) -> None:
+def test_the_next_holder_loads_unreadable_objects(watch: Watch) -> None:
     watching = watch()
     meta = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
     name, namespace = meta["name"], meta["namespace"]
@@ -69,7 +69,7 @@ def test_the_next_holder_of_the_cluster_knows_it_too(watch: Watch) -> None:
     assert _verdicts()[namespace] == {"not-observed"}
 
 
-def test_what_was_too_much_to_keep_is_read_again(watch: Watch) -> None:
+def test_unreadable_objects_above_the_limit_are_listed_again(watch: Watch) -> None:
     """Only so many are kept by name; which others cannot be read the next holder finds out."""
     watching = watch()
     assert watching.once().ok
@@ -89,16 +89,18 @@ def test_what_was_too_much_to_keep_is_read_again(watch: Watch) -> None:
     assert state.listed_at > listed
 
 
-def _pods(*names: tuple[str, str], lost: bool = True) -> Watched:
-    watched = Watched(POD, version="v1", state=WatchState.OK)
+def _pods(*names: tuple[str, str], lost: bool = True) -> WatchedResource:
+    watched = WatchedResource(POD, version="v1", state=WatchState.OK)
     for namespace, name in names:
         sentence = f"Pod {namespace}/{name} cannot be read: no."
-        watched.take_problem(DecodeProblem(namespace, name, "uid", sentence, lost))
+        watched.add_problem(DecodeProblem(namespace, name, "uid", sentence, lost))
     return watched
 
 
-def test_what_cannot_be_read_by_namespace() -> None:
-    found = unreadable({POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))})
+def test_unreadable_objects_by_namespace() -> None:
+    found = unreadable_by_namespace(
+        {POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))}
+    )
     assert found == {
         "a": (Unobserved("pods", "undecodable", "Pod a/q cannot be read: no."),),
         "b": (
@@ -111,9 +113,9 @@ def test_what_cannot_be_read_by_namespace() -> None:
     }
 
 
-def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
+def test_an_object_without_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
     """Who may see a gang of one namespace must not learn a name of another."""
-    found = unreadable({POD.key: _pods(("", "secret-plan"))})
+    found = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
     assert found == {
         "": (
             Unobserved(
@@ -125,28 +127,28 @@ def test_what_has_no_readable_namespace_may_belong_to_any_gang_and_is_not_named(
     }
 
 
-def test_what_is_read_in_part_or_not_needed_hides_nothing() -> None:
-    nodes = Watched(NODE, version="v1", state=WatchState.OK)
-    nodes.take_problem(DecodeProblem("", "n1", "uid", "Node n1 cannot be read."))
-    assert unreadable({POD.key: _pods(("a", "x"), lost=False), NODE.key: nodes}) == {}
+def test_partly_read_or_unneeded_objects_hide_no_gang() -> None:
+    nodes = WatchedResource(NODE, version="v1", state=WatchState.OK)
+    nodes.add_problem(DecodeProblem("", "n1", "uid", "Node n1 cannot be read."))
+    assert unreadable_by_namespace({POD.key: _pods(("a", "x"), lost=False), NODE.key: nodes}) == {}
 
 
-def test_what_is_not_served_any_more_hides_nothing() -> None:
+def test_resources_that_are_no_longer_served_hide_no_gang() -> None:
     pods = _pods(("a", "x"))
-    pods.show(WatchState.NOT_SERVED)
-    assert unreadable({POD.key: pods}) == {}
+    pods.set_state(WatchState.NOT_SERVED)
+    assert unreadable_by_namespace({POD.key: pods}) == {}
 
 
-def test_of_many_problems_the_first_hundred_are_told_and_all_are_counted() -> None:
+def test_the_first_hundred_problems_are_named_and_all_are_counted() -> None:
     names = [("a", f"p{number}") for number in range(250)]
     watched = _pods(*names, ("b", "late"))
-    assert len(watched.problems) == len(watched.lost) == 251
+    assert len(watched.problems) == len(watched.unreadable_names) == 251
     assert sum(map(bool, watched.problems.values())) == 100
     # Whose gangs it may be about is known of each of them.
-    (late,) = unreadable({POD.key: watched})["b"]
+    (late,) = unreadable_by_namespace({POD.key: watched})["b"]
     assert late.sentence == "Pod b/late cannot be read."
     for name in names[:60]:
-        watched.drop_problem(name)
-    watched.take_problem(DecodeProblem("a", "new", "uid", "Pod a/new cannot be read: no.", True))
+        watched.remove_problem(name)
+    watched.add_problem(DecodeProblem("a", "new", "uid", "Pod a/new cannot be read: no.", True))
     assert watched.problems["a", "new"]
     assert sum(map(bool, watched.problems.values())) == 41

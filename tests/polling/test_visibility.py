@@ -1,4 +1,4 @@
-"""When nothing can be told of the room of a cluster, and why."""
+"""When and why the capacity of a cluster is unknown."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import pytest
 from gangboard.decode.list_watch_decoder import DecodeProblem
 from gangboard.decode.nodes import NODE
 from gangboard.decode.pods import POD
-from gangboard.domain.watch_state import WatchState
-from gangboard.polling.resource_watch import Watched
-from gangboard.polling.visibility import kubernetes_minor, why_no_room
+from gangboard.domain.api_resource import WatchState
+from gangboard.polling.resource_watch import WatchedResource
+from gangboard.polling.visibility import kubernetes_minor, why_capacity_unknown
 from tests.domain_objects import NOW, ago
 
 
-def visibility(nodes: Watched | None = None, pods: Watched | None = None) -> dict[str, Watched]:
+def visibility(
+    nodes: WatchedResource | None = None, pods: WatchedResource | None = None
+) -> dict[str, WatchedResource]:
     return {NODE.key: nodes or seen(NODE.key), POD.key: pods or seen(POD.key)}
 
 
-def seen(key: str, state: str = "ok", *, current: bool = True, contact: float = 1) -> Watched:
-    return Watched(
+def seen(
+    key: str, state: str = "ok", *, current: bool = True, contact: float = 1
+) -> WatchedResource:
+    return WatchedResource(
         NODE if key == NODE.key else POD,
         version="v1",
         state=WatchState(state),
@@ -43,22 +47,22 @@ def seen(key: str, state: str = "ok", *, current: bool = True, contact: float = 
     ],
 )
 @pytest.mark.parametrize("key", ["nodes", "pods"])
-def test_why_nothing_can_be_said_of_room(
+def test_why_the_capacity_is_unknown(
     key: str, state: str, current: bool, contact: float, clause: str
 ) -> None:
     watched = seen(key, state, current=current, contact=contact)
-    found = why_no_room(visibility(**{key: watched}), NOW)
+    found = why_capacity_unknown(visibility(**{key: watched}), NOW)
     assert found == (f"{key}: {clause}" if clause else "")
 
 
-def test_one_node_that_cannot_be_read_may_be_the_one_with_room() -> None:
+def test_one_unreadable_node_makes_the_capacity_unknown() -> None:
     watched = seen(NODE.key)
-    watched.take_problem(DecodeProblem("", "n7", "uid", "Node n7 is read only in part.", False))
-    assert why_no_room(visibility(watched), NOW) == ""
-    watched.take_problem(DecodeProblem("", "n7", "uid", "Node n7 cannot be read."))
-    assert why_no_room(visibility(watched), NOW) == "nodes: 1 cannot be read"
-    assert watched.drop_problem(("", "n7"))
-    assert why_no_room(visibility(watched), NOW) == ""
+    watched.add_problem(DecodeProblem("", "n7", "uid", "Node n7 is read only in part.", False))
+    assert why_capacity_unknown(visibility(watched), NOW) == ""
+    watched.add_problem(DecodeProblem("", "n7", "uid", "Node n7 cannot be read."))
+    assert why_capacity_unknown(visibility(watched), NOW) == "nodes: 1 cannot be read"
+    assert watched.remove_problem(("", "n7"))
+    assert why_capacity_unknown(visibility(watched), NOW) == ""
 
 
 @pytest.mark.parametrize(

@@ -22,19 +22,19 @@ MEMBERS = sorted(
     if not file.stem.startswith("_")
 )
 """Every kind, grouping API and admission system, by its module."""
-_entries = discovery.entries
+_member_modules = discovery.member_modules
 
 
 @contextmanager
 def members(is_there: Callable[[str], bool]) -> Iterator[None]:
     """Have only those kinds, grouping APIs and admission systems whose modules are there; levers and rules stay."""
 
-    def entries(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
-        for modules in _entries(package):
+    def member_modules(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
+        for modules in _member_modules(package):
             if package not in ROOMS or is_there(modules[0].__name__):
                 yield modules
 
-    with patch.object(discovery, "entries", entries):
+    with patch.object(discovery, "member_modules", member_modules):
         forget()
         yield
     forget()

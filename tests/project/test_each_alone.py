@@ -29,12 +29,12 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueEntry
 from gangboard.kube.service_accounts import ACTOR
 from gangboard.plugins import registry
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.policy.plan import all_offers
 from tests.decode.reading import Json, captured, model
 from tests.domain_objects import NOW, a_jobset, a_role, facts_of
 from tests.gangs import a_gang, assemble
-from tests.policy.making import an_entry
+from tests.policy.builders import an_entry
 from tests.project.lone_members import MEMBERS, members
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures/1.37"
@@ -129,7 +129,7 @@ def test_without_one_member_the_rest_is_told_as_before(left_out: str, state: str
     own = {(resource.group, resource.kind) for resource in every_resource()[left_out]}
     with members(lambda module: module != left_out):
         rest = told(objects_of(state))
-        json.dumps(manifests(Wanted()))
+        json.dumps(manifests(PermissionOptions()))
     # Nothing is hidden, and nothing counted twice.
     assert sum(one.pods for one in rest.values()) == sum(one.pods for one in complete.values())
     untouched = {name: one for name, one in complete.items() if not one.kinds & own}
@@ -151,7 +151,7 @@ def test_one_member_alone_is_enough(name: str) -> None:
                 assert (name in found) is alone
         roles = [
             one
-            for one in manifests(Wanted())
+            for one in manifests(PermissionOptions())
             if one["kind"] == "ClusterRole" and one["metadata"]["name"] == ACTOR
         ]
         patched = {

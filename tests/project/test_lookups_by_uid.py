@@ -23,10 +23,10 @@ _DETAIL = "The uids are in the gang's detail, which diagnosis has made within on
 _ACTION = "The uids are those of objects that our own action was checked against."
 OURS = {
     "store/suspend_records.py::recorded_suspends": "gangboard's own record, and the namespace is compared",
-    "actions/drift_detection.py::suspicious": _ACTION,
-    "actions/hold_expiry.py::_tries": _ACTION,
+    "actions/drift_detection.py::find_suspicious": _ACTION,
+    "actions/hold_expiry.py::_attempts": _ACTION,
     "actions/hold_proofs.py::_due": _STORED,
-    "actions/service.py::_met": _ACTION,
+    "actions/service.py::_resolve_collision": _ACTION,
     "pages/confirm/queries.py::_owner_offer": _ACTION,
     "polling/row_cache.py::read": "The ownership graph checks the namespace of each reference.",
     "readmodels/actions.py::with_ends": _ACTION,
@@ -38,12 +38,12 @@ OURS = {
     "pages/nodes/fit.py::waiting_rows": _DETAIL,
     "pages/nodes/queries.py::read_node": "The poller has noted which pods are on a node.",
     "pages/nodes/queries.py::_occupants": "The poller has noted which pods are on a node; the rows are the viewer's.",
-    "store/gang_search.py::rename_gone": _STORED,
+    "store/gang_search.py::index_deleted_gangs": _STORED,
     "store/objects.py::read_objects": "Its callers are in this table.",
     "store/objects.py::read_packed": "Its callers are in this table.",
     "store/observations.py::delete_objects": _STORED,
-    "store/observations.py::mark_gangs_gone": _STORED,
-    "store/uid_lookups.py::follow": "It compares the namespaces of rows and references.",
+    "store/observations.py::mark_gangs_deleted": _STORED,
+    "store/uid_lookups.py::resolve_references": "It compares the namespaces of rows and references.",
     "store/verdict_spans.py::end_spans": _STORED,
 }
 
@@ -71,8 +71,6 @@ def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
             "store",
             "readmodels",
             "pages",
-            "web",
-            "api",
             "actions",
             "polling",
             "ops",

@@ -12,8 +12,8 @@ import pytest
 import yaml
 from django.conf import settings
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.health import Health
-from gangboard.domain.watch_state import WatchState
 from gangboard.readmodels.hold_counts import InForce
 
 FOLDER = Path(settings.BASE_DIR) / "deploy" / "monitoring"

@@ -15,7 +15,7 @@ from gangboard.actions import drift_detection, service
 from gangboard.actions.permissions.manifests import manifests
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.kube.service_accounts import ACTOR
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling import poll
 from gangboard.store.models import Action, Gang
 from tests.actions.site import Site, at, make_site
@@ -144,10 +144,10 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
         action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "verified", action.message
     nursery.site.poll()
-    assert drift_detection.suspicious() == {}
+    assert drift_detection.find_suspicious() == {}
     nursery.shop.set_phase("run", "Running")
     nursery.site.poll()
-    assert drift_detection.suspicious() == {nursery.site.cluster.pk: [action.pk]}
+    assert drift_detection.find_suspicious() == {nursery.site.cluster.pk: [action.pk]}
     drift_detection.inspect_all(nursery.site.cluster.pk, nursery.site.clock)
     action.refresh_from_db()
     assert action.state == "reverted"
@@ -155,7 +155,7 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
 
 
 def test_the_actor_may_command_toys_and_change_nothing_of_them(nursery: Nursery) -> None:
-    made = manifests(Wanted())
+    made = manifests(PermissionOptions())
     role = next(
         one for one in made if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", ACTOR)
     )

@@ -31,7 +31,7 @@ FILES = ("manage.py", "pyproject.toml", "README.md", "Makefile")
 DETECTORS = (
     "tests/owners/test_plushie.py",
     "tests/owners/test_owners.py",
-    "tests/decode/test_fitting.py",
+    "tests/decode/test_key_fields.py",
     "tests/chart/test_files.py::test_roles_of_the_chart_are_those_of_print_rbac",
     "tests/project/test_kinds_table.py",
     "tests/project/test_evidence_labels.py",

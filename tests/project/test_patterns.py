@@ -150,7 +150,7 @@ EVERY = patterns()
 
 def test_the_patterns_are_found() -> None:
     assert len(EVERY) > 40
-    assert any("printable" in name for name in EVERY)
+    assert any("formatting" in name for name in EVERY)
 
 
 def test_a_quadratic_pattern_is_found_out() -> None:

@@ -148,7 +148,7 @@ def test_a_folder_of_others_is_not_taken(
     """Taking the rights of others away would end the machine."""
     changed: list[Path] = []
     monkeypatch.setattr(env, "_read", {})
-    monkeypatch.setattr(env, "keep_private", changed.append)
+    monkeypatch.setattr(env, "restrict_to_owner", changed.append)
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o1777)
     monkeypatch.setenv("GANGBOARD_STATE", str(tmp_path / folder))
@@ -189,7 +189,7 @@ def test_a_name_that_is_no_setting_is_told(
     monkeypatch: pytest.MonkeyPatch, name: str, words: str
 ) -> None:
     monkeypatch.setattr(os, "environ", {name: "x"})
-    sentences = env.unknown_names()
+    sentences = env.unknown_variable_warnings()
     assert len(sentences) == bool(words)
     for sentence in sentences:
         assert sentence.startswith(f"{name} is no setting of gangboard")

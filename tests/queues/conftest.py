@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.controlplane.cluster import ControlPlane
-from tests.queues.never import NEVER
+from tests.queues.blocked_situations import NEVER
 from tests.queues.places import NODES, Place, share
-from tests.queues.reported import REPORTED
-from tests.queues.waiting import WAITING
+from tests.queues.reported_situations import REPORTED
+from tests.queues.waiting_situations import WAITING
 from tests.situations import brought_about
 
 STORIES = ("jobs", "circle", "late", "drift", "slices", "variants", "preemption-gate")
@@ -22,9 +22,9 @@ def _brought_about(controlplane_kueue: ControlPlane) -> Iterator[dict[str, Place
     client = controlplane_kueue.client
     share(client)
     situations = {**REPORTED, **WAITING, **NEVER}  # what takes longest begins first
-    found = {name: Place(client, f"kq-{name}") for name in (*situations, *STORIES)}
-    with brought_about(situations, found, shared=NODES):
-        yield found
+    result = {name: Place(client, f"kq-{name}") for name in (*situations, *STORIES)}
+    with brought_about(situations, result, shared=NODES):
+        yield result
 
 
 @pytest.fixture

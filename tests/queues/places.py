@@ -14,7 +14,7 @@ from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.quota import Queue, QueueTree
 from gangboard.domain.verdict import Verdict
-from gangboard.facts.cluster_view import NO_ROOM
+from gangboard.facts.cluster_view import CAPACITY_NOT_READ
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
 from gangboard.placement.usage import Usage
@@ -102,8 +102,8 @@ class Place(situations.Place):
 
     def flavor(self, **spec: Any) -> str:
         """Make a ResourceFlavor of this place; return its name."""
-        made = resource_flavor(f"{self.name}-flavor")
-        self.make(made | {"spec": spec})
+        created = resource_flavor(f"{self.name}-flavor")
+        self.make(created | {"spec": spec})
         return f"{self.name}-flavor"
 
     def cohort(self, name: str, *, parent: str = "") -> None:
@@ -125,10 +125,10 @@ class Place(situations.Place):
         self, name: str = "run", priority: str = "", queue: str = "queue", **options: Any
     ) -> None:
         """Make such a JobSet, of a priority that may be given."""
-        made = self.jobset(name, queue, **options)
+        created = self.jobset(name, queue, **options)
         if priority:
-            made["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
-        self.client.create(made)
+            created["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
+        self.client.create(created)
 
     def run_admitted(self, name: str, priority: str = "", **options: Any) -> None:
         """Make such a JobSet, and wait until Kueue has admitted it: whoever comes then comes later."""
@@ -137,8 +137,8 @@ class Place(situations.Place):
 
     def owner(self, name: str = "run") -> Json:
         """Return the JobSet, or the Job, of that name."""
-        found = self.client.find(JOBSET, "JobSet", name, self.name)
-        return found or self.client.get("batch/v1", "Job", name, self.name)
+        result = self.client.find(JOBSET, "JobSet", name, self.name)
+        return result or self.client.get("batch/v1", "Job", name, self.name)
 
     def wait_entry(self, name: str, condition: str, status: str = "True") -> Json:
         """Return the Workload of a JobSet once a condition of it has that status."""
@@ -180,8 +180,8 @@ class Place(situations.Place):
 
     def verdict(self, name: str = "run", *, history: SuspendHistory | None = None) -> Verdict:
         """Judge the JobSet, or the Job, and all about it as it is now."""
-        found = self.owner(name)
-        owner = model((JOB if found["kind"] == "Job" else OWNER).resource, found)
+        result = self.owner(name)
+        owner = model((JOB if result["kind"] == "Job" else OWNER).resource, result)
         uid = owner.meta.ref.uid
         jobs = [one for one in self.read(JOB.resource, "batch/v1") if _is_of(one, uid)]
         uids = {uid, *(one.meta.ref.uid for one in jobs)}
@@ -195,17 +195,17 @@ class Place(situations.Place):
             now=(self.judged_at or datetime.now(UTC)) + self.later,
             queue_visibility="served",
             queue_systems=(Kueue.label,),
-            takers=self._jobsets(),
-            room=self._room() if self.sees_nodes else NO_ROOM,
+            preemptors=self._jobsets(),
+            room=self._room() if self.sees_nodes else CAPACITY_NOT_READ,
         )
         return assess(facts)
 
     def _queues(self) -> QueueTree:
         """Return its queues, with the flavors of the cluster."""
-        found = QueueTree(one for kind in QUEUES for one in self.read(kind, KUEUE))
+        result = QueueTree(one for kind in QUEUES for one in self.read(kind, KUEUE))
         for one in self.read(FLAVORS, KUEUE):
-            found.flavors[one.meta.ref.group, one.meta.ref.name] = one
-        return found
+            result.flavors[one.meta.ref.group, one.meta.ref.name] = one
+        return result
 
     def _room(self) -> ClusterCapacity:
         """Return all nodes, with what is on them."""
@@ -214,14 +214,14 @@ class Place(situations.Place):
             usage.put_node(model(NODE, one))
         for one in self.client.list("v1", "Pod"):
             usage.put_pod(model(POD, one))
-        return usage.room()
+        return usage.capacity()
 
     def pods(self, name: str = "run") -> list[Json]:
         """Return the pods of a JobSet that are not on their way out, the oldest first."""
         labels = f"jobset.sigs.k8s.io/jobset-name={name}"
-        found = self.client.list("v1", "Pod", self.name, labels=labels)
+        result = self.client.list("v1", "Pod", self.name, labels=labels)
         return sorted(
-            (one for one in found if "deletionTimestamp" not in one["metadata"]),
+            (one for one in result if "deletionTimestamp" not in one["metadata"]),
             key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]),
         )
 

@@ -13,8 +13,8 @@ from tests.decode.reading import Json, model
 
 def a_queue(spec: Json, status: Json | None = None) -> Queue:
     metadata = {"name": "team-a", "uid": "q1", "resourceVersion": "1"}
-    found: Queue = model(RESOURCE, {"metadata": metadata, "spec": spec, "status": status})
-    return found
+    result: Queue = model(RESOURCE, {"metadata": metadata, "spec": spec, "status": status})
+    return result
 
 
 def test_a_queue() -> None:
@@ -24,12 +24,12 @@ def test_a_queue() -> None:
         "cpu": {"quota": 2500, "limit": -1},
         "memory": {"quota": -1, "limit": -1},
     }
-    found = a_queue(
+    result = a_queue(
         {"parentQueue": "root", "resources": resources}, {"allocated": {"nvidia.com/gpu": "20"}}
     )
-    assert found.parent == QueueName("scheduling.run.ai", "Queue", "", "root")
-    assert found.level is QueueLevel.QUEUE
-    quotas = {quota.resource: quota for quota in found.quotas}
+    assert result.parent == QueueName("scheduling.run.ai", "Queue", "", "root")
+    assert result.level is QueueLevel.QUEUE
+    quotas = {quota.resource: quota for quota in result.quotas}
     assert quotas["nvidia.com/gpu"] == Quota(
         "",
         "nvidia.com/gpu",
@@ -50,8 +50,8 @@ def test_one_with_others_below_it_takes_in_nobody() -> None:
 
 def test_what_is_not_set_is_nothing() -> None:
     """Seen on v0.12.0: "Limit is 0 GPUs", "Limit is 0 cores" where limits are not set; -1 is no bound."""
-    found = a_queue({"resources": {"gpu": {"quota": 4}, "cpu": {"quota": -1, "limit": -1}}})
-    told = {one.resource: (one.nominal, one.terms[0].amount) for one in found.quotas}
+    result = a_queue({"resources": {"gpu": {"quota": 4}, "cpu": {"quota": -1, "limit": -1}}})
+    told = {one.resource: (one.nominal, one.terms[0].amount) for one in result.quotas}
     assert told == {
         "nvidia.com/gpu": (Decimal(4), Decimal(0)),
         "cpu": (None, None),

@@ -1,9 +1,10 @@
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from gangboard.domain.queue import AssignedNodes, QueueEntry
+from gangboard.domain.queue import AssignedNodes, LabelSources, QueueEntry
 from gangboard.domain.quota import FlavorAmount
 from gangboard.owners.job import Job
 from gangboard.owners.jobset import JobSet
@@ -140,19 +141,19 @@ def test_its_place_in_line_is_by_creation_unless_it_was_sent_to_the_end(
     reason: str, at_the_end: bool
 ) -> None:
     """pkg/workload, Ordering.GetQueueOrderTimestamp, of v0.19.2 with its defaults."""
-    made, evicted = "2026-11-20T08:00:00Z", "2026-11-20T09:00:05Z"
+    created, evicted = "2026-11-20T08:00:00Z", "2026-11-20T09:00:05Z"
     condition = {
         "type": "Evicted",
         "status": "True",
         "reason": reason,
         "lastTransitionTime": evicted,
     }
-    obj: Json = {"metadata": {"creationTimestamp": made}, "spec": {"priority": 7},
+    obj: Json = {"metadata": {"creationTimestamp": created}, "spec": {"priority": 7},
                  "status": {"conditions": [condition]}}  # fmt: skip
-    found = entry(obj)
+    result = entry(obj)
     hour, second = (9, 5) if at_the_end else (8, 0)
-    assert found.in_line_since == datetime(2026, 11, 20, hour, 0, second, tzinfo=UTC)
-    assert found.priority == 7
+    assert result.in_line_since == datetime(2026, 11, 20, hour, 0, second, tzinfo=UTC)
+    assert result.priority == 7
     obj["status"]["conditions"][0]["status"] = "False"
     assert entry(obj).in_line_since == datetime(2026, 11, 20, 8, tzinfo=UTC)
 
@@ -214,9 +215,9 @@ def test_the_nodes_to_which_pods_were_assigned(
     assignment: Json | None, nodes: dict[str, int] | None
 ) -> None:
     part = {"name": "w", "topologyAssignment": assignment}
-    found = entry({"status": {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}})
+    result = entry({"status": {"admission": {"clusterQueue": "gpu", "podSetAssignments": [part]}}})
     expected = () if nodes is None else (AssignedNodes("kueue.x-k8s.io/podset", "w", nodes),)
-    assert found.assigned == expected
+    assert result.assigned == expected
 
 
 def test_a_partial_admission_has_both_numbers() -> None:
@@ -247,3 +248,34 @@ def test_clusters_and_failed_nodes() -> None:
     message = entry({"status": offered}).message
     assert message is not None
     assert message.cause.endswith("offered to worker1 and worker2")
+
+
+# Sources of node labels
+
+PODS = {"name": "main", "count": 2, "template": {"spec": {"nodeSelector": {"tier2": "spot"}}}}
+ASSIGNED = {"name": "main", "count": 2, "flavors": {"cpu": "any", "nvidia.com/gpu": "owned2"}}
+
+
+def sources(status: dict[str, Any]) -> tuple[LabelSources, ...]:
+    obj = {"spec": {"podSets": [PODS]}, "status": status}
+    entry: QueueEntry = model(WORKLOADS, with_identity(obj, "job-run-1a2b3"), "v1beta2")
+    return entry.label_sources
+
+
+def test_flavors_and_checks_of_each_pod_set() -> None:
+    updates = [{"name": "main", "nodeSelector": {"burst": "yes"}}, {"name": "other"}]
+    checks = [{"name": "autoscaler", "state": "Ready", "podSetUpdates": updates}, {"name": "x"}]
+    admission = {"clusterQueue": "q", "podSetAssignments": [ASSIGNED]}
+    assert sources({"admission": admission, "admissionChecks": checks}) == (
+        LabelSources(
+            "kueue.x-k8s.io/podset",
+            "main",
+            frozenset({"tier2"}),
+            ("any", "owned2"),
+            {"burst": "autoscaler"},
+        ),
+    )
+
+
+def test_what_has_no_quota_has_none() -> None:
+    assert sources({}) == ()

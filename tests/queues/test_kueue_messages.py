@@ -32,14 +32,14 @@ def waiting(message: str, reason: str = "Pending") -> Json:
     return condition("QuotaReserved", "False", reason, message)
 
 
-def said(*conditions: Json, active: bool = True, **status: Any) -> QueueMessage | None:
+def message_of(*conditions: Json, active: bool = True, **status: Any) -> QueueMessage | None:
     obj = {"spec": {"queueName": "q", "active": active},
            "status": {"conditions": list(conditions), **status}}  # fmt: skip
     return entry(obj).message
 
 
-def told(*conditions: Json, **status: Any) -> QueueMessage:
-    message = said(*conditions, **status)
+def only_message(*conditions: Json, **status: Any) -> QueueMessage:
+    message = message_of(*conditions, **status)
     assert message is not None
     return message
 
@@ -121,7 +121,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize("case", QUEUES)
 def test_what_is_said_of_one_that_waits(case: str) -> None:
     text, reason, code, cause = QUEUES[case]
-    message = told(waiting(text, reason))
+    message = only_message(waiting(text, reason))
     assert (message.code, message.cause) == (code, cause)
     assert (message.label, message.text) == (f"QuotaReserved: {reason}", text)
     assert message.since == datetime(2026, 11, 24, 2, 20, tzinfo=UTC)
@@ -134,50 +134,54 @@ def test_flavors_are_alternatives_and_resources_are_not() -> None:
     short = "insufficient unused quota for {} in flavor {}, {} more needed"
     large = TOO_LARGE.format("cpu", "small", 0, 20, 3)
     # cpu would fit into flavor big when some of it becomes free.
-    either = told(waiting(f"{FLAVORS}{short.format('cpu', 'big', 2)}, {large}"))
+    either = only_message(waiting(f"{FLAVORS}{short.format('cpu', 'big', 2)}, {large}"))
     assert (either.code, either.cause) == (
         "waiting-for-quota",
         "2 more cpu of flavor big must become free",
     )
     # GPUs can never be had, whatever becomes free of cpu.
     gpus = TOO_LARGE.format("nvidia.com/gpu", "h100", 0, 9, 8)
-    both = told(waiting(f"{FLAVORS}{short.format('cpu', 'big', 2)}, {gpus}"))
+    both = only_message(waiting(f"{FLAVORS}{short.format('cpu', 'big', 2)}, {gpus}"))
     assert both.code == "exceeds-quota"
     # Another flavor is for other nodes, this one only has to become free.
     other = f"{FLAVORS}flavor a100 doesn't match node affinity, {short.format('cpu', 'h100', 2)}"
-    assert told(waiting(other)).code == "waiting-for-quota"
+    assert only_message(waiting(other)).code == "waiting-for-quota"
 
 
 def test_what_a_later_pod_set_lacks_counts_those_before_in() -> None:
     """Seen of a PyTorchJob, a master and two workers of 1 cpu each, with nothing free. Twin: two flavors."""
     short = "couldn't assign flavors to pod set {}: insufficient unused quota for cpu in flavor {}, {} more needed"
     parts = f"{short.format('master', 'default', 1)}, {short.format('worker', 'default', 3)}"
-    message = told(waiting(parts))
+    message = only_message(waiting(parts))
     assert message.cause == "3 more cpu of flavor default must become free"
     assert [(one.flavor, one.amount) for one in message.lacks] == [("default", Decimal(3))]
     apart = f"{short.format('master', 'small', 1)}, {short.format('worker', 'large', 2)}"
-    assert told(waiting(apart)).cause == (
+    assert only_message(waiting(apart)).cause == (
         "1 more cpu of flavor small must become free and 2 more cpu of flavor large must become free"
     )
 
 
 def test_of_several_pod_sets_the_worst_is_told() -> None:
     short = f"{FLAVORS}insufficient unused quota for cpu in flavor default, 1 more needed"
-    message = told(waiting(f"{short}; couldn't assign flavors to pod set ps2: flavor a not found"))
+    message = only_message(
+        waiting(f"{short}; couldn't assign flavors to pod set ps2: flavor a not found")
+    )
     assert (message.code, message.cause) == ("no-matching-flavor", "flavor a does not exist")
 
 
 def test_a_flavor_is_named_whose_name_ends_a_pod_set() -> None:
     """Not brought about: what follows another pod set, and a taint without a value."""
     text = f"{FLAVORS}untolerated taint {{dedicated  NoExecute <nil>}} in flavor own; {FLAVORS}x"
-    assert told(waiting(text)).cause == ("taint dedicated:NoExecute of flavor own is not tolerated")
+    assert only_message(waiting(text)).cause == (
+        "taint dedicated:NoExecute of flavor own is not tolerated"
+    )
 
 
 def test_a_stopped_queue_says_so_where_it_took_something_back() -> None:
     evicted = condition("Evicted", "True", "ClusterQueueStopped", "The ClusterQueue is stopped")
     requeued = condition("Requeued", "False", "ClusterQueueStopped", "The ClusterQueue is stopped")
     inactive = waiting("ClusterQueue k9-queue is inactive", "Inadmissible")
-    message = told(inactive, evicted, requeued)
+    message = only_message(inactive, evicted, requeued)
     assert (message.code, message.cause) == ("queue-stopped", "ClusterQueue k9-queue is stopped")
     assert message.advice == "Set spec.stopPolicy of ClusterQueue k9-queue to None."
 
@@ -204,34 +208,34 @@ RESERVED = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved i
     ],
 )
 def test_checks_keep_what_has_its_quota(checks: list[tuple[str, str, str]], cause: str) -> None:
-    given = [{"name": name, "state": state, "message": text} for name, state, text in checks]
-    message = told(RESERVED, admissionChecks=given)
+    fields = [{"name": name, "state": state, "message": text} for name, state, text in checks]
+    message = only_message(RESERVED, admissionChecks=fields)
     assert (message.code, message.cause) == ("admission-check", cause)
 
 
 def test_with_its_quota_and_every_check_there_is_nothing_to_say() -> None:
-    assert said(RESERVED) is None
-    assert said(RESERVED, admissionChecks=[{"name": "prov", "state": "Ready"}]) is None
+    assert message_of(RESERVED) is None
+    assert message_of(RESERVED, admissionChecks=[{"name": "prov", "state": "Ready"}]) is None
 
 
 def test_an_admitted_or_inactive_or_new_one_says_nothing() -> None:
     quota = waiting(QUEUES["quota"][0])
-    assert said(RESERVED, condition("Admitted", "True", "Admitted", "")) is None
-    assert said(quota, active=False) is None
-    assert said(condition("PodsReady", "False", "WaitForStart", "")) is None
-    assert said() is None
+    assert message_of(RESERVED, condition("Admitted", "True", "Admitted", "")) is None
+    assert message_of(quota, active=False) is None
+    assert message_of(condition("PodsReady", "False", "WaitForStart", "")) is None
+    assert message_of() is None
 
 
 def test_words_about_what_is_over_are_no_reason() -> None:
     """After `spec.active` is true again Kueue says for a moment that it is deactivated."""
     over = "The workload is deactivated"
-    assert said(waiting(over), condition("Evicted", "True", "Deactivated", over)) is None
-    assert said(waiting("")) is None
+    assert message_of(waiting(over), condition("Evicted", "True", "Deactivated", over)) is None
+    assert message_of(waiting("")) is None
 
 
 def test_a_queue_that_nobody_named_is_not_missing() -> None:
     """`manageJobsWithoutQueueName`: that no queue is named is said where that is known."""
-    assert said(waiting("LocalQueue  doesn't exist", "Inadmissible")) is None
+    assert message_of(waiting("LocalQueue  doesn't exist", "Inadmissible")) is None
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,7 @@ def test_a_queue_that_nobody_named_is_not_missing() -> None:
     ],
 )  # fmt: skip
 def test_other_words_are_told_too(text: str, code: str, cause: str) -> None:
-    message = told(waiting(text))
+    message = only_message(waiting(text))
     assert (message.code, message.cause, message.text) == (code, cause, text)
 
 
@@ -263,7 +267,7 @@ def test_other_words_are_told_too(text: str, code: str, cause: str) -> None:
     ],
 )
 def test_a_reason_that_says_as_much_decides_where_the_text_does_not(reason: str, code: str) -> None:
-    message = told(waiting("in words of a later release", reason))
+    message = only_message(waiting("in words of a later release", reason))
     assert message.code == code
     assert message.is_out_of_line is (reason == "OnHold")
 
@@ -272,7 +276,7 @@ LATE = "Exceeded the PodsReady timeout k17/jobset-late-f212a"
 
 
 def test_pods_that_were_late() -> None:
-    message = told(
+    message = only_message(
         waiting(LATE),
         condition("Evicted", "True", "PodsReadyTimeout", LATE),
         condition("Requeued", "False", "PodsReadyTimeout", LATE),
@@ -285,7 +289,7 @@ def test_pods_that_were_late() -> None:
 
 
 def test_after_the_pause_it_waits_like_any_other() -> None:
-    message = told(
+    message = only_message(
         waiting(QUEUES["quota"][0]),
         condition("Evicted", "True", "PodsReadyTimeout", LATE),
         condition("Requeued", "True", "BackoffFinished", ""),
@@ -295,7 +299,7 @@ def test_after_the_pause_it_waits_like_any_other() -> None:
 
 def preempted(text: str, times: int = 1) -> QueueMessage:
     evictions = [{"reason": "Preempted", "count": times, "underlyingCause": ""}]
-    return told(
+    return only_message(
         waiting(text),
         condition("Evicted", "True", "Preempted", FOR_WHOM),
         condition("Preempted", "True", "InClusterQueue", FOR_WHOM),
@@ -321,4 +325,37 @@ def test_what_can_never_be_goes_before_a_preemption() -> None:
 
 def test_preempted_before_and_admitted_again() -> None:
     gone = condition("Evicted", "False", "QuotaReserved", "Previously: " + FOR_WHOM)
-    assert said(RESERVED, gone, condition("Admitted", "True", "Admitted", "")) is None
+    assert message_of(RESERVED, gone, condition("Admitted", "True", "Admitted", "")) is None
+
+
+# Unknown reasons
+
+
+def test_an_eviction_of_an_unknown_reason_is_told_with_its_text() -> None:
+    """Until the queue looks again, the same text stands in both conditions."""
+    text = "The workload was evicted: its lease is over"
+    message = only_message(waiting(text), condition("Evicted", "True", "LeaseOver", text))
+    assert message.code == "queue-evaluating"
+    assert text in message.cause
+
+
+@pytest.mark.parametrize(
+    "reason", ["PodsReadyTimeout", "ClusterQueueStopped", "Deactivated", "Preempted"]
+)
+def test_an_eviction_of_a_known_reason_is_told_otherwise(reason: str) -> None:
+    message = message_of(waiting("as before"), condition("Evicted", "True", reason, "as before"))
+    assert message is None or "as before" not in message.cause
+
+
+def test_an_unknown_reason_without_a_text_is_told_by_its_name() -> None:
+    assert "PlanPending" in only_message(waiting("", "PlanPending")).cause
+    assert message_of(waiting("", "Pending")) is None
+
+
+def test_what_has_its_quota_and_is_not_admitted_tells_why() -> None:
+    reserved = condition("QuotaReserved", "True", "QuotaReserved", "Quota reserved")
+    unknown = condition("Admitted", "False", "PlanPending", "the plan is not made")
+    message = only_message(reserved, unknown)
+    assert (message.code, "the plan is not made" in message.cause) == ("queue-evaluating", True)
+    known = condition("Admitted", "False", "NoReservation", "The workload has no reservation")
+    assert message_of(reserved, known) is None

@@ -15,7 +15,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.queue import QueueCode, QueueEntry, QueueMessage
 from gangboard.domain.verdict import Verdict
-from gangboard.policy.refusals import unowned
+from gangboard.policy.refusals import unowned_sentence
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, with_identity
 from tests.domain_objects import NOW, Made, a_group, a_pod, an_entry
@@ -48,14 +48,14 @@ def workload(
         "spec": {"queueName": "lq", "podSets": [{"name": "a", "count": 1}, {"count": pods - 1}]},
         "status": status,
     }
-    found: QueueEntry = model(Kueue.resources[0], with_identity(obj, name))
-    ref = replace(found.meta.ref, namespace="team-a", uid=f"uid-{name}")
-    return replace(found, meta=replace(found.meta, ref=ref))
+    result: QueueEntry = model(Kueue.resources[0], with_identity(obj, name))
+    ref = replace(result.meta.ref, namespace="team-a", uid=f"uid-{name}")
+    return replace(result, meta=replace(result.meta, ref=ref))
 
 
-def graph_of(*things: Made) -> OwnershipGraph:
+def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in things:
+    for thing in objects:
         graph.put(thing)
     return graph
 
@@ -64,9 +64,9 @@ def uid(thing: Made) -> str:
     return thing.meta.ref.uid
 
 
-def verdict_of(root: Owner | Pod | QueueEntry, *things: Made) -> Verdict:
+def verdict_of(root: Owner | Pod | QueueEntry, *objects: Made) -> Verdict:
     """Return the verdict on the gang of `root` among these objects of its cluster."""
-    every = {uid(one): one for one in (root, *things)}
+    every = {uid(one): one for one in (root, *objects)}
     graph = graph_of(*every.values())
     members = graph.members(uid(root))
     assert members, f"{root.meta.ref.name} is no gang"
@@ -210,6 +210,6 @@ def test_when_its_last_pod_leaves_the_queue_a_deployment_is_no_gang() -> None:
 
 
 def test_pods_that_nobody_owns_are_not_suspended() -> None:
-    assert unowned(SPARK.meta.ref) == (
+    assert unowned_sentence(SPARK.meta.ref) == (
         "Workload spark cannot be suspended: no known controller would re-create its pods."
     )

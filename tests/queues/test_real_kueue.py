@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.queues.never import NEVER
+from tests.queues.blocked_situations import NEVER
 from tests.queues.places import Place
-from tests.queues.waiting import WAITING
+from tests.queues.waiting_situations import WAITING
 from tests.situations import check
 
 

@@ -17,40 +17,40 @@ def test_the_line_and_who_has_quota_add_up_to_what_kueue_counts(places: dict[str
     """Of every queue of every situation: who waits, and of each resource in each flavor what is reserved."""
 
     def differing() -> dict[str, object]:
-        found = _queues(places)
+        result = _queues(places)
         return {
-            queue.meta.ref.name: (queue, _sums(found, queue))
-            for queue in found.tree
+            queue.meta.ref.name: (queue, _sums(result, queue))
+            for queue in result.tree
             if queue.level == "queue" and queue.meta.ref.name.startswith("kq-")
-            if _counted(queue) != _sums(found, queue)
+            if _counted(queue) != _sums(result, queue)
         }
 
     wait(lambda: not differing(), what="the same numbers", seen=differing, timeout=30)
-    found = _queues(places)
-    borrower = found.tree.entrance("kueue.x-k8s.io", "", "kq-borrowed-other")
+    result = _queues(places)
+    borrower = result.tree.find_entry_queue("kueue.x-k8s.io", "", "kq-borrowed-other")
     assert borrower is not None
     assert [(one.nominal, one.reserved, one.borrowed) for one in borrower.quotas] == [
         (Decimal(2), Decimal(4), Decimal(2))
     ]
-    names = {queue.meta.ref.name for queue in found.sharing(borrower)}
+    names = {queue.meta.ref.name for queue in result.sharing(borrower)}
     assert names == {"kq-borrowed-queue", "kq-borrowed-other"}
 
 
 def _queues(places: dict[str, Place]) -> QueuesOfCluster:
-    found = QueuesOfCluster()
+    result = QueuesOfCluster()
     first = next(iter(places.values()))
     for kind in QUEUES:
         if kind.kind in CLUSTER_SCOPED:
             for queue in first.read(kind, KUEUE):
-                found.tree.put(queue)
+                result.tree.put(queue)
     for place in places.values():
         for kind in QUEUES:
             if kind.kind not in CLUSTER_SCOPED:
                 for queue in place.read(kind, KUEUE):
-                    found.tree.put(queue)
+                    result.tree.put(queue)
         for entry in place.read(WORKLOADS, KUEUE):
-            found.add(entry)
-    return found
+            result.add(entry)
+    return result
 
 
 Numbers = tuple[int | None, dict[tuple[str, str], Decimal]]

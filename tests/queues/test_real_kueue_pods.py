@@ -109,11 +109,11 @@ def told(client: Client, where: str) -> Told:
         for kind in QUEUES
         for one in client.list(KUEUE, kind.kind, where if kind.kind == "LocalQueue" else "")
     )
-    found = {}
+    result = {}
     for root in graph.roots():
         ref = every[root].meta.ref
         members = [every[uid] for uid in graph.members(root) if uid != root]
-        found[ref.kind, ref.name] = assess(
+        result[ref.kind, ref.name] = assess(
             assemble(
                 every[root],
                 members,
@@ -123,7 +123,7 @@ def told(client: Client, where: str) -> Told:
                 queue_systems=(Kueue.label,),
             )
         )
-    return found
+    return result
 
 
 def wait_told(
@@ -150,14 +150,14 @@ def test_a_pod_group_of_which_one_pod_has_a_node(
     for group, selector in (("spark", {"disk": "fast"}), ("flink", {})):
         for number in range(3):
             options = PodOptions(cpu="1", node_selector=selector if number else {})
-            made = pod(f"{group}-{number}", where, **options)
+            created = pod(f"{group}-{number}", where, **options)
             for key, values in in_group(queue, group, 3).items():
-                made["metadata"].setdefault(key, {}).update(values)
-            client.create(made)
+                created["metadata"].setdefault(key, {}).update(values)
+            client.create(created)
     lone = pod("lone", where, cpu="1")
     lone["metadata"].setdefault("labels", {}).update(in_queue(queue))
     client.create(lone)
-    found = wait_told(
+    result = wait_told(
         client,
         where,
         {
@@ -166,7 +166,7 @@ def test_a_pod_group_of_which_one_pod_has_a_node(
             ("Pod", "lone"): ("running", 1, 1),
         },
     )
-    assert "1 of 3" in found["Workload", "spark"].finding.message
+    assert "1 of 3" in result["Workload", "spark"].finding.message
 
 
 def test_what_has_no_suspend_field_and_waits_in_a_queue(
@@ -191,7 +191,7 @@ def test_what_has_no_suspend_field_and_waits_in_a_queue(
             an_app("Deployment", "plain", where),
         ]
     )
-    found = wait_told(
+    result = wait_told(
         client,
         where,
         {
@@ -202,7 +202,7 @@ def test_what_has_no_suspend_field_and_waits_in_a_queue(
             ("Deployment", "web"): ("waiting-for-quota", 3, 1),
         },
     )
-    message = found["StatefulSet", "vllm"].finding.message
+    message = result["StatefulSet", "vllm"].finding.message
     assert message.startswith(f"Queue {small} has not admitted it yet: 2 more cpu")
-    message = found["Deployment", "web"].finding.message
+    message = result["Deployment", "web"].finding.message
     assert message.startswith(f"Queue {tiny} has not admitted 2 more pods yet: 1 more cpu")

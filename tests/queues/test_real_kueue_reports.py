@@ -10,7 +10,7 @@ import pytest
 
 from tests.controlplane.client import wait
 from tests.queues.places import Place
-from tests.queues.reported import REPORTED
+from tests.queues.reported_situations import REPORTED
 from tests.situations import check
 
 

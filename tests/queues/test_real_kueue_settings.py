@@ -11,7 +11,7 @@ from gangboard.domain.queue import QueueEntry
 from tests.controlplane.cluster import ControlPlane
 from tests.controlplane.queues import KUEUE, cluster_queue, local_queue, resource_flavor
 from tests.queues.places import HIGH, LOW, WORKLOADS, Place
-from tests.queues.waiting import WAITS
+from tests.queues.waiting_situations import WAITS
 from tests.situations import Situation, check
 
 SETTINGS = {

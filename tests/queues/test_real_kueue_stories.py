@@ -16,9 +16,9 @@ from tests.controlplane.objects import JOBSET, JobOptions, job, jobset
 from tests.controlplane.queues import KUEUE, in_queue, local_queue
 from tests.decode.reading import model
 from tests.kinds import registered
-from tests.queues.never import CANNOT
+from tests.queues.blocked_situations import CANNOT
 from tests.queues.places import WORKLOADS, Place, wait_gone
-from tests.queues.waiting import in_one_rack
+from tests.queues.waiting_situations import in_one_rack
 from tests.situations import Situation, check
 
 JOB = registered(Job)
@@ -56,8 +56,8 @@ def test_pods_on_a_node_that_kueue_has_replaced(places: dict[str, Place]) -> Non
 
 def _assigned(place: Place, name: str) -> dict[str, int]:
     """Return the nodes that Kueue has assigned a JobSet of one part to, and how many pods to each."""
-    found = model(WORKLOADS, place.wait_entry(name, "Admitted")).assigned
-    return dict(found[0].nodes) if found else {}
+    result = model(WORKLOADS, place.wait_entry(name, "Admitted")).assigned
+    return dict(result[0].nodes) if result else {}
 
 
 def test_jobs_with_workloads_of_their_own_under_a_jobset(places: dict[str, Place]) -> None:
@@ -65,12 +65,12 @@ def test_jobs_with_workloads_of_their_own_under_a_jobset(places: dict[str, Place
     place = places["jobs"]
     place.queue("3")
     for name in ("fits", "run"):
-        made = jobset(
+        created = jobset(
             name, place.name, jobs={"w": JobOptions(pods=1 if name == "fits" else 2, replicas=2)}
         )
-        (entry,) = made["spec"]["replicatedJobs"]
+        (entry,) = created["spec"]["replicatedJobs"]
         entry["template"].setdefault("metadata", {})["labels"] = in_queue("queue")
-        place.client.create(made)
+        place.client.create(created)
         if name == "fits":
             place.wait_told("running", "fits")
             assert {one.queue_standing for one in place.verdict("fits").jobs} == {"admitted"}
@@ -118,9 +118,11 @@ def _grows(place: Place) -> None:
         place.queue(cpu, queue)
         spec = {"completions": None}
         labels = in_queue(queue)
-        made = job(name, place.name, parallelism=2, indexed=False, job_labels=labels, job_spec=spec)
-        made["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
-        place.client.create(made)
+        created = job(
+            name, place.name, parallelism=2, indexed=False, job_labels=labels, job_spec=spec
+        )
+        created["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+        place.client.create(created)
     for name in ("run", "twin"):
         place.wait_told("running", name)
         place.client.patch("batch/v1", "Job", name, {"spec": {"parallelism": 4}}, place.name)
@@ -175,5 +177,5 @@ def test_a_circle_of_cohorts(places: dict[str, Place]) -> None:
 
 
 def _leaving(client: Client) -> list[str]:
-    found = client.list("v1", "Namespace")
-    return [one["metadata"]["name"] for one in found if "deletionTimestamp" in one["metadata"]]
+    result = client.list("v1", "Namespace")
+    return [one["metadata"]["name"] for one in result if "deletionTimestamp" in one["metadata"]]

@@ -17,24 +17,24 @@ from tests.decode.reading import Json, model
 
 def a_queue(spec: Json | None = None, **status: Any) -> Queue:
     metadata = {"name": "research", "uid": "q1", "resourceVersion": "1"}
-    found: Queue = model(RESOURCE, {"metadata": metadata, "spec": spec, "status": status})
-    return found
+    result: Queue = model(RESOURCE, {"metadata": metadata, "spec": spec, "status": status})
+    return result
 
 
 def test_a_queue() -> None:
     """gang-owners.md §5."""
-    found = a_queue(
+    result = a_queue(
         {"weight": 1, "capability": {"nvidia.com/gpu": "64"}, "parent": "labs"},
         state="Open", pending=1, inqueue=1, running=2, allocated={"nvidia.com/gpu": "32", "cpu": "4"},
     )  # fmt: skip
-    assert found.parent == QueueName("scheduling.volcano.sh", "Queue", "", "labs")
-    assert (found.state, found.pending, found.reserving, found.admitted) == (
+    assert result.parent == QueueName("scheduling.volcano.sh", "Queue", "", "labs")
+    assert (result.state, result.pending, result.reserving, result.admitted) == (
         QueueState.ACTIVE,
         1,
         3,
         2,
     )
-    assert found.quotas == (
+    assert result.quotas == (
         Quota("", "nvidia.com/gpu", nominal=Decimal(64), used=Decimal(32), reserved=Decimal(32)),
         Quota("", "cpu", used=Decimal(4), reserved=Decimal(4)),
     )
@@ -42,7 +42,7 @@ def test_a_queue() -> None:
 
 def test_what_it_deserves_and_what_is_kept_for_it() -> None:
     """capacity.go of v1.14.1."""
-    found = a_queue(
+    result = a_queue(
         {
             "weight": 3,
             "priority": 10,
@@ -51,14 +51,14 @@ def test_what_it_deserves_and_what_is_kept_for_it() -> None:
         },
         state="Open", allocated={"cpu": "0", "memory": "0"},
     )  # fmt: skip
-    assert found.quotas == (
+    assert result.quotas == (
         Quota(
             "",
             "nvidia.com/gpu",
             terms=(QuotaTerm("deserved", Decimal(8)), QuotaTerm("guarantee", Decimal(2))),
         ),
     )
-    assert found.terms == (
+    assert result.terms == (
         QuotaTerm("weight", Decimal(3), True),
         QuotaTerm("priority", Decimal(10), True),
     )
@@ -66,8 +66,8 @@ def test_what_it_deserves_and_what_is_kept_for_it() -> None:
 
 def test_counts_that_it_does_not_write_are_not_zero() -> None:
     """v1.14.1 writes nothing but the state and what is allocated (seen)."""
-    found = a_queue({"weight": 1}, state="Open", allocated={"cpu": "2"}, reservation={})
-    assert (found.pending, found.reserving, found.admitted) == (None, None, None)
+    result = a_queue({"weight": 1}, state="Open", allocated={"cpu": "2"}, reservation={})
+    assert (result.pending, result.reserving, result.admitted) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_whether_it_lets_anybody_in(state: str | None, expected: QueueState) -> 
 
 def test_the_root_takes_in_nobody() -> None:
     """admit_job.go of v1.14.1: can not submit job to root queue."""
-    found: Queue = model(
+    result: Queue = model(
         RESOURCE, {"metadata": {"name": "root", "uid": "q0", "resourceVersion": "1"}}
     )
-    assert found.level is QueueLevel.SHARED
+    assert result.level is QueueLevel.SHARED
 
 
 def test_the_root_is_above_none() -> None:

@@ -12,7 +12,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.advice import typical_text
-from gangboard.readmodels.waits import TypicalWait
+from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import pack_advice
 from gangboard.store.models import Cluster, Gang

@@ -10,10 +10,10 @@ import pytest
 
 from gangboard.pages.capacity.queries import read_capacity
 from gangboard.pages.capacity.rows import Capacity
-from gangboard.readmodels import cluster_nodes
+from gangboard.readmodels import node_pools
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.node_amounts import Amount
-from gangboard.readmodels.pools import Pool, TaintRow
+from gangboard.readmodels.node_pools import Pool, TaintRow
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, ClusterCapacity
 from tests.factories import NOW, make_cluster
@@ -351,7 +351,7 @@ def test_very_many_nodes_are_added_up_when_asked_for(
         make_capacity(cluster)
         for number in range(3):
             make_node(cluster, f"n{number}")
-    monkeypatch.setattr(cluster_nodes, "MOST_NODES", 4)
+    monkeypatch.setattr(node_pools, "MOST_NODES", 4)
     assert [row.choose for row in read(owner).clusters] == [False, True]
     (row,) = read(owner, cluster="b").clusters
     assert row.whole is not None

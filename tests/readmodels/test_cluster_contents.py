@@ -64,7 +64,7 @@ def test_nodes_are_added_up_where_they_are_known(east: Cluster) -> None:
     make_capacity(west, why="nodes: forbidden")
     make_cluster("empty")
     found = read()
-    whole = found["east"].whole
+    whole = found["east"].totals
     assert whole is not None
     (gpus,) = whole.accelerators
     assert (whole.nodes, whole.cordoned) == (2, 1)

@@ -12,8 +12,7 @@ from gangboard.domain.cluster_reach import second_name_sentence
 from gangboard.kube.errors import KubeErrorCode
 from gangboard.pages.clusters.queries import cluster_detail
 from gangboard.pages.clusters.rows import ClusterRow
-from gangboard.readmodels.cluster_reach import STEPS, reach_step
-from gangboard.readmodels.freshness import read_freshness
+from gangboard.readmodels.freshness import STEPS, reach_step, read_freshness
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster
 from tests.factories import NOW, make_cluster, make_gang, make_outage, make_resource

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangboard.pages.clusters.queries import cluster_detail, find_slots, list_clusters
+from gangboard.pages.clusters.queries import cluster_detail, find_slot_shortage, list_clusters
 from gangboard.pages.summary.queries import read_summary
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Lease
@@ -216,15 +216,15 @@ def test_fewer_slots_than_clusters_is_a_finding(owner: Viewer, stranger: Viewer)
     for name in ("a", "b", "c"):
         make_cluster(name)
     make_heartbeats(slots=2)
-    slots = find_slots(viewer=owner, now=NOW)
+    slots = find_slot_shortage(viewer=owner, now=NOW)
     assert slots is not None
     assert slots.sentence == (
         "3 clusters share 2 slots of poll workers, so they are read in turns and changes show late. "
         "Start another poll worker or raise GANGBOARD_POLL_SLOTS."
     )
-    assert find_slots(viewer=stranger, now=NOW) is None
+    assert find_slot_shortage(viewer=stranger, now=NOW) is None
     make_heartbeats(slots=3)
-    assert find_slots(viewer=owner, now=NOW) is None
+    assert find_slot_shortage(viewer=owner, now=NOW) is None
 
 
 def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:

@@ -10,7 +10,7 @@ import pytest
 from gangboard.domain.verdict import FitReason
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
-from gangboard.readmodels.fit import fit_shapes, fold_alike
+from gangboard.readmodels.fit import fit_shapes, fold_equal_shapes
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster
@@ -122,7 +122,7 @@ def test_a_deleted_gang_waits_for_nothing(owner: Viewer) -> None:
 def test_shapes_that_differ_in_name_only_are_one_row_with_the_numbers_of_each() -> None:
     rows = [make_fit(unit=f"trial-{n}", shape=f"trial-{n}", waiting=2) for n in range(5)]
     other = make_fit(unit="driver", shape="driver", waiting=1)
-    alike, alone = fold_alike(fit_shapes([*rows, other], names_nodes=True))
+    alike, alone = fold_equal_shapes(fit_shapes([*rows, other], names_nodes=True))
     assert (alike.count, alike.names, alike.more) == (5, ("trial-0", "trial-1", "trial-2"), 2)
     assert alike.shape.waiting == 2
     assert (alone.count, alone.names) == (1, ("driver",))

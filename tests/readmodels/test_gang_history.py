@@ -14,8 +14,8 @@ from gangboard.pages.gang.history import DeletedGang, find_deleted_gang
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.state_labels import face_of
+from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.readmodels.verdict_spans import MOST_SPANS, SpanRow, make_strip
-from gangboard.readmodels.waits import TypicalWait
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
@@ -79,7 +79,7 @@ class TestList:
         flaps = [("runs", 0.1), ("below", 0.1)] * MOST_SPANS
         make_history(gang, BEGIN, ("room", 7), *flaps)
         history = read(owner, gang).gang_history
-        assert (len(history.spans), history.more) == (MOST_SPANS, True)
+        assert (len(history.spans), history.has_older) == (MOST_SPANS, True)
         assert history.wait is not None
         assert history.wait.text == "7 min"
 

@@ -52,14 +52,16 @@ def test_the_first_finding_is_the_verdict_and_the_rest_follows(owner: Viewer) ->
         ("GPUs free", "3"),
         ("GPUs needed", "8"),
     ]
-    assert [(other.code, other.unit) for other in detail.others] == [("job-suspended", "workers-2")]
+    assert [(other.code, other.unit) for other in detail.other_findings] == [
+        ("job-suspended", "workers-2")
+    ]
 
 
 def test_in_an_outage_old_findings_are_not_the_verdict(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
     detail = read(owner, cluster, detail=Detail(findings=(make_finding(),)))
     assert detail.verdict is None
-    assert len(detail.others) == 1
+    assert len(detail.other_findings) == 1
     assert {step.state for step in detail.steps} == {"unknown"}
 
 
@@ -77,12 +79,16 @@ def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: 
     detail = read(
         owner, cluster, detail=Detail((finding,), jobs=(job,), members=make_members("a", 2))
     )
-    (found,) = detail.others
+    (found,) = detail.other_findings
     assert (found.health, found.face.label, found.since) == ("unknown", "Unknown", None)
     assert found.message == "At the last look: All 8 pods are ready."
     assert found.advice == ()
     (row,) = detail.jobs
-    assert (row.state.word, row.was, row.message) == ("unknown", "It was running.", "")
+    assert (row.state.word, row.past_state_sentence, row.message) == (
+        "unknown",
+        "It was running.",
+        "",
+    )
     assert (row.ready, row.desired) == (8, 8)
     assert {member.health for member in detail.members} == {"unknown"}
     assert {member.face.tone for member in detail.members} == {"unknown"}
@@ -93,7 +99,7 @@ def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: 
 def test_in_an_outage_a_held_job_was_held(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
     (row,) = read(owner, cluster, detail=Detail(jobs=(make_job("a", held=True),))).jobs
-    assert (row.state.word, row.was) == ("unknown", "It was held.")
+    assert (row.state.word, row.past_state_sentence) == ("unknown", "It was held.")
 
 
 def test_a_gang_that_is_gone_stays_as_it_was_in_an_outage(owner: Viewer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.pages.gang.groups import as_tree
+from gangboard.pages.gang.groups import order_as_tree
 from gangboard.readmodels.groups import GroupOfGangRow
 
 
@@ -41,7 +41,7 @@ def a_row(kind: str, name: str, *, parent: str = "", controller: str = "") -> Gr
 
 
 def drawn(*rows: GroupOfGangRow) -> list[tuple[int, str, str]]:
-    return [(row.depth, row.kind, row.name) for row in as_tree(rows)]
+    return [(row.depth, row.kind, row.name) for row in order_as_tree(rows)]
 
 
 def test_what_was_made_of_a_group_stands_below_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import NOT_STARTING, MemberState
-from gangboard.pages.gang.groups import scheduled_alike
+from gangboard.pages.gang.groups import group_by_scheduling
 from gangboard.readmodels.kubectl import KubectlPlace, member_command
 from gangboard.readmodels.members import EVERY, Branch, make_branches, member_row
 from tests.factories import NOW, make_members
@@ -139,6 +139,10 @@ def test_no_command_is_offered_with_a_name_that_a_shell_would_read() -> None:
 def test_jobs_of_which_the_same_is_said_are_named_together() -> None:
     ganged = [(f"w-{n}", "as a gang", "x") for n in range(5)]
     alone = ("driver", "pod by pod", "y")
-    first, second = scheduled_alike([ganged[0], alone, *ganged[1:]])
-    assert (first.label, first.names, first.more) == ("as a gang", ("w-0", "w-1", "w-2"), 2)
-    assert (second.reason, second.names, second.more) == ("y", ("driver",), 0)
+    first, second = group_by_scheduling([ganged[0], alone, *ganged[1:]])
+    assert (first.label, first.names, first.unnamed_count) == (
+        "as a gang",
+        ("w-0", "w-1", "w-2"),
+        2,
+    )
+    assert (second.reason, second.names, second.unnamed_count) == ("y", ("driver",), 0)

@@ -64,16 +64,16 @@ def test_uncordoning_is_a_command_with_all_its_nodes(owner: Viewer, cluster: Clu
     text = "Uncordon nodes a10g-4 and a10g-5: then the pod fits."
     _, step = read(owner, cluster, AdvisedStep(text, AdviceKind.UNCORDON, objects=NODES), *NODES)
     assert step.command == "kubectl uncordon a10g-4 a10g-5"
-    assert [piece.node for piece in step.pieces if piece.node] == ["a10g-4", "a10g-5"]
+    assert [segment.node for segment in step.segments if segment.node] == ["a10g-4", "a10g-5"]
     told = f"{text.removesuffix('.')} (in cluster {cluster.name})."
-    assert "".join(piece.text for piece in step.pieces) == step.text == told
+    assert "".join(segment.text for segment in step.segments) == step.text == told
 
 
 def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
     words = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
     detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
     assert step.command == "kubectl logs -n a b -c main"
-    assert [piece.text for piece in step.pieces] == [f"Read it (in cluster {cluster.name})."]
+    assert [segment.text for segment in step.segments] == [f"Read it (in cluster {cluster.name})."]
     assert detail.row.advice == (
         f"Read it (in cluster {cluster.name}): kubectl logs -n a b -c main",
     )
@@ -88,10 +88,10 @@ def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang)
     text = "Suspend JobSet team-rl/dreamer (priority 0), which holds 8 cpu: then the pod fits."
     advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
     detail, step = read(owner, cluster, advice, ref_of(other), message="dreamer is not named so.")
-    assert [(one.text, one.gang_id) for one in step.pieces if one.gang_id] == [
+    assert [(one.text, one.gang_id) for one in step.segments if one.gang_id] == [
         ("JobSet team-rl/dreamer", other.id)
     ]
-    assert [piece.gang_id for piece in detail.named.pieces(detail.row.message)] == [""]
+    assert [segment.gang_id for segment in detail.named.segments(detail.row.message)] == [""]
 
 
 def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, other: Gang) -> None:
@@ -100,7 +100,7 @@ def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, oth
     advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other),))
     detail, step = read(reader, cluster, advice, ref_of(other))
     assert detail.named.gangs == {}
-    assert (step.offers, [piece.gang_id for piece in step.pieces]) == ((), [""])
+    assert (step.offers, [segment.gang_id for segment in step.segments]) == ((), [""])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -146,7 +146,10 @@ class TestButtons:
         advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
         _, step = read(owner, cluster, advice, ref_of(other), ref_of(rival))
         assert [offer.name for offer in step.offers] == ["dreamer"]
-        assert [piece.gang_id for piece in step.pieces if piece.gang_id] == [other.id, rival.id]
+        assert [segment.gang_id for segment in step.segments if segment.gang_id] == [
+            other.id,
+            rival.id,
+        ]
 
     def test_resume_what_the_step_acts_on(self, owner: Viewer, cluster: Cluster) -> None:
         one, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
@@ -176,7 +179,7 @@ class TestButtons:
         text = "Suspend JobSet research/mine: then the pod fits."
         advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(mine,))
         _, step = read(owner, cluster, advice, mine)
-        assert ([piece.gang_id for piece in step.pieces], step.offers) == ([""], ())
+        assert ([segment.gang_id for segment in step.segments], step.offers) == ([""], ())
 
 
 def an_offer(verb: Verb, uid: str, name: str) -> OfferRow:

@@ -12,7 +12,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition
 from gangboard.domain.pod import Pod
-from gangboard.domain.pod_constraints import Needs, Taint
+from gangboard.domain.pod_constraints import PodConstraints, Taint
 from gangboard.domain.verdict import MemberState
 from gangboard.pages.nodes.queries import read_node
 from gangboard.pages.nodes.rows import NodeDetail
@@ -159,10 +159,10 @@ def test_who_is_there_with_its_pods_and_how_many_are_elsewhere(owner: Viewer, pl
     assert found.occupants[0].gang.id == gang.pk
     assert pod.member is not None
     assert (pod.name, pod.accelerators, pod.member.label) == ("asr-0", 4.0, "ready")
-    assert [(one.namespace, one.name, one.restarts) for one in found.others] == [
+    assert [(one.namespace, one.name, one.restarts) for one in found.other_pods] == [
         ("tools", "shell", 3)
     ]
-    assert (found.stay.pods, found.hidden.pods) == (1, 0)
+    assert (found.staying.pods, found.hidden.pods) == (1, 0)
     assert found.sentence == "2 of 8 GPUs are free."
 
 
@@ -193,14 +193,14 @@ def test_what_has_left_since_is_not_on_it(owner: Viewer, place: Place) -> None:
     place.row.pods["uid-of-a-pod-that-is-gone"] = "uid-of-a-gang"
     place.row.save()
     found = place.seen(owner)
-    assert (len(found.occupants), found.others, found.stay.pods) == (1, (), 0)
+    assert (len(found.occupants), found.other_pods, found.staying.pods) == (1, (), 0)
 
 
 def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4", "2")
     place.waits("fits", "1", pods=4)
     place.waits("large", "8")
-    place.waits("other-pool", "1", needs=Needs(node_selector=(("pool", "a100"),)))
+    place.waits("other-pool", "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
     make_gang(place.cluster, "queued", stage="admission", code="waiting-for-quota", created=0)
     said = {
         row.gang.name: (row.answer, row.fitting, row.sentence) for row in place.seen(owner).waiting
@@ -218,14 +218,14 @@ def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Plac
     place.waits("fits", "1")
     place.waits("large", "8")
     for name in ("other-pool", "and-another"):
-        place.waits(name, "1", needs=Needs(node_selector=(("pool", "a100"),)))
+        place.waits(name, "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
     found = place.seen(owner)
     assert [row.gang.name for row in found.would_fit] == ["fits"]
-    assert {one.sentence: {row.gang.name for row in one.rows} for one in found.kept_out} == {
+    assert {one.sentence: {row.gang.name for row in one.rows} for one in found.excluded} == {
         "Needs 8 GPUs; 2 free.": {"large"},
         "Wants nodes with pool=a100.": {"other-pool", "and-another"},
     }
-    assert found.kept_out[0].rows[0].gang.name == "large", "that waits for the most"
+    assert found.excluded[0].rows[0].gang.name == "large", "that waits for the most"
 
 
 def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Cluster) -> None:

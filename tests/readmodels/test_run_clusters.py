@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from gangboard.domain.verdict import Evidence
-from gangboard.pages.gang.next_steps import TextPiece
+from gangboard.pages.gang.next_steps import TextSegment
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.gangs import Detail
@@ -35,14 +35,16 @@ def worker() -> Cluster:
     return make_cluster("worker1")
 
 
-def links(viewer: Viewer, gang: Gang) -> list[TextPiece]:
-    """Return the pieces of the sentence that lead somewhere; each is a link on the page."""
+def links(viewer: Viewer, gang: Gang) -> list[TextSegment]:
+    """Return the segments of the sentence that lead somewhere; each is a link on the page."""
     detail = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
     assert detail is not None
-    pieces = detail.named.pieces(MESSAGE)
-    assert "".join(piece.text for piece in pieces) == MESSAGE
-    found = [piece for piece in pieces if piece.gang_id or piece.board_of]
-    page = render_to_string("gang/pieces.html", {"pieces": pieces, "cluster": gang.cluster.name})
+    segments = detail.named.segments(MESSAGE)
+    assert "".join(segment.text for segment in segments) == MESSAGE
+    found = [segment for segment in segments if segment.gang_id or segment.board_of]
+    page = render_to_string(
+        "gang/pieces.html", {"segments": segments, "cluster": gang.cluster.name}
+    )
     addresses = [
         reverse("gang", args=[one.gang_id]) if one.gang_id else f"/?cluster={one.board_of}"
         for one in found
@@ -55,13 +57,13 @@ def test_the_same_gang_there(owner: Viewer, mirror: Gang, worker: Cluster) -> No
     there = make_gang(worker, "remote", kind="JobSet")
     make_gang(worker, "remote", kind="Job")
     make_gang(worker, "other", kind="JobSet")
-    assert links(owner, mirror) == [TextPiece("cluster worker1", gang_id=there.pk)]
+    assert links(owner, mirror) == [TextSegment("cluster worker1", gang_id=there.pk)]
 
 
 def test_a_gang_that_is_not_known_there(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
     make_gang(worker, "remote", kind="JobSet", namespace="another")
     make_gang(worker, "remote", kind="JobSet", gone_at=NOW)
-    assert links(owner, mirror) == [TextPiece("cluster worker1", board_of="worker1")]
+    assert links(owner, mirror) == [TextSegment("cluster worker1", board_of="worker1")]
 
 
 def test_a_cluster_that_is_not_watched(owner: Viewer, mirror: Gang) -> None:

@@ -6,11 +6,9 @@ import pytest
 
 from gangboard.domain.health import Health
 from gangboard.readmodels import state_labels
-from gangboard.readmodels.ages import duration_text
 from gangboard.readmodels.data_versions import position
+from gangboard.readmodels.formatting import duration_text, printable, quantity_text
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Heartbeat
 from tests.factories import NOW, make_cluster, make_heartbeats

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from gangboard.readmodels.waits import (
+from gangboard.readmodels.time_to_start import (
     MOST_CASES,
     Similarity,
-    Stretch,
     TypicalWait,
+    VerdictInterval,
     Wait,
     make_wait,
     typical_wait,
 )
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Cluster, Gang
-from gangboard.store.verdict_spans import shape_of
+from gangboard.store.verdict_spans import request_digest
 from tests.factories import NOW, VERDICTS, make_cluster, make_gang, make_history
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,9 @@ def a_wait(
     for word, minutes in said:
         end = None if minutes < 0 else begin + minutes * MINUTE
         verdict = VERDICTS[word]
-        stretches.append(Stretch(verdict["health"], verdict["stage"], verdict["code"], begin, end))
+        stretches.append(
+            VerdictInterval(verdict["health"], verdict["stage"], verdict["code"], begin, end)
+        )
         begin = end or begin
     return make_wait(stretches, born, begin + now * MINUTE)
 
@@ -167,7 +169,7 @@ def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns
 
 
 def typical(viewer: Viewer, gang: Gang) -> TypicalWait:
-    shape = shape_of(gang.requests, gang.desired)
+    shape = request_digest(gang.requests, gang.desired)
     like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
     return typical_wait(viewer=viewer, like=like, gang_id=gang.pk)
 

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from gangboard.readmodels.word_search import all_occur_in
+from gangboard.readmodels.filters import all_occur_in
 
 COLUMNS = ("username", "first_name")
 

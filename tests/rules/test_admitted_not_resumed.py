@@ -1,4 +1,4 @@
-"""`queue-evaluating` of what was admitted: no kind is left suspended for long."""
+"""`queue-evaluating` after admission: no kind stays suspended for long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.domain_objects import a_meta, ago, an_entry, facts_of
 
 @pytest.mark.parametrize(
     "kind",
-    [one for one in owner_kinds() if one.levers and one.stands_alone],
+    [item for item in owner_kinds() if item.levers and item.stands_alone],
     ids=lambda kind: kind.resource.kind,
 )
 @pytest.mark.parametrize(

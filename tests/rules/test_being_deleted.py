@@ -1,4 +1,4 @@
-"""`being-deleted`: what goes on purpose, and what should be gone and is not."""
+"""`being-deleted`: deletions in progress, and objects that should be gone."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tests.sentence_values import values_in
 
 
 def judged(root: Any, *objects: Any, **fields: Any) -> Verdict:
-    nodes = {one.meta.ref.name: one for one in objects if isinstance(one, Node)}
-    members = [one for one in objects if not isinstance(one, Node)]
-    given = {"now": NOW, "nodes": nodes, "gang_api_version": "v1beta1", **fields}
-    return assess(assemble(root, members, **given))
+    nodes = {obj.meta.ref.name: obj for obj in objects if isinstance(obj, Node)}
+    members = [obj for obj in objects if not isinstance(obj, Node)]
+    defaults = {"now": NOW, "nodes": nodes, "gang_api_version": "v1beta1", **fields}
+    return assess(assemble(root, members, **defaults))
 
 
 def told(root: Any, *objects: Any, **fields: Any) -> Finding:
@@ -40,8 +40,8 @@ def told(root: Any, *objects: Any, **fields: Any) -> Finding:
 
 def leaving(name: str = "web-5f-abc", *, left: float = 20, grace: int = 30, **fields: Any) -> Made:
     """A pod whose time to end is over in so many seconds."""
-    given = {"deleting_since": ago(-left), "grace_seconds": grace, "on": "n1", **fields}
-    return a_pod(name, **given)
+    defaults = {"deleting_since": ago(-left), "grace_seconds": grace, "on": "n1", **fields}
+    return a_pod(name, **defaults)
 
 
 def test_a_pod_of_a_deployment_goes() -> None:
@@ -66,7 +66,7 @@ def test_what_the_deletion_stopped_has_not_failed() -> None:
     assert finding.message == "Pod solo is being deleted and should be gone."
     assert "finalizer" in finding.advice_texts[0]
     group = a_group("ring", quorum=2)
-    pods = [leaving(f"m-{at}", phase="Failed", group=group) for at in range(2)]
+    pods = [leaving(f"m-{index}", phase="Failed", group=group) for index in range(2)]
     assert told(group, *pods).message == "All pods of PodGroup ring are being deleted."
 
 
@@ -84,7 +84,7 @@ def test_it_is_stuck_two_minutes_after_its_time_was_over() -> None:
     assert finding.advice_texts == (
         "Bring node n1 back, or delete it if it stays away: its pods go with it.",
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("metadata.deletionTimestamp", ago(120).isoformat()),
         ("Ready", "Unknown"),
     ]
@@ -133,7 +133,7 @@ def test_a_suspended_jobset_goes_too() -> None:
 
 
 def test_pods_that_run_on_under_a_job_that_goes() -> None:
-    """A finalizer of somebody else: the garbage collector takes its pods only after it."""
+    """A foreign finalizer: the garbage collector deletes the pods only after it is removed."""
     job = a_job("train", deleting_since=ago(600), created_at=ago(9000))
     finding = told(job, *pods_of(job, 2, on="n0"))
     assert finding.health is Health.BLOCKED

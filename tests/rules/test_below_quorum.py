@@ -26,7 +26,7 @@ from tests.domain_objects import (
     pods_of,
 )
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
@@ -42,26 +42,28 @@ def short(age: float = 600, memory: UnitMemory | None = None, **facts: Any) -> U
 
 
 def test_two_of_four() -> None:
-    finding = found("below-quorum", short())
+    finding = require_finding("below-quorum", short())
     assert (finding.code, finding.health) == ("below-quorum", Health.BLOCKED)
     assert finding.message == ("2 of 4 pods that group ring needs exist; nothing refuses the rest.")
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("quorum", "4"),
         ("live pods", "2"),
         ("pods asked for", "4"),
     ]
-    assert first(short()) == "below-quorum"
+    assert first_code(short()) == "below-quorum"
 
 
 @pytest.mark.parametrize(("age", "code"), [(29, "starting"), (30, "below-quorum")])
 def test_a_large_start_does_not_flash(age: float, code: str) -> None:
-    finding = found("below-quorum", short(age))
+    finding = require_finding("below-quorum", short(age))
     assert finding.code == code
     assert finding.recheck_at == (ago(-1) if code == "starting" else None)
 
 
 def test_the_count_that_just_changed_counts_not_the_age_of_the_pods() -> None:
-    finding = found("below-quorum", short(memory=UnitMemory(created=2, created_since=ago(10))))
+    finding = require_finding(
+        "below-quorum", short(memory=UnitMemory(created=2, created_since=ago(10)))
+    )
     assert (finding.code, finding.recheck_at) == ("starting", ago(-20))
 
 
@@ -69,7 +71,7 @@ def test_the_count_that_just_changed_counts_not_the_age_of_the_pods() -> None:
 def test_a_count_that_drops_has_changed_now(facts: dict[str, Any]) -> None:
     """A gang of four waits for an hour, and two of its pods go."""
     memory = UnitMemory(created=4, created_since=ago(3600))
-    finding = found("below-quorum", short(3600, memory=memory, **facts))
+    finding = require_finding("below-quorum", short(3600, memory=memory, **facts))
     assert (finding.code, finding.recheck_at) == ("starting", ago(-30))
     assert finding.message == "2 of 4 pods that group ring needs exist."
     assert finding.advice_texts == ()
@@ -78,34 +80,34 @@ def test_a_count_that_drops_has_changed_now(facts: dict[str, Any]) -> None:
 def test_the_first_sight_of_an_old_gang_is_not_a_change() -> None:
     memory = UnitMemory(created=2, created_since=ago(10))
     unit = short(memory=memory, memory_since=ago(10))
-    assert found("below-quorum", unit).code == "below-quorum"
+    assert require_finding("below-quorum", unit).code == "below-quorum"
 
 
 def test_an_owner_that_asks_for_too_few() -> None:
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
-    assert found("below-quorum", unit).message == (
+    assert require_finding("below-quorum", unit).message == (
         "2 of 4 pods that group ring needs exist, and its owner asks for only 2."
     )
 
 
 def test_an_old_refusal_explains_nothing_where_no_pod_is_missing() -> None:
-    """All that is asked for is there: what was refused once is not what the quorum lacks."""
+    """All requested pods exist, so an earlier refusal does not explain the missing quorum."""
     job = a_job("train", pods=2, group_name="ring")
     refused = an_event(job, "FailedCreate", texts.QUOTA)
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), refused)
-    assert first(unit) == "below-quorum"
+    assert first_code(unit) == "below-quorum"
 
 
 def test_it_is_not_claimed_that_nothing_was_refused() -> None:
-    assert values_in(found("below-quorum", short(events_known=False)).message) == "2 4"
+    assert values_in(require_finding("below-quorum", short(events_known=False)).message) == "2 4"
 
 
 STATEFUL_SET = Controller("apps", "StatefulSet", "ring", "uid-sts")
 
 
 def bare(*more: Event, of: Controller | None = None) -> Unit:
-    """A PodGroup that nobody owns, with two pods of the four that it needs."""
+    """A PodGroup without an owner, with two of the four pods that it needs."""
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"ring-{n}", group="ring", of=of) for n in (0, 1)]
     return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *more)
@@ -126,13 +128,13 @@ def bare(*more: Event, of: Controller | None = None) -> Unit:
 def test_only_of_known_makers_it_is_said_that_nothing_refuses(
     of: Controller | None, rest: str
 ) -> None:
-    assert found("below-quorum", bare(of=of)).message == (
+    assert require_finding("below-quorum", bare(of=of)).message == (
         f"2 of 4 pods that group ring needs exist{rest}"
     )
 
 
 def emptied(**memory: Any) -> Unit:
-    """A PodGroup that nobody owns, without any pod: what it was before is remembered or not."""
+    """A PodGroup without an owner and without pods, with or without a memory of earlier ones."""
     group = a_group("ring", quorum=4, created_at=ago(900))
     owner = Owner(meta=group.meta, desired=4)
     return unit_of(owner, group, memory=UnitMemory(created_since=ago(60), **memory))
@@ -140,33 +142,33 @@ def emptied(**memory: Any) -> Unit:
 
 def test_a_bare_group_that_lost_all_its_pods() -> None:
     unit = emptied(whole_at=ago(120))
-    finding = found("below-quorum", unit)
+    finding = require_finding("below-quorum", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "0 of 4 pods that group ring needs exist; those that it had are gone."
     )
     assert finding.advice_texts == ("Make 4 pods in PodGroup ring.",)
-    assert first(unit) == "below-quorum"
+    assert first_code(unit) == "below-quorum"
 
 
 def test_a_bare_group_all_of_whose_pods_were_preempted() -> None:
     urgent = ObjectRef("batch", "Job", "team-b", "urgent", "uid-urgent")
     unit = emptied(whole_at=ago(120), preempted_at=ago(90), preempted_by=(urgent,))
-    finding = found("below-quorum", unit)
+    finding = require_finding("below-quorum", unit)
     assert values_in(finding.message) == "0 4 team-b/urgent"
-    (who,) = [one for one in finding.evidence if one.label == "preempted by Job"]
-    assert (who.value, who.source) == ("team-b/urgent", urgent)
-    assert first(unit) == "below-quorum"
+    (preemptors,) = [item for item in finding.evidence if item.label == "preempted by Job"]
+    assert (preemptors.value, preemptors.source) == ("team-b/urgent", urgent)
+    assert first_code(unit) == "below-quorum"
 
 
 def test_twin_that_never_had_a_pod() -> None:
-    assert first(emptied()) == "pods-not-created"
+    assert first_code(emptied()) == "pods-not-created"
 
 
 def test_what_refuses_the_pods_of_a_stateful_set() -> None:
     """The event is about the StatefulSet, which belongs to no gang."""
     event = an_event(a_pod("ring", uid="uid-sts"), "FailedCreate", texts.QUOTA)
-    assert first(bare(event, of=STATEFUL_SET)) == "pod-creation-refused"
+    assert first_code(bare(event, of=STATEFUL_SET)) == "pod-creation-refused"
 
 
 def test_pods_of_another_gang_in_the_same_group_count() -> None:
@@ -175,14 +177,14 @@ def test_pods_of_another_gang_in_the_same_group_count() -> None:
     unit = unit_of(
         job, a_group("ring", quorum=3), *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)}
     )
-    assert ask("below-quorum", unit) is None
+    assert evaluate("below-quorum", unit) is None
 
 
 def test_a_refusal_is_another_reason() -> None:
     job = a_job("train", pods=4, group_name="ring")
     event = an_event(job, "FailedCreate", texts.QUOTA)
     unit = unit_of(job, a_group("ring", quorum=4), event, *pods_of(job, 2))
-    assert ask("below-quorum", unit) is None
+    assert evaluate("below-quorum", unit) is None
 
 
 def test_finished_members_lose_the_quorum() -> None:
@@ -191,19 +193,19 @@ def test_finished_members_lose_the_quorum() -> None:
         a_pod(f"d{index}", of=job, group="ring", on="n0", phase="Succeeded") for index in (0, 1)
     ]
     unit = unit_of(job, a_group("ring", quorum=4), *done, *pods_of(job, 2))
-    assert first(unit) == "quorum-lost"
+    assert first_code(unit) == "quorum-lost"
 
 
 def test_the_last_members_of_a_gang_that_ends_run() -> None:
     job = a_job("train", pods=2, group_name="ring")
     done = a_pod("train-0", of=job, group="ring", on="n0", phase="Succeeded")
     unit = unit_of(job, a_group("ring", quorum=2), done, a_pod("train-1", group="ring", on="n1"))
-    assert first(unit) == "running"
+    assert first_code(unit) == "running"
 
 
 def test_a_basic_group_has_no_quorum() -> None:
     job = a_job("train", pods=4, group_name="ring")
-    assert ask("below-quorum", unit_of(job, a_group("ring"), *pods_of(job, 2))) is None
+    assert evaluate("below-quorum", unit_of(job, a_group("ring"), *pods_of(job, 2))) is None
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_members_of_a_group_alone_are_made_or_asked_for_less(
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=4), group, *pods, facts={"kubernetes": minor})
-    assert found("below-quorum", unit).advice_texts == (
+    assert require_finding("below-quorum", unit).advice_texts == (
         f"Make 2 more pods in PodGroup ring, or lower the quorum of PodGroup ring from 4 to 2 ({way}).",
     )
 
@@ -229,7 +231,7 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
     """1.36.3 forbids another parallelism of a Job in a gang, and any change of a PodGroup."""
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), facts={"kubernetes": minor})
-    assert found("below-quorum", unit).advice_texts == (
+    assert require_finding("below-quorum", unit).advice_texts == (
         f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
         f"2 ({way}).",
     )
@@ -257,7 +259,7 @@ def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None
     group = a_group("ring", quorum=4)
     unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
     lower = "ower the quorum of PodGroup ring from 4 to 2 (no restart)"
-    assert found("below-quorum", unit).advice_texts == (
+    assert require_finding("below-quorum", unit).advice_texts == (
         f"Let Job train ask for 2 pods more (no restart), or l{lower}."
         if way == "no restart"
         else f"L{lower}, or let Job train ask for 2 pods more (needs re-creating).",
@@ -265,7 +267,7 @@ def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None
 
 
 def test_a_job_that_has_not_made_the_rest() -> None:
-    assert found("below-quorum", short(kubernetes=(1, 37))).advice_texts == (
+    assert require_finding("below-quorum", short(kubernetes=(1, 37))).advice_texts == (
         "Lower the quorum of PodGroup ring from 4 to 2 (no restart).",
     )
 
@@ -273,17 +275,17 @@ def test_a_job_that_has_not_made_the_rest() -> None:
 def test_a_job_that_backs_off_makes_them_by_itself() -> None:
     job = a_job("train", pods=4, group_name="ring", retries=2)
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
-    assert found("below-quorum", unit).advice_texts == ()
+    assert require_finding("below-quorum", unit).advice_texts == ()
 
 
 def test_held_pods_are_what_it_lacks() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
-    one, two = child_jobs(jobset)
-    held = replace(two, suspended=True)
-    unit = unit_of(jobset, one, held, a_group("ring", quorum=4), *pods_of(one, 2))
-    assert found("below-quorum", unit).advice_texts == ("Resume Job run-workers-1.",)
-    unit = unit_of(jobset, one, held, a_hold(held), a_group("ring", quorum=4), *pods_of(one, 2))
-    assert found("below-quorum", unit).advice_texts == (
+    first, second = child_jobs(jobset)
+    held = replace(second, suspended=True)
+    unit = unit_of(jobset, first, held, a_group("ring", quorum=4), *pods_of(first, 2))
+    assert require_finding("below-quorum", unit).advice_texts == ("Resume Job run-workers-1.",)
+    unit = unit_of(jobset, first, held, a_hold(held), a_group("ring", quorum=4), *pods_of(first, 2))
+    assert require_finding("below-quorum", unit).advice_texts == (
         "Release Hold run-workers-1 of Job run-workers-1.",
     )
 
@@ -293,24 +295,24 @@ def test_the_quorum_of_a_group_that_a_job_made_stands_in_the_job() -> None:
     own = a_group("train-7d-train-pgt-0-99", quorum=4, of=job)
     pods = pods_of(job, 2, group=own)
     unit = unit_of(job, own, *pods, facts={"kubernetes": (1, 37)})
-    assert found("below-quorum", unit).advice_texts == (
+    assert require_finding("below-quorum", unit).advice_texts == (
         "Lower the quorum of Job train from 4 to 2 (no restart).",
     )
     size = a_job("train", pods=4, gang_request=GangRequest("gang"))
-    assert found("below-quorum", unit_of(size, own, *pods)).advice_texts == ()
+    assert require_finding("below-quorum", unit_of(size, own, *pods)).advice_texts == ()
 
 
 def scaled_down(group: str, *, by: str = "RayCluster") -> Unit:
     """A PodGroup that its controller made for six pods, and an owner that asks for three by now."""
     owner = Owner(meta=a_meta("ray.io", by, "tune", version="v1"), desired=3)
     pods = [a_pod(f"tune-{index}", of=owner, group="ring") for index in range(3)]
-    made = a_group("ring", quorum=6, of=owner)
-    ref = replace(made.meta.ref, group=group)
-    return unit_of(owner, replace(made, meta=replace(made.meta, ref=ref)), *pods)
+    objects = a_group("ring", quorum=6, of=owner)
+    ref = replace(objects.meta.ref, group=group)
+    return unit_of(owner, replace(objects, meta=replace(objects.meta, ref=ref)), *pods)
 
 
 def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None:
-    (advice,) = found("below-quorum", scaled_down("scheduling.x-k8s.io")).advice_texts
+    (advice,) = require_finding("below-quorum", scaled_down("scheduling.x-k8s.io")).advice_texts
     assert advice == (
         "Lower the quorum of PodGroup ring from 6 to 3 (no restart), or let RayCluster tune ask for "
         "3 pods more."
@@ -322,12 +324,12 @@ def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None
     [("scheduling.volcano.sh", "RayCluster"), ("scheduling.x-k8s.io", "RayThing")],
 )
 def test_the_minimum_of_a_group_that_is_kept_up_to_date_is_not(group: str, by: str) -> None:
-    (advice,) = found("below-quorum", scaled_down(group, by=by)).advice_texts
+    (advice,) = require_finding("below-quorum", scaled_down(group, by=by)).advice_texts
     assert advice == "Let RayCluster tune ask for 3 pods more.".replace("RayCluster", by)
 
 
 def in_parts(pods: int, age: float = 600) -> Unit:
-    """A group of two subgroups of which one has no pod, since what makes its pods makes that many."""
+    """A group of two subgroups. One of them has no pod, because its maker has this size."""
     owner = Owner(meta=a_meta("grove.io", "PodCliqueSet", "front", version="v1alpha1"), desired=1)
     web, decode = (
         Owner(
@@ -335,7 +337,7 @@ def in_parts(pods: int, age: float = 600) -> Unit:
         )
         for name, number in (("front-0-web", 1), ("front-0-decode", pods))
     )
-    parts = tuple(GroupTemplate(one.meta.ref.name, Policy.GANG, 1) for one in (web, decode))
+    parts = tuple(GroupTemplate(obj.meta.ref.name, Policy.GANG, 1) for obj in (web, decode))
     group = a_group("ring", quorum=2, templates=parts, part_label="part")
     labels = {"part": "front-0-web"}
     pod = a_pod("front-0-web-0", of=web, group="ring", labels=labels, created_at=ago(age))
@@ -344,18 +346,18 @@ def in_parts(pods: int, age: float = 600) -> Unit:
 
 @pytest.mark.parametrize("age", [1, 600])
 def test_a_part_that_is_scaled_to_zero(age: float) -> None:
-    """It is told at once: no pod of it is on its way."""
-    finding = found("below-quorum", in_parts(0, age))
+    """The finding has no grace period, because no pod of the part will come."""
+    finding = require_finding("below-quorum", in_parts(0, age))
     assert finding.code == "below-quorum"
     assert values_in(finding.message) == "0 1 front-0-decode front-0-decode 0"
     assert finding.advice_texts == ("Scale PodClique front-0-decode to 1.",)
 
 
 def test_a_part_whose_pod_was_asked_for_just_now() -> None:
-    assert found("below-quorum", in_parts(1, 1)).code == "starting"
+    assert require_finding("below-quorum", in_parts(1, 1)).code == "starting"
 
 
 def test_a_part_whose_pod_is_still_to_come() -> None:
-    finding = found("below-quorum", in_parts(1))
+    finding = require_finding("below-quorum", in_parts(1))
     assert "scaled to 0" not in finding.message
     assert "Scale" not in " ".join(finding.advice_texts)

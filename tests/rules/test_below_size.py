@@ -20,10 +20,9 @@ from tests.domain_objects import (
 )
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang as waiting_gang
-from tests.rules.waiting import room_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
+from tests.rules.waiting_gangs import capacity_of, pod_requests
+from tests.rules.waiting_gangs import gang as waiting_gang
 from tests.sentence_values import values_in
 
 
@@ -37,17 +36,17 @@ REFUSED = [a_pod(f"x{n}", group="ring", text=texts.GPU_SHORT) for n in range(2)]
 
 
 def test_four_of_six_at_a_quorum_of_two() -> None:
-    finding = found("below-size", at_quorum(*REFUSED))
+    finding = require_finding("below-size", at_quorum(*REFUSED))
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "4 6 2 2 4 nvidia.com/gpu"
-    assert [one.value for one in finding.evidence] == ["4 of 6", "2", texts.GPU_SHORT]
-    assert first(at_quorum(*REFUSED)) == "below-size"
+    assert [item.value for item in finding.evidence] == ["4 of 6", "2", texts.GPU_SHORT]
+    assert first_code(at_quorum(*REFUSED)) == "below-size"
 
 
 def test_a_member_on_a_silent_node() -> None:
     silent = a_pod("x", group="ring", on="n1", ready=False)
     unit = at_quorum(silent, a_pod("y", group="ring", on="n0"), a_node("n1", ready=None))
-    finding = found("below-size", unit)
+    finding = require_finding("below-size", unit)
     assert values_in(finding.message) == "5 6 2 1"
     (look,) = finding.advice
     assert look.kind is AdviceKind.LOOK
@@ -70,25 +69,25 @@ def test_pods_to_look_at_are_named(names: list[str], text: str, described: int) 
 
 
 def test_full_size_or_below_the_quorum() -> None:
-    whole = [a_pod(f"x{n}", group="ring", on="n0") for n in range(2)]
-    assert first(at_quorum(*whole)) == "running"
-    assert ask("below-size", at_quorum(*REFUSED, quorum=5)) is None
+    complete = [a_pod(f"x{n}", group="ring", on="n0") for n in range(2)]
+    assert first_code(at_quorum(*complete)) == "running"
+    assert evaluate("below-size", at_quorum(*REFUSED, quorum=5)) is None
 
 
 def test_a_basic_group_has_no_quorum() -> None:
-    assert first(at_quorum(*REFUSED, quorum=None)) == "partly-placed"
+    assert first_code(at_quorum(*REFUSED, quorum=None)) == "partly-placed"
 
 
 def test_young_members_are_growth() -> None:
     young = [a_pod(f"x{n}", group="ring", on="n0", ready=False, created_at=ago(9)) for n in (0, 1)]
-    assert first(at_quorum(*young)) == "resizing"
+    assert first_code(at_quorum(*young)) == "resizing"
 
 
 def test_why_the_rest_has_no_room() -> None:
     """job-at-quorum as captured on 1.37.0: two of six find no room, the quorum is two."""
-    room = room_of(*(node(f"n{index}", used=4) for index in range(4)))
-    unit = waiting_gang(6, asks(4), room, quorum=2, on=("n0", "n1", "n2", "n3"))
-    assert found("below-size", unit).message == (
+    room = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
+    unit = waiting_gang(6, pod_requests(4), room, quorum=2, on=("n0", "n1", "n2", "n3"))
+    assert require_finding("below-size", unit).message == (
         "4 of 6 members run (quorum 2). 2 pods need 8 GPUs, and none is free on the 4 usable nodes."
     )
 
@@ -99,4 +98,4 @@ def test_the_rest_is_refused_when_it_is_made() -> None:
     event = an_event(job, "FailedCreate", texts.QUOTA, last_seen=ago(5))
     group = a_group("ring", quorum=2, placed=placed())
     unit = unit_of(job, group, event, *pods_of(job, 4, on="n0"))
-    assert values_in(*found("below-size", unit).advice_texts) == "2"
+    assert values_in(*require_finding("below-size", unit).advice_texts) == "2"

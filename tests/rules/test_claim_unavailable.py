@@ -6,21 +6,20 @@ from decimal import Decimal
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import with_cluster
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, selecting, with_room
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import capacity_of, gang, pod_requests, selecting, with_placement
 
-CLAIMS = Needs(unsupported=("resource claims",))
-FREE = room_of(node("n0"), node("n1"))
+CLAIMS = PodConstraints(unsupported=("resource claims",))
+FREE = capacity_of(node("n0"), node("n1"))
 
 
 def on(unit: Unit, kubernetes: tuple[int, int] | None) -> Unit:
     """The unit in a cluster of that version."""
-    return with_room(replace(unit, gang=with_cluster(unit.gang, kubernetes=kubernetes)))
+    return with_placement(replace(unit, gang=with_cluster(unit.gang, kubernetes=kubernetes)))
 
 
 @pytest.mark.parametrize(
@@ -50,11 +49,11 @@ def on(unit: Unit, kubernetes: tuple[int, int] | None) -> Unit:
     ],
 )
 def test_what_the_scheduler_says_of_claims(text: str, health: Health, says: str) -> None:
-    unit = gang(2, asks(4), FREE, needs=CLAIMS, text=text)
-    finding = found("claim-unavailable", unit)
+    unit = gang(2, pod_requests(4), FREE, needs=CLAIMS, text=text)
+    finding = require_finding("claim-unavailable", unit)
     assert finding.health is health
     assert finding.message == says
-    assert first(unit) == "claim-unavailable"
+    assert first_code(unit) == "claim-unavailable"
 
 
 SERVED = {"example.com/gpu": Decimal(1)}
@@ -65,29 +64,29 @@ DEVICES_IN_USE = "0/2 nodes are available: 2 cannot allocate all claims."
 def test_devices_that_a_driver_serves_as_an_extended_resource(
     kubernetes: tuple[int, int] | None,
 ) -> None:
-    """No node lists them, and they are there: `extendedResourceName` of a DeviceClass."""
+    """No node lists the devices, but they exist: `extendedResourceName` of a DeviceClass."""
     unit = on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), kubernetes)
-    assert found("claim-unavailable", unit).message == (
+    assert require_finding("claim-unavailable", unit).message == (
         "2 pods wait together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be "
         "allocated."
     )
-    assert first(unit) == "claim-unavailable"
+    assert first_code(unit) == "claim-unavailable"
 
 
 def test_a_driver_may_serve_what_the_text_does_not_call_insufficient() -> None:
-    """What is compared and is on no node is named on each node where anything is compared."""
+    """If a compared resource is on no node, the text names it for each node with a comparison."""
     short = "0/2 nodes are available: 2 Insufficient cpu."
-    assert first(on(gang(2, SERVED, FREE, text=short), (1, 37))) == "unschedulable"
-    full = room_of(node("n0", used=4), node("n1", used=4))
-    both = {**SERVED, **asks(4)}
-    assert first(on(gang(2, both, full, text=DEVICES_IN_USE), (1, 37))) == "unschedulable"
+    assert first_code(on(gang(2, SERVED, FREE, text=short), (1, 37))) == "unschedulable"
+    full = capacity_of(node("n0", used=4), node("n1", used=4))
+    both = {**SERVED, **pod_requests(4)}
+    assert first_code(on(gang(2, both, full, text=DEVICES_IN_USE), (1, 37))) == "unschedulable"
 
 
 def test_what_no_driver_serves_is_on_no_node() -> None:
-    assert first(on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), (1, 35))) == "no-matching-node"
+    assert first_code(on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), (1, 35))) == "no-matching-node"
     text = "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient example.com/gpu."
     unit = on(gang(2, SERVED, FREE, text=text), (1, 37))
-    assert found("no-matching-node", unit).message == (
+    assert require_finding("no-matching-node", unit).message == (
         "2 pods ask for 1 example.com/gpu each, and no node has any."
     )
 
@@ -95,17 +94,22 @@ def test_what_no_driver_serves_is_on_no_node() -> None:
 def test_some_nodes_list_the_resource_and_the_selected_ones_have_a_driver() -> None:
     """As while a cluster moves from device plugins to drivers."""
     driver = {"pool": "driver"}
-    room = room_of(node("n0"), node("n1", gpu=0, labels=driver), node("n2", gpu=0, labels=driver))
+    room = capacity_of(
+        node("n0"), node("n1", gpu=0, labels=driver), node("n2", gpu=0, labels=driver)
+    )
     text = (
         "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, "
         "2 cannot allocate all claims."
     )
-    assert first(on(gang(2, asks(1), room, needs=selecting(**driver), text=text), (1, 37))) == (
-        "claim-unavailable"
-    )
+    assert first_code(
+        on(gang(2, pod_requests(1), room, needs=selecting(**driver), text=text), (1, 37))
+    ) == ("claim-unavailable")
 
 
 def test_twin_without_room_for_the_rest_is_short() -> None:
     text = "0/2 nodes are available: 1 cannot allocate all claims, 1 Insufficient nvidia.com/gpu."
-    full = room_of(node("n0", used=4), node("n1"))
-    assert first(gang(2, asks(4), full, needs=CLAIMS, text=text)) == "insufficient-resources"
+    full = capacity_of(node("n0", used=4), node("n1"))
+    assert (
+        first_code(gang(2, pod_requests(4), full, needs=CLAIMS, text=text))
+        == "insufficient-resources"
+    )

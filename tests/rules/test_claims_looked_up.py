@@ -1,7 +1,7 @@
-"""`volume-unavailable` and `claim-unavailable` by the claims themselves, whatever the scheduler says.
+"""`volume-unavailable` and `claim-unavailable` by the claims themselves, with any text of the scheduler.
 
-What it says is as seen on 1.35.4, 1.36.3 and 1.37.0: of a Job on 1.37 only an error, of a pod whose
-ResourceClaim is not there nothing.
+The texts are those seen on 1.35.4, 1.36.3 and 1.37.0. For a Job on 1.37 there is only an error, for a pod with
+a missing ResourceClaim there is no text.
 """
 
 from __future__ import annotations
@@ -23,15 +23,22 @@ from gangboard.domain.pod_claims import (
     PodClaim,
     UnusableClaim,
 )
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_meta, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import GANG, room_of, selecting, told, values, with_room
-from tests.rules.waiting import ask as asks
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
+from tests.rules.waiting_gangs import (
+    GANG,
+    capacity_of,
+    evidence_values,
+    message_of,
+    pod_requests,
+    selecting,
+    with_placement,
+)
 from tests.sentence_values import values_in
 
 DATA = PodClaim(OF_VOLUMES, "data")
@@ -39,9 +46,12 @@ LINKS = PodClaim(OF_DEVICES, "links")
 ERROR = a_condition(
     "PodScheduled", "False", reason="SchedulerError", message=texts.CLAIM_HIDDEN, since=ago(300)
 )
-FREE = room_of(node("n0"), node("n1"), node("n2"))
-FULL = room_of(node("n0", used=4), node("n1", used=4))
-VOLUMES, CLAIMS = Needs(unsupported=("volumes",)), Needs(unsupported=("resource claims",))
+FREE = capacity_of(node("n0"), node("n1"), node("n2"))
+FULL = capacity_of(node("n0", used=4), node("n1", used=4))
+VOLUMES, CLAIMS = (
+    PodConstraints(unsupported=("volumes",)),
+    PodConstraints(unsupported=("resource claims",)),
+)
 
 
 def place(claim: PodClaim) -> ClaimName:
@@ -49,11 +59,11 @@ def place(claim: PodClaim) -> ClaimName:
 
 
 def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
-    there = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
+    existing = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
     return {
         place(claim): UnusableClaim(
             problem,
-            a_meta("", claim.kind, claim.name) if problem in there else None,
+            a_meta("", claim.kind, claim.name) if problem in existing else None,
             "pv-7" if problem is ClaimProblem.LOST else "",
         )
         for claim, problem in found
@@ -65,29 +75,29 @@ def waiting(
     because: dict[ClaimName, UnusableClaim],
     scheduled: Condition | None = ERROR,
     room: ClusterCapacity = FREE,
-    needs: Needs = VOLUMES,
+    needs: PodConstraints = VOLUMES,
     **more: Any,
 ) -> Unit:
-    """A gang with a pod for each of these lists of claims; `because` is what was looked up."""
+    """Return a gang with a pod for each of these lists of claims. `because` has the results of the lookups."""
     job = a_job("train", pods=len(claims), group_name=GANG)
-    said = None
+    reported = None
     if scheduled is not None:
-        said = said_of_group("False", scheduled.message, scheduled.reason)
-    group = a_group(GANG, quorum=len(claims), placed=said)
+        reported = said_of_group("False", scheduled.message, scheduled.reason)
+    group = a_group(GANG, quorum=len(claims), placed=reported)
     pods = [
         a_pod(
             f"train-{index}",
             of=job,
             group=GANG,
             scheduled=scheduled,
-            requests=asks(4),
+            requests=pod_requests(4),
             needs=needs,
             claims=named,
             **more,
         )
         for index, named in enumerate(claims)
     ]
-    return with_room(unit_of(job, group, *pods, facts={"room": room, "claims": because}))
+    return with_placement(unit_of(job, group, *pods, facts={"room": room, "claims": because}))
 
 
 MISSING = unusable((DATA, ClaimProblem.MISSING))
@@ -95,57 +105,57 @@ MISSING = unusable((DATA, ClaimProblem.MISSING))
 
 def test_a_claim_that_an_error_hides() -> None:
     unit = waiting((DATA,), (DATA,), because=MISSING)
-    finding = found("volume-unavailable", unit)
+    finding = require_finding("volume-unavailable", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == "2 pods need the PersistentVolumeClaim data, and it does not exist."
-    assert values(finding, "scheduler says") == [texts.CLAIM_HIDDEN]
-    (seen,) = (one for one in finding.evidence if one.label == "PersistentVolumeClaim data")
-    assert seen.value == "does not exist"
-    assert seen.source is not None
-    assert (seen.source.kind, seen.source.name) == ("Pod", "train-0")
+    assert evidence_values(finding, "scheduler says") == [texts.CLAIM_HIDDEN]
+    (observed,) = (item for item in finding.evidence if item.label == "PersistentVolumeClaim data")
+    assert observed.value == "does not exist"
+    assert observed.source is not None
+    assert (observed.source.kind, observed.source.name) == ("Pod", "train-0")
     assert finding.since == ago(300)
-    assert first(unit) == "volume-unavailable"
+    assert first_code(unit) == "volume-unavailable"
 
 
 def test_twin_where_the_claim_could_not_be_looked_up() -> None:
     unit = waiting((DATA,), (DATA,), because={})
-    assert ask("volume-unavailable", unit) is None
-    assert first(unit) == "scheduler-error"
+    assert evaluate("volume-unavailable", unit) is None
+    assert first_code(unit) == "scheduler-error"
 
 
 def test_twin_where_another_claim_is_in_trouble() -> None:
     other = unusable(
         (PodClaim(OF_VOLUMES, "other"), ClaimProblem.MISSING), (LINKS, ClaimProblem.MISSING)
     )
-    assert first(waiting((DATA,), (DATA,), because=other)) == "scheduler-error"
+    assert first_code(waiting((DATA,), (DATA,), because=other)) == "scheduler-error"
     elsewhere = {(OF_VOLUMES, "team-b", "data"): UnusableClaim(ClaimProblem.MISSING)}
-    assert first(waiting((DATA,), (DATA,), because=elsewhere)) == "scheduler-error"
+    assert first_code(waiting((DATA,), (DATA,), because=elsewhere)) == "scheduler-error"
 
 
 def test_a_claim_before_which_a_pod_is_held_back() -> None:
     because = unusable((LINKS, ClaimProblem.MISSING))
     unit = waiting((LINKS,), (LINKS,), because=because, scheduled=None, needs=CLAIMS)
-    finding = found("claim-unavailable", unit)
+    finding = require_finding("claim-unavailable", unit)
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2"
     assert finding.since == ago(600)
-    assert first(unit) == "claim-unavailable"
+    assert first_code(unit) == "claim-unavailable"
 
 
 def test_it_is_said_before_a_minute_has_passed() -> None:
     because = unusable((LINKS, ClaimProblem.MISSING))
     young = waiting((LINKS,), because=because, scheduled=None, needs=CLAIMS, created_at=ago(5))
-    assert first(young) == "claim-unavailable"
-    unseen = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS, created_at=ago(5))
-    assert first(unseen) == "starting"
+    assert first_code(young) == "claim-unavailable"
+    unobserved = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS, created_at=ago(5))
+    assert first_code(unobserved) == "starting"
     old = waiting((LINKS,), because={}, scheduled=None, needs=CLAIMS)
-    assert first(old) == "not-attempted"
+    assert first_code(old) == "not-attempted"
 
 
 def test_no_pod_is_held_back_for_a_volume() -> None:
-    """Where nobody has said a word, no scheduler looks at these pods at all."""
+    """Without a text no scheduler has tried these pods."""
     unit = waiting((DATA,), (DATA,), because=MISSING, scheduled=None)
-    assert first(unit) == "not-attempted"
+    assert first_code(unit) == "not-attempted"
 
 
 @pytest.mark.parametrize(
@@ -182,11 +192,11 @@ def test_claims_that_are_there(
 ) -> None:
     code = "volume-unavailable" if claim is DATA else "claim-unavailable"
     unit = waiting((claim,), (claim,), because=unusable((claim, problem)))
-    finding = found(code, unit)
+    finding = require_finding(code, unit)
     assert (finding.health, finding.message) == (health, says)
-    (seen,) = (one for one in finding.evidence if one.label == f"{claim.kind} {claim.name}")
-    assert (seen.value, seen.source and seen.source.kind) == (problem.value, claim.kind)
-    assert first(unit) == code
+    (observed,) = (item for item in finding.evidence if item.label == f"{claim.kind} {claim.name}")
+    assert (observed.value, observed.source and observed.source.kind) == (problem.value, claim.kind)
+    assert first_code(unit) == code
 
 
 @pytest.mark.parametrize(
@@ -211,16 +221,21 @@ def test_claims_that_are_there(
 def test_a_claim_for_each_pod(problem: ClaimProblem, says: str) -> None:
     claims = [PodClaim(OF_VOLUMES, f"d-{index}") for index in range(3)]
     because = unusable(*((claim, problem) for claim in claims))
-    assert told("volume-unavailable", waiting(*((one,) for one in claims), because=because)) == says
+    assert (
+        message_of("volume-unavailable", waiting(*((claim,) for claim in claims), because=because))
+        == says
+    )
 
 
 def test_what_a_controller_is_about_to_make() -> None:
     scratch = [PodClaim(OF_VOLUMES, f"train-{n}-scratch", generated=True) for n in (0, 1)]
-    because = unusable(*((one, ClaimProblem.UNMADE) for one in scratch))
-    assert told("volume-unavailable", waiting((scratch[0],), because=because)) == (
+    because = unusable(*((claim, ClaimProblem.UNMADE) for claim in scratch))
+    assert message_of("volume-unavailable", waiting((scratch[0],), because=because)) == (
         "1 pod waits until the PersistentVolumeClaim train-0-scratch of an ephemeral volume is made."
     )
-    assert told("volume-unavailable", waiting((scratch[0],), (scratch[1],), because=because)) == (
+    assert message_of(
+        "volume-unavailable", waiting((scratch[0],), (scratch[1],), because=because)
+    ) == (
         "2 pods wait until the PersistentVolumeClaims train-0-scratch and train-1-scratch of"
         " ephemeral volumes are made."
     )
@@ -228,17 +243,18 @@ def test_what_a_controller_is_about_to_make() -> None:
     because = unusable((gpu, ClaimProblem.UNMADE))
     unit = waiting((gpu,), because=because, scheduled=None, needs=CLAIMS)
     assert (
-        told("claim-unavailable", unit) == "1 pod waits for a ResourceClaim that is not made yet."
+        message_of("claim-unavailable", unit)
+        == "1 pod waits for a ResourceClaim that is not made yet."
     )
     unit = waiting((gpu,), (gpu,), because=because, scheduled=None, needs=CLAIMS)
-    finding = found("claim-unavailable", unit)
+    finding = require_finding("claim-unavailable", unit)
     assert finding.message == "2 pods wait for ResourceClaims that are not made yet."
     assert finding.health is Health.WAITING
 
 
 def test_only_the_members_that_name_it_are_counted() -> None:
     unit = waiting((DATA,), (), (), because=MISSING)
-    assert told("volume-unavailable", unit) == (
+    assert message_of("volume-unavailable", unit) == (
         "3 pods wait together, and 1 pod needs the PersistentVolumeClaim data, and it does not "
         "exist."
     )
@@ -247,8 +263,8 @@ def test_only_the_members_that_name_it_are_counted() -> None:
 def test_what_stays_is_told_before_what_may_pass() -> None:
     because = unusable((DATA, ClaimProblem.UNBOUND), (LINKS, ClaimProblem.DELETED))
     unit = waiting((DATA,), (DATA,), (LINKS,), because=because)
-    assert first(unit) == "claim-unavailable"
-    assert found("claim-unavailable", unit).health is Health.BLOCKED
+    assert first_code(unit) == "claim-unavailable"
+    assert require_finding("claim-unavailable", unit).health is Health.BLOCKED
 
 
 UNBOUND_TEXT = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."
@@ -262,39 +278,39 @@ def refused(text: str) -> Condition:
 def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counted() -> None:
     because = unusable((DATA, ClaimProblem.UNBOUND))
     unit = waiting((DATA,), (DATA,), because=because, scheduled=refused(UNBOUND_TEXT))
-    finding = found("volume-unavailable", unit)
+    finding = require_finding("volume-unavailable", unit)
     assert finding.message == (
         "2 pods wait for the PersistentVolumeClaim data, which is not bound to a volume yet."
     )
-    assert values(finding, "scheduler says") == [UNBOUND_TEXT]
+    assert evidence_values(finding, "scheduler says") == [UNBOUND_TEXT]
 
 
 def test_who_may_not_list_claims_still_has_the_text() -> None:
     unit = waiting((DATA,), (DATA,), because={}, scheduled=refused(NOT_THERE))
-    assert told("volume-unavailable", unit) == (
+    assert message_of("volume-unavailable", unit) == (
         "2 pods need the PersistentVolumeClaim data, and it does not exist."
     )
 
 
 def test_no_room_would_help_and_no_claim_helps_where_no_node_could_ever_host_it() -> None:
-    assert first(waiting((DATA,), (DATA,), because=MISSING, room=FULL)) == "volume-unavailable"
+    assert first_code(waiting((DATA,), (DATA,), because=MISSING, room=FULL)) == "volume-unavailable"
     nowhere = replace(selecting(pool="gone"), unsupported=("volumes",))
-    assert first(waiting((DATA,), because=MISSING, needs=nowhere)) == "no-matching-node"
+    assert first_code(waiting((DATA,), because=MISSING, needs=nowhere)) == "no-matching-node"
 
 
 def test_whatever_is_known_of_nodes() -> None:
-    unit = waiting((DATA,), (DATA,), because=MISSING, room=room_of(why="nodes: forbidden"))
-    assert first(unit) == "volume-unavailable"
+    unit = waiting((DATA,), (DATA,), because=MISSING, room=capacity_of(why="nodes: forbidden"))
+    assert first_code(unit) == "volume-unavailable"
 
 
 def test_a_pod_alone_without_a_group() -> None:
     because = unusable((LINKS, ClaimProblem.MISSING))
     pod: Pod = a_pod("train-0", of=a_job("train", pods=1), claims=(LINKS,), needs=CLAIMS)
     job = a_job("train", pods=1)
-    unit = with_room(unit_of(job, pod, facts={"room": FREE, "claims": because}))
-    assert told("claim-unavailable", unit) == (
+    unit = with_placement(unit_of(job, pod, facts={"room": FREE, "claims": because}))
+    assert message_of("claim-unavailable", unit) == (
         "1 pod needs the ResourceClaim links, and it does not exist."
     )
     gated = replace(pod, gates=("example.com/later",))
-    unit = with_room(unit_of(job, gated, facts={"room": FREE, "claims": because}))
-    assert ask("claim-unavailable", unit) is None
+    unit = with_placement(unit_of(job, gated, facts={"room": FREE, "claims": because}))
+    assert evaluate("claim-unavailable", unit) is None

@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_job, a_pod
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 ABSENT = 'secret "token" not found'
@@ -24,25 +24,25 @@ def stuck(
 
 
 def test_a_secret_that_is_not_there() -> None:
-    finding = found("container-config", stuck())
+    finding = require_finding("container-config", stuck())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2"
     assert finding.evidence[0].value == 'CreateContainerConfigError: secret "token" not found'
-    assert first(stuck()) == "container-config"
+    assert first_code(stuck()) == "container-config"
 
 
 def test_others_run() -> None:
-    assert found("container-config", stuck(others=1)).health is Health.DEGRADED
+    assert require_finding("container-config", stuck(others=1)).health is Health.DEGRADED
 
 
 def test_a_reason_that_nobody_knows_is_an_error_with_its_text() -> None:
     """The kubelet hands on whatever error its runtime gave it (convertToAPIContainerStatuses)."""
     unit = stuck("FrobnicatorJammed", message="the frobnicator is jammed")
-    assert first(unit) == "container-config"
-    finding = found("container-config", unit)
+    assert first_code(unit) == "container-config"
+    finding = require_finding("container-config", unit)
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2"
-    without = found("container-config", stuck("FrobnicatorJammed", message=""))
+    without = require_finding("container-config", stuck("FrobnicatorJammed", message=""))
     assert without.message == "Container main of 2 pods waits: FrobnicatorJammed."
 
 
@@ -50,13 +50,13 @@ def test_a_reason_that_nobody_knows_is_an_error_with_its_text() -> None:
     "reason", ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"]
 )
 def test_what_every_container_goes_through_is_a_start(reason: str) -> None:
-    assert first(stuck(reason, message="")) == "starting"
+    assert first_code(stuck(reason, message="")) == "starting"
 
 
 def test_other_reasons() -> None:
-    assert ask("container-config", stuck("ContainerCreating")) is None
-    assert first(stuck("ErrImagePull")) == "image-pull"
-    assert first(stuck("CrashLoopBackOff")) == "crash-loop"
+    assert evaluate("container-config", stuck("ContainerCreating")) is None
+    assert first_code(stuck("ErrImagePull")) == "image-pull"
+    assert first_code(stuck("CrashLoopBackOff")) == "crash-loop"
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_other_reasons() -> None:
     ],
 )
 def test_the_next_step(reason: str, message: str, steps: tuple[str, ...]) -> None:
-    assert found("container-config", stuck(reason, message=message)).advice_texts == steps
+    assert require_finding("container-config", stuck(reason, message=message)).advice_texts == steps

@@ -21,7 +21,7 @@ from tests.domain_objects import (
     failed,
     succeeded,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 # JobSet v0.12 resumes a suspended child Job within 0.1 s (real-control-plane.md §3).
@@ -45,8 +45,8 @@ def fight(count: int, one: str = "night-saver", other: str = "jobset", **fields:
 
 
 def about(owner: Owner, *jobs: Owner, **changes: Any) -> Gang:
-    """Facts of these owners, with what was watched by the name of the object."""
-    named = {one.meta.ref.name.replace("-", "_"): one.meta.ref.uid for one in (owner, *jobs)}
+    """Return the facts of these owners, with the observed changes by the name of the object."""
+    named = {obj.meta.ref.name.replace("-", "_"): obj.meta.ref.uid for obj in (owner, *jobs)}
     return facts_of(owner, *jobs, suspensions={named[name]: got for name, got in changes.items()})
 
 
@@ -56,7 +56,7 @@ def child(changes: Any) -> Gang:
 
 
 def test_a_child_job_that_jobset_resumes_each_time() -> None:
-    finding = found_gang("controller-conflict", child(fight(7, every=6.7)))
+    finding = require_gang_finding("controller-conflict", child(fight(7, every=6.7)))
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "night-saver suspends Job train-workers-0 and jobset resumes it: 7 changes in 40 s."
@@ -65,17 +65,17 @@ def test_a_child_job_that_jobset_resumes_each_time() -> None:
         "If Job train-workers-0 should run, stop night-saver. If it should stay suspended, hold it: "
         "a Hold turns each resume by jobset back.",
     )
-    said = [(one.label, one.value) for one in finding.evidence]
-    assert said == [
+    texts = [(item.label, item.value) for item in finding.evidence]
+    assert texts == [
         ("suspended", "4 times by night-saver, last at 2026-11-21 11:59:59 UTC"),
         ("resumed", "3 times by jobset, last at 2026-11-21 11:59:52 UTC"),
     ]
-    assert {one.source for one in finding.evidence} == {FIRST.meta.ref}
+    assert {item.source for item in finding.evidence} == {FIRST.meta.ref}
 
 
 def test_two_operators_about_one_jobset() -> None:
     facts = about(TRAIN, FIRST, SECOND, train=fight(6, "night-saver", "day-starter", every=10))
-    finding = found_gang("controller-conflict", facts)
+    finding = require_gang_finding("controller-conflict", facts)
     assert finding.message.startswith(
         "night-saver suspends JobSet train and day-starter resumes it"
     )
@@ -86,26 +86,30 @@ def test_two_operators_about_one_jobset() -> None:
 
 def test_a_standalone_job_is_told_once() -> None:
     job = a_job("nightly")
-    finding = found_gang("controller-conflict", about(job, nightly=fight(5, other="day-starter")))
+    finding = require_gang_finding(
+        "controller-conflict", about(job, nightly=fight(5, other="day-starter"))
+    )
     assert finding.message.startswith("night-saver suspends Job nightly and day-starter resumes it")
     assert len(finding.evidence) == 2
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_once_or_twice_is_no_conflict(number: int) -> None:
-    """Somebody tried, and JobSet undid it: that is told by the action, not here."""
-    assert ask_gang("controller-conflict", child(fight(number, every=0.1))) is None
+    """A person tried, and JobSet undid it: the action reports that, not this rule."""
+    assert evaluate_gang("controller-conflict", child(fight(number, every=0.1))) is None
 
 
 def test_one_who_does_both_is_no_conflict() -> None:
     """An admin by hand; Kueue that admits, evicts and admits again."""
-    assert ask_gang("controller-conflict", child(turns(*["kubectl-patch"] * 9, every=10))) is None
+    assert (
+        evaluate_gang("controller-conflict", child(turns(*["kubectl-patch"] * 9, every=10))) is None
+    )
     queued = a_jobset("train", queue="gpu-lq")
-    assert ask_gang("controller-conflict", about(queued, train=turns(*["kueue"] * 8))) is None
+    assert evaluate_gang("controller-conflict", about(queued, train=turns(*["kueue"] * 8))) is None
 
 
 def test_who_is_not_known_is_not_named() -> None:
-    assert ask_gang("controller-conflict", child(fight(9, other=""))) is None
+    assert evaluate_gang("controller-conflict", child(fight(9, other=""))) is None
 
 
 def test_somebody_on_both_sides_breaks_it_off() -> None:
@@ -113,13 +117,13 @@ def test_somebody_on_both_sides_breaks_it_off() -> None:
     changes = turns(
         "kubectl", "jobset", "kubectl", "kubectl", "night-saver", "jobset", "night-saver"
     )
-    assert ask_gang("controller-conflict", child(changes)) is None
+    assert evaluate_gang("controller-conflict", child(changes)) is None
 
 
 def test_far_apart_is_no_conflict() -> None:
     """Every night and every morning, by two CronJobs: that is a timetable."""
-    assert ask_gang("controller-conflict", child(fight(9, every=12 * 3600))) is None
-    assert ask_gang("controller-conflict", child(fight(9, every=120))) is None
+    assert evaluate_gang("controller-conflict", child(fight(9, every=12 * 3600))) is None
+    assert evaluate_gang("controller-conflict", child(fight(9, every=120))) is None
 
 
 def test_automation_that_runs_every_minute_is_in() -> None:
@@ -128,7 +132,7 @@ def test_automation_that_runs_every_minute_is_in() -> None:
         for minute in (3, 2, 1, 0)
         for suspended, manager, late in ((True, "night-saver", 0.0), (False, "jobset", 0.1))
     ]
-    finding = found_gang("controller-conflict", child(tuple(changes)))
+    finding = require_gang_finding("controller-conflict", child(tuple(changes)))
     assert "8 changes in 3 min" in finding.message
     assert finding.recheck_at is not None
     assert (finding.recheck_at - NOW).total_seconds() == pytest.approx(70.1)
@@ -136,34 +140,36 @@ def test_automation_that_runs_every_minute_is_in() -> None:
 
 def test_it_ends_when_it_was_quiet_for_long_enough() -> None:
     """Quick ones after 20 s, others after three times their own pauses."""
-    assert ask_gang("controller-conflict", child(fight(7, every=0.5, last=19.9))) is not None
-    assert ask_gang("controller-conflict", child(fight(7, every=0.5, last=20))) is None
-    finding = found_gang("controller-conflict", child(fight(7, every=10, last=29)))
+    assert evaluate_gang("controller-conflict", child(fight(7, every=0.5, last=19.9))) is not None
+    assert evaluate_gang("controller-conflict", child(fight(7, every=0.5, last=20))) is None
+    finding = require_gang_finding("controller-conflict", child(fight(7, every=10, last=29)))
     assert finding.recheck_at == ago(-1)
-    assert ask_gang("controller-conflict", child(fight(7, every=10, last=30))) is None
+    assert evaluate_gang("controller-conflict", child(fight(7, every=10, last=30))) is None
 
 
 def test_it_is_told_whatever_the_job_is_at_this_moment() -> None:
-    """Else the verdict would follow each change: suspended, starting, suspended, …"""
+    """Otherwise the verdict would follow each change: suspended, starting, suspended, …"""
     for suspended in (True, False):
         jobs = child_jobs(TRAIN, suspended=suspended)
         changes = fight(6, begins=suspended)
-        assert first_gang(about(TRAIN, *jobs, train_workers_0=changes)) == "controller-conflict"
+        assert (
+            first_gang_code(about(TRAIN, *jobs, train_workers_0=changes)) == "controller-conflict"
+        )
         jobset = a_jobset("train", suspended=suspended, queue="gpu-lq")
-        assert first_gang(about(jobset, train=changes)) == "controller-conflict"
+        assert first_gang_code(about(jobset, train=changes)) == "controller-conflict"
 
 
 def test_all_jobs_of_the_same_two_are_one_sentence() -> None:
     facts = about(TRAIN, FIRST, SECOND, train_workers_0=fight(5), train_workers_1=fight(6, last=2))
     assert (
-        values_in(found_gang("controller-conflict", facts).message)
+        values_in(require_gang_finding("controller-conflict", facts).message)
         == "night-saver train-workers-0 train-workers-1 11 26"
     )
 
 
 def test_three_of_them() -> None:
     changes = turns("night-saver", "jobset", "cost-bot", "jobset", "night-saver", "jobset")
-    assert found_gang("controller-conflict", child(changes)).message.startswith(
+    assert require_gang_finding("controller-conflict", child(changes)).message.startswith(
         "cost-bot and night-saver suspend Job train-workers-0 and jobset resumes it: 6 changes in "
         "25 s."
     )
@@ -172,7 +178,7 @@ def test_three_of_them() -> None:
 def test_against_a_queue_the_lever_is_its_workload() -> None:
     queued = a_jobset("train", queue="gpu-lq")
     facts = about(queued, train=fight(6, "kueue", "day-starter"))
-    assert found_gang("controller-conflict", facts).advice_texts == (
+    assert require_gang_finding("controller-conflict", facts).advice_texts == (
         "Stop day-starter: JobSet train belongs to queue gpu-lq, which decides when it runs. "
         "Suspend it by spec.active of its Workload.",
     )
@@ -182,29 +188,33 @@ def test_a_child_that_is_resumed_while_its_jobset_is_suspended() -> None:
     jobset = a_jobset("train", suspended=True)
     (job,) = child_jobs(jobset, suspended=True)
     facts = about(jobset, job, train_workers_0=fight(5, "jobset", "day-starter"))
-    assert found_gang("controller-conflict", facts).advice_texts == (
+    assert require_gang_finding("controller-conflict", facts).advice_texts == (
         "Stop day-starter, or resume JobSet train: while it is suspended, so are its Jobs.",
     )
 
 
 def test_a_job_of_another_controller_cannot_be_held() -> None:
     job = a_job("nightly", of=Controller("batch", "CronJob", "nightly", "uid-cron"))
-    (advice,) = found_gang("controller-conflict", about(job, nightly=fight(5))).advice_texts
+    (advice,) = require_gang_finding(
+        "controller-conflict", about(job, nightly=fight(5))
+    ).advice_texts
     assert "hold" not in advice.lower()
 
 
 def test_what_has_ended_or_goes_is_left_alone() -> None:
     done = a_jobset("train", finish=succeeded())
-    assert first_gang(about(done, train=fight(9))) == "succeeded"
+    assert first_gang_code(about(done, train=fight(9))) == "succeeded"
     (ended,) = child_jobs(a_jobset("train"), finish=failed())
-    (going,) = child_jobs(a_jobset("train"), deleting_since=ago(2))
-    for job in (ended, going):
+    (terminating,) = child_jobs(a_jobset("train"), deleting_since=ago(2))
+    for job in (ended, terminating):
         facts = about(a_jobset("train"), job, train_workers_0=fight(9))
-        assert ask_gang("controller-conflict", facts) is None
+        assert evaluate_gang("controller-conflict", facts) is None
 
 
 def test_a_name_of_any_text_stays_on_one_line() -> None:
-    message = found_gang("controller-conflict", child(fight(5, "night\nsaver" * 60))).message
+    message = require_gang_finding(
+        "controller-conflict", child(fight(5, "night\nsaver" * 60))
+    ).message
     assert "\n" not in message
     assert len(message) < 500
 
@@ -217,7 +227,7 @@ def test_what_makes_its_jobs_is_kept_as_the_owner_is() -> None:
     facts = facts_of(
         root, *child_jobs(middle), middle=(middle,), suspensions={"uid-of-jobset": changes}
     )
-    finding = found_gang("controller-conflict", facts)
+    finding = require_gang_finding("controller-conflict", facts)
     assert finding.message == (
         "night-saver suspends JobSet train and trainer resumes it: 5 changes in 20 s."
     )
@@ -225,4 +235,4 @@ def test_what_makes_its_jobs_is_kept_as_the_owner_is() -> None:
         "Stop night-saver, and suspend TrainJob train itself: trainer keeps JobSet train as TrainJob "
         "train is.",
     )
-    assert first_gang(replace(facts, suspensions={"uid-of-jobset": fight(4)})) == ""
+    assert first_gang_code(replace(facts, suspensions={"uid-of-jobset": fight(4)})) == ""

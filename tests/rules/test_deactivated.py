@@ -22,7 +22,7 @@ from tests.domain_objects import (
     pods_of,
     succeeded,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 # What Kueue v0.19.2 says of a deactivated Workload too (real-control-plane.md §5).
@@ -40,36 +40,38 @@ JOBSET = a_jobset(suspended=True, queue="gpu-lq")
 
 def queued(*more: Made, **entry: Any) -> Gang:
     """A JobSet that Kueue keeps suspended."""
-    given = {"active": False, "conditions": (PENDING, BY_HAND), **entry}
-    return facts_of(JOBSET, *child_jobs(JOBSET, suspended=True), an_entry(JOBSET, **given), *more)
+    defaults = {"active": False, "conditions": (PENDING, BY_HAND), **entry}
+    return facts_of(
+        JOBSET, *child_jobs(JOBSET, suspended=True), an_entry(JOBSET, **defaults), *more
+    )
 
 
 def test_by_hand() -> None:
-    finding = found_gang("deactivated", queued())
+    finding = require_gang_finding("deactivated", queued())
     assert finding.health is Health.SUSPENDED
     assert values_in(finding.message) == "jobset-run-3f2a1 gpu-lq"
     assert values_in(*finding.advice_texts) == "spec.active jobset-run-3f2a1"
     assert finding.since == ago(90)
     assert finding.evidence[0].source is not None
     assert finding.evidence[0].source.group == "kueue.x-k8s.io"
-    assert first_gang(queued()) == "deactivated"
+    assert first_gang_code(queued()) == "deactivated"
 
 
 def test_by_kueue_itself_in_its_own_words() -> None:
-    message = found_gang("deactivated", queued(conditions=(PENDING, GIVEN_UP))).message
+    message = require_gang_finding("deactivated", queued(conditions=(PENDING, GIVEN_UP))).message
     assert values_in(message) == "jobset-run-3f2a1"
 
 
 def test_pods_still_leave() -> None:
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
-    message = found_gang("deactivated", queued(leaving)).message
+    message = require_gang_finding("deactivated", queued(leaving)).message
     assert message.endswith("does not admit it. 1 pod still terminates.")
 
 
 def test_queued_and_active() -> None:
     facts = queued(active=True, conditions=(PENDING,))
-    assert ask_gang("deactivated", facts) is None
-    assert first_gang(facts) == "queue-evaluating"
+    assert evaluate_gang("deactivated", facts) is None
+    assert first_gang_code(facts) == "queue-evaluating"
 
 
 @pytest.mark.parametrize(
@@ -81,39 +83,41 @@ def test_queued_and_active() -> None:
     ],
 )
 def test_an_entry_that_does_not_count(entry: dict[str, Any]) -> None:
-    assert first_gang(queued(**entry)) == "queue-evaluating"
+    assert first_gang_code(queued(**entry)) == "queue-evaluating"
 
 
 def test_one_active_entry_keeps_it_in_the_queue() -> None:
     facts = queued(an_entry(JOBSET, "jobset-run-77777"))
-    assert first_gang(facts) == "queue-evaluating"
+    assert first_gang_code(facts) == "queue-evaluating"
 
 
 def test_the_entry_of_a_child_does_not_speak_for_the_owner() -> None:
     jobset = a_jobset(suspended=True)
     (job,) = child_jobs(jobset, suspended=True)
-    assert first_gang(facts_of(jobset, job, an_entry(job, active=False))) == "suspended"
+    assert first_gang_code(facts_of(jobset, job, an_entry(job, active=False))) == "suspended"
 
 
 def test_without_a_label_on_the_owner_the_entry_says_it() -> None:
     jobset = a_jobset(suspended=True)
-    finding = found_gang("deactivated", facts_of(jobset, an_entry(jobset, active=False, queue="")))
+    finding = require_gang_finding(
+        "deactivated", facts_of(jobset, an_entry(jobset, active=False, queue=""))
+    )
     assert finding.message.endswith("is deactivated, so no queue admits it.")
 
 
 def test_not_suspended_yet_or_ended() -> None:
     running = a_jobset(queue="gpu-lq")
-    assert ask_gang("deactivated", facts_of(running, an_entry(running, active=False))) is None
+    assert evaluate_gang("deactivated", facts_of(running, an_entry(running, active=False))) is None
     done = a_jobset(queue="gpu-lq", suspended=True, finish=succeeded())
-    assert first_gang(facts_of(done, an_entry(done, active=False))) == "succeeded"
+    assert first_gang_code(facts_of(done, an_entry(done, active=False))) == "succeeded"
 
 
 def test_a_child_job_whose_own_entry_is_switched_off() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, two = child_jobs(jobset)
-    off = replace(two, suspended=True)
+    first, second = child_jobs(jobset)
+    off = replace(second, suspended=True)
     entry = an_entry(off, active=False, conditions=(BY_HAND,))
-    verdict = assess(facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0")))
+    verdict = assess(facts_of(jobset, first, off, entry, *pods_of(first, 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == ("deactivated", Health.SUSPENDED)
     assert verdict.finding.message == (
         "Workload job-run-workers-1-3f2a1 is deactivated, so queue gpu-lq does not admit Job "
@@ -135,7 +139,7 @@ def test_a_child_job_whose_own_entry_is_switched_off() -> None:
 )
 def test_one_that_was_given_up_comes_back_as_a_new_workload_only(cause: str, step: str) -> None:
     evicted = a_condition("Evicted", reason=f"DeactivatedDueTo{cause}", message="no")
-    (advice,) = found_gang("deactivated", queued(conditions=(PENDING, evicted))).advice
+    (advice,) = require_gang_finding("deactivated", queued(conditions=(PENDING, evicted))).advice
     assert advice.text.startswith(step)
     assert advice.command[:4] == (
         "kubectl", "delete", "workloads.kueue.x-k8s.io", "jobset-run-3f2a1",
@@ -153,24 +157,26 @@ def test_who_when_and_why() -> None:
         ("night-saver", "Deactivated by night-saver at 2026-11-21 11:58 UTC.", 1),
     ):
         facts = queued(deactivated_by=FieldWriter(manager, ago(5)))
-        finding = found_gang("deactivated", replace(facts, recorded_suspends=record))
+        finding = require_gang_finding("deactivated", replace(facts, recorded_suspends=record))
         assert finding.message == f"{wanted} {state}"
         assert len(finding.advice) == steps, manager
     late = queued(conditions=(PENDING,), deactivated_by=FieldWriter("kubectl-edit", ago(5)))
-    assert found_gang("deactivated", late).message.startswith(
+    assert require_gang_finding("deactivated", late).message.startswith(
         "Deactivated with kubectl at 2026-11-21 11:59 UTC or before."
     )
     own = queued(conditions=(PENDING, GIVEN_UP), deactivated_by=FieldWriter("kueue", ago(5)))
-    assert found_gang("deactivated", own).message.startswith("Kueue deactivated")
+    assert require_gang_finding("deactivated", own).message.startswith("Kueue deactivated")
 
 
 def test_a_hold_on_a_job_is_not_who_deactivated_its_entry() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, two = child_jobs(jobset)
-    off = replace(two, suspended=True)
+    first, second = child_jobs(jobset)
+    off = replace(second, suspended=True)
     entry = an_entry(
         off, active=False, conditions=(BY_HAND,), deactivated_by=FieldWriter("kubectl", ago(99))
     )
     record = {off.meta.ref.uid: RecordedSuspend("ada", "disk", ago(500))}
-    facts = facts_of(jobset, one, off, entry, *pods_of(one, 2, on="n0"), recorded_suspends=record)
+    facts = facts_of(
+        jobset, first, off, entry, *pods_of(first, 2, on="n0"), recorded_suspends=record
+    )
     assert assess(facts).finding.message.startswith("Deactivated with kubectl")

@@ -10,7 +10,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, a_role, ago, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
@@ -60,11 +60,11 @@ def test_names_the_part_and_how_far_it_is(
     dependency: Dependency, driver: dict[str, Any], message: str
 ) -> None:
     unit = waiting(dependency, **driver)
-    finding = found("dependency-waiting", unit)
+    finding = require_finding("dependency-waiting", unit)
     assert finding.health is Health.WAITING
     assert finding.symptom
     assert finding.message == message
-    assert first(unit) == "dependency-waiting"
+    assert first_code(unit) == "dependency-waiting"
     (look,) = finding.advice
     assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "run-driver-0-0")
 
@@ -76,20 +76,20 @@ def test_one_of_several_jobs() -> None:
         a_role("leader", pods=1, depends_on=(Dependency("init", "Complete"),)),
     )
     unit = unit_of(jobset, roles=(jobset.roles[1],), missing_jobs=("run-leader-0",), desired=4)
-    finding = found("dependency-waiting", unit)
+    finding = require_finding("dependency-waiting", unit)
     assert values_in(finding.message) == "1 3"
     assert [(step.kind, step.command) for step in finding.advice] == [(AdviceKind.WAIT_FOR_END, ())]
 
 
 def test_a_dependency_that_is_met_is_no_reason() -> None:
     unit = waiting(Dependency("driver", "Ready"), ready=1)
-    assert ask("dependency-waiting", unit) is None
-    assert first(unit) == "pods-not-created"
+    assert evaluate("dependency-waiting", unit) is None
+    assert first_code(unit) == "pods-not-created"
 
 
 def test_a_job_that_succeeded_was_ready() -> None:
     unit = waiting(Dependency("driver", "Ready"), ready=0, succeeded=1)
-    assert ask("dependency-waiting", unit) is None
+    assert evaluate("dependency-waiting", unit) is None
 
 
 def test_pods_that_are_there_do_not_wait() -> None:
@@ -98,18 +98,18 @@ def test_pods_that_are_there_do_not_wait() -> None:
     job = child_jobs(unit.owner)[1]
     facts = replace(unit.gang, jobs=(job,))
     running = replace(unit, gang=facts, missing_jobs=(), jobs=(job,), pods=pods_of(job, 4, on="n1"))
-    assert first(running) == "running"
+    assert first_code(running) == "running"
 
 
 def test_just_met_is_not_overdue() -> None:
     """The JobSet is ten minutes old; the part it depends on has been ready for a minute."""
-    finding = found("pods-not-created", waiting(Dependency("driver", "Ready"), ready=1))
+    finding = require_finding("pods-not-created", waiting(Dependency("driver", "Ready"), ready=1))
     assert finding.health is Health.STARTING
     assert finding.recheck_at == ago(-60)
 
 
 def test_a_part_that_is_not_there() -> None:
-    finding = found("dependency-waiting", waiting(Dependency("nobody", "Ready")))
+    finding = require_finding("dependency-waiting", waiting(Dependency("nobody", "Ready")))
     assert finding.code == "dependency-waiting"
     (step,) = finding.advice
     assert step.kind is AdviceKind.OTHER

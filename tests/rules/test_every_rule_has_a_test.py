@@ -1,4 +1,4 @@
-"""A rule is one file, or a row of one table, with one test; no code is missing and none is said twice."""
+"""A rule is one file, or a row of one table, with one test. Each code exists once."""
 
 import sys
 from collections import Counter
@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import gangboard.rules
-from gangboard.plugins.discovery import RegistryError, by_key, find_constants
+from gangboard.plugins.discovery import RegistryError, find_constants, sorted_by_key
 from gangboard.plugins.reasons import gang_rules, rules, unit_rules
 from gangboard.plugins.rule import UnitRule
 from gangboard.rules.admission import queue_reasons
@@ -30,8 +30,8 @@ def test_every_rule_has_a_test() -> None:
         file = ROWS.get((rule.stage, rule.code), name)
         has_its_own = (TESTS / f"test_{name}.py").exists() and file != "queue_reasons"
         assert has_its_own or f'"{rule.code}"' in told_together, rule.code
-        found = list(RULES.glob(f"*/{file}.py"))
-        assert [path.parent.name for path in found] == [rule.stage.value], rule.code
+        result = list(RULES.glob(f"*/{file}.py"))
+        assert [path.parent.name for path in result] == [rule.stage.value], rule.code
 
 
 ROW = "from gangboard.rules.placement.placement_reasons import RULES as FOUND\n"
@@ -55,7 +55,7 @@ def test_a_half_made_table_is_refused(
     monkeypatch.setitem(sys.modules, "toy_rules", package)
     monkeypatch.delitem(sys.modules, "toy_rules.half_made", raising=False)
     with pytest.raises(RegistryError, match=told):
-        by_key(find_constants(package, "RULE", (UnitRule,)), lambda rule: rule.code)
+        sorted_by_key(find_constants(package, "RULE", (UnitRule,)), lambda rule: rule.code)
 
 
 def test_no_two_rules_of_a_stage_have_the_same_place() -> None:

@@ -1,4 +1,4 @@
-"""Whatever the objects of a unit look like, some rule has a word for it, and it is well-formed."""
+"""Every combination of objects in a unit has a finding of some rule, and it is well-formed."""
 
 from __future__ import annotations
 
@@ -33,18 +33,17 @@ from tests.domain_objects import (
     with_cluster,
 )
 from tests.placement.making import node as room_node
-from tests.rules.waiting import big as full
-from tests.rules.waiting import room_of
+from tests.rules.waiting_gangs import capacity_of, cpu_node
 
 AGES = st.sampled_from([0, 5, 29, 31, 59, 61, 119, 121, 599])
 
 ROOMS = [
-    room_of(why="nodes: forbidden"),
-    room_of(),
-    room_of(room_node("n0"), room_node("n1", unschedulable=True)),
-    room_of(full("n0", used=8), full("n1", used=6)),
-    room_of(full("n0", allocatable={"cpu": 500, "pods": 1})),
-    room_of(room_node("n0", unreadable=frozenset({"cpu"}))),
+    capacity_of(why="nodes: forbidden"),
+    capacity_of(),
+    capacity_of(room_node("n0"), room_node("n1", unschedulable=True)),
+    capacity_of(cpu_node("n0", used=8), cpu_node("n1", used=6)),
+    capacity_of(cpu_node("n0", allocatable={"cpu": 500, "pods": 1})),
+    capacity_of(room_node("n0", unreadable=frozenset({"cpu"}))),
 ]
 
 
@@ -94,7 +93,7 @@ def units(draw: Any) -> Unit:
         max_restarts=draw(st.sampled_from([None, 3])),
         restarting=draw(st.booleans()),
     )
-    jobs, made, missing_jobs = [], [], []
+    jobs, objects, missing_jobs = [], [], []
     for job in child_jobs(jobset, created_at=ago(draw(AGES)), retries=draw(st.integers(0, 2))):
         if draw(st.integers(0, 4)) == 0:
             missing_jobs.append(job.meta.ref.name)
@@ -103,7 +102,7 @@ def units(draw: Any) -> Unit:
         finish = draw(st.sampled_from([None, None, None, None, failed(), succeeded()]))
         job = replace(job, suspended=suspended, finish=finish)
         jobs.append(job)
-        made += [
+        objects += [
             draw(pods(f"{job.meta.ref.name}-{index}", job, group))
             for index in range(draw(st.integers(0, job.desired)))
         ]
@@ -116,19 +115,19 @@ def units(draw: Any) -> Unit:
     facts = facts_of(
         jobset,
         *jobs,
-        *made,
+        *objects,
         *groups,
         *events,
         a_node("n0"),
         a_node("n1", ready=draw(st.sampled_from([True, False, None]))),
         jobs=tuple(jobs),
     )
-    whole = draw(st.sampled_from([None, ago(10), ago(300)]))
+    complete = draw(st.sampled_from([None, ago(10), ago(300)]))
     since = draw(st.sampled_from([None, ago(5), ago(400)]))
     unit = a_unit(
         with_cluster(facts, room=draw(st.sampled_from(ROOMS))),
         missing_jobs=tuple(missing_jobs),
-        memory=UnitMemory(created_since=since, whole_at=whole),
+        memory=UnitMemory(created_since=since, whole_at=complete),
     )
     return replace(unit, placing=placing_of(unit))
 

@@ -1,65 +1,72 @@
 """`exceeds-capacity`: more than the nodes have even when every pod that can leave had left."""
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, mixed, plain, room_of, told, values
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import (
+    capacity_of,
+    evidence_values,
+    gang,
+    message_of,
+    mixed_gang,
+    pod_requests,
+    ungrouped_gang,
+)
 from tests.sentence_values import values_in
 
-FOUR = room_of(*(node(f"n{index}") for index in range(4)))
+FOUR = capacity_of(*(node(f"n{index}") for index in range(4)))
 
 
 def test_six_pods_of_four_gpus_on_four_nodes_of_four() -> None:
-    unit = gang(6, asks(4), FOUR)
-    finding = found("exceeds-capacity", unit)
+    unit = gang(6, pod_requests(4), FOUR)
+    finding = require_finding("exceeds-capacity", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "6 pods need 24 GPUs, but the 4 usable nodes have 16 even when empty: only 4 of 6 fit."
     )
-    assert values(finding, "nvidia.com/gpu") == ["24 needed, 16 free now, 16 when empty"]
-    assert first(unit) == "exceeds-capacity"
+    assert evidence_values(finding, "nvidia.com/gpu") == ["24 needed, 16 free now, 16 when empty"]
+    assert first_code(unit) == "exceeds-capacity"
 
 
 def test_twin_that_fits_on_empty_nodes_waits() -> None:
-    full = room_of(*(node(f"n{index}", used=4) for index in range(4)))
-    assert first(gang(4, asks(4), full)) == "insufficient-resources"
-    assert first(gang(5, asks(4), full)) == "exceeds-capacity"
+    full = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
+    assert first_code(gang(4, pod_requests(4), full)) == "insufficient-resources"
+    assert first_code(gang(5, pod_requests(4), full)) == "exceeds-capacity"
 
 
 def test_pods_of_daemonsets_stay() -> None:
-    taken = room_of(*(node(f"n{index}", pinned=1) for index in range(4)))
-    assert told("exceeds-capacity", gang(7, asks(2), taken)) == (
+    taken = capacity_of(*(node(f"n{index}", pinned=1) for index in range(4)))
+    assert message_of("exceeds-capacity", gang(7, pod_requests(2), taken)) == (
         "7 pods need 14 GPUs, but the 4 usable nodes have 12 even when empty: only 4 of 7 fit."
     )
 
 
 def test_in_pieces_even_when_empty() -> None:
-    assert values_in(told("exceeds-capacity", gang(5, asks(3), FOUR))) == "5 3 4 5 4"
+    assert values_in(message_of("exceeds-capacity", gang(5, pod_requests(3), FOUR))) == "5 3 4 5 4"
 
 
 def test_one_node_more_than_there_is() -> None:
-    assert told("exceeds-capacity", gang(2, asks(4), room_of(node("n0")))) == (
+    assert message_of("exceeds-capacity", gang(2, pod_requests(4), capacity_of(node("n0")))) == (
         "2 pods need 8 GPUs, but the only usable node has 4 even when empty: only 1 of 2 fits."
     )
 
 
 def test_pod_by_pod_each_pod_more_than_any_node_can_ever_take() -> None:
-    """Nodes with pods of others on them; none of the Job's own has a place."""
-    crowd = room_of(*(node(f"n{index}", used=4) for index in range(4)))
-    assert first(plain(5, asks(4), crowd)) == "exceeds-capacity"
+    """The nodes have pods of other gangs, and the Job has no placed pod."""
+    crowd = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
+    assert first_code(ungrouped_gang(5, pod_requests(4), crowd)) == "exceeds-capacity"
 
 
 def test_the_blocked_shape_wins_over_the_short_one() -> None:
     """Two causes: the workers can never fit, the driver waits for a core."""
-    room = room_of(node("n0"), node("n1", used=4))
-    unit = mixed(
+    room = capacity_of(node("n0"), node("n1", used=4))
+    unit = mixed_gang(
         room,
-        ("workers", 3, asks(4), Needs()),
-        ("driver", 1, asks(cpu="1"), Needs()),
+        ("workers", 3, pod_requests(4), PodConstraints()),
+        ("driver", 1, pod_requests(cpu="1"), PodConstraints()),
     )
-    finding = found("exceeds-capacity", unit)
+    finding = require_finding("exceeds-capacity", unit)
     assert finding.health is Health.BLOCKED
     assert "12 GPUs" in finding.message
-    assert values(finding, "nodes for driver")
+    assert evidence_values(finding, "nodes for driver")

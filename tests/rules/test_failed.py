@@ -16,7 +16,7 @@ from tests.domain_objects import (
     succeeded,
 )
 from tests.rules import texts
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 
@@ -28,7 +28,7 @@ def crashed(name: str, code: int = 1, reason: str = "Error") -> Pod:
 def test_a_job() -> None:
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     pods = [crashed("train-0"), crashed("train-1")]
-    finding = found_gang("failed", facts_of(job, *pods))
+    finding = require_gang_finding("failed", facts_of(job, *pods))
     assert finding.health is Health.FAILED
     assert values_in(finding.message) == "1 2"
     assert finding.since == ago(60)
@@ -38,11 +38,11 @@ def test_a_jobset_names_the_job_behind_it() -> None:
     jobset = a_jobset("run", finish=failed("FailedJobs", texts.JOBSET_FAILED))
     (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
     killed = crashed("run-workers-0-0", 137, "OOMKilled")
-    finding = found_gang("failed", facts_of(jobset, job, killed))
+    finding = require_gang_finding("failed", facts_of(jobset, job, killed))
     assert finding.message == (
         "Container main exited 137 (OOMKilled) in 1 pod; Job run-workers-0 has no retries left."
     )
-    assert [(one.label, one.value.partition(":")[0]) for one in finding.evidence] == [
+    assert [(item.label, item.value.partition(":")[0]) for item in finding.evidence] == [
         ("reason", "FailedJobs"),
         ("failed Job", "BackoffLimitExceeded"),
     ]
@@ -51,7 +51,7 @@ def test_a_jobset_names_the_job_behind_it() -> None:
 def test_without_an_exit_the_controller_of_the_job_behind_it_is_heard() -> None:
     jobset = a_jobset("run", finish=failed("FailedJobs", texts.JOBSET_FAILED))
     (job,) = child_jobs(jobset, finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
-    assert found_gang("failed", facts_of(jobset, job)).message == (
+    assert require_gang_finding("failed", facts_of(jobset, job)).message == (
         "Job run-workers-0 failed (BackoffLimitExceeded): Job has reached the specified backoff limit."
     )
 
@@ -59,29 +59,29 @@ def test_without_an_exit_the_controller_of_the_job_behind_it_is_heard() -> None:
 def test_a_job_that_announces_its_failure() -> None:
     job = a_job("train", ending="PodFailurePolicy")
     leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(3))
-    finding = found_gang("failed", facts_of(job, leaving))
+    finding = require_gang_finding("failed", facts_of(job, leaving))
     assert values_in(finding.message) == "1"
 
 
 def test_silent_twins() -> None:
-    assert ask_gang("failed", facts_of(a_job())) is None
-    assert first_gang(facts_of(a_job(finish=succeeded()))) == "succeeded"
-    assert first_gang(facts_of(a_job(ending="SuccessPolicy"))) == "succeeded"
+    assert evaluate_gang("failed", facts_of(a_job())) is None
+    assert first_gang_code(facts_of(a_job(finish=succeeded()))) == "succeeded"
+    assert first_gang_code(facts_of(a_job(ending="SuccessPolicy"))) == "succeeded"
 
 
 def test_a_failed_child_is_not_a_failed_owner() -> None:
     jobset = a_jobset("run", max_restarts=3)
     (job,) = child_jobs(jobset, finish=failed())
-    assert first_gang(facts_of(jobset, job)) == ""
+    assert first_gang_code(facts_of(jobset, job)) == ""
 
 
 def test_the_command_that_shows_why() -> None:
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
-    assert found_gang(
+    assert require_gang_finding(
         "failed", facts_of(job, crashed("train-0"), crashed("train-1"))
     ).advice_texts == ("Read what it wrote last: kubectl logs -n team-a train-0 -c main",)
     killed = crashed("train-0", 137, "OOMKilled")
-    assert found_gang("failed", facts_of(job, killed)).advice_texts == (
+    assert require_gang_finding("failed", facts_of(job, killed)).advice_texts == (
         "Give container main more memory, or let it use less (needs re-creating).",
     )
 
@@ -89,6 +89,6 @@ def test_the_command_that_shows_why() -> None:
 def test_nothing_is_left_to_read() -> None:
     """The pods are gone, or left with their node or for others."""
     job = a_job("train", finish=failed("BackoffLimitExceeded", texts.BACKOFF_LIMIT))
-    assert found_gang("failed", facts_of(job)).advice_texts == ()
+    assert require_gang_finding("failed", facts_of(job)).advice_texts == ()
     evicted = replace(crashed("train-0", 137, "ContainerStatusUnknown"), reason="Evicted")
-    assert found_gang("failed", facts_of(job, evicted)).advice_texts == ()
+    assert require_gang_finding("failed", facts_of(job, evicted)).advice_texts == ()

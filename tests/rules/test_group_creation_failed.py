@@ -7,7 +7,7 @@ import pytest
 from gangboard.domain.health import Health
 from gangboard.domain.owner import GangRequest
 from tests.domain_objects import a_group, a_job, ago, an_event, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 
 NOTE = (
     'Failed to create Workload for Job train: workloads.scheduling.k8s.io "train-5f" is forbidden: '
@@ -33,41 +33,43 @@ GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 2)}
 def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
     job = a_job("train", **GANG)
     unit = unit_of(job, an_event(job, reason, note))
-    finding = found("group-creation-failed", unit)
+    finding = require_finding("group-creation-failed", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == f"The group of Job train cannot be made{text}."
-    assert [(one.label, one.value) for one in finding.evidence] == [(reason, note)]
-    assert first(unit) == "group-creation-failed"
+    assert [(item.label, item.value) for item in finding.evidence] == [(reason, note)]
+    assert first_code(unit) == "group-creation-failed"
 
 
 def test_the_newest_event_is_told() -> None:
     job = a_job("train", **GANG)
     old = an_event(job, "FailedWorkloadCreate", NOTE, last_seen=ago(300))
     new = an_event(job, "FailedWorkloadCompilation", COMPILE, last_seen=ago(3))
-    assert "Invalid value" in found("group-creation-failed", unit_of(job, old, new)).message
+    assert (
+        "Invalid value" in require_finding("group-creation-failed", unit_of(job, old, new)).message
+    )
 
 
 def test_a_group_that_is_there_disproves_it() -> None:
     job = a_job("train", **GANG)
     unit = unit_of(job, an_event(job, "FailedWorkloadCreate", NOTE), a_group(quorum=2))
-    assert ask("group-creation-failed", unit) is None
+    assert evaluate("group-creation-failed", unit) is None
 
 
 def test_so_do_younger_pods() -> None:
     job = a_job("train", **GANG)
     event = an_event(job, "FailedWorkloadCreate", NOTE, last_seen=ago(60))
     unit = unit_of(job, event, *pods_of(job, 1, created_at=ago(30)))
-    assert ask("group-creation-failed", unit) is None
+    assert evaluate("group-creation-failed", unit) is None
 
 
 def test_without_an_event_pods_are_just_not_there() -> None:
-    assert first(unit_of(a_job("train", **GANG))) == "pods-not-created"
+    assert first_code(unit_of(a_job("train", **GANG))) == "pods-not-created"
 
 
 def test_a_quota_of_workloads_lacks_one() -> None:
     """Three of three are used, and a Job has one Workload."""
     job = a_job("train", **GANG)
-    assert found(
+    assert require_finding(
         "group-creation-failed", unit_of(job, an_event(job, WORKLOAD, NOTE))
     ).advice_texts == (
         "Raise count/workloads.scheduling.k8s.io by 1 in ResourceQuota “w”, or free as much.",
@@ -83,7 +85,7 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
         "than 63 bytes"
     )
     job = a_job(name, **GANG)
-    assert found(
+    assert require_finding(
         "group-creation-failed", unit_of(job, an_event(job, WORKLOAD, note))
     ).advice_texts == (
         f"Give Job {name} a name of at most 57 characters: -pgt-0 is added to it, and 63 is the "
@@ -94,4 +96,4 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
 def test_of_another_error_only_the_text_is_known() -> None:
     job = a_job("train", **GANG)
     unit = unit_of(job, an_event(job, "FailedWorkloadCompilation", COMPILE))
-    assert found("group-creation-failed", unit).advice_texts == ()
+    assert require_finding("group-creation-failed", unit).advice_texts == ()

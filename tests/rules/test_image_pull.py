@@ -8,7 +8,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_job, a_pod, ago
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
@@ -21,15 +21,15 @@ def pulling(reason: str = "ImagePullBackOff", message: str = texts.IMAGE, runs: 
 
 
 def test_nobody_runs() -> None:
-    finding = found("image-pull", pulling())
+    finding = require_finding("image-pull", pulling())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "3 registry.example/train:1"
     assert len(finding.evidence) == 3
-    assert first(pulling()) == "image-pull"
+    assert first_code(pulling()) == "image-pull"
 
 
 def test_others_run() -> None:
-    finding = found("image-pull", pulling(runs=2))
+    finding = require_finding("image-pull", pulling(runs=2))
     assert finding.health is Health.DEGRADED
     assert finding.message.startswith("1 pod cannot get image registry.example/train:1: ")
 
@@ -38,7 +38,7 @@ def test_others_run() -> None:
     "reason", ["ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"]
 )
 def test_without_words(reason: str) -> None:
-    assert found("image-pull", pulling(reason, "")).message == (
+    assert require_finding("image-pull", pulling(reason, "")).message == (
         f"3 pods cannot get the image of container main: {reason}."
     )
 
@@ -49,21 +49,21 @@ def test_an_init_container_can_lack_its_image_too() -> None:
         "setup", init=True, running=False, state="waiting", reason="ErrImagePull", message=""
     )
     pod = a_pod("train-0", of=job, on="n0", ready=False, phase="Pending", containers=(state,))
-    assert first(unit_of(job, pod)) == "image-pull"
+    assert first_code(unit_of(job, pod)) == "image-pull"
 
 
 def test_still_creating_is_starting() -> None:
-    assert ask("image-pull", pulling("ContainerCreating", "")) is None
-    assert first(pulling("ContainerCreating", "")) == "starting"
+    assert evaluate("image-pull", pulling("ContainerCreating", "")) is None
+    assert first_code(pulling("ContainerCreating", "")) == "starting"
 
 
 def test_a_pod_that_is_going_does_not_matter() -> None:
     job = a_job("train", pods=1)
     state = a_container("main", running=False, state="waiting", reason="ErrImagePull")
-    going = a_pod("old", of=job, on="n0", phase="Pending", containers=(state,))
-    assert ask("image-pull", unit_of(job, going)) is not None
-    gone = a_pod("old", of=job, on="n0", containers=(state,), deleting_since=ago(1))
-    assert ask("image-pull", unit_of(job, gone, a_pod("new", of=job, on="n0"))) is None
+    terminating = a_pod("old", of=job, on="n0", phase="Pending", containers=(state,))
+    assert evaluate("image-pull", unit_of(job, terminating)) is not None
+    deleted = a_pod("old", of=job, on="n0", containers=(state,), deleting_since=ago(1))
+    assert evaluate("image-pull", unit_of(job, deleted, a_pod("new", of=job, on="n0"))) is None
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_a_pod_that_is_going_does_not_matter() -> None:
     ids=["not there", "not allowed", "no name", "never pulled", "registry away", "no words"],
 )
 def test_the_next_step(reason: str, message: str, steps: tuple[str, ...]) -> None:
-    assert found("image-pull", pulling(reason, message)).advice_texts == steps
+    assert require_finding("image-pull", pulling(reason, message)).advice_texts == steps

@@ -5,13 +5,13 @@ from typing import Any
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_container, a_job, a_pod
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
 def initialising(others: int = 0, **setup: Any) -> Unit:
     job = a_job("train", pods=2 + others)
-    given = {
+    defaults = {
         "state": "waiting",
         "reason": "CrashLoopBackOff",
         "restarts": 2,
@@ -21,7 +21,7 @@ def initialising(others: int = 0, **setup: Any) -> Unit:
     }
     containers = (
         a_container("main", running=False, state="waiting", reason="PodInitializing"),
-        a_container("setup", init=True, running=False, **given),
+        a_container("setup", init=True, running=False, **defaults),
     )
     fields: dict[str, Any] = {"phase": "Pending", "ready": False, "containers": containers}
     pods = [a_pod(f"train-{n}", of=job, on="n0", **fields) for n in range(2)]
@@ -29,21 +29,21 @@ def initialising(others: int = 0, **setup: Any) -> Unit:
 
 
 def test_it_keeps_failing() -> None:
-    finding = found("init-failing", initialising())
+    finding = require_finding("init-failing", initialising())
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2 2 1"
-    assert first(initialising()) == "init-failing"
+    assert first_code(initialising()) == "init-failing"
 
 
 def test_it_failed_once() -> None:
     unit = initialising(state="terminated", reason="Error", exit_code=3, restarts=0)
-    assert found("init-failing", unit).message == (
+    assert require_finding("init-failing", unit).message == (
         "Init container setup of 2 pods failed: exit code 3 (Error)."
     )
 
 
 def test_others_run() -> None:
-    assert found("init-failing", initialising(others=1)).health is Health.DEGRADED
+    assert require_finding("init-failing", initialising(others=1)).health is Health.DEGRADED
 
 
 def test_it_is_done_or_still_runs() -> None:
@@ -53,15 +53,15 @@ def test_it_is_done_or_still_runs() -> None:
         "exit_code": 0,
         "restarts": 0,
     }
-    assert ask("init-failing", initialising(**done)) is None
-    assert first(initialising(state="running", reason="", restarts=0)) == "starting"
+    assert evaluate("init-failing", initialising(**done)) is None
+    assert first_code(initialising(state="running", reason="", restarts=0)) == "starting"
 
 
 def test_the_command_that_shows_its_words() -> None:
-    assert found("init-failing", initialising()).advice_texts == (
+    assert require_finding("init-failing", initialising()).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c setup --previous",
     )
     once = initialising(state="terminated", reason="Error", exit_code=3, restarts=0)
-    assert found("init-failing", once).advice_texts == (
+    assert require_finding("init-failing", once).advice_texts == (
         "Read what it wrote last: kubectl logs -n team-a train-0 -c setup",
     )

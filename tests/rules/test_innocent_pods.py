@@ -11,7 +11,7 @@ from gangboard.facts.scheduler_text import clean, node_reasons
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 
 SCHEDULABLE = "pod is schedulable but gang scheduling failed (PodGroup team-a/ring): see the group"
 NOT_EVALUATED = "pod was not evaluated: gang scheduling aborted early (PodGroup team-a/ring)"
@@ -39,23 +39,23 @@ def gang(*said: str, group_says: str = "", quorum: int | None = None, running: i
 def test_only_guilty_pods_are_counted_without_room() -> None:
     unit = gang(SCHEDULABLE, texts.GPU_SHORT, NOT_EVALUATED, quorum=3)
     assert [pod.meta.ref.name for pod in unit.refused] == ["train-1"]
-    finding = found("unschedulable", unit)
+    finding = require_finding("unschedulable", unit)
     assert finding.message == (
         "The scheduler finds no room for 1 pod: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
     )
-    assert first(unit) == "unschedulable"
+    assert first_code(unit) == "unschedulable"
 
 
 def test_a_near_miss_without_innocent_pods() -> None:
     unit = gang(texts.GPU_SHORT, texts.GPU_SHORT, texts.GPU_SHORT, quorum=3)
     assert len(unit.refused) == 3
-    assert "no room for 3 pods" in found("unschedulable", unit).message
+    assert "no room for 3 pods" in require_finding("unschedulable", unit).message
 
 
 def test_of_all_innocent_pods_the_group_tells_why() -> None:
     unit = gang(SCHEDULABLE, NOT_EVALUATED, group_says=LINES, quorum=3)
     assert unit.refused == ()
-    message = found("unschedulable", unit).message
+    message = require_finding("unschedulable", unit).message
     assert message.startswith(
         "The scheduler finds no room for the group of 2 pods: minCount (3) is not yet satisfied"
     )
@@ -64,7 +64,7 @@ def test_of_all_innocent_pods_the_group_tells_why() -> None:
 
 
 def test_the_plain_text_of_the_group_goes_before_that_of_an_innocent_pod() -> None:
-    message = found(
+    message = require_finding(
         "unschedulable", gang(SCHEDULABLE, group_says="pod group is unschedulable", quorum=2)
     ).message
     assert message.endswith("group of 1 pod: pod group is unschedulable.")
@@ -72,8 +72,10 @@ def test_the_plain_text_of_the_group_goes_before_that_of_an_innocent_pod() -> No
 
 def test_pod_by_pod_an_innocent_pod_is_not_partly_placed() -> None:
     split = gang(SCHEDULABLE, texts.GPU_SHORT, running=1)
-    assert found("partly-placed", split).message.startswith("1 pod finds no room: 4 Insuff")
-    assert ask("partly-placed", gang(SCHEDULABLE, running=1)) is None
+    assert require_finding("partly-placed", split).message.startswith(
+        "1 pod finds no room: 4 Insuff"
+    )
+    assert evaluate("partly-placed", gang(SCHEDULABLE, running=1)) is None
 
 
 def test_the_reason_beside_a_loss_counts_them_out_too() -> None:
@@ -99,7 +101,10 @@ def test_a_condition_of_a_group_that_is_not_known_changes_nothing(status: str) -
     unit = gang(texts.GPU_SHORT, texts.GPU_SHORT, group_says=texts.GROUP_SHORT, quorum=2)
     assert unit.group is not None
     satisfied = a_condition("PodGroupSatisfied", status, reason="BelowMinCount", message="2 < 3")
-    told = replace(unit.group, conditions=(*unit.group.conditions, satisfied))
-    other = unit_of(unit.owner, told, *unit.pods)
-    assert first(other) == first(unit) == "unschedulable"
-    assert found("unschedulable", other).message == found("unschedulable", unit).message
+    reported = replace(unit.group, conditions=(*unit.group.conditions, satisfied))
+    other = unit_of(unit.owner, reported, *unit.pods)
+    assert first_code(other) == first_code(unit) == "unschedulable"
+    assert (
+        require_finding("unschedulable", other).message
+        == require_finding("unschedulable", unit).message
+    )

@@ -21,7 +21,7 @@ from tests.domain_objects import (
     placed,
     pods_of,
 )
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
@@ -35,22 +35,22 @@ def held_unit(
 ) -> Unit:
     """A JobSet of three Jobs with one PodGroup of all pods; workers-2 is suspended, or held."""
     jobset = a_jobset("run", a_role("workers", jobs=3, group_name="ring"), restarts=restarts)
-    one, two, three = child_jobs(jobset)
+    first, second, three = child_jobs(jobset)
     group = a_group("ring", quorum=6, placed=placed())
-    pods = (*pods_of(one, 2, on="n0"), *pods_of(two, 2, on="n1", **sibling))
+    pods = (*pods_of(first, 2, on="n0"), *pods_of(second, 2, on="n1", **sibling))
     stopped = replace(three, suspended=True, **(job or {}))
     holds = () if hold is None else (a_hold(stopped, **hold),)
-    return unit_of(jobset, one, two, stopped, group, *pods, *holds, facts=facts)
+    return unit_of(jobset, first, second, stopped, group, *pods, *holds, facts=facts)
 
 
 def test_everything_else_runs() -> None:
-    finding = found("job-suspended", held_unit(hold={}))
+    finding = require_finding("job-suspended", held_unit(hold={}))
     assert finding.health is Health.SUSPENDED
     assert (
         finding.message
         == "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
     )
-    assert first(held_unit(hold={})) == "job-suspended"
+    assert first_code(held_unit(hold={})) == "job-suspended"
     evidence = finding.evidence[-1]
     assert (evidence.label, evidence.value) == ("Hold", "Hold run-workers-2 by alice (disk of n3)")
     assert evidence.source is not None
@@ -58,18 +58,18 @@ def test_everything_else_runs() -> None:
 
 
 def test_without_a_hold_nobody_is_named() -> None:
-    finding = found("job-suspended", held_unit(job={"last_action": "a1b2"}))
+    finding = require_finding("job-suspended", held_unit(job={"last_action": "a1b2"}))
     assert finding.message == (
         "1 of 3 Jobs is suspended: run-workers-2 (no Hold, by whom is not known)."
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("spec.suspend", "true"),
         ("last action of gangboard", "a1b2"),
     ]
 
 
 def test_holds_that_cannot_be_looked_at_are_not_called_absent() -> None:
-    finding = found("job-suspended", held_unit(facts={"holds_known": False}))
+    finding = require_finding("job-suspended", held_unit(facts={"holds_known": False}))
     assert finding.message == (
         "1 of 3 Jobs is suspended: run-workers-2 (whether by a Hold is not known)."
     )
@@ -86,26 +86,29 @@ def test_holds_that_cannot_be_looked_at_are_not_called_absent() -> None:
 )
 def test_a_hold_on_something_else_holds_it_not(foreign: dict[str, Any]) -> None:
     assert (
-        "(no Hold, by whom is not known)" in found("job-suspended", held_unit(hold=foreign)).message
+        "(no Hold, by whom is not known)"
+        in require_finding("job-suspended", held_unit(hold=foreign)).message
     )
 
 
 def test_a_hold_made_by_hand_may_not_say_by_whom() -> None:
     until = NOW.replace(hour=18)
-    made = {"name": "nightly", "by": "", "reason": "", "until": until}
-    finding = found("job-suspended", held_unit(hold=made))
+    objects = {"name": "nightly", "by": "", "reason": "", "until": until}
+    finding = require_finding("job-suspended", held_unit(hold=objects))
     assert values_in(finding.message) == "1 3 run-workers-2 2026-11-21 11:55"
     assert finding.evidence[-1].value == "Hold nightly until 2026-11-21 18:00:00 UTC"
 
 
 def test_a_restart_keeps_the_hold() -> None:
     """The new Job, same name and new uid, is born suspended (real-control-plane.md §3)."""
-    finding = found("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
+    finding = require_finding("job-suspended", held_unit(hold={"created_at": ago(900)}, restarts=1))
     assert values_in(finding.message) == "1 3 run-workers-2 2026-11-21 11:45 n3 1 run-workers-2"
 
 
 def test_held_after_the_restart_it_was_born_running() -> None:
-    message = found("job-suspended", held_unit(hold={"created_at": ago(300)}, restarts=1)).message
+    message = require_finding(
+        "job-suspended", held_unit(hold={"created_at": ago(300)}, restarts=1)
+    ).message
     assert (
         message
         == "1 of 3 Jobs is suspended: run-workers-2 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
@@ -119,38 +122,38 @@ def test_two_people_hold_and_one_is_unknown() -> None:
     holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob", reason="debug"))
     unit = unit_of(jobset, first_job, *stopped, *pods_of(first_job, 2, on="n0"), *holds)
     assert (
-        values_in(found("job-suspended", unit).message)
+        values_in(require_finding("job-suspended", unit).message)
         == "4 5 run-workers-1 run-workers-2 2026-11-21 11:55 n3 run-workers-3 2026-11-21 11:55 run-workers-4"
     )
 
 
 def test_a_job_that_its_own_queue_keeps() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, two = child_jobs(jobset)
-    two = replace(two, suspended=True)
-    unit = unit_of(jobset, one, two, *pods_of(one, 2, on="n0"), an_entry(two))
-    assert ask("job-suspended", unit) is None
-    assert first(unit) == "queue-evaluating"
+    first, second = child_jobs(jobset)
+    second = replace(second, suspended=True)
+    unit = unit_of(jobset, first, second, *pods_of(first, 2, on="n0"), an_entry(second))
+    assert evaluate("job-suspended", unit) is None
+    assert first_code(unit) == "queue-evaluating"
 
 
 def test_alone_as_a_unit_of_its_own() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=3))
-    one, two, three = child_jobs(jobset)
+    first, second, three = child_jobs(jobset)
     held = replace(three, suspended=True)
     leaving = a_pod("run-workers-2-0", on="n0", of=held, deleting_since=ago(2))
     unit = unit_of(
-        jobset, one, two, held, leaving, jobs=(held,), desired=2, held=2, name="run-workers-2"
+        jobset, first, second, held, leaving, jobs=(held,), desired=2, held=2, name="run-workers-2"
     )
-    assert values_in(found("job-suspended", unit).message) == "1 3 run-workers-2 1"
+    assert values_in(require_finding("job-suspended", unit).message) == "1 3 run-workers-2 1"
 
 
 def test_a_sibling_that_lacks_a_member_is_the_news() -> None:
-    assert ask("job-suspended", held_unit(ready=False)) is None
+    assert evaluate("job-suspended", held_unit(ready=False)) is None
     jobset = a_jobset("run", a_role("workers", jobs=2, group_name="ring"))
-    one, two = child_jobs(jobset)
-    pods = (*pods_of(one, 1, on="n0"), a_pod("run-workers-0-1", of=one, group="ring"))
-    unit = unit_of(jobset, one, replace(two, suspended=True), a_group("ring", quorum=4), *pods)
-    assert first(unit) == "quorum-lost"
+    first, second = child_jobs(jobset)
+    pods = (*pods_of(first, 1, on="n0"), a_pod("run-workers-0-1", of=first, group="ring"))
+    unit = unit_of(jobset, first, replace(second, suspended=True), a_group("ring", quorum=4), *pods)
+    assert first_code(unit) == "quorum-lost"
 
 
 def test_a_job_that_waits_for_another_part_is_not_suspended_by_hand() -> None:
@@ -167,8 +170,8 @@ def test_a_job_that_waits_for_another_part_is_not_suspended_by_hand() -> None:
         held=2,
         desired=2,
     )
-    assert ask("job-suspended", unit) is None
-    assert first(unit) == "dependency-waiting"
+    assert evaluate("job-suspended", unit) is None
+    assert first_code(unit) == "dependency-waiting"
 
 
 def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> None:
@@ -189,32 +192,34 @@ def test_a_job_that_waits_for_another_part_is_not_counted_with_a_held_one() -> N
         desired=1,
     )
     message = "1 of 3 Jobs is suspended: run-driver-1 (held by alice since 2026-11-21 11:55 UTC: disk of n3)."
-    assert found("job-suspended", unit).message == message
+    assert require_finding("job-suspended", unit).message == message
 
 
 def test_nothing_is_suspended() -> None:
     jobset = a_jobset()
     (job,) = child_jobs(jobset)
-    assert first(unit_of(jobset, job, *pods_of(job, 2, on="n0"))) == "running"
+    assert first_code(unit_of(jobset, job, *pods_of(job, 2, on="n0"))) == "running"
 
 
 def test_how_it_goes_on() -> None:
-    assert found("job-suspended", held_unit(hold={})).advice_texts == ()
+    assert require_finding("job-suspended", held_unit(hold={})).advice_texts == ()
     meant = {"suspend_set_by": "kubectl-patch", "suspend_set_at": ago(60)}
-    assert found("job-suspended", held_unit(job=meant)).advice_texts == ()
+    assert require_finding("job-suspended", held_unit(job=meant)).advice_texts == ()
     controller = {"suspend_set_by": "jobset"}
-    assert len(found("job-suspended", held_unit(job=controller)).advice_texts) == 1
+    assert len(require_finding("job-suspended", held_unit(job=controller)).advice_texts) == 1
     # A Hold that was made for an object of the same name before is in force for nothing.
-    assert found("job-suspended", held_unit(hold={"owner_uid": "uid-before"})).advice_texts == (
-        "Resume Job run-workers-2 to let it run.",
-    )
-    assert found("job-suspended", held_unit()).advice_texts == (
+    assert require_finding(
+        "job-suspended", held_unit(hold={"owner_uid": "uid-before"})
+    ).advice_texts == ("Resume Job run-workers-2 to let it run.",)
+    assert require_finding("job-suspended", held_unit()).advice_texts == (
         "Resume Job run-workers-2 to let it run.",
     )
 
 
 def test_a_hold_that_may_be_there_would_suspend_it_again() -> None:
-    assert found("job-suspended", held_unit(facts={"holds_known": False})).advice_texts == (
+    assert require_finding(
+        "job-suspended", held_unit(facts={"holds_known": False})
+    ).advice_texts == (
         "Resume Job run-workers-2 and release any Hold that may be on it to let it run.",
     )
 
@@ -223,7 +228,7 @@ def test_a_queue_decides_for_itself() -> None:
     unit = held_unit()
     stopped = next(job for job in unit.jobs if job.suspended)
     queued = replace(unit, gang=replace(unit.gang, entries=(an_entry(stopped),)))
-    assert ask("job-suspended", queued) is None
-    assert first(queued) == "queue-evaluating"
+    assert evaluate("job-suspended", queued) is None
+    assert first_code(queued) == "queue-evaluating"
     held = replace(queued.gang, holds=(a_hold(stopped),))
-    assert found("job-suspended", replace(unit, gang=held)).advice_texts == ()
+    assert require_finding("job-suspended", replace(unit, gang=held)).advice_texts == ()

@@ -11,10 +11,10 @@ LONG = 100_000
 def kept() -> int:
     """How much all caches of the two modules hold."""
     caches = (
-        one
+        item
         for module in (scheduler_text, scheduler_message)
-        for one in vars(module).values()
-        if hasattr(one, "cache_info")
+        for item in vars(module).values()
+        if hasattr(item, "cache_info")
     )
     return sum(cache.cache_info().currsize for cache in caches)
 

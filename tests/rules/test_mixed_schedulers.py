@@ -1,10 +1,10 @@
-"""`mixed-schedulers`: observed on 1.36.3 and 1.37.0, nothing is written."""
+"""`mixed-schedulers`: on 1.36.3 and 1.37.0 no object reports it (observed)."""
 
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 
 
 def pending(*schedulers: str, group: str = "ring", on: str = "") -> Unit:
@@ -19,37 +19,37 @@ def pending(*schedulers: str, group: str = "ring", on: str = "") -> Unit:
 
 def test_both_are_named() -> None:
     unit = pending("default-scheduler", "kai-scheduler", "default-scheduler")
-    finding = found("mixed-schedulers", unit)
+    finding = require_finding("mixed-schedulers", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "Pods of group ring name different schedulers: default-scheduler (2 pods) and "
         "kai-scheduler (1 pod)."
     )
-    assert first(unit) == "mixed-schedulers"
+    assert first_code(unit) == "mixed-schedulers"
 
 
 def test_one_scheduler_of_nobody() -> None:
     unit = pending("nobody", "nobody")
-    assert ask("mixed-schedulers", unit) is None
-    assert first(unit) == "not-attempted"
+    assert evaluate("mixed-schedulers", unit) is None
+    assert first_code(unit) == "not-attempted"
 
 
 def test_without_a_group_everyone_may_have_his_own() -> None:
-    assert ask("mixed-schedulers", pending("a", "b", group="")) is None
+    assert evaluate("mixed-schedulers", pending("a", "b", group="")) is None
 
 
 def test_a_gang_that_was_placed() -> None:
-    assert first(pending("a", "b", on="n0")) == "running"
+    assert first_code(pending("a", "b", on="n0")) == "running"
 
 
 def test_a_basic_group_has_no_quorum_that_anybody_waits_for() -> None:
-    """Each scheduler takes its own pods: two have their nodes, one waits for a scheduler of nobody."""
+    """Each scheduler takes its own pods: two have nodes, one waits for a scheduler that does not exist."""
     job = a_job("train", pods=3, group_name="ring")
     placed = [a_pod(f"train-{n}", of=job, group="ring", on="n0") for n in (0, 1)]
     other = a_pod("train-2", of=job, group="ring", scheduler_name="other", created_at=ago(600))
     unit = unit_of(job, a_group("ring"), *placed, other)
-    assert ask("mixed-schedulers", unit) is None
-    assert first(unit) == "not-attempted"
+    assert evaluate("mixed-schedulers", unit) is None
+    assert first_code(unit) == "not-attempted"
 
 
 def basic(
@@ -68,28 +68,28 @@ def basic(
 
 
 def test_the_stock_scheduler_refuses_a_basic_group_with_a_pod_of_another() -> None:
-    """It looks at pods that have a node, too, since 1.37 (validateScheduledPods). Nobody has said so yet."""
-    finding = found("mixed-schedulers", basic("default-scheduler"))
+    """Since 1.37 it also reads pods with a node (validateScheduledPods). There is no text about it yet."""
+    finding = require_finding("mixed-schedulers", basic("default-scheduler"))
     assert finding.message == (
         "Pods of group ring name different schedulers: default-scheduler (1 pod) and second (1 pod)."
     )
-    assert first(basic("default-scheduler")) == "mixed-schedulers"
+    assert first_code(basic("default-scheduler")) == "mixed-schedulers"
     for older in ((1, 36), None):
-        assert ask("mixed-schedulers", basic("default-scheduler", minor=older)) is None
-    assert ask("mixed-schedulers", basic("second")) is None
-    assert ask("mixed-schedulers", basic("other")) is None
+        assert evaluate("mixed-schedulers", basic("default-scheduler", minor=older)) is None
+    assert evaluate("mixed-schedulers", basic("second")) is None
+    assert evaluate("mixed-schedulers", basic("other")) is None
 
 
 def test_the_error_of_a_scheduler_is_told_by_who_names_what() -> None:
-    """Of two profiles of one scheduler, whatever the release. The text itself is evidence."""
+    """Two profiles of one scheduler, in any release. The text itself is evidence."""
     unit = basic("other", said=texts.MIXED_SCHEDULERS, minor=None)
-    finding = found("mixed-schedulers", unit)
-    assert first(unit) == "mixed-schedulers"
-    said = [one.value for one in finding.evidence if one.label == "scheduler says"]
-    assert said == [texts.MIXED_SCHEDULERS]
+    finding = require_finding("mixed-schedulers", unit)
+    assert first_code(unit) == "mixed-schedulers"
+    reported = [item.value for item in finding.evidence if item.label == "scheduler says"]
+    assert reported == [texts.MIXED_SCHEDULERS]
     assert finding.since == ago(300)
 
 
 def test_an_error_about_pods_that_are_not_seen_is_quoted() -> None:
-    """All that are there name one scheduler."""
-    assert first(basic("second", said=texts.MIXED_SCHEDULERS)) == "scheduler-error"
+    """All known pods name one scheduler."""
+    assert first_code(basic("second", said=texts.MIXED_SCHEDULERS)) == "scheduler-error"

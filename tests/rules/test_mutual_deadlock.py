@@ -8,14 +8,13 @@ import pytest
 from gangboard.domain.capacity import ClusterCapacity, PodSet, Requested, RunningGang
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from gangboard.placement.members import shape_of
 from tests.domain_objects import a_job
 from tests.placement.making import GPU, node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import plain, room_of, values
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import capacity_of, evidence_values, pod_requests, ungrouped_gang
 from tests.sentence_values import values_in
 
 OWN = a_job("train").meta.ref
@@ -26,14 +25,14 @@ def resident(
     ref: ObjectRef,
     *nodes: str,
     waits: int,
-    whole: bool = False,
+    is_whole: bool = False,
     also: tuple[str, ...] = (),
     **fields: Any,
 ) -> RunningGang:
     loads = {name: Requested({GPU: 4}, 1) for name in nodes}
-    pod_set = PodSet(shape_of("eval", asks(4), Needs(), also), waits)
-    given = {"priority": 0, "whole": whole, "waits": (pod_set,) if waits else (), **fields}
-    return RunningGang(ref.uid, ref, loads=loads, **given)
+    pod_set = PodSet(shape_of("eval", pod_requests(4), PodConstraints(), also), waits)
+    defaults = {"priority": 0, "is_whole": is_whole, "waits": (pod_set,) if waits else (), **fields}
+    return RunningGang(ref.uid, ref, loads=loads, **defaults)
 
 
 def halves(
@@ -47,41 +46,43 @@ def halves(
     own = own or resident(OWN, "n0", "n1", waits=2)
     rival = other or resident(OTHER, "n2", "n3", waits=2)
     taken = {*own.loads, *rival.loads, *used}
-    room = room_of(
+    room = capacity_of(
         *(node(f"n{index}", used=4 if f"n{index}" in taken else 0) for index in range(nodes)),
         running_gangs=(own, rival),
     )
-    return plain(4, asks(4), room, on=("n0", "n1"))
+    return ungrouped_gang(4, pod_requests(4), room, on=("n0", "n1"))
 
 
 def test_each_holds_what_the_other_needs() -> None:
     unit = halves()
-    finding = found("mutual-deadlock", unit)
+    finding = require_finding("mutual-deadlock", unit)
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "team-a/train 2 4 team-b/eval 2 4"
-    both = [one.source for one in finding.evidence if one.label == "holds room without being whole"]
+    both = [
+        item.source for item in finding.evidence if item.label == "holds room without being whole"
+    ]
     assert both == [OWN, OTHER]
-    assert values(finding, "scheduler says")
-    assert first(unit) == "mutual-deadlock"
+    assert evidence_values(finding, "scheduler says")
+    assert first_code(unit) == "mutual-deadlock"
 
 
 def test_the_other_one_is_whole() -> None:
-    whole = resident(OTHER, "n2", "n3", waits=0, whole=True)
-    assert first(halves(other=whole)) == "partly-placed"
+    complete = resident(OTHER, "n2", "n3", waits=0, is_whole=True)
+    assert first_code(halves(other=complete)) == "partly-placed"
 
 
 def test_nobody_knows_what_the_other_one_waits_for() -> None:
-    assert first(halves(other=resident(OTHER, "n2", "n3", waits=0))) == "partly-placed"
+    assert first_code(halves(other=resident(OTHER, "n2", "n3", waits=0))) == "partly-placed"
 
 
 def test_the_other_one_waits_for_more_than_this_one_holds() -> None:
     """It would not fit either if this one let go: not a matter of the two."""
-    assert first(halves(other=resident(OTHER, "n2", "n3", waits=3))) == "partly-placed"
+    assert first_code(halves(other=resident(OTHER, "n2", "n3", waits=3))) == "partly-placed"
 
 
 def test_the_end_of_a_third_gang_helps() -> None:
-    """Two more nodes are taken by somebody who is whole: when that ends, one of the two fits."""
-    assert first(halves(nodes=6, used=("n4", "n5"))) == "partly-placed"
+    """A complete gang uses two more nodes. When it ends, one of the two fits."""
+    assert first_code(halves(nodes=6, used=("n4", "n5"))) == "partly-placed"
 
 
 def test_nodes_that_were_not_read_prove_nothing() -> None:
@@ -89,8 +90,8 @@ def test_nodes_that_were_not_read_prove_nothing() -> None:
     blind = ClusterCapacity(
         why="pods: not read yet", running_gangs=unit.gang.cluster.room.running_gangs
     )
-    assert first(plain(4, asks(4), blind, on=("n0", "n1"))) == "partly-placed"
-    assert first(replace(unit, placing=None)) == "partly-placed"
+    assert first_code(ungrouped_gang(4, pod_requests(4), blind, on=("n0", "n1"))) == "partly-placed"
+    assert first_code(replace(unit, placing=None)) == "partly-placed"
 
 
 SUSPEND_EITHER = (
@@ -124,33 +125,33 @@ def test_which_of_the_two_is_to_let_go(
         own=resident(OWN, "n0", "n1", waits=2, **own),
         other=resident(OTHER, "n2", "n3", waits=2, **other),
     )
-    assert found("mutual-deadlock", unit).advice_texts == advice
+    assert require_finding("mutual-deadlock", unit).advice_texts == advice
 
 
 def test_what_goes_already_is_held_by_nobody() -> None:
     """Pods of `eval` are being deleted, and those that take their place wait: no deadlock."""
-    going = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
-    assert first(halves(other=going)) == "partly-placed"
+    terminating = resident(OTHER, "n2", "n3", waits=2, by_suspending={})
+    assert first_code(halves(other=terminating)) == "partly-placed"
     half = resident(OTHER, "n2", "n3", waits=2, by_suspending={"n2": Requested({GPU: 4}, 1)})
-    assert first(halves(other=half)) == "partly-placed"
+    assert first_code(halves(other=half)) == "partly-placed"
     own = resident(OWN, "n0", "n1", waits=2, by_suspending={})
-    assert first(halves(own=own)) == "partly-placed"
+    assert first_code(halves(own=own)) == "partly-placed"
 
 
 def test_of_a_deadlock_only_what_stays_is_counted() -> None:
     """A third pod of `eval` leaves n4, which is not enough for either of the two."""
     stays = {"n2": Requested({GPU: 4}, 1), "n3": Requested({GPU: 4}, 1)}
-    going = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
-    finding = found("mutual-deadlock", halves(nodes=5, other=going))
+    terminating = resident(OTHER, "n2", "n3", "n4", waits=2, by_suspending=stays)
+    finding = require_finding("mutual-deadlock", halves(nodes=5, other=terminating))
     assert "train (2 of 4 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 
 def test_other_jobs_of_the_gang_wait_too() -> None:
     """`train` has two pods more that wait, in another Job: 2 hold a node, 2 + 2 wait."""
-    finding = found("mutual-deadlock", halves(own=resident(OWN, "n0", "n1", waits=4)))
+    finding = require_finding("mutual-deadlock", halves(own=resident(OWN, "n0", "n1", waits=4)))
     assert "train (2 of 6 pods) and team-b/eval (2 of 4 pods) hold" in finding.message
 
 
 def test_where_the_other_one_may_go_in_a_topology_is_not_known() -> None:
     bound = resident(OTHER, "n2", "n3", waits=2, also=("topology of its group",))
-    assert first(halves(other=bound)) == "partly-placed"
+    assert first_code(halves(other=bound)) == "partly-placed"

@@ -8,45 +8,58 @@ import pytest
 
 from gangboard.domain.capacity import Requested
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs, PodTerm, Requirement, Taint, Term
+from gangboard.domain.pod_constraints import PodConstraints, PodTerm, Requirement, Taint, Term
 from tests.domain_objects import a_job, a_pod
 from tests.placement.making import CORDON, node
 from tests.rules import texts
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import big, gang, mixed, room_of, selecting, told, values, with_room
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import (
+    capacity_of,
+    cpu_node,
+    evidence_values,
+    gang,
+    message_of,
+    mixed_gang,
+    pod_requests,
+    selecting,
+    with_placement,
+)
 from tests.sentence_values import values_in
 
 H100 = {"gpu": "h100"}
-ROOM = room_of(node("n0", labels=H100), node("n1", labels=H100), node("n2", gpu=0))
+ROOM = capacity_of(node("n0", labels=H100), node("n1", labels=H100), node("n2", gpu=0))
 
 
-def affine(*expressions: Requirement) -> Needs:
-    return Needs(affinity=(Term(expressions),))
+def affine(*expressions: Requirement) -> PodConstraints:
+    return PodConstraints(affinity=(Term(expressions),))
 
 
 def test_a_label_that_no_node_has() -> None:
-    unit = gang(3, asks(4), ROOM, needs=selecting(gpu="h100", zone="moon"), text=texts.NO_MATCH_136)
-    finding = found("no-matching-node", unit)
+    unit = gang(
+        3, pod_requests(4), ROOM, needs=selecting(gpu="h100", zone="moon"), text=texts.NO_MATCH_136
+    )
+    finding = require_finding("no-matching-node", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "3 pods ask for a node with the label zone=moon, and none of the 3 nodes has it."
     )
-    assert values(finding, "node selector") == ["gpu=h100", "zone=moon"]
-    assert values(finding, "scheduler says") == [texts.NO_MATCH_136]
-    assert first(unit) == "no-matching-node"
+    assert evidence_values(finding, "node selector") == ["gpu=h100", "zone=moon"]
+    assert evidence_values(finding, "scheduler says") == [texts.NO_MATCH_136]
+    assert first_code(unit) == "no-matching-node"
 
 
 def test_labels_that_no_node_has_together() -> None:
-    room = room_of(node("n0", labels={"a": "1"}), node("n1", labels={"b": "2"}))
-    assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(a="1", b="2"))) == (
+    room = capacity_of(node("n0", labels={"a": "1"}), node("n1", labels={"b": "2"}))
+    assert message_of(
+        "no-matching-node", gang(1, pod_requests(4), room, needs=selecting(a="1", b="2"))
+    ) == (
         "1 pod asks for a node with the labels a=1 and b=2, and none of the 2 nodes has all of them."
     )
 
 
 def test_required_affinity() -> None:
     needs = affine(Requirement("zone", "In", ("moon", "mars")))
-    assert told("no-matching-node", gang(2, asks(4), ROOM, needs=needs)) == (
+    assert message_of("no-matching-node", gang(2, pod_requests(4), ROOM, needs=needs)) == (
         "2 pods ask for a node by required affinity (zone In (moon, mars)), and none of the 3 nodes "
         "matches."
     )
@@ -55,20 +68,24 @@ def test_required_affinity() -> None:
 def test_a_resource_that_nobody_has() -> None:
     text = "0/3 nodes are available: 3 Insufficient amd.com/gpu."
     unit = gang(2, {"amd.com/gpu": Decimal(1)}, ROOM, text=text)
-    assert values_in(told("no-matching-node", unit)) == "2 1 amd.com/gpu"
+    assert values_in(message_of("no-matching-node", unit)) == "2 1 amd.com/gpu"
 
 
 def test_a_resource_that_no_matching_node_has() -> None:
-    room = room_of(node("n0"), node("n1", gpu=0, labels={"pool": "a"}))
+    room = capacity_of(node("n0"), node("n1", gpu=0, labels={"pool": "a"}))
     assert (
-        values_in(told("no-matching-node", gang(1, asks(4), room, needs=selecting(pool="a"))))
+        values_in(
+            message_of(
+                "no-matching-node", gang(1, pod_requests(4), room, needs=selecting(pool="a"))
+            )
+        )
         == "1 4 nvidia.com/gpu pool=a"
     )
 
 
 def test_more_in_one_pod_than_the_largest_node_has() -> None:
-    room = room_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
-    assert told("no-matching-node", gang(2, asks(16), room)) == (
+    room = capacity_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
+    assert message_of("no-matching-node", gang(2, pod_requests(16), room)) == (
         "2 pods ask for 16 GPUs each, and the largest node has 8."
     )
 
@@ -77,22 +94,24 @@ def test_where_nodes_have_gpus_of_two_vendors_the_sentence_names_the_resource() 
     other = replace(
         node("n1", gpu=0), allocatable={**node("n1", gpu=0).allocatable, "amd.com/gpu": 16}
     )
-    assert told("no-matching-node", gang(1, asks(16), room_of(node("n0", gpu=8), other))) == (
-        "1 pod asks for 16 nvidia.com/gpu, and the largest node has 8."
-    )
+    assert message_of(
+        "no-matching-node", gang(1, pod_requests(16), capacity_of(node("n0", gpu=8), other))
+    ) == ("1 pod asks for 16 nvidia.com/gpu, and the largest node has 8.")
 
 
 def test_the_largest_is_sought_among_those_that_match() -> None:
-    room = room_of(*(node(f"n{i}", gpu=2 + i, labels=H100) for i in range(2)), node("z", gpu=8))
-    assert told("no-matching-node", gang(1, asks(4), room, needs=selecting(gpu="h100"))) == (
+    room = capacity_of(*(node(f"n{i}", gpu=2 + i, labels=H100) for i in range(2)), node("z", gpu=8))
+    assert message_of(
+        "no-matching-node", gang(1, pod_requests(4), room, needs=selecting(gpu="h100"))
+    ) == (
         "1 pod asks for 4 GPUs, and the largest of the 2 nodes that match its node "
         "selector (gpu=h100) has 3."
     )
 
 
 def test_what_stays_on_the_largest_node_counts() -> None:
-    room = room_of(node("n0", gpu=8, pinned=1))
-    assert told("no-matching-node", gang(1, asks(8), room)) == (
+    room = capacity_of(node("n0", gpu=8, pinned=1))
+    assert message_of("no-matching-node", gang(1, pod_requests(8), room)) == (
         "1 pod asks for 8 GPUs, and the largest node has 8, 1 of it taken by pods that stay."
     )
 
@@ -105,75 +124,100 @@ def test_what_stays_on_the_largest_node_counts() -> None:
     ],
 )
 def test_twins_of_which_a_node_would_match(bad: dict[str, Any], code: str) -> None:
-    """Most nodes do not match, and the one that does is out for another reason: that one is said."""
+    """Most nodes do not match, and the matching one has another problem. The sentence names that problem."""
     nodes = [node(f"n{index}") for index in range(4)]
-    room = room_of(*nodes, node("match", labels=H100, **bad))
-    assert first(gang(1, asks(4), room, needs=selecting(gpu="h100"))) == code
+    room = capacity_of(*nodes, node("match", labels=H100, **bad))
+    assert first_code(gang(1, pod_requests(4), room, needs=selecting(gpu="h100"))) == code
 
 
 def test_a_blocked_shape_wins_over_one_that_waits() -> None:
     """Two causes: the workers' nodes are full, and the driver's label is nowhere."""
-    room = room_of(node("n0", used=4), node("n1", used=4))
-    unit = mixed(
+    room = capacity_of(node("n0", used=4), node("n1", used=4))
+    unit = mixed_gang(
         room,
-        ("driver", 1, asks(1), selecting(zone="moon")),
-        ("workers", 2, asks(4), Needs()),
+        ("driver", 1, pod_requests(1), selecting(zone="moon")),
+        ("workers", 2, pod_requests(4), PodConstraints()),
     )
-    finding = found("no-matching-node", unit)
+    finding = require_finding("no-matching-node", unit)
     assert values_in(finding.message) == "1 zone=moon 2"
-    assert values(finding, "nodes for workers") == ["2 of 2 could host one, 0 can now"]
-    assert values(finding, "nodes for driver") == [
+    assert evidence_values(finding, "nodes for workers") == ["2 of 2 could host one, 0 can now"]
+    assert evidence_values(finding, "nodes for driver") == [
         "0 of 2 could host one, 0 can now; excluded: 2 node selector or required node affinity"
     ]
 
 
 CACHE = PodTerm("near team-a/app=cache", None, (Requirement("app", "In", ("cache",)),))
-BESIDE = Needs(pod_affinity=CACHE)
+BESIDE = PodConstraints(pod_affinity=CACHE)
 NEAR_TEXT = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
 
 
 def test_the_pod_that_they_must_be_beside_is_not_there() -> None:
-    unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=BESIDE, text=NEAR_TEXT)
-    assert first(unit) == "no-matching-node"
-    assert told("no-matching-node", unit) == (
+    unit = gang(
+        2,
+        pod_requests(cpu="1"),
+        capacity_of(cpu_node("a"), cpu_node("b")),
+        needs=BESIDE,
+        text=NEAR_TEXT,
+    )
+    assert first_code(unit) == "no-matching-node"
+    assert message_of("no-matching-node", unit) == (
         "2 pods need the node of a pod with app=cache (pod affinity), and no node that suits has "
         "such a pod."
     )
 
 
 def test_by_zone_any_node_of_the_zone_will_do() -> None:
-    zoned = Needs(
+    zoned = PodConstraints(
         pod_affinity=replace(CACHE, name="near team-a/app=cache by zone", topology_key="zone")
     )
-    here = replace(big("a", used=8), labels={"zone": "x"})
-    there = replace(here, now=replace(here.now, matched_terms={zoned.pod_affinity: 1}))  # type: ignore[dict-item] # it has one
-    same, other = replace(big("b"), labels={"zone": "x"}), replace(big("c"), labels={"zone": "y"})
-    short = gang(2, asks(cpu="6"), room_of(there, same, other), needs=zoned, text=NEAR_TEXT)
-    assert values_in(told("insufficient-resources", short)) == "2 12 8 2 1 2 1"
-    none = gang(2, asks(cpu="6"), room_of(here, same, other), needs=zoned, text=NEAR_TEXT)
-    assert told("no-matching-node", none) == (
+    here = replace(cpu_node("a", used=8), labels={"zone": "x"})
+    existing = replace(here, now=replace(here.now, matched_terms={zoned.pod_affinity: 1}))  # type: ignore[dict-item] # it has one
+    same, other = (
+        replace(cpu_node("b"), labels={"zone": "x"}),
+        replace(cpu_node("c"), labels={"zone": "y"}),
+    )
+    short = gang(
+        2, pod_requests(cpu="6"), capacity_of(existing, same, other), needs=zoned, text=NEAR_TEXT
+    )
+    assert values_in(message_of("insufficient-resources", short)) == "2 12 8 2 1 2 1"
+    none = gang(
+        2, pod_requests(cpu="6"), capacity_of(here, same, other), needs=zoned, text=NEAR_TEXT
+    )
+    assert message_of("no-matching-node", none) == (
         "2 pods need the value of zone of a pod with app=cache (pod affinity), and no node that "
         "suits has such a pod near."
     )
 
 
 def test_beside_a_pod_on_a_full_node() -> None:
-    full = replace(big("a", used=8), now=Requested({"cpu": 8000}, 1, matched_terms={CACHE: 1}))
-    unit = gang(2, asks(cpu="2"), room_of(full, big("b")), needs=BESIDE, text=NEAR_TEXT)
-    assert first(unit) == "insufficient-resources"
+    full = replace(cpu_node("a", used=8), now=Requested({"cpu": 8000}, 1, matched_terms={CACHE: 1}))
+    unit = gang(
+        2, pod_requests(cpu="2"), capacity_of(full, cpu_node("b")), needs=BESIDE, text=NEAR_TEXT
+    )
+    assert first_code(unit) == "insufficient-resources"
 
 
 def test_beside_each_other_is_not_worked_out() -> None:
     """The first may go anywhere, and the others go where it is."""
-    room = room_of(big("a"), big("b"))
-    unit = gang(2, asks(cpu="1"), room, needs=BESIDE, text=NEAR_TEXT, labels={"app": "cache"})
-    assert first(unit) == "unschedulable"
-    assert "pod affinity" in told("unschedulable", unit)
+    room = capacity_of(cpu_node("a"), cpu_node("b"))
+    unit = gang(
+        2, pod_requests(cpu="1"), room, needs=BESIDE, text=NEAR_TEXT, labels={"app": "cache"}
+    )
+    assert first_code(unit) == "unschedulable"
+    assert "pod affinity" in message_of("unschedulable", unit)
 
 
 def test_beside_another_pod_of_the_gang_that_waits_itself() -> None:
-    """Why that one waits is the cause: of the others nothing is claimed."""
-    cache = a_pod("cache", of=a_job("train"), labels={"app": "cache"}, requests=asks(cpu="1"))
-    unit = gang(2, asks(cpu="1"), room_of(big("a"), big("b")), needs=BESIDE, text=NEAR_TEXT)
+    """The reason why that pod waits is the cause, so the sentence claims nothing about the others."""
+    cache = a_pod(
+        "cache", of=a_job("train"), labels={"app": "cache"}, requests=pod_requests(cpu="1")
+    )
+    unit = gang(
+        2,
+        pod_requests(cpu="1"),
+        capacity_of(cpu_node("a"), cpu_node("b")),
+        needs=BESIDE,
+        text=NEAR_TEXT,
+    )
     facts = replace(unit.gang, pods=(*unit.gang.pods, cache))
-    assert first(with_room(replace(unit, gang=facts))) == "unschedulable"
+    assert first_code(with_placement(replace(unit, gang=facts))) == "unschedulable"

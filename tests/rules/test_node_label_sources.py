@@ -7,7 +7,7 @@ from dataclasses import replace
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.queue import LabelSources
 from gangboard.domain.quota import Flavor, QueueTree
 from gangboard.domain.verdict import Finding
@@ -28,9 +28,9 @@ def a_flavor(name: str, **labels: str) -> Flavor:
 def told(
     *nodes: NodeInfo, flavor: Flavor | None = None, sources: LabelSources | None = None
 ) -> Finding:
-    """Return what is told of a Job whose two pods select both labels; it selects tier2 itself."""
+    """Return the sentence about a Job whose two pods select both labels. It selects tier2 itself."""
     job = a_job("run", pods=2, requests=requests(cpu="1"), queue="lq")
-    needs = Needs(node_selector=(("reserve2", "yes"), ("tier2", "spot")))
+    needs = PodConstraints(node_selector=(("reserve2", "yes"), ("tier2", "spot")))
     pods = pods_of(job, 2, needs=needs, text=SAYS, labels={POD_SET: "main"})
     entry = an_entry(
         job, admitted=True, has_quota=True, label_sources=(sources,) if sources else ()
@@ -63,7 +63,7 @@ def test_the_flavor_that_adds_a_label_is_named() -> None:
         "Use a queue that does not add reserve2=yes: then both pods fit (needs re-creating).",
     )
     named = ObjectRef(GROUP, "ResourceFlavor", "", "owned2", "uid-owned2")
-    assert named in [one.source for one in finding.evidence]
+    assert named in [item.source for item in finding.evidence]
 
 
 def test_labels_that_the_owner_selects_by_itself() -> None:
@@ -89,7 +89,7 @@ def test_a_label_of_a_flavor_that_no_node_has() -> None:
         node("a", labels={"reserve2": "no", **SPOT}), node("b", labels=SPOT),
         flavor=a_flavor("owned2", reserve2="yes"), sources=owned(),
     )  # fmt: skip
-    assert "no" not in [one for step in finding.advice_texts for one in step.split("reserve2=")]
+    assert "no" not in [item for step in finding.advice_texts for item in step.split("reserve2=")]
     assert finding.advice_texts[0] == (
         "Correct reserve2=yes in ResourceFlavor owned2, or label its nodes: no node has it."
     )

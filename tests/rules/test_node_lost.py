@@ -22,9 +22,8 @@ from tests.domain_objects import (
 )
 from tests.placement.making import node as room_node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import room_of, with_room
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of, whole_memory
+from tests.rules.waiting_gangs import capacity_of, pod_requests, with_placement
 from tests.sentence_values import values_in
 
 
@@ -39,37 +38,37 @@ def silent(**fields: Any) -> Made:
 
 
 def test_a_silent_node() -> None:
-    unit = lost(silent(), a_node("n1", ready=None), memory=ran())
-    finding = found("node-lost", unit)
+    unit = lost(silent(), a_node("n1", ready=None), memory=whole_memory())
+    finding = require_finding("node-lost", unit)
     assert finding.health is Health.DEGRADED
     assert finding.message == "3 of 4 members run: node n1 is NotReady. 1 pod is not ready."
     assert finding.evidence[0].value == "Unknown"
-    assert first(unit) == "node-lost"
+    assert first_code(unit) == "node-lost"
 
 
 def test_the_node_of_the_only_pod_of_a_job() -> None:
     """Two cells of one pod each: of the gang one of two runs."""
     jobset = a_jobset("run", a_role("cells", jobs=2, pods=1))
-    one, two = child_jobs(jobset)
-    there = a_pod("run-cells-0-0", of=one, on="n0")
-    gone = a_pod("run-cells-1-0", of=two, on="n1", ready=False)
+    first, second = child_jobs(jobset)
+    existing = a_pod("run-cells-0-0", of=first, on="n0")
+    deleted = a_pod("run-cells-1-0", of=second, on="n1", ready=False)
     nodes = (a_node("n0"), a_node("n1", ready=None))
     unit = unit_of(
-        jobset, one, two, there, gone, *nodes, memory=ran(),
-        jobs=(two,), pods=(gone,), desired=1, name="run-cells-1", noun="Job",
+        jobset, first, second, existing, deleted, *nodes, memory=whole_memory(),
+        jobs=(second,), pods=(deleted,), desired=1, name="run-cells-1", noun="Job",
     )  # fmt: skip
-    assert values_in(found("node-lost", unit).message) == "run-cells-1 0 1 1 2 n1 1"
+    assert values_in(require_finding("node-lost", unit).message) == "run-cells-1 0 1 1 2 n1 1"
 
 
 def test_never_seen_whole_but_placed_by_the_scheduler() -> None:
-    assert first(lost(silent(), a_node("n1", ready=False))) == "node-lost"
+    assert first_code(lost(silent(), a_node("n1", ready=False))) == "node-lost"
 
 
 def test_the_replacement_finds_no_room() -> None:
     new = a_pod("train-3-new", group="ring", text=texts.GPU_SHORT, created_at=ago(10))
     old = silent(deleting_since=ago(12))
-    unit = lost(old, new, a_node("n1", ready=None), memory=ran())
-    assert found("node-lost", unit).message == (
+    unit = lost(old, new, a_node("n1", ready=None), memory=whole_memory())
+    assert require_finding("node-lost", unit).message == (
         "3 of 4 members run: node n1 is NotReady. 1 pod finds no room: 4 Insufficient "
         "nvidia.com/gpu."
     )
@@ -79,77 +78,83 @@ def test_the_node_is_gone_and_the_pods_were_collected() -> None:
     target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
-    unit = lost(old, new, memory=ran())
-    assert found("node-lost", unit).message.startswith(
+    unit = lost(old, new, memory=whole_memory())
+    assert require_finding("node-lost", unit).message.startswith(
         "3 of 4 members run: members were lost with node n9. "
     )
-    assert first(unit) == "node-lost"
+    assert first_code(unit) == "node-lost"
 
 
 def test_another_cause_is_lost_members() -> None:
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
-    unit = lost(new, memory=ran())
-    assert ask("node-lost", unit) is None
-    assert first(unit) == "lost-members"
+    unit = lost(new, memory=whole_memory())
+    assert evaluate("node-lost", unit) is None
+    assert first_code(unit) == "lost-members"
 
 
 def test_above_the_quorum_it_is_below_its_size() -> None:
-    unit = lost(silent(), a_node("n1", ready=None), quorum=3, memory=ran())
-    assert ask("node-lost", unit) is None
-    assert first(unit) == "below-size"
+    unit = lost(silent(), a_node("n1", ready=None), quorum=3, memory=whole_memory())
+    assert evaluate("node-lost", unit) is None
+    assert first_code(unit) == "below-size"
 
 
 def test_nodes_that_cannot_be_read_are_not_blamed() -> None:
-    unit = lost(silent(), a_node("n1", ready=None), memory=ran(), facts={"nodes_known": False})
-    assert first(unit) == "lost-members"
+    unit = lost(
+        silent(), a_node("n1", ready=None), memory=whole_memory(), facts={"nodes_known": False}
+    )
+    assert first_code(unit) == "lost-members"
 
 
 def test_nobody_runs_any_more() -> None:
     job = a_job("train", pods=1)
-    unit = unit_of(job, silent(), a_node("n1", ready=None), memory=ran())
-    assert ask("node-lost", unit) is None
-    assert first(unit) == "starting"
+    unit = unit_of(job, silent(), a_node("n1", ready=None), memory=whole_memory())
+    assert evaluate("node-lost", unit) is None
+    assert first_code(unit) == "starting"
 
 
 def test_a_lost_node_of_long_ago() -> None:
     target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(500))
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
-    assert first(lost(old, new, memory=ran())) == "lost-members"
+    assert first_code(lost(old, new, memory=whole_memory())) == "lost-members"
 
 
 def test_a_silent_node_tells_that_its_pod_was_ready() -> None:
-    """Of a pod on a silent node only Ready turns False, its containers stay ready (captured)."""
+    """For a pod on a silent node Ready turns False, but its containers stay ready (captured)."""
     job = a_job("train", pods=4)
     ready = (a_container(ready=True),)
     silent_pod = a_pod("train-3", of=job, on="n1", ready=False, containers=ready)
     unit = unit_of(job, *pods_of(job, 3, on="n0"), silent_pod, a_node("n1", ready=None))
-    assert first(unit) == "node-lost"
+    assert first_code(unit) == "node-lost"
     never = a_pod("train-3", of=job, on="n1", ready=False)
     unit = unit_of(job, *pods_of(job, 3, on="n0"), never, a_node("n1", ready=None))
-    assert first(unit) == "starting"
+    assert first_code(unit) == "starting"
 
 
 def test_why_the_replacement_has_no_room() -> None:
     """The lost node is not ready, the others are full: both are in the sentence."""
     job = a_job("train", pods=4, group_name="ring")
     group = a_group("ring", quorum=4, placed=placed())
-    gone = Taint("node.kubernetes.io/unreachable", "NoSchedule")
-    room = room_of(*(room_node(f"n{i}", used=4) for i in range(3)), room_node("n3", taints=(gone,)))
+    deleted = Taint("node.kubernetes.io/unreachable", "NoSchedule")
+    room = capacity_of(
+        *(room_node(f"n{i}", used=4) for i in range(3)), room_node("n3", taints=(deleted,))
+    )
     running = [a_pod(f"m{i}", of=job, group="ring", on=f"n{i}") for i in range(3)]
     old = a_pod("m3", of=job, group="ring", on="n3", ready=False, deleting_since=ago(12))
-    new = a_pod("m3-new", of=job, group="ring", text=texts.GPU_SHORT, requests=asks(4))
+    new = a_pod("m3-new", of=job, group="ring", text=texts.GPU_SHORT, requests=pod_requests(4))
     nodes = (a_node("n0"), a_node("n3", ready=None))
-    unit = unit_of(job, group, *running, old, new, *nodes, facts={"room": room}, memory=ran())
-    assert found("node-lost", with_room(unit)).message == (
+    unit = unit_of(
+        job, group, *running, old, new, *nodes, facts={"room": room}, memory=whole_memory()
+    )
+    assert require_finding("node-lost", with_placement(unit)).message == (
         "3 of 4 members run: node n3 is NotReady. 1 pod needs 4 GPUs, and none is free "
         "on the 3 usable nodes; 1 more node is not ready."
     )
 
 
 def test_a_node_that_members_are_bound_to_has_to_come_back() -> None:
-    assert found(
-        "node-lost", lost(silent(), a_node("n1", ready=None), memory=ran())
+    assert require_finding(
+        "node-lost", lost(silent(), a_node("n1", ready=None), memory=whole_memory())
     ).advice_texts == ("Bring node n1 back: a member is still bound to it.",)
 
 
@@ -157,7 +162,7 @@ def test_of_a_node_that_is_gone_there_is_nothing_to_bring_back() -> None:
     target = a_condition("DisruptionTarget", reason="DeletionByPodGC", since=ago(20))
     old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
-    assert found("node-lost", lost(old, new, memory=ran())).advice_texts == ()
+    assert require_finding("node-lost", lost(old, new, memory=whole_memory())).advice_texts == ()
 
 
 def test_several_nodes_have_to_come_back() -> None:
@@ -165,16 +170,20 @@ def test_several_nodes_have_to_come_back() -> None:
     silent_ones = [a_pod(f"s{n}", group="ring", on=f"n{n}", ready=False) for n in (1, 2)]
     nodes = [a_node(f"n{n}", ready=None) for n in (1, 2)]
     group = a_group("ring", quorum=4, placed=placed())
-    unit = unit_of(job, group, *pods_of(job, 2, on="n0"), *silent_ones, *nodes, memory=ran())
-    assert found("node-lost", unit).advice_texts == (
+    unit = unit_of(
+        job, group, *pods_of(job, 2, on="n0"), *silent_ones, *nodes, memory=whole_memory()
+    )
+    assert require_finding("node-lost", unit).advice_texts == (
         "Bring nodes n1 and n2 back: members are still bound to them.",
     )
 
 
 def test_a_pod_that_is_kept_by_a_dead_node() -> None:
-    """Nobody can make its successor before it is gone, and its kubelet does not answer."""
+    """Its replacement cannot exist before it is deleted, and its kubelet does not answer."""
     leaving = silent(deleting_since=ago(60))
-    finding = found("node-lost", lost(leaving, a_node("n1", ready=None), memory=ran()))
+    finding = require_finding(
+        "node-lost", lost(leaving, a_node("n1", ready=None), memory=whole_memory())
+    )
     assert values_in(finding.message) == "3 4 n1 1"
     back, away = finding.advice_texts
     assert back.startswith("Bring node n1 back")
@@ -183,5 +192,7 @@ def test_a_pod_that_is_kept_by_a_dead_node() -> None:
 
 
 def test_a_pod_that_is_not_being_deleted_is_not_forced_away() -> None:
-    finding = found("node-lost", lost(silent(), a_node("n1", ready=None), memory=ran()))
+    finding = require_finding(
+        "node-lost", lost(silent(), a_node("n1", ready=None), memory=whole_memory())
+    )
     assert [text for text in finding.advice_texts if "force" in text] == []

@@ -10,9 +10,8 @@ from gangboard.domain.pod_constraints import Taint
 from gangboard.domain.suspension import FieldWriter
 from tests.domain_objects import a_condition, ago
 from tests.placement.making import CORDON, node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, told, values
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import capacity_of, evidence_values, gang, message_of, pod_requests
 from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 node(s) were unschedulable."
@@ -21,39 +20,46 @@ GONE = Taint("node.kubernetes.io/unreachable", "NoSchedule")
 
 def test_all_nodes_are_cordoned() -> None:
     """A cordon is also a taint; it counts as cordon."""
-    room = room_of(*(node(f"n{i}", unschedulable=True, taints=(CORDON,)) for i in range(2)))
-    unit = gang(3, asks(4), room, text=SAYS)
-    finding = found("nodes-unschedulable", unit)
+    room = capacity_of(*(node(f"n{i}", unschedulable=True, taints=(CORDON,)) for i in range(2)))
+    unit = gang(3, pod_requests(4), room, text=SAYS)
+    finding = require_finding("nodes-unschedulable", unit)
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2 3 n0 n1"
-    assert values(finding, "node: cordoned") == ["n0", "n1"]
-    assert values(finding, "scheduler says") == [SAYS]
-    assert first(unit) == "nodes-unschedulable"
+    assert evidence_values(finding, "node: cordoned") == ["n0", "n1"]
+    assert evidence_values(finding, "scheduler says") == [SAYS]
+    assert first_code(unit) == "nodes-unschedulable"
 
 
 def test_in_the_moment_before_the_taint_comes() -> None:
     assert (
         values_in(
-            told("nodes-unschedulable", gang(1, asks(4), room_of(node("n0", unschedulable=True))))
+            message_of(
+                "nodes-unschedulable",
+                gang(1, pod_requests(4), capacity_of(node("n0", unschedulable=True))),
+            )
         )
         == "1 n0"
     )
 
 
 def test_nodes_that_are_not_ready() -> None:
-    room = room_of(*(node(f"n{i}", ready=False, taints=(GONE,)) for i in range(2)))
-    assert told("nodes-unschedulable", gang(1, asks(4), room)) == (
+    room = capacity_of(*(node(f"n{i}", ready=False, taints=(GONE,)) for i in range(2)))
+    assert message_of("nodes-unschedulable", gang(1, pod_requests(4), room)) == (
         "2 nodes could host 1 pod, and all are not ready (n0 and n1)."
     )
 
 
 def test_twin_with_one_node_left_is_short() -> None:
     cordoned = node("n0", unschedulable=True, taints=(CORDON,))
-    assert first(gang(1, asks(4), room_of(cordoned, node("n1", used=4)))) == (
+    assert first_code(gang(1, pod_requests(4), capacity_of(cordoned, node("n1", used=4)))) == (
         "insufficient-resources"
     )
     assert (
-        values_in(told("exceeds-capacity", gang(2, asks(4), room_of(cordoned, node("n1")))))
+        values_in(
+            message_of(
+                "exceeds-capacity", gang(2, pod_requests(4), capacity_of(cordoned, node("n1")))
+            )
+        )
         == "2 8 4 1 2 1"
     )
 
@@ -69,18 +75,20 @@ def test_what_a_node_says_of_its_maintenance_is_evidence() -> None:
         node("n1", unschedulable=True, taints=(CORDON,), lifecycle=PLANNED),
         node("n2", unschedulable=True, taints=(CORDON,)),
     ]
-    finding = found("nodes-unschedulable", gang(3, asks(4), room_of(*nodes), text=SAYS))
-    said = [(one.label, one.value, one.source.name) for one in finding.evidence if one.source]
-    assert ("DrainInProgress", "n0: Upgrade: firmware 2.1", "n0") in said
-    assert ("MaintenancePlanned", "n1", "n1") in said
-    assert not [one for one in said if one[2] == "n2" and one[0] != "node: cordoned"]
+    finding = require_finding(
+        "nodes-unschedulable", gang(3, pod_requests(4), capacity_of(*nodes), text=SAYS)
+    )
+    texts = [(item.label, item.value, item.source.name) for item in finding.evidence if item.source]
+    assert ("DrainInProgress", "n0: Upgrade: firmware 2.1", "n0") in texts
+    assert ("MaintenancePlanned", "n1", "n1") in texts
+    assert not [item for item in texts if item[2] == "n2" and item[0] != "node: cordoned"]
 
 
 def test_a_condition_alone_keeps_nobody_out() -> None:
     """The scheduler reads no condition, so it is no evidence of a node that takes pods."""
-    room = room_of(node("n0", used=4, lifecycle=DRAINING))
-    finding = found("insufficient-resources", gang(1, asks(4), room))
-    assert values(finding, "DrainInProgress") == []
+    room = capacity_of(node("n0", used=4, lifecycle=DRAINING))
+    finding = require_finding("insufficient-resources", gang(1, pod_requests(4), room))
+    assert evidence_values(finding, "DrainInProgress") == []
 
 
 def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> NodeInfo:
@@ -111,15 +119,15 @@ def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> N
     ],
 )
 def test_who_cordoned_them_and_when(nodes: tuple[NodeInfo, ...], wanted: str) -> None:
-    unit = gang(1, asks(4), room_of(*nodes))
-    finding = found("nodes-unschedulable", unit)
+    unit = gang(1, pod_requests(4), capacity_of(*nodes))
+    finding = require_finding("nodes-unschedulable", unit)
     assert finding.message.endswith(wanted)
-    known = [one for one in nodes[:3] if one.cordoned_by is not None]
-    assert len(values(finding, "spec.unschedulable")) == len(known)
+    known = [item for item in nodes[:3] if item.cordoned_by is not None]
+    assert len(evidence_values(finding, "spec.unschedulable")) == len(known)
 
 
 def test_the_step_that_lifts_a_cordon_says_whose_it_is() -> None:
-    unit = gang(1, asks(4), room_of(cordoned("n0", "kubectl"), node("n1", gpu=0)))
-    assert found("nodes-unschedulable", unit).advice_texts[0] == (
+    unit = gang(1, pod_requests(4), capacity_of(cordoned("n0", "kubectl"), node("n1", gpu=0)))
+    assert require_finding("nodes-unschedulable", unit).advice_texts[0] == (
         "Uncordon node n0 (cordoned with kubectl at 2026-11-21 11:58 UTC): then the pod fits."
     )

@@ -1,4 +1,4 @@
-"""`not-attempted`: a `schedulerName` of nobody, observed on 1.37.0."""
+"""`not-attempted`: no scheduler has the pods' `schedulerName` (observed on 1.37.0)."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from tests.domain_objects import (
     placed,
 )
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 
 
 def silent(age: float = 600, *objects: Made, count: int = 2, **pod: Any) -> Unit:
@@ -32,63 +32,63 @@ def silent(age: float = 600, *objects: Made, count: int = 2, **pod: Any) -> Unit
 
 
 def test_the_scheduler_is_named() -> None:
-    finding = found("not-attempted", silent())
+    finding = require_finding("not-attempted", silent())
     assert finding.code == "not-attempted"
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "2 pods wait, and for over a minute scheduler nobody said nothing about them."
     )
-    assert first(silent()) == "not-attempted"
+    assert first_code(silent()) == "not-attempted"
 
 
 def test_a_minute_is_given() -> None:
-    finding = found("not-attempted", silent(59))
+    finding = require_finding("not-attempted", silent(59))
     assert (finding.code, finding.health) == ("starting", Health.STARTING)
     assert finding.message == "2 pods wait for a first word from scheduler nobody."
     assert finding.recheck_at == ago(-1)
-    assert found("not-attempted", silent(60)).code == "not-attempted"
+    assert require_finding("not-attempted", silent(60)).code == "not-attempted"
 
 
 def test_the_scheduler_tries_no_gang_below_its_quorum() -> None:
     unit = silent(600, count=1)
-    assert ask("not-attempted", unit) is None
-    assert first(unit) == "below-quorum"
+    assert evaluate("not-attempted", unit) is None
+    assert first_code(unit) == "below-quorum"
 
 
 def test_a_word_about_one_pod_is_a_word() -> None:
     unit = silent(text=texts.GPU_SHORT)
-    assert ask("not-attempted", unit) is None
+    assert evaluate("not-attempted", unit) is None
 
 
 def test_a_word_about_the_group_is_a_word() -> None:
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
-    assert ask("not-attempted", silent(600, group)) is None
+    assert evaluate("not-attempted", silent(600, group)) is None
 
 
 def test_a_group_that_was_placed_once_is_no_word_about_these() -> None:
-    """True is terminal in 1.37: it says nothing about the pods that came later."""
-    assert first(silent(600, a_group("ring", quorum=2, placed=placed()))) == "not-attempted"
+    """True is terminal in 1.37, so it does not cover pods that were created later."""
+    assert first_code(silent(600, a_group("ring", quorum=2, placed=placed()))) == "not-attempted"
 
 
 def test_a_pod_at_the_gate_of_135_was_tried() -> None:
     unit = silent(nominated_node="n0")
-    assert ask("not-attempted", unit) is None
-    assert first(unit) == "starting"
+    assert evaluate("not-attempted", unit) is None
+    assert first_code(unit) == "starting"
 
 
 def test_pods_without_a_group() -> None:
     job = a_job("train", pods=1)
-    assert first(unit_of(job, a_pod("train-0", of=job))) == "not-attempted"
+    assert first_code(unit_of(job, a_pod("train-0", of=job))) == "not-attempted"
 
 
 def test_a_missing_group_is_nearer_to_the_cause() -> None:
     job = a_job("train", group_name="ring")
     pods = [a_pod(f"train-{n}", of=job, group="ring") for n in range(2)]
-    assert first(unit_of(job, *pods)) == "podgroup-missing"
+    assert first_code(unit_of(job, *pods)) == "podgroup-missing"
 
 
 def test_the_scheduler_has_to_run_or_to_be_another() -> None:
-    assert found("not-attempted", silent()).advice_texts == (
+    assert require_finding("not-attempted", silent()).advice_texts == (
         "Start scheduler nobody if it does not run, or give the pods the schedulerName of one that "
         "does (needs re-creating).",
     )
@@ -101,7 +101,7 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
     typo = [a_pod(f"w{n}", of=workers, scheduler_name="defualt-scheduler") for n in (0, 1)]
     facts = facts_of(jobset, driver, workers, up, *typo)
     unit = a_unit(facts, jobs=(workers,), pods=tuple(typo), desired=2, name="run-workers-0")
-    assert found("not-attempted", unit).advice_texts == (
+    assert require_finding("not-attempted", unit).advice_texts == (
         "Give the pods schedulerName default-scheduler, which has placed 1 other pod of JobSet run "
         "(needs re-creating), or start scheduler defualt-scheduler if it does not run.",
     )
@@ -109,7 +109,7 @@ def test_another_scheduler_has_placed_pods_of_the_same_gang() -> None:
 
 def test_in_a_tree_of_groups_the_tree_can_be_the_cause() -> None:
     group = a_group("ring", quorum=2, parent_name="tree")
-    assert found("not-attempted", silent(600, group)).advice_texts == ()
+    assert require_finding("not-attempted", silent(600, group)).advice_texts == ()
 
 
 def ungated(last_gated: float | None, **facts: Any) -> Unit:
@@ -121,30 +121,33 @@ def ungated(last_gated: float | None, **facts: Any) -> Unit:
 
 
 def test_what_was_said_of_a_gate_that_is_gone_is_no_word() -> None:
-    finding = found("not-attempted", ungated(60))
+    finding = require_finding("not-attempted", ungated(60))
     assert (finding.code, finding.since) == ("not-attempted", ago(60))
     assert finding.message == (
         "2 pods wait, and for over a minute scheduler nobody said nothing about them."
     )
-    assert [one.value for one in finding.evidence if one.label == "PodScheduled"] == [
+    assert [item.value for item in finding.evidence if item.label == "PodScheduled"] == [
         "SchedulingGated"
     ]
-    assert first(ungated(60)) == "not-attempted"
+    assert first_code(ungated(60)) == "not-attempted"
 
 
 def test_a_minute_is_given_from_when_the_gates_went() -> None:
-    finding = found("not-attempted", ungated(59))
+    finding = require_finding("not-attempted", ungated(59))
     assert (finding.code, finding.recheck_at) == ("starting", ago(-1))
 
 
 def test_gates_that_went_before_the_first_look() -> None:
-    assert found("not-attempted", ungated(None, memory_since=ago(59))).code == "starting"
-    assert found("not-attempted", ungated(None, memory_since=ago(60))).code == "not-attempted"
-    assert found("not-attempted", ungated(None, memory_since=None)).code == "starting"
+    assert require_finding("not-attempted", ungated(None, memory_since=ago(59))).code == "starting"
+    assert (
+        require_finding("not-attempted", ungated(None, memory_since=ago(60))).code
+        == "not-attempted"
+    )
+    assert require_finding("not-attempted", ungated(None, memory_since=None)).code == "starting"
 
 
 def test_a_gate_that_is_there_is_another_reason() -> None:
     gated = a_condition("PodScheduled", "False", reason="SchedulingGated")
     unit = silent(scheduled=gated, gates=("example.com/gate",))
-    assert ask("not-attempted", unit) is None
-    assert first(unit) == "scheduling-gated"
+    assert evaluate("not-attempted", unit) is None
+    assert first_code(unit) == "scheduling-gated"

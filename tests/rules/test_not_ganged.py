@@ -10,7 +10,7 @@ from gangboard.domain.owner import GangRequest
 from gangboard.domain.verdict import UnitMemory
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_role, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of, whole_memory
 from tests.sentence_values import values_in
 
 GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}
@@ -19,16 +19,16 @@ GANG: dict[str, Any] = {"gang_request": GangRequest("gang", 4)}
 def test_silent_fall_back() -> None:
     job = a_job("train", pods=4, **GANG)
     unit = unit_of(job, *pods_of(job, 4, on="n0"))
-    finding = found("not-ganged", unit)
+    finding = require_finding("not-ganged", unit)
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "4 4"
-    assert first(unit) == "not-ganged"
+    assert first_code(unit) == "not-ganged"
 
 
 def test_the_cluster_serves_no_groups() -> None:
     job = a_job("train", pods=4, **GANG)
     unit = unit_of(job, *pods_of(job, 4, on="n0"), facts={"gang_api_version": ""})
-    assert found("not-ganged", unit).message.endswith("this cluster serves no PodGroups.")
+    assert require_finding("not-ganged", unit).message.endswith("this cluster serves no PodGroups.")
 
 
 def test_the_field_was_dropped() -> None:
@@ -36,7 +36,7 @@ def test_the_field_was_dropped() -> None:
     jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"))
-    assert found("not-ganged", unit).message == (
+    assert require_finding("not-ganged", unit).message == (
         "JobSet run asks for PodGroup ring, but 2 pods are scheduled one by one: schedulingGroup "
         "was dropped on the way."
     )
@@ -45,22 +45,22 @@ def test_the_field_was_dropped() -> None:
 def test_pods_in_their_group() -> None:
     job = a_job("train", pods=2, **GANG)
     unit = unit_of(job, a_group("ring", quorum=2), *pods_of(job, 2, on="n0", group="ring"))
-    assert ask("not-ganged", unit) is None
-    assert first(unit) == "running"
+    assert evaluate("not-ganged", unit) is None
+    assert first_code(unit) == "running"
 
 
 def test_nothing_was_asked_for() -> None:
     job = a_job("train")
-    assert first(unit_of(job, *pods_of(job, 2, on="n0"))) == "running"
+    assert first_code(unit_of(job, *pods_of(job, 2, on="n0"))) == "running"
 
 
 def test_basic_is_no_gang() -> None:
     job = a_job("train", gang_request=GangRequest("basic"))
-    assert ask("not-ganged", unit_of(job, *pods_of(job, 2, on="n0"))) is None
+    assert evaluate("not-ganged", unit_of(job, *pods_of(job, 2, on="n0"))) is None
 
 
 def test_no_pods_yet() -> None:
-    assert first(unit_of(a_job("train", **GANG))) == "pods-not-created"
+    assert first_code(unit_of(a_job("train", **GANG))) == "pods-not-created"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,9 @@ def test_what_a_cluster_without_groups_lacks(
     job = a_job("train", pods=4, **GANG)
     facts = {"gang_api_version": "", "kubernetes": minor}
     assert (
-        found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"), facts=facts)).advice_texts
+        require_finding(
+            "not-ganged", unit_of(job, *pods_of(job, 4, on="n0"), facts=facts)
+        ).advice_texts
         == steps
     )
 
@@ -94,14 +96,14 @@ def test_pods_that_bring_their_group_along_need_no_gate_of_jobs() -> None:
     facts = {"gang_api_version": "", "kubernetes": (1, 36)}
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"), facts=facts)
     assert (
-        values_in(*found("not-ganged", unit).advice_texts)
+        values_in(*require_finding("not-ganged", unit).advice_texts)
         == "scheduling.k8s.io/v1alpha2 runtime-config"
     )
 
 
 def test_a_job_can_bring_its_group_along() -> None:
     job = a_job("train", pods=4, **GANG)
-    assert found("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"))).advice_texts == (
+    assert require_finding("not-ganged", unit_of(job, *pods_of(job, 4, on="n0"))).advice_texts == (
         "Create a PodGroup, and re-create Job train with its name as schedulingGroup in the pod template.",
     )
 
@@ -109,7 +111,10 @@ def test_a_job_can_bring_its_group_along() -> None:
 def test_why_a_field_was_dropped_is_not_known() -> None:
     jobset = a_jobset("run", a_role("workers", group_name="ring"))
     (job,) = child_jobs(jobset, group_name="")
-    assert found("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice_texts == ()
+    assert (
+        require_finding("not-ganged", unit_of(jobset, job, *pods_of(job, 2, on="n0"))).advice_texts
+        == ()
+    )
 
 
 MARK = "scheduling.x-k8s.io/pod-group"
@@ -128,33 +133,33 @@ def half_placed(request: GangRequest = OTHER, **fields: Any) -> Unit:
 
 
 def test_another_api_was_asked_and_the_stock_scheduler_places_one_by_one() -> None:
-    finding = found("not-ganged", half_placed())
+    finding = require_finding("not-ganged", half_placed())
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "default-scheduler 2 3"
     assert finding.evidence[0].source == RUNTIME
 
 
 def test_a_scheduler_of_its_own_may_well_read_the_groups_of_another_api() -> None:
-    assert ask("not-ganged", half_placed(scheduler_name="scheduler-plugins")) is None
+    assert evaluate("not-ganged", half_placed(scheduler_name="scheduler-plugins")) is None
 
 
 def test_of_pods_that_were_not_told_to_the_api_nothing_is_known() -> None:
     """The runtime was changed after they were made."""
-    assert ask("not-ganged", half_placed(labels={})) is None
+    assert evaluate("not-ganged", half_placed(labels={})) is None
 
 
 def test_pods_that_are_in_a_group_of_kubernetes_are_no_matter_of_another_api() -> None:
     """Kubernetes 1.36 makes one for each child Job."""
-    assert ask("not-ganged", half_placed(group="ring")) is None
+    assert evaluate("not-ganged", half_placed(group="ring")) is None
 
 
 def test_a_member_that_is_replaced_later_is_scheduled_alone_by_any_scheduler() -> None:
-    assert ask("not-ganged", half_placed(memory=ran())) is None
+    assert evaluate("not-ganged", half_placed(memory=whole_memory())) is None
 
 
 def test_all_or_none_of_another_api_proves_nothing() -> None:
     job = a_job("train", pods=2, gang_request=OTHER)
     labels = {MARK: "run"}
-    assert ask("not-ganged", unit_of(job, *pods_of(job, 2, on="n0", labels=labels))) is None
+    assert evaluate("not-ganged", unit_of(job, *pods_of(job, 2, on="n0", labels=labels))) is None
     waiting = pods_of(job, 2, text="0/2 nodes are available: 2 Insufficient cpu.", labels=labels)
-    assert ask("not-ganged", unit_of(job, *waiting)) is None
+    assert evaluate("not-ganged", unit_of(job, *waiting)) is None

@@ -3,38 +3,41 @@
 from gangboard.domain.health import Health
 from gangboard.facts.cluster_view import Unobserved
 from tests.domain_objects import a_job, facts_of, failed
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 
 PODS = Unobserved("pods", "forbidden", "gangboard may not list pods in this cluster")
 GROUPS = Unobserved("podgroups.scheduling.k8s.io", "failing", "")
 
 
 def test_says_what_could_not_be_looked_at_and_why() -> None:
-    finding = found_gang("not-observed", facts_of(a_job(), unobserved=(PODS,)))
+    finding = require_gang_finding("not-observed", facts_of(a_job(), unobserved=(PODS,)))
     assert finding.health is Health.UNKNOWN
     assert finding.code == "not-observed"
     assert len(finding.advice) == 1
 
 
 def test_names_all_of_them() -> None:
-    finding = found_gang("not-observed", facts_of(a_job(), unobserved=(GROUPS, PODS)))
+    finding = require_gang_finding("not-observed", facts_of(a_job(), unobserved=(GROUPS, PODS)))
     assert finding.message == (
         "podgroups.scheduling.k8s.io cannot be looked at: failing. "
         "Not looked at either: pods (forbidden)."
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("podgroups.scheduling.k8s.io", "failing"),
         ("pods", "forbidden"),
     ]
 
 
 def test_a_failing_resource_needs_no_role() -> None:
-    assert found_gang("not-observed", facts_of(a_job(), unobserved=(GROUPS,))).advice_texts == ()
+    assert (
+        require_gang_finding("not-observed", facts_of(a_job(), unobserved=(GROUPS,))).advice_texts
+        == ()
+    )
 
 
 def test_comes_before_everything_else() -> None:
-    assert first_gang(facts_of(a_job(finish=failed()), unobserved=(PODS,))) == "not-observed"
+    assert first_gang_code(facts_of(a_job(finish=failed()), unobserved=(PODS,))) == "not-observed"
 
 
 def test_not_served_is_not_a_fault() -> None:
-    assert ask_gang("not-observed", facts_of(a_job(), gang_api_version="")) is None
+    assert evaluate_gang("not-observed", facts_of(a_job(), gang_api_version="")) is None

@@ -4,7 +4,7 @@ import pytest
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Owner, Reported
+from gangboard.domain.owner import Owner, ReportedCounts
 from gangboard.plugins.owner_kind import OwnerKind
 from gangboard.plugins.registry import owner_kinds
 from tests.domain_objects import (
@@ -33,12 +33,12 @@ def test_an_owner_whose_controller_here_is_switched_off_is_no_alarm() -> None:
 @pytest.mark.parametrize(
     ("reported", "code"),
     [
-        (Reported(2, 2), "running"),
-        (Reported(1, 2), "not-observed"),
+        (ReportedCounts(2, 2), "running"),
+        (ReportedCounts(1, 2), "not-observed"),
         (None, "not-observed"),
     ],
 )
-def test_the_copied_status_tells(reported: Reported | None, code: str) -> None:
+def test_the_copied_status_tells(reported: ReportedCounts | None, code: str) -> None:
     job = a_job("remote", pods=2, managed_by=MULTIKUEUE, reported=reported)
     assert assess(facts_of(job)).finding.code == code
 

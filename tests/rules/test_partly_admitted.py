@@ -23,4 +23,4 @@ def test_it_runs_with_fewer_pods_than_it_asked_for() -> None:
 
 
 def test_it_was_admitted_whole() -> None:
-    assert [one.code for one in verdict().findings] == ["running"]
+    assert [finding.code for finding in verdict().findings] == ["running"]

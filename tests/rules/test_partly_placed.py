@@ -7,9 +7,8 @@ from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_jobset, a_pod, a_role, child_jobs, placed
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import plain, room_of, values
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of, whole_memory
+from tests.rules.waiting_gangs import capacity_of, evidence_values, pod_requests, ungrouped_gang
 from tests.sentence_values import values_in
 
 
@@ -27,39 +26,39 @@ def split(placed_pods: int = 4, quorum: int | None = None, group: bool = False) 
 
 
 def test_four_of_six() -> None:
-    finding = found("partly-placed", split())
+    finding = require_finding("partly-placed", split())
     assert finding.health is Health.DEGRADED
     assert finding.message == (
         "2 pods find no room: 4 Insufficient nvidia.com/gpu; 4 of 6 pods hold a node."
     )
-    assert [one.value for one in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
-    assert first(split()) == "partly-placed"
+    assert [item.value for item in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
+    assert first_code(split()) == "partly-placed"
 
 
 def test_a_basic_group_keeps_nobody_together() -> None:
-    assert first(split(group=True)) == "partly-placed"
+    assert first_code(split(group=True)) == "partly-placed"
 
 
 def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     unit = split(quorum=2, group=True)
-    assert ask("partly-placed", unit) is None
-    assert first(unit) == "below-size"
+    assert evaluate("partly-placed", unit) is None
+    assert first_code(unit) == "below-size"
 
 
 def test_nobody_has_a_place() -> None:
-    assert first(split(placed_pods=0)) == "unschedulable"
+    assert first_code(split(placed_pods=0)) == "unschedulable"
 
 
 def test_it_was_whole_before() -> None:
     unit = split()
     job = unit.owner
-    assert first(unit_of(job, *unit.pods, memory=ran())) == "lost-members"
+    assert first_code(unit_of(job, *unit.pods, memory=whole_memory())) == "lost-members"
 
 
 def test_the_rest_has_not_been_tried() -> None:
     job = a_job("train")
     pods = (a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job))
-    assert first(unit_of(job, *pods)) == "not-attempted"
+    assert first_code(unit_of(job, *pods)) == "not-attempted"
 
 
 def workers_wait(**fields: Any) -> Unit:
@@ -84,26 +83,31 @@ def workers_wait(**fields: Any) -> Unit:
 def test_another_job_of_the_gang_holds_a_node() -> None:
     """Captured as `jobset-unschedulable`: the driver runs, no worker finds room."""
     unit = workers_wait()
-    assert values_in(found("partly-placed", unit).message) == "run-workers-0 2 4 nvidia.com/gpu 1 3"
-    assert first(unit) == "partly-placed"
+    assert (
+        values_in(require_finding("partly-placed", unit).message)
+        == "run-workers-0 2 4 nvidia.com/gpu 1 3"
+    )
+    assert first_code(unit) == "partly-placed"
 
 
 def test_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
-    """The JobSet asks for two pods now, and three are there: there is no such part of two."""
-    assert found("partly-placed", workers_wait(desired=2)).message.endswith(
+    """The JobSet requests two pods now, but three exist, so the sentence has no total."""
+    assert require_finding("partly-placed", workers_wait(desired=2)).message.endswith(
         "; 1 pod of the JobSet holds a node."
     )
 
 
 def test_why_there_is_no_room_for_the_rest() -> None:
-    room = room_of(*(node(f"n{index}", used=4) for index in range(4)))
-    finding = found("partly-placed", plain(6, asks(4), room, on=("n0", "n1", "n2", "n3")))
+    room = capacity_of(*(node(f"n{index}", used=4) for index in range(4)))
+    finding = require_finding(
+        "partly-placed", ungrouped_gang(6, pod_requests(4), room, on=("n0", "n1", "n2", "n3"))
+    )
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "2 8 4 4 6"
-    assert values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 16 when empty"]
-    assert values(finding, "scheduler says") == [texts.GPU_SHORT]
+    assert evidence_values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 16 when empty"]
+    assert evidence_values(finding, "scheduler says") == [texts.GPU_SHORT]
 
 
 def test_where_nodes_are_forbidden_the_scheduler_is_quoted() -> None:
-    unit = plain(6, asks(4), room_of(why="nodes: forbidden"), on=("n0",))
-    assert "Insufficient nvidia.com/gpu" in found("partly-placed", unit).message
+    unit = ungrouped_gang(6, pod_requests(4), capacity_of(why="nodes: forbidden"), on=("n0",))
+    assert "Insufficient nvidia.com/gpu" in require_finding("partly-placed", unit).message

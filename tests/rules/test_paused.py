@@ -8,47 +8,47 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Controller
 from gangboard.domain.suspension import FieldWriter, RecordedSuspend
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
 def test_parallelism_zero() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
-    one, _ = child_jobs(jobset, parallelism=0)
-    unit = unit_of(jobset, one, desired=2, name="run-workers-0", noun="Job")
-    finding = found("paused", unit)
+    first, _ = child_jobs(jobset, parallelism=0)
+    unit = unit_of(jobset, first, desired=2, name="run-workers-0", noun="Job")
+    finding = require_finding("paused", unit)
     assert finding.health is Health.SUSPENDED
     assert finding.message == "Job run-workers-0 asks for no pods: parallelism is 0."
-    assert first(unit) == "paused"
+    assert first_code(unit) == "paused"
 
 
 def test_scaled_to_zero() -> None:
     unit = unit_of(a_jobset("run", a_role("workers", jobs=0)))
-    assert found("paused", unit).code == "paused"
-    assert first(unit) == "paused"
+    assert require_finding("paused", unit).code == "paused"
+    assert first_code(unit) == "paused"
 
 
 def test_a_job_of_its_own() -> None:
     unit = unit_of(a_job("train", parallelism=0, pods=0))
-    finding = found("paused", unit)
+    finding = require_finding("paused", unit)
     assert values_in(finding.message) == "0"
     assert finding.evidence[0].label == "spec.parallelism"
 
 
 def test_pods_that_still_run_are_no_pause() -> None:
     job = a_job("train", parallelism=0)
-    assert ask("paused", unit_of(job, *pods_of(job, 2, on="n0"))) is None
+    assert evaluate("paused", unit_of(job, *pods_of(job, 2, on="n0"))) is None
 
 
 def test_suspended_is_another_word() -> None:
     job = a_job("train", parallelism=0, suspended=True)
-    assert ask("paused", unit_of(job)) is None
+    assert evaluate("paused", unit_of(job)) is None
 
 
 def test_a_pod_on_its_way_out_does_not_matter() -> None:
     job = a_job("train", parallelism=0)
     leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(1))
-    assert first(unit_of(job, leaving)) == "paused"
+    assert first_code(unit_of(job, leaving)) == "paused"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,9 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
 )
 def test_how_it_goes_on(kept: int | None, step: str) -> None:
     job = a_job("train", parallelism=0, paused_parallelism=kept)
-    assert found("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice_texts == (step,)
+    assert require_finding("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice_texts == (
+        step,
+    )
 
 
 def test_who_when_and_why() -> None:
@@ -82,6 +84,6 @@ def test_who_when_and_why() -> None:
         above = Controller("example.com", "Pipeline", "run", "uid-run")
         maker: dict[str, Any] = {"of": above} if manager == "jobset" else {}
         job = a_job("train", parallelism=0, paused_parallelism=kept, paused_by=writer, **maker)
-        finding = found("paused", unit_of(job, facts={"recorded_suspends": facts}))
+        finding = require_finding("paused", unit_of(job, facts={"recorded_suspends": facts}))
         assert finding.message == wanted, manager
         assert bool(finding.advice) is (manager in ("jobset", "night-saver")), manager

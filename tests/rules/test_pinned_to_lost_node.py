@@ -3,7 +3,7 @@
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity, NodeInfo
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import HOSTNAME, Needs, Requirement, Term
+from gangboard.domain.pod_constraints import HOSTNAME, PodConstraints, Requirement, Term
 from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Finding
 from tests.domain_objects import a_job, a_pod, an_entry, facts_of
@@ -19,7 +19,7 @@ def finding(
 ) -> Finding:
     labels = {LABEL: "main"}
     placed = [a_pod(f"moe-{i}", of=JOB, on=f"n{i}", labels=labels) for i in (0, 1)]
-    needs = Needs(node_selector=((HOSTNAME, asked),))
+    needs = PodConstraints(node_selector=((HOSTNAME, asked),))
     text = "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector."
     waits = a_pod("moe-2", of=JOB, labels=labels, needs=needs, text=text)
     names = ("n0", "n1", "n3")
@@ -52,7 +52,7 @@ def test_a_node_that_is_there_or_cannot_be_looked_at() -> None:
 
 def test_a_node_that_is_there_and_cordoned() -> None:
     """Its pod waits for that node to be uncordoned."""
-    needs = Needs(node_selector=((HOSTNAME, "n0"),))
+    needs = PodConstraints(node_selector=((HOSTNAME, "n0"),))
     text = "0/1 nodes are available: 1 node(s) were unschedulable."
     pod = a_pod("moe-0", of=SINGLE, needs=needs, text=text)
     room = ClusterCapacity((NodeInfo("n0", {HOSTNAME: "n0"}, unschedulable=True),))
@@ -61,7 +61,7 @@ def test_a_node_that_is_there_and_cordoned() -> None:
 
 
 def by_affinity(*terms: Term, nodes: tuple[str, ...] = ("n0", "n1")) -> Finding:
-    needs = Needs(affinity=terms)
+    needs = PodConstraints(affinity=terms)
     text = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
     pod = a_pod("moe-0", of=SINGLE, needs=needs, text=text)
     room = ClusterCapacity(tuple(NodeInfo(name, {HOSTNAME: f"host-{name}"}) for name in nodes))
@@ -69,16 +69,16 @@ def by_affinity(*terms: Term, nodes: tuple[str, ...] = ("n0", "n1")) -> Finding:
 
 
 def test_nodes_that_required_affinity_names() -> None:
-    """By the label of the host, or by the field of the name; near misses: one is there, another term."""
+    """By the hostname label, or by the name field. Near misses: one of them exists, another term."""
     hosts = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n8")),))
     field = Term((), (Requirement("metadata.name", "In", ("n9",)),))
     lost = by_affinity(hosts, field)
     assert lost.code == "pinned-to-lost-node"
     assert "nodes host-n7, host-n8 and n9, which do not exist" in lost.message
-    there = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
+    existing = Term((Requirement(HOSTNAME, "In", ("host-n7", "host-n1")),))
     absent = Term((Requirement(HOSTNAME, "NotIn", ("host-n0", "host-n1")),))
     rack = Term((Requirement("rack", "In", ("r1",)),))
-    for terms in ((there,), (absent,), (field, rack), (rack,)):
+    for terms in ((existing,), (absent,), (field, rack), (rack,)):
         assert by_affinity(*terms).code != "pinned-to-lost-node"
     # The name of a node is not the label of its host.
     assert by_affinity(Term((Requirement(HOSTNAME, "In", ("n0",)),))).code == "pinned-to-lost-node"

@@ -18,7 +18,7 @@ from tests.domain_objects import (
     pods_of,
 )
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 WEBHOOK = (
@@ -29,26 +29,26 @@ WEBHOOK = (
 
 def refused(note: str, there: int = 2, seconds: float = 30, **job: Any) -> Unit:
     """A gang Job of four pods of which some exist, refused so many seconds ago."""
-    made = a_job("train", pods=4, group_name="ring", **job)
-    event = an_event(made, "FailedCreate", note, last_seen=ago(seconds))
-    return unit_of(made, a_group("ring", quorum=4), event, *pods_of(made, there))
+    objects = a_job("train", pods=4, group_name="ring", **job)
+    event = an_event(objects, "FailedCreate", note, last_seen=ago(seconds))
+    return unit_of(objects, a_group("ring", quorum=4), event, *pods_of(objects, there))
 
 
 def test_a_quota_says_how_much_is_used() -> None:
-    finding = found("pod-creation-refused", refused(texts.QUOTA))
+    finding = require_finding("pod-creation-refused", refused(texts.QUOTA))
     assert finding.health is Health.BLOCKED
     assert (
         finding.message
         == "2 of 4 pods exist. ResourceQuota “q” refuses the rest: pods 2 of 2 used."
     )
     assert finding.advice_texts == ("Raise pods by 2 in ResourceQuota “q”, or free as much.",)
-    assert [one.value for one in finding.evidence] == [texts.QUOTA, "2 of 2", "2 of 4"]
-    assert first(refused(texts.QUOTA)) == "pod-creation-refused"
+    assert [item.value for item in finding.evidence] == [texts.QUOTA, "2 of 2", "2 of 4"]
+    assert first_code(refused(texts.QUOTA)) == "pod-creation-refused"
 
 
 def test_a_quota_of_accelerators() -> None:
     """16 in all, 12 used, each pod asks for 8: two more pods lack 12."""
-    finding = found("pod-creation-refused", refused(texts.QUOTA_GPU))
+    finding = require_finding("pod-creation-refused", refused(texts.QUOTA_GPU))
     assert values_in(finding.message) == "2 4 requests.nvidia.com/gpu 12 16 8"
     assert values_in(*finding.advice_texts) == "requests.nvidia.com/gpu 12"
 
@@ -58,7 +58,7 @@ def test_two_resources_and_amounts_that_are_no_plain_numbers() -> None:
         'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: '
         "limits.memory=4Gi,pods=1, used: limits.memory=8Gi,pods=2, limited: limits.memory=8Gi,pods=2"
     )
-    finding = found("pod-creation-refused", refused(note))
+    finding = require_finding("pod-creation-refused", refused(note))
     assert finding.message == (
         "2 of 4 pods exist. ResourceQuota “q” refuses the rest: limits.memory 8Gi of 8Gi used, "
         "pods 2 of 2 used."
@@ -74,12 +74,12 @@ def test_an_amount_with_more_digits_than_a_number_has() -> None:
         'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: pods=1, '
         f"used: pods={many}, limited: pods={many}"
     )
-    finding = found("pod-creation-refused", refused(note))
+    finding = require_finding("pod-creation-refused", refused(note))
     assert finding.advice_texts == ("Raise pods in ResourceQuota “q”, or free some.",)
 
 
 def test_a_webhook_is_quoted() -> None:
-    finding = found("pod-creation-refused", refused(WEBHOOK, there=0))
+    finding = require_finding("pod-creation-refused", refused(WEBHOOK, there=0))
     assert (
         values_in(finding.message)
         == "0 4 validate.kyverno.svc-fail Pod/team-a/train-2 require-team-label"
@@ -97,33 +97,33 @@ def test_a_jobset_that_cannot_make_its_jobs() -> None:
     unit = unit_of(
         jobset, event, missing_jobs=("run-workers-1",), desired=2, name="run-workers-1", noun="Job"
     )
-    finding = found("pod-creation-refused", unit)
+    finding = require_finding("pod-creation-refused", unit)
     assert values_in(*finding.advice_texts) == "count/jobs.batch"
     assert values_in(finding.message) == "1 run-workers-1 count/jobs.batch 1 1"
 
 
 def test_an_event_older_than_the_newest_pod_is_history() -> None:
     unit = refused(texts.QUOTA, seconds=700)
-    assert ask("pod-creation-refused", unit) is None
-    assert first(unit) == "below-quorum"
+    assert evaluate("pod-creation-refused", unit) is None
+    assert first_code(unit) == "below-quorum"
 
 
 def test_an_event_of_the_same_second_is_not_older() -> None:
-    assert ask("pod-creation-refused", refused(texts.QUOTA, seconds=600)) is not None
+    assert evaluate("pod-creation-refused", refused(texts.QUOTA, seconds=600)) is not None
 
 
 def test_all_pods_are_there() -> None:
     unit = refused(texts.QUOTA, there=4)
-    assert ask("pod-creation-refused", unit) is None
-    assert first(unit) == "not-attempted"
+    assert evaluate("pod-creation-refused", unit) is None
+    assert first_code(unit) == "not-attempted"
 
 
 def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     job = a_job("train", pods=4, group_name="ring")
     event = an_event(job, "FailedCreate", texts.QUOTA)
     unit = unit_of(job, a_group("ring", quorum=2), event, *pods_of(job, 2, on="n0"))
-    assert ask("pod-creation-refused", unit) is None
-    assert first(unit) == "below-size"
+    assert evaluate("pod-creation-refused", unit) is None
+    assert first_code(unit) == "below-size"
 
 
 FOLLOWERS = (
@@ -137,7 +137,7 @@ FOLLOWERS = (
 @pytest.mark.parametrize("text", FOLLOWERS)
 def test_jobsets_own_turning_away_is_expected(text: str) -> None:
     note = f'Error creating: admission webhook "vpod.kb.io" denied the request: {text}'
-    assert ask("pod-creation-refused", refused(note)) is None
+    assert evaluate("pod-creation-refused", refused(note)) is None
 
 
 @pytest.mark.parametrize("text", FOLLOWERS)
@@ -146,17 +146,17 @@ def test_why_the_first_pod_has_no_node_is_why_the_others_are_not_made(text: str)
     note = f'Error creating: admission webhook "vpod.kb.io" denied the request: {text}'
     event = an_event(job, "FailedCreate", note)
     leader = a_pod("train-0", of=job, text=texts.GPU_SHORT, created_at=ago(600))
-    assert first(unit_of(job, event, leader)) == "unschedulable"
+    assert first_code(unit_of(job, event, leader)) == "unschedulable"
     # With a node for the first, it is another matter that the others do not come.
     running = a_pod("train-0", of=job, on="n0", created_at=ago(600))
-    assert first(unit_of(job, event, running)) == "pods-not-created"
+    assert first_code(unit_of(job, event, running)) == "pods-not-created"
 
 
 def test_the_refusal_of_another_job_is_not_ours() -> None:
     job, other = a_job("train", pods=4, group_name="ring"), a_job("other")
     event = an_event(other, "FailedCreate", texts.QUOTA)
     unit = unit_of(job, a_group("ring", quorum=4), event, *pods_of(job, 2))
-    assert ask("pod-creation-refused", unit) is None
+    assert evaluate("pod-creation-refused", unit) is None
 
 
 def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> None:
@@ -165,17 +165,17 @@ def test_a_quota_that_is_short_no_more_is_tried_again_by_the_controller() -> Non
         'Error creating: pods "train-1-x" is forbidden: exceeded quota: q, requested: pods=1, '
         "used: pods=2, limited: pods=5"
     )
-    assert found("pod-creation-refused", refused(note)).advice_texts == ()
+    assert require_finding("pod-creation-refused", refused(note)).advice_texts == ()
 
 
 def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2, pods=4))
-    one, two = child_jobs(jobset)
-    event = an_event(one, "FailedCreate", texts.QUOTA)
+    first, second = child_jobs(jobset)
+    event = an_event(first, "FailedCreate", texts.QUOTA)
     unit = unit_of(
-        jobset, one, two, event, jobs=(one,), desired=4, name="run-workers-0", noun="Job"
+        jobset, first, second, event, jobs=(first,), desired=4, name="run-workers-0", noun="Job"
     )
-    assert values_in(*found("pod-creation-refused", unit).advice_texts) == "4"
+    assert values_in(*require_finding("pod-creation-refused", unit).advice_texts) == "4"
 
 
 @pytest.mark.parametrize(
@@ -202,4 +202,6 @@ def test_one_of_two_jobs_tells_only_the_least_that_is_short() -> None:
     ],
 )
 def test_texts_that_leave_no_doubt(said: str, step: str) -> None:
-    assert found("pod-creation-refused", refused(f"Error creating: {said}")).advice_texts == (step,)
+    assert require_finding(
+        "pod-creation-refused", refused(f"Error creating: {said}")
+    ).advice_texts == (step,)

@@ -9,7 +9,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.pod import Pod
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_container, a_job, a_pod, ago, an_event
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 MOUNT = 'MountVolume.SetUp failed for volume "config" : configmap "train-config" not found'
@@ -19,7 +19,7 @@ JOB = a_job("train", pods=2)
 def a_waiting_pod(name: str, placed: float = 90, **fields: Any) -> Pod:
     """A pod whose containers are being created, on its node for so many seconds."""
     creating = a_container("main", running=False, state="waiting", reason="ContainerCreating")
-    given = {
+    defaults = {
         "phase": "Pending",
         "ready": None,
         "containers": (creating,),
@@ -27,11 +27,11 @@ def a_waiting_pod(name: str, placed: float = 90, **fields: Any) -> Pod:
         "set_up": a_condition("PodReadyToStartContainers", "False"),
         **fields,
     }
-    return a_pod(name, of=JOB, on="n0", **given)
+    return a_pod(name, of=JOB, on="n0", **defaults)
 
 
 def refused(*pods: Pod, others: tuple[Pod, ...] = (), note: str = MOUNT, **fields: Any) -> Unit:
-    """A Job with pods of which the kubelet says that, and others of which it says nothing."""
+    """Return a Job with pods for which the kubelet reports this, and others without a report."""
     reason = fields.pop("reason", "FailedMount")
     events: list[Event] = [an_event(pod, reason, note, **fields) for pod in pods]
     return unit_of(JOB, *pods, *others, *events)
@@ -42,7 +42,7 @@ def two() -> tuple[Pod, Pod]:
 
 
 def test_a_config_map_that_is_not_there() -> None:
-    finding = found("pod-setup-failing", refused(*two()))
+    finding = require_finding("pod-setup-failing", refused(*two()))
     assert finding.code == "pod-setup-failing"
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2 train-config"
@@ -50,7 +50,7 @@ def test_a_config_map_that_is_not_there() -> None:
     assert finding.evidence[0].source == two()[0].meta.ref
     # The last word is half a minute old and counts for six minutes.
     assert finding.recheck_at == ago(30 - 6 * 60)
-    assert first(refused(*two())) == "pod-setup-failing"
+    assert first_code(refused(*two())) == "pod-setup-failing"
 
 
 def test_devices_that_the_kubelet_cannot_prepare() -> None:
@@ -59,14 +59,16 @@ def test_devices_that_the_kubelet_cannot_prepare() -> None:
         "Failed to prepare dynamic resources: prepare dynamic resources: no driver gpu.example.com"
     )
     unit = refused(*two(), reason="FailedPrepareDynamicResources", note=note)
-    assert first(unit) == "pod-setup-failing"
-    assert "no driver gpu.example.com" in found("pod-setup-failing", unit).message
-    assert found("pod-setup-failing", unit).message.count("dynamic resources") == 0
+    assert first_code(unit) == "pod-setup-failing"
+    assert "no driver gpu.example.com" in require_finding("pod-setup-failing", unit).message
+    assert require_finding("pod-setup-failing", unit).message.count("dynamic resources") == 0
 
 
 def test_another_member_runs() -> None:
     runs = a_pod("train-1", of=JOB, on="n1")
-    finding = found("pod-setup-failing", refused(a_waiting_pod("train-0"), others=(runs,)))
+    finding = require_finding(
+        "pod-setup-failing", refused(a_waiting_pod("train-0"), others=(runs,))
+    )
     assert finding.health is Health.DEGRADED
     assert finding.message.startswith("1 pod waits for its containers (FailedMount): ")
 
@@ -77,7 +79,7 @@ def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
         an_event(pod, "FailedCreatePodSandBox", f'sandbox "{n}": no more addresses')
         for n, pod in enumerate(pods)
     ]
-    message = found("pod-setup-failing", unit_of(JOB, *pods, *events)).message
+    message = require_finding("pod-setup-failing", unit_of(JOB, *pods, *events)).message
     assert message.startswith("2 pods wait for their containers (FailedCreatePodSandBox): ")
 
 
@@ -94,7 +96,7 @@ def test_the_sandbox_ids_of_a_text_do_not_part_the_pods() -> None:
 def test_the_cause_is_told_and_not_what_it_is_wrapped_in(wrapping: str) -> None:
     cause = 'plugin type="calico" failed (add): no more IP addresses'
     event = an_event(pod := two()[0], "FailedCreatePodSandBox", f"{wrapping}{cause}")
-    message = found("pod-setup-failing", unit_of(JOB, pod, event)).message
+    message = require_finding("pod-setup-failing", unit_of(JOB, pod, event)).message
     assert message == f"1 pod waits for its containers (FailedCreatePodSandBox): {cause}."
 
 
@@ -104,14 +106,14 @@ def test_the_newest_word_of_a_pod_counts() -> None:
         an_event(pods[0], "FailedAttachVolume", "volume is busy", last_seen=ago(50)),
         an_event(pods[0], "FailedMount", "mount refused", last_seen=ago(10)),
     ]
-    message = found("pod-setup-failing", unit_of(JOB, *pods, *events)).message
+    message = require_finding("pod-setup-failing", unit_of(JOB, *pods, *events)).message
     assert values_in(message) == "1"
 
 
 def test_disks_take_their_time() -> None:
     """For a minute it is a start like any other, with the text."""
     young = a_waiting_pod("train-0", placed=20)
-    finding = found("pod-setup-failing", refused(young))
+    finding = require_finding("pod-setup-failing", refused(young))
     assert (finding.code, finding.health) == ("starting", Health.STARTING)
     assert 'configmap "train-config" not found' in finding.message
     assert finding.recheck_at == ago(20 - 60)
@@ -119,18 +121,18 @@ def test_disks_take_their_time() -> None:
 
 def test_what_is_over_is_not_told() -> None:
     ready = a_condition("PodReadyToStartContainers")
-    assert ask("pod-setup-failing", refused(a_waiting_pod("train-0", set_up=ready))) is None
+    assert evaluate("pod-setup-failing", refused(a_waiting_pod("train-0", set_up=ready))) is None
     pulling = a_container("main", running=False, state="waiting", reason="ImagePullBackOff")
-    assert ask("pod-setup-failing", refused(a_waiting_pod("t", containers=(pulling,)))) is None
-    assert ask("pod-setup-failing", refused(a_pod("train-0", of=JOB, on="n0"))) is None
-    assert ask("pod-setup-failing", refused(a_waiting_pod("t"), last_seen=ago(7 * 60))) is None
-    assert ask("pod-setup-failing", refused(a_waiting_pod("t"), reason="BackOff")) is None
+    assert evaluate("pod-setup-failing", refused(a_waiting_pod("t", containers=(pulling,)))) is None
+    assert evaluate("pod-setup-failing", refused(a_pod("train-0", of=JOB, on="n0"))) is None
+    assert evaluate("pod-setup-failing", refused(a_waiting_pod("t"), last_seen=ago(7 * 60))) is None
+    assert evaluate("pod-setup-failing", refused(a_waiting_pod("t"), reason="BackOff")) is None
 
 
 def test_nobody_reports_container_states_yet() -> None:
-    """A kubelet that has said nothing of the pod but the event."""
+    """The event is the kubelet's only report about the pod."""
     bare = a_waiting_pod("train-0", containers=(), set_up=None)
-    assert found("pod-setup-failing", refused(bare)).code == "pod-setup-failing"
+    assert require_finding("pod-setup-failing", refused(bare)).code == "pod-setup-failing"
 
 
 @pytest.mark.parametrize(
@@ -154,4 +156,4 @@ def test_nobody_reports_container_states_yet() -> None:
     ],
 )
 def test_the_next_step(note: str, steps: tuple[str, ...]) -> None:
-    assert found("pod-setup-failing", refused(*two(), note=note)).advice_texts == steps
+    assert require_finding("pod-setup-failing", refused(*two(), note=note)).advice_texts == steps

@@ -1,11 +1,11 @@
-"""`podgroup-missing`: observed on 1.36.3 and 1.37.0, nothing is written anywhere."""
+"""`podgroup-missing`: on 1.36.3 and 1.37.0 no object reports it (observed)."""
 
 from typing import Any
 
 from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import Made, a_group, a_job, a_plan, a_pod, ago
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
@@ -16,44 +16,44 @@ def waiting(age: float = 600, *objects: Made, **facts: Any) -> Unit:
 
 
 def test_the_name_leads_nowhere() -> None:
-    finding = found("podgroup-missing", waiting())
+    finding = require_finding("podgroup-missing", waiting())
     assert finding.health is Health.BLOCKED
     assert finding.message == "2 pods wait for PodGroup ring, which does not exist."
-    assert first(waiting()) == "podgroup-missing"
+    assert first_code(waiting()) == "podgroup-missing"
 
 
 def test_not_before_half_a_minute() -> None:
-    finding = found("podgroup-missing", waiting(29))
+    finding = require_finding("podgroup-missing", waiting(29))
     assert (finding.code, finding.health) == ("starting", Health.STARTING)
     assert finding.recheck_at == ago(-1)
-    assert found("podgroup-missing", waiting(30)).code == "podgroup-missing"
+    assert require_finding("podgroup-missing", waiting(30)).code == "podgroup-missing"
 
 
 def test_groups_that_could_not_be_read_are_not_missing() -> None:
-    assert ask("podgroup-missing", waiting(groups_unobserved=True)) is None
+    assert evaluate("podgroup-missing", waiting(groups_unobserved=True)) is None
 
 
 def test_nor_where_no_groups_are_served() -> None:
-    assert ask("podgroup-missing", waiting(gang_api_version="")) is None
+    assert evaluate("podgroup-missing", waiting(gang_api_version="")) is None
 
 
 def test_a_gang_that_runs_runs() -> None:
     job = a_job("train", group_name="ring")
     pods = [a_pod(f"train-{index}", of=job, group="ring", on="n0") for index in (0, 1)]
-    assert first(unit_of(job, *pods)) == "running"
+    assert first_code(unit_of(job, *pods)) == "running"
 
 
 def test_a_group_that_is_there() -> None:
     unit = waiting(600, a_group("ring", quorum=2))
-    assert ask("podgroup-missing", unit) is None
-    assert first(unit) == "not-attempted"
+    assert evaluate("podgroup-missing", unit) is None
+    assert first_code(unit) == "not-attempted"
 
 
 def test_it_is_made_or_not_named() -> None:
-    assert found("podgroup-missing", waiting()).advice_texts == (
+    assert require_finding("podgroup-missing", waiting()).advice_texts == (
         "Create PodGroup team-a/ring, or make the pods without schedulingGroup (needs re-creating).",
     )
-    assert found("podgroup-missing", waiting(29)).advice_texts == ()
+    assert require_finding("podgroup-missing", waiting(29)).advice_texts == ()
 
 
 def test_a_workload_of_135_and_its_entry() -> None:
@@ -62,11 +62,13 @@ def test_a_workload_of_135_and_its_entry() -> None:
     pods = [a_pod(f"train-{n}", of=job, group="plan/all") for n in (0, 1)]
     facts = {"gang_api_version": "v1alpha1"}
     assert (
-        values_in(*found("podgroup-missing", unit_of(job, *pods, facts=facts)).advice_texts)
+        values_in(
+            *require_finding("podgroup-missing", unit_of(job, *pods, facts=facts)).advice_texts
+        )
         == "team-a/plan"
     )
     unit = unit_of(job, *pods, a_plan("plan", entries={"other": 2}), facts=facts)
-    assert found("podgroup-missing", unit).advice_texts == (
+    assert require_finding("podgroup-missing", unit).advice_texts == (
         "Give Workload plan a podGroup all (needs re-creating), or make the pods without workloadRef "
         "(needs re-creating).",
     )

@@ -5,7 +5,7 @@ from typing import Any
 from gangboard.domain.health import Health
 from gangboard.domain.owner import Owner
 from tests.domain_objects import a_group, a_job, a_pod, ago, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 GOING: dict[str, Any] = {"deleting_since": ago(40)}
@@ -14,31 +14,31 @@ GOING: dict[str, Any] = {"deleting_since": ago(40)}
 def test_pods_wait_in_a_group_that_goes() -> None:
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2))
-    finding = found("podgroup-terminating", unit)
+    finding = require_finding("podgroup-terminating", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == "PodGroup ring is being deleted while 2 pods still wait in it."
     assert finding.since == ago(40)
-    assert first(unit) == "podgroup-terminating"
+    assert first_code(unit) == "podgroup-terminating"
 
 
 def test_one_member_left() -> None:
     job = a_job("train", group_name="ring")
     pods = (a_pod("train-0", of=job, group="ring", on="n0"), a_pod("train-1", group="ring"))
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods)
-    assert values_in(found("podgroup-terminating", unit).message) == "1"
+    assert values_in(require_finding("podgroup-terminating", unit).message) == "1"
 
 
 def test_a_gang_that_runs_whole_runs() -> None:
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2, on="n0"))
-    assert ask("podgroup-terminating", unit) is None
-    assert first(unit) == "running"
+    assert evaluate("podgroup-terminating", unit) is None
+    assert first_code(unit) == "running"
 
 
 def test_a_group_that_stays() -> None:
     job = a_job("train", group_name="ring")
     assert (
-        ask("podgroup-terminating", unit_of(job, a_group("ring", quorum=2), *pods_of(job, 2)))
+        evaluate("podgroup-terminating", unit_of(job, a_group("ring", quorum=2), *pods_of(job, 2)))
         is None
     )
 
@@ -47,7 +47,7 @@ def test_a_job_leaves_it_while_it_is_suspended() -> None:
     """Seen on 1.36.3 and 1.37.0: it goes with the pods, and takes the new ones under its name."""
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, **GOING), *pods_of(job, 2))
-    assert found("podgroup-terminating", unit).advice_texts == (
+    assert require_finding("podgroup-terminating", unit).advice_texts == (
         "Suspend Job train, re-create PodGroup ring when it is gone, and resume the Job.",
     )
 
@@ -57,7 +57,7 @@ def test_the_group_of_a_job_controller_comes_with_a_new_job_only() -> None:
     job = a_job("train")
     own = a_group("train-7d-train-pgt-0-99", quorum=2, of=job, **GOING)
     unit = unit_of(job, own, *pods_of(job, 2, group=own))
-    assert found("podgroup-terminating", unit).advice_texts == (
+    assert require_finding("podgroup-terminating", unit).advice_texts == (
         "Re-create Job train: its PodGroup is made with a new Job only.",
     )
 
@@ -66,7 +66,7 @@ def test_pods_that_nobody_makes_again_are_deleted() -> None:
     group = a_group("ring", quorum=3, **GOING)
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=3), group, *pods)
-    assert found("podgroup-terminating", unit).advice_texts == (
+    assert require_finding("podgroup-terminating", unit).advice_texts == (
         "Delete its 2 pods, and re-create PodGroup ring and its pods when it is gone.",
     )
 
@@ -75,8 +75,11 @@ def test_what_keeps_it_is_not_only_here() -> None:
     job = a_job("train", group_name="ring")
     group, foreign_pod = a_group("ring", quorum=2, **GOING), a_pod("other", group="ring")
     unit = unit_of(job, group, *pods_of(job, 2), facts={"foreign_pods": (foreign_pod,)})
-    assert found("podgroup-terminating", unit).advice_texts == ()
-    going = a_job("train", group_name="ring", **GOING)
+    assert require_finding("podgroup-terminating", unit).advice_texts == ()
+    terminating = a_job("train", group_name="ring", **GOING)
     assert (
-        found("podgroup-terminating", unit_of(going, group, *pods_of(going, 2))).advice_texts == ()
+        require_finding(
+            "podgroup-terminating", unit_of(terminating, group, *pods_of(terminating, 2))
+        ).advice_texts
+        == ()
     )

@@ -25,7 +25,7 @@ from tests.domain_objects import (
     pods_of,
 )
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
@@ -35,7 +35,7 @@ from tests.sentence_values import values_in
 )
 def test_two_minutes_are_given(age: float, health: Health, recheck: object) -> None:
     unit = unit_of(a_job("train", pods=4, created_at=ago(age)))
-    finding = found("pods-not-created", unit)
+    finding = require_finding("pods-not-created", unit)
     assert finding.code == "pods-not-created"
     assert finding.health is health
     assert finding.recheck_at == recheck
@@ -44,13 +44,13 @@ def test_two_minutes_are_given(age: float, health: Health, recheck: object) -> N
 
 def test_they_begin_anew_when_it_is_resumed() -> None:
     unit = unit_of(a_job("train", created_at=ago(9000), resumed_at=ago(10)))
-    finding = found("pods-not-created", unit)
+    finding = require_finding("pods-not-created", unit)
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-110))
 
 
 def test_and_when_the_last_pod_went() -> None:
     memory = UnitMemory(created=0, created_since=ago(20))
-    finding = found("pods-not-created", unit_of(a_job("train"), memory=memory))
+    finding = require_finding("pods-not-created", unit_of(a_job("train"), memory=memory))
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-100))
 
 
@@ -58,14 +58,14 @@ def test_and_when_a_pod_went_that_was_there_at_the_last_look() -> None:
     memory = UnitMemory(created=2, created_since=ago(9000))
     job = a_job("train", created_at=ago(9000))
     unit = unit_of(job, *pods_of(job, 1, on="n0", created_at=ago(9000)), memory=memory)
-    finding = found("pods-not-created", unit)
+    finding = require_finding("pods-not-created", unit)
     assert (finding.health, finding.recheck_at) == (Health.STARTING, ago(-120))
     assert finding.advice_texts == ()
 
 
 def test_the_manager_is_named() -> None:
     job = a_job("train", pods=4, managed_by="kueue.x-k8s.io/multikueue")
-    assert found("pods-not-created", unit_of(job)).message == (
+    assert require_finding("pods-not-created", unit_of(job)).message == (
         "Job train has made none of its 4 pods. Making them is left to "
         "kueue.x-k8s.io/multikueue (spec.managedBy)."
     )
@@ -73,10 +73,10 @@ def test_the_manager_is_named() -> None:
 
 def test_child_jobs_that_are_not_there() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=3))
-    one, *_ = child_jobs(jobset)
+    first, *_ = child_jobs(jobset)
     missing = ("run-workers-1", "run-workers-2")
-    unit = unit_of(jobset, one, *pods_of(one, 2, on="n0"), missing_jobs=missing)
-    finding = found("pods-not-created", unit)
+    unit = unit_of(jobset, first, *pods_of(first, 2, on="n0"), missing_jobs=missing)
+    finding = require_finding("pods-not-created", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == "JobSet run has not made 2 Jobs (run-workers-1 and run-workers-2)."
 
@@ -84,7 +84,7 @@ def test_child_jobs_that_are_not_there() -> None:
 def test_some_pods_of_a_job_without_a_gang() -> None:
     job = a_job("train", pods=4)
     unit = unit_of(job, *pods_of(job, 2, on="n0"))
-    assert found("pods-not-created", unit).message == (
+    assert require_finding("pods-not-created", unit).message == (
         "2 of 4 pods exist; Job train has not made the rest."
     )
 
@@ -92,23 +92,26 @@ def test_some_pods_of_a_job_without_a_gang() -> None:
 def test_a_podgroup_that_no_pod_names() -> None:
     group = a_group("ring", quorum=4)
     unit = unit_of(Owner(meta=group.meta, desired=4), group)
-    assert found("pods-not-created", unit).message == "No pod names PodGroup ring, which needs 4."
+    assert (
+        require_finding("pods-not-created", unit).message
+        == "No pod names PodGroup ring, which needs 4."
+    )
     empty = a_group("ring")
     unit = unit_of(Owner(meta=empty.meta), empty)
-    assert found("pods-not-created", unit).message == "No pod names PodGroup ring."
+    assert require_finding("pods-not-created", unit).message == "No pod names PodGroup ring."
 
 
 def test_old_pods_still_leave() -> None:
     job = a_job("train", created_at=ago(900))
     leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(15))
-    finding = found("pods-not-created", unit_of(job, leaving))
+    finding = require_finding("pods-not-created", unit_of(job, leaving))
     assert finding.health is Health.STARTING
     assert finding.message == ("Job train has made none of its 2 pods. 1 old pod still terminates.")
 
 
 def test_events_that_cannot_be_read_are_said() -> None:
     unit = unit_of(a_job("train"), facts={"events_known": False})
-    assert found("pods-not-created", unit).message.endswith(
+    assert require_finding("pods-not-created", unit).message.endswith(
         "Events cannot be read, so a refusal would not be seen."
     )
 
@@ -116,34 +119,34 @@ def test_events_that_cannot_be_read_are_said() -> None:
 def test_a_refusal_is_another_reason() -> None:
     job = a_job("train")
     unit = unit_of(job, an_event(job, "FailedCreate", texts.QUOTA))
-    assert ask("pods-not-created", unit) is None
-    assert first(unit) == "pod-creation-refused"
+    assert evaluate("pods-not-created", unit) is None
+    assert first_code(unit) == "pod-creation-refused"
 
 
 def test_a_gang_of_which_some_exist_is_below_its_quorum() -> None:
     job = a_job("train", pods=4, group_name="ring")
-    assert first(unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))) == "below-quorum"
+    assert first_code(unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))) == "below-quorum"
 
 
 def test_a_job_that_backs_off_between_retries() -> None:
     job = a_job("train", retries=2)
     unit = unit_of(job, a_pod("train-0", of=job, phase="Failed", on="n0", ready=False))
-    assert ask("pods-not-created", unit) is None
-    assert first(unit) == "restarting"
+    assert evaluate("pods-not-created", unit) is None
+    assert first_code(unit) == "restarting"
 
 
 def test_a_failed_child_job_makes_none_any_more() -> None:
     jobset = a_jobset("run", max_restarts=3)
     (job,) = child_jobs(jobset, finish=failed())
-    assert first(unit_of(jobset, job)) == "restarting"
+    assert first_code(unit_of(jobset, job)) == "restarting"
 
 
 def test_young_jobs_of_a_restart_are_a_restart() -> None:
     jobset = a_jobset("run", restarts=1, max_restarts=3, restarting=True)
     (job,) = child_jobs(jobset, created_at=ago(5))
-    assert first(unit_of(jobset, job)) == "restarting"
+    assert first_code(unit_of(jobset, job)) == "restarting"
     (job,) = child_jobs(jobset, created_at=ago(300))
-    assert first(unit_of(jobset, job)) == "pods-not-created"
+    assert first_code(unit_of(jobset, job)) == "pods-not-created"
 
 
 def test_who_has_to_make_them() -> None:
@@ -152,10 +155,10 @@ def test_who_has_to_make_them() -> None:
         "Start the Job controller (kube-controller-manager) if it does not run: it has reported no "
         "refusal."
     )
-    assert found("pods-not-created", unit_of(job)).advice_texts == (step,)
+    assert require_finding("pods-not-created", unit_of(job)).advice_texts == (step,)
     jobset = a_jobset("run")
     unit = unit_of(jobset, missing_jobs=("run-workers-0",))
-    assert found("pods-not-created", unit).advice_texts == (
+    assert require_finding("pods-not-created", unit).advice_texts == (
         "Start the JobSet controller if it does not run: it has reported no refusal.",
     )
 
@@ -170,25 +173,30 @@ def test_who_has_to_make_them() -> None:
     ids=["young", "managed by another", "a refusal would not be seen"],
 )
 def test_nobody_is_blamed(job: dict[str, Any], facts: dict[str, Any]) -> None:
-    assert found("pods-not-created", unit_of(a_job("train", **job), facts=facts)).advice_texts == ()
+    assert (
+        require_finding(
+            "pods-not-created", unit_of(a_job("train", **job), facts=facts)
+        ).advice_texts
+        == ()
+    )
 
 
 def test_a_podgroup_without_pods_is_filled_or_deleted() -> None:
     group = a_group("ring", quorum=4)
-    assert found(
+    assert require_finding(
         "pods-not-created", unit_of(Owner(meta=group.meta, desired=4), group)
     ).advice_texts == ("Make 4 pods in PodGroup ring, or delete it.",)
     basic = a_group("ring")
-    assert found("pods-not-created", unit_of(Owner(meta=basic.meta), basic)).advice_texts == (
-        "Make pods in PodGroup ring, or delete it.",
-    )
+    assert require_finding(
+        "pods-not-created", unit_of(Owner(meta=basic.meta), basic)
+    ).advice_texts == ("Make pods in PodGroup ring, or delete it.",)
 
 
 def test_a_workload_without_its_podgroup() -> None:
     """Observed on 1.37.0 with a quota on PodGroups: a Workload, no PodGroup, no pods, no event."""
     job = a_job("train", gang_request=GangRequest("gang"))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
-    assert found("pods-not-created", unit_of(job, plan)).advice_texts == (
+    assert require_finding("pods-not-created", unit_of(job, plan)).advice_texts == (
         "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no event tells "
         "of it): kubectl get resourcequota -n team-a",
     )
@@ -199,7 +207,7 @@ def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
     ref = replace(job.meta.ref, namespace="$(x)")
     job = replace(job, meta=replace(job.meta, ref=ref))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
-    assert found("pods-not-created", unit_of(job, plan)).advice_texts == (
+    assert require_finding("pods-not-created", unit_of(job, plan)).advice_texts == (
         "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no event "
         "tells of it).",
     )
@@ -208,7 +216,7 @@ def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
 def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
     """Observed on 1.36.3 with a quota on Workloads: no Workload, no pods, no event, no condition."""
     facts = {"gang_api_version": "v1alpha2"}
-    finding = found("pods-not-created", unit_of(a_job("train", pods=4), facts=facts))
+    finding = require_finding("pods-not-created", unit_of(a_job("train", pods=4), facts=facts))
     assert values_in(finding.message) == "4"
     assert values_in(*finding.advice_texts) == "kube-controller-manager 1.36 team-a"
 
@@ -225,8 +233,10 @@ def test_1_36_owes_a_workload_and_does_not_say_why() -> None:
     ids=["not indexed", "a work list", "brings its group", "cannot be seen", "1.37"],
 )
 def test_no_workload_is_owed(job: dict[str, Any], facts: dict[str, Any]) -> None:
-    seen = {"gang_api_version": "v1alpha2", **facts}
-    message = found("pods-not-created", unit_of(a_job("train", pods=4, **job), facts=seen)).message
+    observed = {"gang_api_version": "v1alpha2", **facts}
+    message = require_finding(
+        "pods-not-created", unit_of(a_job("train", pods=4, **job), facts=observed)
+    ).message
     assert "Workload" not in message
 
 
@@ -234,13 +244,13 @@ def test_a_workload_that_is_there_is_not_missed() -> None:
     job = a_job("train", pods=4)
     plan = a_workload("train-7cd77ddc86", quorum=4, of=job)
     unit = unit_of(job, plan, facts={"gang_api_version": "v1alpha2"})
-    assert "comes first" not in found("pods-not-created", unit).message
+    assert "comes first" not in require_finding("pods-not-created", unit).message
 
 
 def planned(plan: Group, desired: int, age: float = 600) -> Unit:
-    """A Workload or CompositePodGroup that nobody owns, of which no PodGroup was made."""
-    made = replace(plan, meta=replace(plan.meta, created_at=ago(age)))
-    return unit_of(Owner(meta=made.meta, desired=desired), made)
+    """A Workload or CompositePodGroup without an owner and without a PodGroup."""
+    objects = replace(plan, meta=replace(plan.meta, created_at=ago(age)))
+    return unit_of(Owner(meta=objects.meta, desired=desired), objects)
 
 
 @pytest.mark.parametrize(
@@ -254,11 +264,11 @@ def planned(plan: Group, desired: int, age: float = 600) -> Unit:
     ],
 )  # fmt: skip
 def test_a_plan_makes_no_pods_itself(plan: Group, desired: int, message: str) -> None:
-    """It is not paused either: nobody asked for zero."""
+    """It is not paused either, because no size of zero was requested."""
     unit = planned(plan, desired)
-    finding = found("pods-not-created", unit)
+    finding = require_finding("pods-not-created", unit)
     assert (finding.health, finding.message) == (Health.BLOCKED, message)
-    assert first(unit) == "pods-not-created"
-    assert ask("paused", unit) is None
-    assert ask("running", unit) is None
-    assert found("pods-not-created", planned(plan, desired, 10)).health is Health.STARTING
+    assert first_code(unit) == "pods-not-created"
+    assert evaluate("paused", unit) is None
+    assert evaluate("running", unit) is None
+    assert require_finding("pods-not-created", planned(plan, desired, 10)).health is Health.STARTING

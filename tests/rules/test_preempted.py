@@ -12,14 +12,13 @@ from gangboard.readmodels.redaction import redact
 from tests.domain_objects import a_job, a_pod, ago, an_event
 from tests.placement.making import CORDON, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import room_of, values, with_room
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of, whole_memory
+from tests.rules.waiting_gangs import capacity_of, evidence_values, pod_requests, with_placement
 from tests.sentence_values import values_in
 
 URGENT = ObjectRef("scheduling.k8s.io", "PodGroup", "team-b", "urgent-ring", "943ac034")
 JOB = a_job("low", pods=2)
-FULL = room_of(node("n0", used=4), node("n1", used=4))
+FULL = capacity_of(node("n0", used=4), node("n1", used=4))
 
 
 def taken(name: str = "low-0", seconds: float = 30, **more: Any) -> Event:
@@ -29,28 +28,32 @@ def taken(name: str = "low-0", seconds: float = 30, **more: Any) -> Event:
 
 
 def low(*events: Event, room: Any = FULL, on: str = "", memory: UnitMemory | None = None) -> Unit:
-    pods = [a_pod("low-0-new", of=JOB, text=texts.GPU_SHORT, requests=asks(4), created_at=ago(25))]
+    pods = [
+        a_pod(
+            "low-0-new", of=JOB, text=texts.GPU_SHORT, requests=pod_requests(4), created_at=ago(25)
+        )
+    ]
     if on:
-        pods.append(a_pod("low-1", of=JOB, on=on, requests=asks(4)))
+        pods.append(a_pod("low-1", of=JOB, on=on, requests=pod_requests(4)))
     else:
         pods.append(replace(pods[0], meta=a_pod("low-1-new", of=JOB, created_at=ago(25)).meta))
     more = {"memory": memory} if memory is not None else {}
-    return with_room(unit_of(JOB, *pods, *events, facts={"room": room}, **more))
+    return with_placement(unit_of(JOB, *pods, *events, facts={"room": room}, **more))
 
 
 def test_who_took_the_room_and_what_is_missing_now() -> None:
-    unit = low(taken(), taken("low-1"), memory=ran(31))
-    finding = found("preempted", unit)
+    unit = low(taken(), taken("low-1"), memory=whole_memory(31))
+    finding = require_finding("preempted", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
         "Its pods were preempted by team-b/urgent-ring; 2 pods need 8 GPUs, and none is "
         "free on the 2 usable nodes."
     )
-    (who,) = [one for one in finding.evidence if one.label == "preempted by PodGroup"]
-    assert who.source == URGENT
+    (preemptors,) = [item for item in finding.evidence if item.label == "preempted by PodGroup"]
+    assert preemptors.source == URGENT
     assert finding.since == ago(30)
-    assert values(finding, "scheduler says") == [texts.GPU_SHORT]
-    assert first(unit) == "preempted"
+    assert evidence_values(finding, "scheduler says") == [texts.GPU_SHORT]
+    assert first_code(unit) == "preempted"
 
 
 USURPER = ObjectRef("batch", "Job", "team-b", "usurper", "uid-usurper")
@@ -62,13 +65,15 @@ def by_pod(uid: str = "7899f2fb") -> dict[str, Any]:
 
 
 def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
-    facts = {"room": FULL, "takers": {"7899f2fb": USURPER, "a07f2cd5": USURPER}}
+    facts = {"room": FULL, "preemptors": {"7899f2fb": USURPER, "a07f2cd5": USURPER}}
     events = (taken(**by_pod()), taken("low-1", **by_pod("a07f2cd5")))
     waiting = low(*events).pods
-    finding = found("preempted", with_room(unit_of(JOB, *waiting, *events, facts=facts)))
+    finding = require_finding(
+        "preempted", with_placement(unit_of(JOB, *waiting, *events, facts=facts))
+    )
     assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
-    (who,) = [one for one in finding.evidence if one.label.startswith("preempted by")]
-    assert (who.label, who.value, who.source) == (
+    (preemptors,) = [item for item in finding.evidence if item.label.startswith("preempted by")]
+    assert (preemptors.label, preemptors.value, preemptors.source) == (
         "preempted by Job",
         "team-b/usurper",
         USURPER,
@@ -77,71 +82,76 @@ def test_a_pod_that_took_the_room_is_told_by_its_gang() -> None:
 
 def test_a_gang_that_the_viewer_may_not_see_is_not_named() -> None:
     memory = UnitMemory(preempted_at=ago(30), preempted_by=(USURPER,))
-    finding = found("preempted", low(memory=memory))
-    hidden = tuple(one.source for one in finding.evidence if one.source == USURPER)
+    finding = require_finding("preempted", low(memory=memory))
+    hidden = tuple(item.source for item in finding.evidence if item.source == USURPER)
     assert redact(finding.message, hidden, own="low").startswith(
         "Its pods were preempted by a gang you may not see; 2 pods need "
     )
 
 
 def test_a_pod_that_nobody_knows_any_more() -> None:
-    finding = found("preempted", low(taken(**by_pod())))
+    finding = require_finding("preempted", low(taken(**by_pod())))
     assert finding.message.startswith(
         "Its pods were preempted by pods of higher priority; 2 pods need "
     )
-    assert values(finding, "Preempted") == [taken().note]
+    assert evidence_values(finding, "Preempted") == [taken().note]
 
 
 def test_it_is_remembered_when_the_event_is_not_kept() -> None:
     memory = UnitMemory(whole_at=ago(31), preempted_at=ago(30), preempted_by=(USURPER,))
-    finding = found("preempted", low(memory=memory))
+    finding = require_finding("preempted", low(memory=memory))
     assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
     assert finding.since == ago(30)
     # The same words while the event is there and the one who took the room is gone.
-    assert found("preempted", low(taken(**by_pod()), memory=memory)).message == finding.message
-    assert first(low(memory=replace(memory, preempted_at=ago(2000)))) == "insufficient-resources"
+    assert (
+        require_finding("preempted", low(taken(**by_pod()), memory=memory)).message
+        == finding.message
+    )
+    assert (
+        first_code(low(memory=replace(memory, preempted_at=ago(2000)))) == "insufficient-resources"
+    )
 
 
 def test_a_preemption_that_it_came_back_from_is_over() -> None:
     """It ran again within the minute that clocks may differ by."""
     memory = UnitMemory(whole_at=ago(20), recovered_from=ago(30))
-    assert first(low(taken(), memory=memory)) == "insufficient-resources"
-    assert first(low(taken(seconds=10), memory=memory)) == "preempted"
+    assert first_code(low(taken(), memory=memory)) == "insufficient-resources"
+    assert first_code(low(taken(seconds=10), memory=memory)) == "preempted"
 
 
 def test_nobody_says_by_whom() -> None:
-    assert found("preempted", low(taken(related=None))).message.startswith(
+    assert require_finding("preempted", low(taken(related=None))).message.startswith(
         "Its pods were preempted by pods of higher priority; 2 pods need "
     )
 
 
 def test_before_the_scheduler_has_said_a_word() -> None:
     silent = replace(low(taken()), pods=tuple(a_pod(f"low-{n}-new", of=JOB) for n in range(2)))
-    assert values_in(found("preempted", silent).message) == "team-b/urgent-ring 2"
+    assert values_in(require_finding("preempted", silent).message) == "team-b/urgent-ring 2"
 
 
 def test_twin_of_which_one_still_runs() -> None:
-    unit = low(taken(), on="n1", memory=ran(31))
-    assert first(unit) == "lost-members"
-    finding = found("lost-members", unit)
+    unit = low(taken(), on="n1", memory=whole_memory(31))
+    assert first_code(unit) == "lost-members"
+    finding = require_finding("lost-members", unit)
     assert finding.message.startswith(
         "1 of 2 members runs. Members were preempted by team-b/urgent-ring. "
     )
-    assert values(finding, "preempted by PodGroup") == ["team-b/urgent-ring"]
+    assert evidence_values(finding, "preempted by PodGroup") == ["team-b/urgent-ring"]
 
 
 def test_twin_that_ran_again_since() -> None:
-    assert first(low(taken(seconds=500), memory=ran(31))) == "insufficient-resources"
+    assert first_code(low(taken(seconds=500), memory=whole_memory(31))) == "insufficient-resources"
 
 
 def test_what_is_blocked_for_good_is_nearer_to_the_cause() -> None:
-    cordoned = room_of(node("n0", unschedulable=True, taints=(CORDON,)))
-    assert first(low(taken(), room=cordoned)) == "nodes-unschedulable"
+    cordoned = capacity_of(node("n0", unschedulable=True, taints=(CORDON,)))
+    assert first_code(low(taken(), room=cordoned)) == "nodes-unschedulable"
 
 
 def test_pods_of_an_earlier_attempt_say_nothing() -> None:
-    assert first(low(taken(seconds=2000))) == "insufficient-resources"
+    assert first_code(low(taken(seconds=2000))) == "insufficient-resources"
 
 
 def test_without_a_preemption() -> None:
-    assert ask("preempted", low()) is None
+    assert evaluate("preempted", low()) is None

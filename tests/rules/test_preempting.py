@@ -12,9 +12,8 @@ from tests.domain_objects import a_group, a_job, a_pod, ago
 from tests.domain_objects import placed as said_of_group
 from tests.placement.making import node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import room_of, values, with_room
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
+from tests.rules.waiting_gangs import capacity_of, evidence_values, pod_requests, with_placement
 
 TWO = (
     "pod group is unschedulable, 0/1 placements are available, first placement status: minCount (2) "
@@ -54,62 +53,62 @@ def urgent(
             group="ring",
             text=text,
             nominated_node=nominated,
-            requests=asks(4),
+            requests=pod_requests(4),
         )
         for n, text in enumerate(pod_texts)
     ]
-    full = room_of(node("n0", used=4), node("n1", used=4))
-    return with_room(unit_of(job, group, *pods, facts={"room": full, "victims": victims}))
+    full = capacity_of(node("n0", used=4), node("n1", used=4))
+    return with_placement(unit_of(job, group, *pods, facts={"room": full, "victims": victims}))
 
 
 def test_two_victims_are_going() -> None:
     unit = urgent(TWO, texts.GPU_SHORT, texts.POD_OF_GROUP)
-    finding = found("preempting", unit)
+    finding = require_finding("preempting", unit)
     assert finding.health is Health.WAITING
     assert finding.message == ("2 pods wait until 2 pods of lower priority are gone.")
-    assert values(finding, "scheduler says") == [TWO]
-    (nominated,) = [one for one in finding.evidence if one.label == "nominated node"]
+    assert evidence_values(finding, "scheduler says") == [TWO]
+    (nominated,) = [item for item in finding.evidence if item.label == "nominated node"]
     assert nominated.source is not None
     assert nominated.source.kind == "Node"
-    assert first(unit) == "preempting"
+    assert first_code(unit) == "preempting"
 
 
 def test_a_number_that_is_none_is_not_read() -> None:
     endless = TWO.replace("preempting 2", f"preempting {'2' * 5000}")
-    assert first(urgent(endless, texts.GPU_SHORT, texts.POD_OF_GROUP)) == "preempting"
+    assert first_code(urgent(endless, texts.GPU_SHORT, texts.POD_OF_GROUP)) == "preempting"
 
 
 @pytest.mark.parametrize("text", [ONGOING, WAITS_136])
 def test_other_words_of_the_group(text: str) -> None:
-    assert first(urgent(text, texts.POD_OF_GROUP, texts.POD_OF_GROUP)) == "preempting"
+    assert first_code(urgent(text, texts.POD_OF_GROUP, texts.POD_OF_GROUP)) == "preempting"
 
 
 def test_a_pod_of_its_own_has_a_nominated_node() -> None:
     job = a_job("urgent", pods=1)
     for text in (texts.GPU_SHORT, TERMINATING):
         pod = a_pod("urgent-0", of=job, text=text, nominated_node="n0")
-        assert first(unit_of(job, pod)) == "preempting"
+        assert first_code(unit_of(job, pod)) == "preempting"
 
 
 def test_only_the_victims_tell_on_136() -> None:
     unit = urgent(GROUP_136, POD_136, POD_136, nominated="", victims=leaving("uid-ring", *HOLDERS))
-    finding = found("preempting", unit)
+    finding = require_finding("preempting", unit)
     assert finding.message == (
         "2 pods wait until 2 pods of lower priority are gone (team-b/holder-0 and team-b/holder-1)."
     )
-    named = [one for one in finding.evidence if one.label == "makes room"]
-    assert [(one.value, one.source) for one in named] == [
+    named = [item for item in finding.evidence if item.label == "makes room"]
+    assert [(item.value, item.source) for item in named] == [
         ("team-b/holder-0", HOLDERS[0]),
         ("team-b/holder-1", HOLDERS[1]),
     ]
-    assert values(finding, "scheduler says") == [POD_136]
+    assert evidence_values(finding, "scheduler says") == [POD_136]
     assert finding.since == ago(20)
-    assert first(unit) == "preempting"
+    assert first_code(unit) == "preempting"
 
 
 def test_one_victim_is_left() -> None:
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", HOLDERS[0]))
-    assert found("preempting", unit).message == (
+    assert require_finding("preempting", unit).message == (
         "1 pod waits until 1 pod of lower priority is gone (team-b/holder-0)."
     )
 
@@ -117,7 +116,7 @@ def test_one_victim_is_left() -> None:
 def test_more_victims_than_are_known() -> None:
     """The scheduler's text tells of two, and the event of one of them has come."""
     unit = urgent(TWO, texts.POD_OF_GROUP, victims=leaving("uid-ring", HOLDERS[1]))
-    assert found("preempting", unit).message == (
+    assert require_finding("preempting", unit).message == (
         "1 pod waits until 2 pods of lower priority are gone (among them team-b/holder-1)."
     )
 
@@ -125,15 +124,15 @@ def test_more_victims_than_are_known() -> None:
 def test_many_victims_are_told_by_the_first_in_order() -> None:
     pods = [ObjectRef("", "Pod", "team-b", f"old-{n}", f"uid-old-{n}") for n in (4, 0, 3, 1, 2)]
     unit = urgent(GROUP_136, POD_136, nominated="", victims=leaving("uid-ring", *pods))
-    finding = found("preempting", unit)
+    finding = require_finding("preempting", unit)
     assert " are gone (team-b/old-0, team-b/old-1 and 3 more)." in finding.message
     # Each name in the sentence goes with its reference: it is hidden from who may not see it.
-    assert {"team-b/old-0", "team-b/old-1"} <= set(values(finding, "makes room"))
+    assert {"team-b/old-0", "team-b/old-1"} <= set(evidence_values(finding, "makes room"))
 
 
 def test_twin_whose_group_takes_nobody_away_on_136() -> None:
     elsewhere = leaving("uid-another-ring", *HOLDERS)
-    assert first(urgent(GROUP_136, POD_136, POD_136, nominated="", victims=elsewhere)) == (
+    assert first_code(urgent(GROUP_136, POD_136, POD_136, nominated="", victims=elsewhere)) == (
         "insufficient-resources"
     )
 
@@ -152,14 +151,14 @@ def test_each_pod_tells_of_its_own_victims() -> None:
         for n in range(2)
     ]
     victims = (*leaving("uid-urgent-0", HOLDERS[0]), *leaving("uid-urgent-1", HOLDERS[1]))
-    finding = found("preempting", unit_of(job, *pods, facts={"victims": victims}))
+    finding = require_finding("preempting", unit_of(job, *pods, facts={"victims": victims}))
     assert finding.message.startswith("2 pods wait until 2 pods of lower priority are gone ")
-    assert values(finding, "makes room") == ["team-b/holder-0", "team-b/holder-1"]
+    assert evidence_values(finding, "makes room") == ["team-b/holder-0", "team-b/holder-1"]
 
 
 def test_twin_for_which_nobody_goes() -> None:
     unit = urgent(texts.GROUP_SHORT, texts.GPU_SHORT_NO_VICTIMS, texts.POD_OF_GROUP, nominated="")
-    assert first(unit) == "insufficient-resources"
+    assert first_code(unit) == "insufficient-resources"
 
 
 def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
@@ -167,16 +166,16 @@ def test_a_pod_at_the_gate_of_135_preempts_nobody() -> None:
     timeout = a_pod("train-0", of=job, group="ring", text=texts.PERMIT_TIMEOUT, nominated_node="n0")
     short = a_pod("train-1", of=job, group="ring", text=texts.GPU_SHORT_NO_VICTIMS)
     unit = unit_of(job, a_group("ring", quorum=2), timeout, short)
-    assert ask("preempting", unit) is None
+    assert evaluate("preempting", unit) is None
     victims = replace(short, nominated_node="n1")
-    assert ask("preempting", unit_of(job, a_group("ring", quorum=2), timeout, victims)) is None
+    assert evaluate("preempting", unit_of(job, a_group("ring", quorum=2), timeout, victims)) is None
 
 
 def test_pods_that_never_preempt_take_nobody_away() -> None:
-    """A nominated node is no preemption then: other components nominate nodes, too."""
+    """A nominated node is then no preemption, because other components also nominate nodes."""
     job = a_job("urgent", pods=1)
     pod = a_pod("urgent-0", of=job, text=texts.GPU_SHORT, nominated_node="n0", preempts=False)
-    assert ask("preempting", unit_of(job, pod)) is None
+    assert evaluate("preempting", unit_of(job, pod)) is None
 
 
 @pytest.mark.parametrize("preempts", [True, False])
@@ -184,4 +183,4 @@ def test_neither_does_a_group_of_that_policy(preempts: bool) -> None:
     unit = urgent(GROUP_136, texts.GPU_SHORT)
     assert unit.group is not None
     unit = replace(unit, group=replace(unit.group, preempts=preempts))
-    assert (ask("preempting", unit) is not None) is preempts
+    assert (evaluate("preempting", unit) is not None) is preempts

@@ -4,50 +4,52 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, placed
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
 def erring(message: str, priority: int | None = 1000) -> Unit:
     job = a_job("train", group_name="ring")
-    said = a_condition("PodScheduled", "False", reason="SchedulerError", message=message)
+    condition = a_condition("PodScheduled", "False", reason="SchedulerError", message=message)
     group = a_group("ring", quorum=2, priority=priority)
-    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=said) for index in (0, 1)]
+    pods = [a_pod(f"train-{index}", of=job, group="ring", scheduled=condition) for index in (0, 1)]
     return unit_of(job, group, *pods)
 
 
 def test_both_numbers() -> None:
-    finding = found("priority-mismatch", erring(texts.PRIORITIES))
+    finding = require_finding("priority-mismatch", erring(texts.PRIORITIES))
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "1000 2 0"
     assert finding.evidence[0].value == texts.PRIORITIES
-    assert first(erring(texts.PRIORITIES)) == "priority-mismatch"
+    assert first_code(erring(texts.PRIORITIES)) == "priority-mismatch"
 
 
 def test_the_text_alone() -> None:
     assert (
-        found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).code
+        require_finding("priority-mismatch", erring(texts.PRIORITIES, priority=None)).code
         == "priority-mismatch"
     )
 
 
 def test_another_error() -> None:
-    assert ask("priority-mismatch", erring(texts.CLAIM_HIDDEN)) is None
-    assert first(erring(texts.CLAIM_HIDDEN)) == "scheduler-error"
+    assert evaluate("priority-mismatch", erring(texts.CLAIM_HIDDEN)) is None
+    assert first_code(erring(texts.CLAIM_HIDDEN)) == "scheduler-error"
 
 
 def test_different_numbers_without_the_scheduler_saying_so() -> None:
     job = a_job("train", group_name="ring")
     pods = [a_pod(f"train-{index}", of=job, group="ring", text=texts.GPU_SHORT) for index in (0, 1)]
     group = a_group("ring", quorum=2, priority=7, placed=placed("False", texts.GROUP_SHORT))
-    assert first(unit_of(job, group, *pods)) == "unschedulable"
+    assert first_code(unit_of(job, group, *pods)) == "unschedulable"
 
 
 def test_none_of_these_can_be_changed_in_place() -> None:
-    assert found("priority-mismatch", erring(texts.PRIORITIES)).advice_texts == (
+    assert require_finding("priority-mismatch", erring(texts.PRIORITIES)).advice_texts == (
         "Give all pods a priorityClassName of value 1000, that of group ring, or group and pods "
         "another one together (needs re-creating).",
     )
-    assert found("priority-mismatch", erring(texts.PRIORITIES, priority=None)).advice_texts == (
+    assert require_finding(
+        "priority-mismatch", erring(texts.PRIORITIES, priority=None)
+    ).advice_texts == (
         "Give group ring and all its pods one priorityClassName (needs re-creating).",
     )

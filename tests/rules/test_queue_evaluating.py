@@ -25,7 +25,7 @@ from tests.domain_objects import (
     facts_of,
     pods_of,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 
@@ -33,12 +33,12 @@ def test_a_queue_holds_it() -> None:
     suspended = a_condition("Suspended", reason="SuspendedJobs", since=ago(300))
     jobset = a_jobset(suspended=True, queue="gpu-lq", conditions=(suspended,))
     facts = facts_of(jobset, *child_jobs(jobset, suspended=True), an_entry(jobset))
-    finding = found_gang("queue-evaluating", facts)
+    finding = require_gang_finding("queue-evaluating", facts)
     assert finding.health is Health.WAITING
     assert finding.message == "Queue gpu-lq has not admitted it yet."
     assert finding.since == ago(300)
     assert finding.advice_texts == ()
-    assert first_gang(facts) == "queue-evaluating"
+    assert first_gang_code(facts) == "queue-evaluating"
 
 
 @pytest.mark.parametrize("queue", ["gpu-lq", ""])
@@ -60,21 +60,21 @@ def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
 def test_pods_of_an_evicted_gang_still_leave() -> None:
     jobset = a_jobset(suspended=True, queue="gpu-lq")
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
-    finding = found_gang("queue-evaluating", facts_of(jobset, leaving, an_entry(jobset)))
+    finding = require_gang_finding("queue-evaluating", facts_of(jobset, leaving, an_entry(jobset)))
     assert finding.message == ("Queue gpu-lq has not admitted it yet. 1 pod still terminates.")
 
 
 def test_without_a_queue_it_is_suspended_by_hand() -> None:
-    assert first_gang(facts_of(a_jobset(suspended=True))) == "suspended"
+    assert first_gang_code(facts_of(a_jobset(suspended=True))) == "suspended"
 
 
 def test_admitted_with_every_job_held_is_suspended() -> None:
     jobset = a_jobset(queue="gpu-lq")
-    assert first_gang(facts_of(jobset, *child_jobs(jobset, suspended=True))) == "suspended"
+    assert first_gang_code(facts_of(jobset, *child_jobs(jobset, suspended=True))) == "suspended"
 
 
 def test_admitted() -> None:
-    assert ask_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
+    assert evaluate_gang("queue-evaluating", facts_of(a_jobset(queue="gpu-lq"))) is None
 
 
 def suspended_job(
@@ -82,9 +82,9 @@ def suspended_job(
 ) -> Finding:
     job = a_job("train", suspended=True, queue="lq", **fields)
     facts = facts_of(job, *entries, queue_visibility=visibility)
-    finding = found_gang("queue-evaluating", facts)
+    finding = require_gang_finding("queue-evaluating", facts)
     assert (finding.code, finding.health) == ("queue-evaluating", health)
-    assert first_gang(facts) == "queue-evaluating"
+    assert first_gang_code(facts) == "queue-evaluating"
     return finding
 
 
@@ -108,7 +108,7 @@ def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
 
 
 def test_kueue_has_made_no_workload_for_it() -> None:
-    """A running Kueue makes one at once: after two minutes nobody is there to do it."""
+    """A running Kueue makes one at once, so after two minutes Kueue does not run."""
     young = suspended_job(visibility="served", created_at=ago(119))
     assert young.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
     assert young.recheck_at == ago(-1)
@@ -129,8 +129,8 @@ def test_the_two_minutes_begin_when_a_workload_could_have_been_made() -> None:
     """Made long ago: it was suspended later, or its last Workload went later."""
     suspended = a_condition("Suspended", since=ago(100))
     assert suspended_job(visibility="served", conditions=(suspended,)).recheck_at == ago(-20)
-    going = an_entry(JOB, deleting_since=ago(90))
-    assert suspended_job(going, visibility="served").recheck_at == ago(-30)
+    terminating = an_entry(JOB, deleting_since=ago(90))
+    assert suspended_job(terminating, visibility="served").recheck_at == ago(-30)
     over = an_entry(JOB, conditions=(a_condition("Finished", since=ago(80)),))
     assert suspended_job(over, visibility="served").recheck_at == ago(-40)
 
@@ -144,7 +144,7 @@ def test_what_another_object_made_may_be_admitted_with_that() -> None:
 
 
 def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -> None:
-    """Kueue writes nothing while others are before it in a strict queue: that is no proof (§3.3)."""
+    """Kueue writes no condition while others come first in a strict queue, so this proves nothing (§3.3)."""
     young = suspended_job(an_entry(JOB, queue="lq", conditions=(), created_at=ago(119)))
     assert young.message == "Queue lq has not admitted it yet."
     assert young.recheck_at == ago(-1)
@@ -154,12 +154,12 @@ def test_a_workload_that_has_no_condition_waits_its_turn_or_is_not_looked_at() -
     assert (late.recheck_at, late.advice_texts) == (None, ())
     assert Evidence("status.conditions", "none", entry.meta.ref) in late.evidence
     tried = a_condition("QuotaReserved", "False", reason="Pending")
-    told = suspended_job(replace(entry, conditions=(tried,)))
-    assert told.message == "Queue lq has not admitted it yet."
+    reported = suspended_job(replace(entry, conditions=(tried,)))
+    assert reported.message == "Queue lq has not admitted it yet."
 
 
 def test_nobody_is_there_who_admits() -> None:
-    """What is left in the store of entries that are not served any more admits nothing either."""
+    """Stored entries of an API that is no longer served admit no owner."""
     for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
         finding = suspended_job(*left, visibility="not-served", health=Health.BLOCKED)
         assert finding.message == (
@@ -199,10 +199,10 @@ def queued(job: Owner, **entry: Any) -> tuple[Owner, QueueEntry]:
 
 def test_all_jobs_wait_in_queues_of_their_own() -> None:
     """Templates with a queue label give each child Job its own Workload (jobset-kueue.md §3.2)."""
-    one, two = child_jobs(RUN)
-    facts = facts_of(RUN, *queued(one), *queued(two), queue_visibility="served")
+    first, second = child_jobs(RUN)
+    facts = facts_of(RUN, *queued(first), *queued(second), queue_visibility="served")
     verdict = assess(facts)
-    assert [(one.code, one.health) for one in verdict.findings] == [
+    assert [(finding.code, finding.health) for finding in verdict.findings] == [
         ("queue-evaluating", Health.WAITING)
     ]
     assert verdict.finding.message == (
@@ -213,20 +213,20 @@ def test_all_jobs_wait_in_queues_of_their_own() -> None:
 
 
 def test_one_job_waits_in_a_queue_of_its_own_and_the_other_runs() -> None:
-    one, two = child_jobs(RUN)
-    verdict = assess(facts_of(RUN, one, *queued(two), *pods_of(one, 2, on="n0")))
+    first, second = child_jobs(RUN)
+    verdict = assess(facts_of(RUN, first, *queued(second), *pods_of(first, 2, on="n0")))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
     assert verdict.finding.message == "Queue gpu-lq has not admitted Job run-workers-1 yet."
-    assert "job-suspended" not in [one.code for one in verdict.findings]
+    assert "job-suspended" not in [finding.code for finding in verdict.findings]
 
 
 def test_one_waits_in_a_queue_and_another_is_held() -> None:
     """The held one is suspended on purpose: no queue lets it run, also when that admits it."""
-    one, two = child_jobs(RUN)
-    held, entry = queued(two)
-    facts = facts_of(RUN, *queued(one, queue="a"), held, entry, a_hold(held))
+    first, second = child_jobs(RUN)
+    held, entry = queued(second)
+    facts = facts_of(RUN, *queued(first, queue="a"), held, entry, a_hold(held))
     verdict = assess(facts)
-    codes = [(one.code, one.health) for one in verdict.findings]
+    codes = [(finding.code, finding.health) for finding in verdict.findings]
     assert codes == [
         ("queue-evaluating", Health.WAITING),
         ("job-suspended", Health.SUSPENDED),
@@ -239,18 +239,18 @@ def test_one_waits_in_a_queue_and_another_is_held() -> None:
 
 def test_many_jobs_in_queues_are_one_finding() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=6))
-    things = [thing for job in child_jobs(jobset) for thing in queued(job)]
-    verdict = assess(facts_of(jobset, *things))
-    assert [one.message for one in verdict.findings] == [
+    objects = [obj for job in child_jobs(jobset) for obj in queued(job)]
+    verdict = assess(facts_of(jobset, *objects))
+    assert [finding.message for finding in verdict.findings] == [
         "Queue gpu-lq has not admitted Jobs run-workers-0, run-workers-1 and 4 more yet."
     ]
 
 
 def test_jobs_of_several_queues_are_told_together() -> None:
-    one, two = child_jobs(RUN)
+    first, two = child_jobs(RUN)
     young = replace(two.meta, created_at=ago(60))
     second = replace(two, suspended=True, queue="b", meta=young)
-    facts = facts_of(RUN, *queued(one, queue="a"), second, queue_visibility="served")
+    facts = facts_of(RUN, *queued(first, queue="a"), second, queue_visibility="served")
     verdict = assess(facts)
     assert len(verdict.findings) == 1
     assert verdict.finding.message == (
@@ -260,10 +260,10 @@ def test_jobs_of_several_queues_are_told_together() -> None:
 
 
 def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
-    one, two = child_jobs(RUN)
+    first, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
-    verdict = assess(facts_of(RUN, *queued(one, queue="a"), second, queue_visibility="served"))
-    assert [one.health for one in verdict.findings] == [Health.BLOCKED]
+    verdict = assess(facts_of(RUN, *queued(first, queue="a"), second, queue_visibility="served"))
+    assert [finding.health for finding in verdict.findings] == [Health.BLOCKED]
     assert values_in(verdict.finding.message) == "run-workers-0 run-workers-1 2"
     assert [text.partition(":")[0] for text in verdict.finding.advice_texts] == [
         "Look whether Kueue runs and manages Job run-workers-1"
@@ -271,31 +271,31 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
 
 
 def test_jobs_with_their_own_due_times_are_looked_at_again_at_the_first() -> None:
-    one, two = (
+    first, second = (
         replace(job, suspended=True, queue="b", meta=replace(job.meta, created_at=ago(age)))
         for job, age in zip(child_jobs(RUN), (30, 50), strict=True)
     )
-    assert assess(facts_of(RUN, one, two, queue_visibility="served")).recheck_at == ago(-70)
+    assert assess(facts_of(RUN, first, second, queue_visibility="served")).recheck_at == ago(-70)
 
 
 def test_a_job_with_a_queue_label_that_nobody_can_look_after() -> None:
-    one, two = child_jobs(RUN)
+    first, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
-    verdict = assess(facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_visibility=""))
+    verdict = assess(facts_of(RUN, first, second, *pods_of(first, 2, on="n0"), queue_visibility=""))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.UNKNOWN)
     assert values_in(verdict.finding.message) == "run-workers-1"
 
 
 def test_what_no_queue_can_hold_was_suspended_by_somebody() -> None:
     """Without Kueue the JobSet controller resumes its Jobs: a label keeps none suspended."""
-    one, two = child_jobs(RUN)
+    first, two = child_jobs(RUN)
     second = replace(two, suspended=True, queue="b")
-    facts = facts_of(RUN, one, second, *pods_of(one, 2, on="n0"), queue_visibility="not-served")
+    facts = facts_of(RUN, first, second, *pods_of(first, 2, on="n0"), queue_visibility="not-served")
     assert assess(facts).finding.code == "job-suspended"
 
 
 def test_jobs_of_an_owner_in_a_queue_are_admitted_with_it() -> None:
-    """Kueue makes no Workload for the child Jobs of what it manages (jobset-kueue.md §3.2)."""
+    """Kueue makes no Workload for the child Jobs of an owner that it manages (jobset-kueue.md §3.2)."""
     jobset = replace(RUN, queue="gpu-lq")
     jobs = child_jobs(jobset, suspended=True, queue="gpu-lq")
     entry = an_entry(jobset, admitted=True)
@@ -307,29 +307,31 @@ def test_jobs_of_an_owner_in_a_queue_are_admitted_with_it() -> None:
 
 def test_a_group_that_a_queued_job_will_fill_is_not_lost() -> None:
     """Its pods are away until the queue admits them, not for ever."""
-    one, two = child_jobs(RUN, group_name="ring")
+    first, second = child_jobs(RUN, group_name="ring")
     group = a_group("ring", quorum=4)
-    waiting = pods_of(one, 2)
-    facts = facts_of(RUN, one, *queued(two), group, *waiting)
+    waiting = pods_of(first, 2)
+    facts = facts_of(RUN, first, *queued(second), group, *waiting)
     assert assess(facts).finding.code == "queue-evaluating"
-    held = replace(two, suspended=True)
-    assert assess(facts_of(RUN, one, held, group, *waiting)).finding.code == "quorum-lost"
+    held = replace(second, suspended=True)
+    assert assess(facts_of(RUN, first, held, group, *waiting)).finding.code == "quorum-lost"
 
 
 def test_admitted_and_left_suspended() -> None:
-    """Kueue resumes what it admits at once: after two minutes something refuses it."""
+    """Kueue resumes an admitted owner at once, so after two minutes something refuses the resume."""
     job = a_job("annotate", suspended=True, queue="lq")
     admitted: dict[str, Any] = {"queue": "lq", "admitted": True}
-    young = found_gang(
+    young = require_gang_finding(
         "queue-evaluating", facts_of(job, an_entry(job, admitted_at=ago(119), **admitted))
     )
     assert (young.health, young.recheck_at, young.advice) == (Health.WAITING, ago(-1), ())
-    late = found_gang(
+    late = require_gang_finding(
         "queue-evaluating", facts_of(job, an_entry(job, admitted_at=ago(120), **admitted))
     )
     assert (late.health, late.recheck_at) == (Health.BLOCKED, None)
     assert len(late.advice) == 1
-    again = a_condition("Suspended", since=ago(30))
-    stopped = a_job("annotate", suspended=True, queue="lq", conditions=(again,))
+    repeated = a_condition("Suspended", since=ago(30))
+    stopped = a_job("annotate", suspended=True, queue="lq", conditions=(repeated,))
     entry = an_entry(stopped, admitted_at=ago(4000), **admitted)
-    assert found_gang("queue-evaluating", facts_of(stopped, entry)).health is Health.WAITING
+    assert (
+        require_gang_finding("queue-evaluating", facts_of(stopped, entry)).health is Health.WAITING
+    )

@@ -1,4 +1,4 @@
-"""What a queue says of the owner or of Jobs that it has not admitted: one table of reasons."""
+"""Messages of a queue about the owner or Jobs that it has not admitted: one table of reasons."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ from tests.domain_objects import (
     pods_of,
     shared_quota,
 )
-from tests.rules.asking import ask_gang, first_gang, found_gang
+from tests.rules.evaluation import evaluate_gang, first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 RUN = a_jobset("run", a_role("workers", jobs=2))
@@ -85,8 +85,13 @@ SENTENCES = {
 
 
 def a_message(code: str, cause: str = "it is so", **fields: Any) -> QueueMessage:
-    given = {"label": "QuotaReserved: Pending", "text": "as Kueue says", "since": ago(60), **fields}
-    return QueueMessage(QueueCode(code), cause, **given)
+    defaults = {
+        "label": "QuotaReserved: Pending",
+        "text": "as Kueue says",
+        "since": ago(60),
+        **fields,
+    }
+    return QueueMessage(QueueCode(code), cause, **defaults)
 
 
 def queued(
@@ -106,11 +111,11 @@ def test_of_an_owner(code: str) -> None:
     health, beginning, cause = SENTENCES[code]
     entry = an_entry(QUEUED, message=a_message(code, cause, advice="Do this."))
     facts = facts_of(QUEUED, entry)
-    finding = found_gang(code, facts)
+    finding = require_gang_finding(code, facts)
     assert (finding.code, finding.health, finding.stage) == (code, health, Stage.ADMISSION)
     assert finding.message == f"{beginning.format('it')}: {cause}."
     assert Evidence("QuotaReserved: Pending", "as Kueue says", entry.meta.ref) in finding.evidence
-    assert first_gang(facts) == code
+    assert first_gang_code(facts) == code
     if code != "queue-evaluating":
         assert (finding.advice_texts, finding.since) == (("Do this.",), ago(60))
 
@@ -118,8 +123,10 @@ def test_of_an_owner(code: str) -> None:
 @pytest.mark.parametrize("code", SENTENCES)
 def test_of_one_job_of_two_that_has_an_entry_of_its_own(code: str) -> None:
     health, beginning, cause = SENTENCES[code]
-    one, two = child_jobs(RUN)
-    verdict = assess(facts_of(RUN, one, *queued(two, code, cause), *pods_of(one, 2, on="n0")))
+    first, second = child_jobs(RUN)
+    verdict = assess(
+        facts_of(RUN, first, *queued(second, code, cause), *pods_of(first, 2, on="n0"))
+    )
     assert (verdict.finding.code, verdict.finding.health) == (code, health)
     assert verdict.finding.message == f"{beginning.format('Job run-workers-1')}: {cause}."
 
@@ -138,8 +145,10 @@ def test_pods_of_one_that_was_preempted_still_leave() -> None:
     leaving = a_pod("run-workers-0-0", on="n0", deleting_since=ago(3))
     taker = ObjectRef("jobset.x-k8s.io", "JobSet", "team-b", "big", "uid-of-big")
     message = a_message("preempted", taker=taker.uid)
-    facts = facts_of(QUEUED, leaving, an_entry(QUEUED, message=message), takers={taker.uid: taker})
-    finding = found_gang("preempted", facts)
+    facts = facts_of(
+        QUEUED, leaving, an_entry(QUEUED, message=message), preemptors={taker.uid: taker}
+    )
+    finding = require_gang_finding("preempted", facts)
     assert finding.message == (
         "Queue gpu-lq took it back for team-b/big: it is so. 1 pod still terminates."
     )
@@ -149,17 +158,15 @@ def test_pods_of_one_that_was_preempted_still_leave() -> None:
 
 def test_many_jobs_that_wait_for_the_same_are_one_finding() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=6))
-    things = [
-        thing for job in child_jobs(jobset) for thing in queued(job, "waiting-for-quota", CAUSE)
-    ]
-    assert [one.message for one in assess(facts_of(jobset, *things)).findings] == [
+    objects = [obj for job in child_jobs(jobset) for obj in queued(job, "waiting-for-quota", CAUSE)]
+    assert [finding.message for finding in assess(facts_of(jobset, *objects)).findings] == [
         "Queue gpu-lq has not admitted 6 Jobs yet: 3 more GPUs of flavor h100 must become free."
     ]
 
 
 def test_jobs_that_wait_for_different_things() -> None:
-    one, two = child_jobs(RUN)
-    blocked, waits = queued(one, "exceeds-quota"), queued(two, "waiting-for-quota", queue="b")
+    first, second = child_jobs(RUN)
+    blocked, waits = queued(first, "exceeds-quota"), queued(second, "waiting-for-quota", queue="b")
     verdict = assess(facts_of(RUN, *blocked, *waits))
     assert [finding.message for finding in verdict.findings] == [
         "Queue gpu-lq cannot admit Job run-workers-0: it is so.",
@@ -168,9 +175,9 @@ def test_jobs_that_wait_for_different_things() -> None:
 
 
 def test_one_that_says_why_and_one_that_says_nothing() -> None:
-    one, two = child_jobs(RUN)
-    silent = replace(two, suspended=True), an_entry(two, queue="b")
-    verdict = assess(facts_of(RUN, *queued(one, "waiting-for-quota"), *silent))
+    first, second = child_jobs(RUN)
+    silent = replace(second, suspended=True), an_entry(second, queue="b")
+    verdict = assess(facts_of(RUN, *queued(first, "waiting-for-quota"), *silent))
     assert [finding.code for finding in verdict.findings] == [
         "waiting-for-quota",
         "queue-evaluating",
@@ -179,9 +186,9 @@ def test_one_that_says_why_and_one_that_says_nothing() -> None:
 
 
 def test_a_hold_goes_before_what_the_queue_says() -> None:
-    one, two = child_jobs(RUN)
-    held, entry = queued(two, "waiting-for-quota")
-    verdict = assess(facts_of(RUN, one, held, entry, a_hold(held), *pods_of(one, 2, on="n0")))
+    first, second = child_jobs(RUN)
+    held, entry = queued(second, "waiting-for-quota")
+    verdict = assess(facts_of(RUN, first, held, entry, a_hold(held), *pods_of(first, 2, on="n0")))
     assert verdict.finding.code == "job-suspended"
 
 
@@ -193,13 +200,13 @@ def test_a_hold_goes_before_what_the_queue_says() -> None:
 def test_what_is_not_waiting_has_no_word(entry: dict[str, Any]) -> None:
     """A message that is left over from another state is never told."""
     facts = facts_of(QUEUED, an_entry(QUEUED, message=a_message("waiting-for-quota"), **entry))
-    assert ask_gang("waiting-for-quota", facts) is None
+    assert evaluate_gang("waiting-for-quota", facts) is None
 
 
 def test_what_runs_has_no_word() -> None:
     job = a_job("train", queue="gpu-lq")
     facts = facts_of(job, an_entry(job, message=a_message("waiting-for-quota")))
-    assert ask_gang("waiting-for-quota", facts) is None
+    assert evaluate_gang("waiting-for-quota", facts) is None
 
 
 def test_of_several_entries_what_can_never_be_is_told() -> None:
@@ -239,7 +246,7 @@ def test_a_queue_that_is_read_tells_stopped_from_inactive(
 ) -> None:
     message = a_message("queue-stopped", INACTIVE, advice="Look.", about=about)
     tree = QueueTree([a_queue("gpu", **queue), an_alias("gpu-lq", to="gpu", **alias)])
-    finding = found_gang(
+    finding = require_gang_finding(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == f"Queue gpu-lq cannot admit it: {cause}."
@@ -251,7 +258,7 @@ def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
     tree = QueueTree(
         [a_queue("gpu", cohort="a"), shared_quota("a", cohort="b"), shared_quota("b", cohort="a")]
     )
-    finding = found_gang(
+    finding = require_gang_finding(
         "queue-stopped", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert values_in(finding.message) == "gpu-lq"
@@ -260,7 +267,7 @@ def test_queues_that_share_in_a_circle_are_told_as_that() -> None:
 def test_only_a_queue_that_is_closed_is_looked_at() -> None:
     message = a_message("waiting-for-quota", about=GPU)
     tree = QueueTree([a_queue("gpu", state=QueueState.STOPPED)])
-    finding = found_gang(
+    finding = require_gang_finding(
         "waiting-for-quota", facts_of(QUEUED, an_entry(QUEUED, message=message), queues=tree)
     )
     assert finding.message == "Queue gpu-lq has not admitted it yet: it is so."
@@ -269,16 +276,16 @@ def test_only_a_queue_that_is_closed_is_looked_at() -> None:
 def test_of_several_jobs_with_entries_it_is_said_how_many_are_admitted() -> None:
     three = a_jobset("run", a_role("workers", jobs=3))
     first, second, third = child_jobs(three)
-    kept, entry = queued(third, "waiting-for-quota", CAUSE)
+    remaining, entry = queued(third, "waiting-for-quota", CAUSE)
     admitted = [an_entry(job, admitted=True, has_quota=True) for job in (first, second)]
-    facts = facts_of(three, first, second, kept, *admitted, entry)
+    facts = facts_of(three, first, second, remaining, *admitted, entry)
     verdict = assess(facts)
-    finding = next(one for one in verdict.findings if one.code == "waiting-for-quota")
+    finding = next(item for item in verdict.findings if item.code == "waiting-for-quota")
     assert finding.message == (
         f"2 of 3 Jobs are admitted. Queue gpu-lq has not admitted Job {third.meta.ref.name} yet: {CAUSE}."
     )
-    told = {job.ref.name: (job.queue, job.queue_standing) for job in verdict.jobs}
-    assert told == {
+    reported = {job.ref.name: (job.queue, job.queue_standing) for job in verdict.jobs}
+    assert reported == {
         first.meta.ref.name: ("gpu-lq", "admitted"),
         second.meta.ref.name: ("gpu-lq", "admitted"),
         third.meta.ref.name: ("gpu-lq", "waits"),
@@ -310,11 +317,11 @@ def test_what_grows_while_it_runs_is_admitted_as_it_was() -> None:
 )
 def test_why_what_runs_may_not_grow(code: str, health: Health) -> None:
     """Its new pods carry a gate until its larger Workload is admitted; what runs goes on by the first one."""
-    _, begun, cause = SENTENCES[code]
+    _, beginning, cause = SENTENCES[code]
     finding = assess(_grown(a_message(code, cause))).finding
     assert (finding.code, finding.health) == (code, health)
-    assert finding.message == f"{begun.format('2 more pods')}: {cause}."
-    assert [one.label for one in finding.evidence] == [
+    assert finding.message == f"{beginning.format('2 more pods')}: {cause}."
+    assert [item.label for item in finding.evidence] == [
         "QuotaReserved: Pending",
         "spec.schedulingGates",
     ]

@@ -8,7 +8,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.owner import Dependency
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_jobset, a_pod, a_role, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 
 
 def deadlocked(quorum: int = 5, version: str = "v1beta1", **driver: Any) -> Unit:
@@ -24,7 +24,7 @@ def deadlocked(quorum: int = 5, version: str = "v1beta1", **driver: Any) -> Unit
 
 
 def test_the_driver_waits_for_those_that_wait_for_it() -> None:
-    finding = found("quorum-deadlock", deadlocked())
+    finding = require_finding("quorum-deadlock", deadlocked())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "4 pods of workers are made only once driver is Ready, but group ring needs 5 pods at once."
@@ -37,15 +37,15 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
     assert json.loads(lower.command[-1]) == {
         "spec": {"schedulingPolicy": {"gang": {"minCount": 1}}}
     }
-    assert tuple(one.text for one in finding.advice) == (
+    assert tuple(step.text for step in finding.advice) == (
         "Lower minCount of PodGroup ring to 1 (no restart).",
         "Give driver and workers a PodGroup each (needs re-creating).",
     )
-    assert first(deadlocked()) == "quorum-deadlock"
+    assert first_code(deadlocked()) == "quorum-deadlock"
 
 
 def test_minimum_cannot_be_changed_in_136() -> None:
-    finding = found("quorum-deadlock", deadlocked(version="v1alpha2"))
+    finding = require_finding("quorum-deadlock", deadlocked(version="v1alpha2"))
     assert finding.advice_texts == ("Give driver and workers a PodGroup each (needs re-creating).",)
 
 
@@ -54,20 +54,20 @@ def test_nor_where_a_controller_owns_the_group() -> None:
     assert unit.group is not None
     job = unit.jobs[0]
     owned = replace(unit, group=a_group("ring", quorum=5, of=job))
-    assert found("quorum-deadlock", owned).advice_texts == (
+    assert require_finding("quorum-deadlock", owned).advice_texts == (
         "Give driver and workers a PodGroup each (needs re-creating).",
     )
 
 
 def test_a_quorum_that_the_driver_reaches_alone() -> None:
-    assert ask("quorum-deadlock", deadlocked(quorum=1)) is None
-    assert first(deadlocked(quorum=1, text="0/4 nodes are available: 4 Insufficient cpu.")) == (
-        "unschedulable"
-    )
+    assert evaluate("quorum-deadlock", deadlocked(quorum=1)) is None
+    assert first_code(
+        deadlocked(quorum=1, text="0/4 nodes are available: 4 Insufficient cpu.")
+    ) == ("unschedulable")
 
 
 def test_a_driver_that_starts_is_no_deadlock() -> None:
-    assert first(deadlocked(quorum=1, on="n0", ready=False)) == "starting"
+    assert first_code(deadlocked(quorum=1, on="n0", ready=False)) == "starting"
 
 
 def test_the_same_parts_in_two_groups_only_wait() -> None:
@@ -83,7 +83,7 @@ def test_the_same_parts_in_two_groups_only_wait() -> None:
         name="workers",
         desired=4,
     )
-    assert first(workers) == "dependency-waiting"
+    assert first_code(workers) == "dependency-waiting"
 
 
 def test_workers_that_exist_are_only_below_quorum() -> None:
@@ -91,4 +91,4 @@ def test_workers_that_exist_are_only_below_quorum() -> None:
     driver, workers = child_jobs(jobset, group_name="ring")
     pods = (*pods_of(driver, 1), *pods_of(workers, 2))
     unit = unit_of(jobset, driver, workers, a_group("ring", quorum=5), *pods)
-    assert first(unit) == "below-quorum"
+    assert first_code(unit) == "below-quorum"

@@ -19,7 +19,7 @@ from tests.domain_objects import (
     placed,
     pods_of,
 )
-from tests.rules.asking import ask, first, found, ran, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of, whole_memory
 from tests.sentence_values import values_in
 
 
@@ -33,26 +33,26 @@ def finishing(quorum: int = 4, version: str = "v1beta1") -> Unit:
     runs = a_pod("train-2", of=job, group="ring", on="n1")
     waits = a_pod("train-3", of=job, group="ring")
     group = a_group("ring", quorum=quorum, version=version, placed=placed())
-    return unit_of(job, group, *done, runs, waits, memory=ran())
+    return unit_of(job, group, *done, runs, waits, memory=whole_memory())
 
 
 def held(*, by_hold: bool = False, **fields: Any) -> Unit:
     """A JobSet whose three Jobs share a group; one is suspended, a sibling lost a pod."""
     jobset = a_jobset("run", a_role("workers", jobs=3, group_name="ring"))
-    one, two, three = child_jobs(jobset)
+    first, second, three = child_jobs(jobset)
     pods = (
-        *pods_of(one, 2, on="n0"),
-        a_pod("run-workers-1-0", of=two, group="ring", on="n1"),
-        a_pod("run-workers-1-1", of=two, group="ring"),
+        *pods_of(first, 2, on="n0"),
+        a_pod("run-workers-1-0", of=second, group="ring", on="n1"),
+        a_pod("run-workers-1-1", of=second, group="ring"),
     )
     group = a_group("ring", placed=placed(), **{"quorum": 6, **fields})
-    jobs = (one, two, replace(three, suspended=True))
+    jobs = (first, second, replace(three, suspended=True))
     holds = (a_hold(three),) if by_hold else ()
-    return unit_of(jobset, *jobs, *holds, group, *pods, memory=ran())
+    return unit_of(jobset, *jobs, *holds, group, *pods, memory=whole_memory())
 
 
 def test_members_that_succeeded_do_not_count() -> None:
-    finding = found("quorum-lost", finishing())
+    finding = require_finding("quorum-lost", finishing())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "1 pod can never start: the group needs 4 live pods and can have only 2; 2 have succeeded."
@@ -61,12 +61,12 @@ def test_members_that_succeeded_do_not_count() -> None:
 
 
 def test_it_goes_before_the_loss() -> None:
-    assert first(finishing()) == "quorum-lost"
-    assert first(held()) == "quorum-lost"
+    assert first_code(finishing()) == "quorum-lost"
+    assert first_code(held()) == "quorum-lost"
 
 
 def test_members_that_are_held_do_not_exist() -> None:
-    finding = found("quorum-lost", held())
+    finding = require_finding("quorum-lost", held())
     assert values_in(finding.message) == "1 6 4 2 run-workers-2"
     assert finding.advice_texts == (
         "Resume Job run-workers-2.",
@@ -76,33 +76,33 @@ def test_members_that_are_held_do_not_exist() -> None:
 
 def test_a_hold_has_to_be_released() -> None:
     """With `suspend: false` alone its policy turns the resume back (real-control-plane.md §3)."""
-    assert found("quorum-lost", held(by_hold=True)).advice_texts[0] == (
+    assert require_finding("quorum-lost", held(by_hold=True)).advice_texts[0] == (
         "Release Hold run-workers-2 of Job run-workers-2."
     )
 
 
 def test_a_podgroup_of_136_cannot_be_changed() -> None:
-    assert found("quorum-lost", held(version="v1alpha2")).advice_texts == (
+    assert require_finding("quorum-lost", held(version="v1alpha2")).advice_texts == (
         "Resume Job run-workers-2.",
     )
 
 
 def test_a_quorum_that_can_still_be_reached() -> None:
-    assert ask("quorum-lost", finishing(quorum=2)) is None
-    assert ask("quorum-lost", held(quorum=4)) is None
+    assert evaluate("quorum-lost", finishing(quorum=2)) is None
+    assert evaluate("quorum-lost", held(quorum=4)) is None
 
 
 def test_nobody_waits() -> None:
     unit = finishing()
     calm = replace(unit, pods=unit.pods[:3])
-    assert ask("quorum-lost", calm) is None
+    assert evaluate("quorum-lost", calm) is None
 
 
 def test_nobody_has_finished() -> None:
     job = a_job("train", pods=4, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
-    assert ask("quorum-lost", unit) is None
-    assert first(unit) == "below-quorum"
+    assert evaluate("quorum-lost", unit) is None
+    assert first_code(unit) == "below-quorum"
 
 
 def test_other_schedulers_count_finished_members() -> None:
@@ -110,17 +110,17 @@ def test_other_schedulers_count_finished_members() -> None:
     assert unit.group is not None
     ref = replace(unit.group.meta.ref, group="scheduling.volcano.sh")
     other = replace(unit, group=replace(unit.group, meta=replace(unit.group.meta, ref=ref)))
-    assert ask("quorum-lost", other) is None
+    assert evaluate("quorum-lost", other) is None
 
 
 def test_a_member_whose_index_failed_for_good_is_missing_to_the_quorum() -> None:
     """Index 3 is not retried (backoffLimitPerIndex), and index 2 waits to be placed with it."""
     failed = {"failed_indexes": "3", "failed_index_count": 1}
-    given: dict[str, Any] = {**failed, "retries": 1, "max_retries": None}
-    job = a_job("train", pods=4, group_name="ring", **given)
+    defaults: dict[str, Any] = {**failed, "retries": 1, "max_retries": None}
+    job = a_job("train", pods=4, group_name="ring", **defaults)
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 3))
-    assert first(unit) == "quorum-lost"
-    assert found("quorum-lost", unit).message == (
+    assert first_code(unit) == "quorum-lost"
+    assert require_finding("quorum-lost", unit).message == (
         "3 pods can never start: the group needs 4 live pods and can have only 3; 1 failed for "
         "good (backoffLimitPerIndex)."
     )
@@ -138,7 +138,7 @@ def resumed(request: GangRequest | None) -> Unit:
 @pytest.mark.parametrize("derived", [True, False])
 def test_the_quorum_of_a_job_is_lowered_in_its_spec(derived: bool) -> None:
     unit = resumed(GangRequest("gang", 4, derived=derived))
-    assert found("quorum-lost", unit).advice_texts == (
+    assert require_finding("quorum-lost", unit).advice_texts == (
         "Set minCount of Job sweep to 3 (no restart).",
     )
 
@@ -147,7 +147,7 @@ def test_a_job_that_asks_for_more_pods_asks_for_a_larger_quorum() -> None:
     """The quorum of a Job that states none is its parallelism: one pod more needs one more."""
     derived = resumed(GangRequest("gang", 4, derived=True))
     stated = resumed(GangRequest("gang", 4))
-    assert "more" not in " ".join(found("below-quorum", derived).advice_texts)
+    assert "more" not in " ".join(require_finding("below-quorum", derived).advice_texts)
     assert "Let Job sweep ask for 1 pod more" in " ".join(
-        found("below-quorum", stated).advice_texts
+        require_finding("below-quorum", stated).advice_texts
     )

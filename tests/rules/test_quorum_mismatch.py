@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Asked
+from gangboard.domain.owner import RequestedSize
 from gangboard.domain.verdict import Verdict
 from tests.domain_objects import NOW, a_group, a_jobset, a_role, as_trainjob, child_jobs, pods_of
 from tests.gangs import assemble
@@ -15,7 +15,7 @@ FIELD = "spec.trainer.numNodes"
 
 def judged(quorum: int, asked: int | None, *, ready: int = 3) -> Verdict:
     """A group that all pods of the only part name."""
-    role = a_role("node", pods=3, asked=None if asked is None else Asked(asked, FIELD))
+    role = a_role("node", pods=3, asked=None if asked is None else RequestedSize(asked, FIELD))
     owner = as_trainjob(a_jobset("run", role))
     (job,) = child_jobs(owner)
     group = a_group("ring", quorum=quorum)

@@ -6,7 +6,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import Made, a_condition, a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 LONG_AGO = a_condition("PodScheduled", since=ago(3000))
@@ -25,33 +25,33 @@ def growing(*last: Made, age: float = 30, quorum: int | None = 2) -> Unit:
 
 
 def test_the_rest_is_coming() -> None:
-    finding = found("resizing", growing())
+    finding = require_finding("resizing", growing())
     assert finding.health is Health.STARTING
     assert values_in(finding.message) == "2 3 2 1"
     assert finding.recheck_at == ago(-90)
-    assert first(growing()) == "resizing"
+    assert first_code(growing()) == "resizing"
 
 
 def test_two_minutes_are_given() -> None:
-    assert first(growing(age=119)) == "resizing"
-    assert first(growing(age=120)) == "below-size"
+    assert first_code(growing(age=119)) == "resizing"
+    assert first_code(growing(age=120)) == "below-size"
 
 
 def test_refused_is_not_growing() -> None:
     refused = a_pod("train-2", group="ring", text=texts.GPU_SHORT, created_at=ago(5))
-    assert ask("resizing", growing(refused)) is None
-    assert first(growing(refused)) == "below-size"
+    assert evaluate("resizing", growing(refused)) is None
+    assert first_code(growing(refused)) == "below-size"
 
 
 def test_leaving_is_not_growing() -> None:
     leaving = a_pod("train-2", group="ring", on="n1", deleting_since=ago(5))
-    assert first(growing(leaving)) == "below-size"
+    assert first_code(growing(leaving)) == "below-size"
 
 
 def test_full_size() -> None:
-    assert first(growing(a_pod("train-2", group="ring", on="n1"))) == "running"
+    assert first_code(growing(a_pod("train-2", group="ring", on="n1"))) == "running"
 
 
 def test_without_a_quorum_only_all_is_enough() -> None:
-    assert ask("resizing", growing(quorum=None)) is None
-    assert first(growing(quorum=None)) == "starting"
+    assert evaluate("resizing", growing(quorum=None)) is None
+    assert first_code(growing(quorum=None)) == "starting"

@@ -1,7 +1,7 @@
-"""Members that fit since a moment ago: the scheduler needs a moment, too.
+"""Members that have fitted for a short time: the scheduler needs a moment to notice.
 
-It looks at them again when pods leave and nodes come, after a backoff of up to 10 s. Until it can have
-done so nobody says that it misses the place.
+It tries them again when pods leave and nodes come, after a backoff of up to 10 s. Before that the sentence does
+not say that it misses the place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from gangboard.diagnosis.engine import assess
 from gangboard.domain.capacity import ClusterCapacity
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.domain.verdict import UnitMemory, Verdict
 from gangboard.facts.scheduler_text import retry_due
 from gangboard.facts.unit import Unit
@@ -32,17 +32,17 @@ from tests.domain_objects import (
 )
 from tests.placement.making import GPU, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import (
+from tests.rules.evaluation import evaluate, first_code, require_finding
+from tests.rules.waiting_gangs import (
+    capacity_of,
+    evidence_values,
     fitting_for,
     gang,
-    mixed,
-    plain,
+    mixed_gang,
+    pod_requests,
     refused_again,
-    room_of,
-    values,
-    with_room,
+    ungrouped_gang,
+    with_placement,
 )
 
 TWO = (node("n0"), node("n1"))
@@ -50,27 +50,30 @@ PIECES = (node("n0", gpu=8, used=3), node("n1", gpu=8, used=5))
 
 
 def two_of_four() -> Unit:
-    return gang(2, asks(4), room_of(*TWO))
+    return gang(2, pod_requests(4), capacity_of(*TWO))
 
 
 def of_two_shapes(room: ClusterCapacity | None = None) -> Unit:
-    shapes = ("large", 1, asks(5), Needs()), ("small", 1, asks(3), Needs())
-    return mixed(room or room_of(*PIECES), *shapes)
+    shapes = (
+        ("large", 1, pod_requests(5), PodConstraints()),
+        ("small", 1, pod_requests(3), PodConstraints()),
+    )
+    return mixed_gang(room or capacity_of(*PIECES), *shapes)
 
 
 @pytest.mark.parametrize("seconds", [None, 0, 29])
 @pytest.mark.parametrize("unit", [two_of_four(), of_two_shapes()], ids=["equal", "mixed"])
 def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float | None) -> None:
     fresh = seen_before(unit) if seconds is None else fitting_for(unit, seconds)
-    finding = found("insufficient-resources", fresh)
-    assert first(fresh) == "insufficient-resources"
+    finding = require_finding("insufficient-resources", fresh)
+    assert first_code(fresh) == "insufficient-resources"
     assert finding.health is Health.WAITING
     assert finding.message == (
         "There is room for 2 pods now, and the scheduler has not been seen to try again."
     )
     assert finding.advice_texts == ()
-    assert set(values(finding, "would fit on")) == {"n0", "n1"}
-    assert ask("fragmented", fresh) is None
+    assert set(evidence_values(finding, "would fit on")) == {"n0", "n1"}
+    assert evaluate("fragmented", fresh) is None
     assert retry_due(fresh) == NOW + timedelta(seconds=30 - (seconds or 0))
 
 
@@ -80,26 +83,28 @@ def seen_before(unit: Unit) -> Unit:
 
 
 def test_an_old_refusal_at_first_sight_is_believed() -> None:
-    """Nobody has seen that there was no room: some plugin may refuse them, nodes free or not."""
+    """gangboard has not observed a lack of room, so a plugin may refuse the pods even with free nodes."""
     unit = two_of_four()
     assert unit.memory == UnitMemory()
-    assert first(unit) == "unschedulable"
-    assert first(refused_again(unit, 5)) == "insufficient-resources"
+    assert first_code(unit) == "unschedulable"
+    assert first_code(refused_again(unit, 5)) == "insufficient-resources"
 
 
 def test_after_that_the_scheduler_may_miss_it() -> None:
-    """It may be slow as well: nobody has seen that it tried, and nobody says so."""
+    """It may also be slow. The sentence does not claim an attempt, because none was observed."""
     equal, several = fitting_for(two_of_four(), 30), fitting_for(of_two_shapes(), 30)
-    assert first(equal) == "unschedulable"
-    refused = found("unschedulable", equal)
+    assert first_code(equal) == "unschedulable"
+    refused = require_finding("unschedulable", equal)
     assert refused.message == (
         "The scheduler found no room for 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's count "
         "they fit now."
     )
-    assert values(refused, "tried since there is room") == ["not seen"]
-    assert values(found("fragmented", several), "tried since there is room") == ["not seen"]
-    assert first(several) == "fragmented"
-    assert found("fragmented", several).message == (
+    assert evidence_values(refused, "tried since there is room") == ["not seen"]
+    assert evidence_values(require_finding("fragmented", several), "tried since there is room") == [
+        "not seen"
+    ]
+    assert first_code(several) == "fragmented"
+    assert require_finding("fragmented", several).message == (
         "2 pods would fit together now, but the scheduler tries them one by one and can miss the "
         "way."
     )
@@ -109,25 +114,27 @@ def test_after_that_the_scheduler_may_miss_it() -> None:
 @pytest.mark.parametrize("seconds", [10, 3600])
 def test_a_scheduler_that_refused_them_since_does_miss_it(seconds: float) -> None:
     equal, several = fitting_for(two_of_four(), seconds), fitting_for(of_two_shapes(), seconds)
-    refused = found("unschedulable", refused_again(equal, 5))
+    refused = require_finding("unschedulable", refused_again(equal, 5))
     assert refused.message.startswith("The scheduler finds no room for 2 pods: ")
     assert refused.message.endswith("; by gangboard's count they fit now.")
-    assert values(refused, "tried since there is room") == []
-    missed = found("fragmented", refused_again(several, 5))
+    assert evidence_values(refused, "tried since there is room") == []
+    missed = require_finding("fragmented", refused_again(several, 5))
     assert missed.message.endswith("tries them one by one and missed the way.")
 
 
 def test_part_of_the_members_is_enough() -> None:
-    unit = gang(3, asks(4), room_of(*TWO), quorum=2)
-    assert found("insufficient-resources", fitting_for(unit, 3)).message == (
+    unit = gang(3, pod_requests(4), capacity_of(*TWO), quorum=2)
+    assert require_finding("insufficient-resources", fitting_for(unit, 3)).message == (
         "There is room for at least 2 of 3 pods now, and the scheduler has not been seen to try "
         "again."
     )
 
 
 def test_a_refusal_since_then_needs_no_patience() -> None:
-    assert first(refused_again(fitting_for(of_two_shapes(), 10), 5)) == "fragmented"
-    assert first(refused_again(fitting_for(of_two_shapes(), 10), 15)) == "insufficient-resources"
+    assert first_code(refused_again(fitting_for(of_two_shapes(), 10), 5)) == "fragmented"
+    assert (
+        first_code(refused_again(fitting_for(of_two_shapes(), 10), 15)) == "insufficient-resources"
+    )
 
 
 @pytest.mark.parametrize(("reporter", "code"), [("", "fragmented"), ("karpenter", "")])
@@ -135,24 +142,31 @@ def test_an_event_tells_of_a_refusal_as_well(reporter: str, code: str) -> None:
     """The condition keeps its time while it stays False; Karpenter's event is no attempt."""
     unit = fitting_for(of_two_shapes(), 10)
     pod = unit.pods[0]
-    said = an_event(pod, "FailedScheduling", last_seen=ago(2), reporter=reporter)
-    assert first(with_room(replace(unit, events=(said,)))) == (code or "insufficient-resources")
-    of_old = replace(said, regarding=a_pod("gone").meta.ref)
-    assert first(with_room(replace(unit, events=(of_old,)))) == "insufficient-resources"
+    event = an_event(pod, "FailedScheduling", last_seen=ago(2), reporter=reporter)
+    assert first_code(with_placement(replace(unit, events=(event,)))) == (
+        code or "insufficient-resources"
+    )
+    of_old = replace(event, regarding=a_pod("gone").meta.ref)
+    assert first_code(with_placement(replace(unit, events=(of_old,)))) == "insufficient-resources"
 
 
 def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() -> None:
     text = "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
-    unit = gang(2, asks(4), room_of(*TWO), text=text)
-    finding = found("pod-anti-affinity", fitting_for(unit, 1))
-    assert (first(fitting_for(unit, 1)), finding.health) == ("pod-anti-affinity", Health.WAITING)
+    unit = gang(2, pod_requests(4), capacity_of(*TWO), text=text)
+    finding = require_finding("pod-anti-affinity", fitting_for(unit, 1))
+    assert (first_code(fitting_for(unit, 1)), finding.health) == (
+        "pod-anti-affinity",
+        Health.WAITING,
+    )
     assert finding.message.startswith("There is room for 2 pods now, ")
-    assert "finds no node" in found("pod-anti-affinity", fitting_for(unit, 60)).message
+    assert "finds no node" in require_finding("pod-anti-affinity", fitting_for(unit, 60)).message
 
 
 def test_of_a_gang_that_is_partly_placed() -> None:
-    unit = fitting_for(plain(2, asks(4), room_of(*TWO, node("n2", used=4)), on=("n2",)), 1)
-    assert found("partly-placed", unit).message == (
+    unit = fitting_for(
+        ungrouped_gang(2, pod_requests(4), capacity_of(*TWO, node("n2", used=4)), on=("n2",)), 1
+    )
+    assert require_finding("partly-placed", unit).message == (
         "There is room for 1 pod now, and the scheduler has not been seen to try again; 1 of 2 "
         "pods holds a node."
     )
@@ -170,13 +184,18 @@ def look(room: ClusterCapacity, memory: Any = None, *, later: float = 0, **facts
         "requests": requests(gpu="4"),
         "text": texts.GPU_SHORT,
     }
-    pods = [a_pod(f"train-{at}", **ask_of) for at in range(2)]
-    given = {"room": room, "memory": memory or {}, "now": NOW + timedelta(seconds=later), **facts}
-    return assess(facts_of(job, group, *pods, **given))
+    pods = [a_pod(f"train-{index}", **ask_of) for index in range(2)]
+    defaults = {
+        "room": room,
+        "memory": memory or {},
+        "now": NOW + timedelta(seconds=later),
+        **facts,
+    }
+    return assess(facts_of(job, group, *pods, **defaults))
 
 
-FULL = room_of(*(node(f"n{at}", used=4) for at in range(2)))
-FREE = room_of(*TWO)
+FULL = capacity_of(*(node(f"n{index}", used=4) for index in range(2)))
+FREE = capacity_of(*TWO)
 
 
 def test_it_is_remembered_since_when_it_fits() -> None:

@@ -15,61 +15,64 @@ from tests.domain_objects import (
     pods_of,
     succeeded,
 )
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 
 def test_all_are_ready() -> None:
     job = a_job("train", pods=3)
     unit = unit_of(job, *pods_of(job, 3, on="n0"))
-    finding = found("running", unit)
+    finding = require_finding("running", unit)
     assert finding.health is Health.RUNNING
     assert finding.message == "All 3 pods are ready."
-    assert first(unit) == "running"
+    assert first_code(unit) == "running"
 
 
 def test_one_pod() -> None:
     job = a_job("train", pods=1)
-    assert found("running", unit_of(job, a_pod(of=job, on="n0"))).message == "Its pod is ready."
+    assert (
+        require_finding("running", unit_of(job, a_pod(of=job, on="n0"))).message
+        == "Its pod is ready."
+    )
 
 
 def test_some_are_done() -> None:
     job = a_job("train", pods=3)
     done = a_pod("done", of=job, on="n0", phase="Succeeded", ready=None)
     unit = unit_of(job, done, *pods_of(job, 2, on="n0"))
-    assert values_in(found("running", unit).message) == "2 3 1"
+    assert values_in(require_finding("running", unit).message) == "2 3 1"
 
 
 def test_a_child_job_that_is_done() -> None:
     jobset = a_jobset("run", a_role("driver", pods=1), a_role("workers"))
     driver, _ = child_jobs(jobset, finish=succeeded(), succeeded_pods=1)
     unit = unit_of(jobset, driver, desired=1, name="run-driver-0", noun="Job")
-    assert values_in(found("running", unit).message) == "run-driver-0"
+    assert values_in(require_finding("running", unit).message) == "run-driver-0"
 
 
 def test_pods_collected_with_their_node_are_still_done() -> None:
     job = a_job("train", pods=3, succeeded_pods=1)
-    assert first(unit_of(job, *pods_of(job, 2, on="n0"))) == "running"
+    assert first_code(unit_of(job, *pods_of(job, 2, on="n0"))) == "running"
 
 
 def test_a_pod_on_its_way_out_is_not_ready() -> None:
     job = a_job("train")
     leaving = a_pod("train-1", of=job, on="n0", deleting_since=ago(2))
     unit = unit_of(job, a_pod("train-0", of=job, on="n0"), leaving)
-    assert ask("running", unit) is None
+    assert evaluate("running", unit) is None
 
 
 def test_a_true_condition_alone_is_not_running() -> None:
-    """PodGroupInitiallyScheduled is terminal in 1.37: it says nothing about today."""
+    """PodGroupInitiallyScheduled is terminal in 1.37, so it does not show the present state."""
     job = a_job("train", group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=2, placed=placed()))
-    assert ask("running", unit) is None
-    assert first(unit) == "pods-not-created"
+    assert evaluate("running", unit) is None
+    assert first_code(unit) == "pods-not-created"
 
 
 def test_nothing_wanted_is_not_running() -> None:
     jobset = a_jobset("run")
     (job,) = child_jobs(jobset)
     held = unit_of(jobset, replace(job, suspended=True))
-    assert ask("running", held) is None
-    assert ask("running", unit_of(a_jobset("run", a_role(jobs=0)))) is None
+    assert evaluate("running", held) is None
+    assert evaluate("running", unit_of(a_jobset("run", a_role(jobs=0)))) is None

@@ -5,7 +5,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 
 ERROR = a_condition(
     "PodScheduled",
@@ -23,23 +23,23 @@ def erring(
     **second: str,
 ) -> Unit:
     job = a_job("train", group_name="ring")
-    said = placed("False", text, "SchedulerError") if of_group else None
-    group = a_group("ring", quorum=quorum, placed=said)
+    reported = placed("False", text, "SchedulerError") if of_group else None
+    group = a_group("ring", quorum=quorum, placed=reported)
     scheduled = None if of_group else ERROR
     one = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
     return unit_of(job, group, one, a_pod("train-1", of=job, group="ring", **second))
 
 
 def test_the_error_is_quoted() -> None:
-    finding = found("scheduler-error", erring())
+    finding = require_finding("scheduler-error", erring())
     assert finding.health is Health.BLOCKED
     assert finding.message == (f"Placing 2 pods ended in an error: {texts.CLAIM_HIDDEN}.")
     assert finding.since == ago(300)
-    assert first(erring()) == "scheduler-error"
+    assert first_code(erring()) == "scheduler-error"
 
 
 def test_said_of_the_group() -> None:
-    assert found("scheduler-error", erring(of_group=True)).evidence[0].value == (
+    assert require_finding("scheduler-error", erring(of_group=True)).evidence[0].value == (
         texts.MIXED_SCHEDULERS
     )
 
@@ -47,28 +47,28 @@ def test_said_of_the_group() -> None:
 def test_no_room_is_no_error() -> None:
     job = a_job("train")
     unit = unit_of(job, *[a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (0, 1)])
-    assert ask("scheduler-error", unit) is None
-    assert first(unit) == "unschedulable"
+    assert evaluate("scheduler-error", unit) is None
+    assert first_code(unit) == "unschedulable"
 
 
 def test_a_gang_at_its_quorum_is_below_its_size() -> None:
     unit = erring(quorum=1, on="n0")
-    assert ask("scheduler-error", unit) is None
-    assert first(unit) == "below-size"
+    assert evaluate("scheduler-error", unit) is None
+    assert first_code(unit) == "below-size"
 
 
 def test_only_where_the_text_leaves_no_doubt() -> None:
-    (look,) = found("scheduler-error", erring()).advice
+    (look,) = require_finding("scheduler-error", erring()).advice
     assert (look.kind, look.command) == (AdviceKind.LOOK, ())
     assert "scheduler default-scheduler about pod train-0" in look.text
-    assert found("scheduler-error", erring(of_group=True)).advice_texts == (
+    assert require_finding("scheduler-error", erring(of_group=True)).advice_texts == (
         "Give all pods of group ring one schedulerName (needs re-creating).",
     )
     policy = (
         "all pods in a single pod group should have the same preemption policy, got "
         '"PreemptLowerPriority" and "Never"'
     )
-    assert found("scheduler-error", erring(of_group=True, text=policy)).advice_texts == (
+    assert require_finding("scheduler-error", erring(of_group=True, text=policy)).advice_texts == (
         "Give all pods of group ring one preemptionPolicy, that of the group if it has one "
         "(needs re-creating).",
     )

@@ -1,4 +1,4 @@
-"""The scheduler's texts: what is left of them, and which one is quoted."""
+"""The scheduler's texts: how they are shortened, and which one is quoted."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from gangboard.facts.scheduler_text import (
 )
 from tests.domain_objects import a_group, a_job, a_pod, ago, placed
 from tests.rules import texts
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 
 @pytest.mark.parametrize(
@@ -75,18 +75,18 @@ def test_the_most_specific_text_is_quoted(said: list[str], best: str) -> None:
     pods = [a_pod(f"p{index}", group="ring", text=text) for index, text in enumerate(said)]
     group = a_group("ring", quorum=6, placed=placed("False", texts.GROUP_SHORT))
     unit = unit_of(a_job(pods=6), group, *pods)
-    found = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
-    assert found is not None
-    assert found.raw == best
+    message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
+    assert message is not None
+    assert message.raw == best
 
 
 def test_the_group_speaks_when_its_pods_do_not() -> None:
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_SHORT))
     pods = [a_pod(f"p{index}", group=group) for index in range(2)]
     unit = unit_of(a_job(), group, *pods)
-    found = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
-    assert found is not None
-    assert found.source == group.meta.ref
+    message = best_scheduler_message(scheduler_messages(unit, "Unschedulable"))
+    assert message is not None
+    assert message.source == group.meta.ref
 
 
 def test_a_condition_from_before_the_resume_is_stale() -> None:

@@ -6,7 +6,7 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_condition, a_group, a_job, a_pod, ago, an_entry
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 SAID = a_condition(
@@ -24,67 +24,67 @@ def gated(*gates: str, quorum: int = 2, **free: Any) -> Unit:
 
 def test_gates_are_named() -> None:
     unit = gated("kueue.x-k8s.io/topology", "example.com/data-ready")
-    finding = found("scheduling-gated", unit)
+    finding = require_finding("scheduling-gated", unit)
     assert finding.health is Health.WAITING
     assert values_in(finding.message) == "1 2 example.com/data-ready kueue.x-k8s.io/topology"
     assert finding.since == ago(90)
-    assert first(unit) == "scheduling-gated"
+    assert first_code(unit) == "scheduling-gated"
 
 
 def test_one_gate_of_two_pods() -> None:
     unit = gated("example.com/gate", gates=("example.com/gate",), scheduled=SAID)
-    assert found("scheduling-gated", unit).message == (
+    assert require_finding("scheduling-gated", unit).message == (
         "2 of 2 pods wait for scheduling gate example.com/gate."
     )
 
 
 def test_who_removes_the_gate() -> None:
-    (advice,) = found("scheduling-gated", gated("example.com/data-ready")).advice_texts
+    (advice,) = require_finding("scheduling-gated", gated("example.com/data-ready")).advice_texts
     assert advice == (
         "Look at the controller of example.com: only there is the gate removed, the scheduler never "
         "does."
     )
-    (advice,) = found("scheduling-gated", gated("later")).advice_texts
+    (advice,) = require_finding("scheduling-gated", gated("later")).advice_texts
     assert advice.startswith("Look at who set the gate: ")
 
 
 def test_no_gates() -> None:
     unit = gated(text=texts.GPU_SHORT)
-    assert ask("scheduling-gated", unit) is None
-    assert first(unit) == "unschedulable"
+    assert evaluate("scheduling-gated", unit) is None
+    assert first_code(unit) == "unschedulable"
 
 
 def test_a_gang_at_its_quorum() -> None:
     unit = gated("example.com/gate", quorum=1, on="n0")
-    assert ask("scheduling-gated", unit) is None
-    assert first(unit) == "resizing"
+    assert evaluate("scheduling-gated", unit) is None
+    assert first_code(unit) == "resizing"
 
 
 def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
-    """One pod is gated, and two others are refused for ever: the gate is not what they wait for."""
+    """One pod is gated, and two others are refused permanently, so the gate is not the cause."""
     job = a_job("train", pods=3)
     gate = a_pod("train-0", of=job, gates=("example.com/gate",), scheduled=SAID)
     others = [a_pod(f"train-{n}", of=job, text=texts.GPU_SHORT) for n in (1, 2)]
     unit = unit_of(job, gate, *others)
-    assert ask("scheduling-gated", unit) is None
-    assert first(unit) == "unschedulable"
-    assert found("unschedulable", unit).message.startswith(
+    assert evaluate("scheduling-gated", unit) is None
+    assert first_code(unit) == "unschedulable"
+    assert require_finding("unschedulable", unit).message.startswith(
         "The scheduler finds no room for 2 pods: "
     )
     untried = [a_pod(f"train-{n}", of=job) for n in (1, 2)]
-    assert first(unit_of(job, gate, *untried)) == "scheduling-gated"
+    assert first_code(unit_of(job, gate, *untried)) == "scheduling-gated"
 
 
 def admitted(gate: str, seconds_ago: float, **entry: Any) -> Unit:
     """A pod with that gate, whose owner was admitted at that time."""
     job = a_job("train", pods=1, queue="lq")
     one = a_pod("train-0", of=job, gates=(gate,), scheduled=SAID, created_at=ago(3600))
-    given = {"admitted": True, "admitted_at": ago(seconds_ago), **entry}
-    return unit_of(job, one, an_entry(job, queue="lq", **given))
+    defaults = {"admitted": True, "admitted_at": ago(seconds_ago), **entry}
+    return unit_of(job, one, an_entry(job, queue="lq", **defaults))
 
 
 def test_a_queue_that_admitted_its_pods_and_does_not_let_them_go() -> None:
-    finding = found("scheduling-gated", admitted("kueue.x-k8s.io/admission", 2400))
+    finding = require_finding("scheduling-gated", admitted("kueue.x-k8s.io/admission", 2400))
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "1 1 kueue.x-k8s.io/admission 2"
     assert len(finding.advice) == 1
@@ -93,13 +93,13 @@ def test_a_queue_that_admitted_its_pods_and_does_not_let_them_go() -> None:
 def test_gates_that_a_queue_may_still_remove_or_has_not_set() -> None:
     """Near misses: admitted a minute ago; not admitted; another's gate; a node that is being
     replaced; a pod that was made just now."""
-    young = found("scheduling-gated", admitted("kueue.x-k8s.io/admission", 60))
+    young = require_finding("scheduling-gated", admitted("kueue.x-k8s.io/admission", 60))
     assert (young.health, young.recheck_at) == (Health.WAITING, ago(-60))
     waits = admitted("kueue.x-k8s.io/admission", 0, admitted=False, admitted_at=None)
     others = admitted("example.com/gate", 2400)
     replaced = admitted("kueue.x-k8s.io/topology", 2400, failed_nodes=("n2",))
     job = a_job("train", pods=1, queue="lq")
-    made = a_pod("train-0", of=job, gates=("kueue.x-k8s.io/topology",), created_at=ago(30))
+    objects = a_pod("train-0", of=job, gates=("kueue.x-k8s.io/topology",), created_at=ago(30))
     entry = an_entry(job, queue="lq", admitted=True, admitted_at=ago(2400))
-    for unit in (waits, others, replaced, unit_of(job, made, entry)):
-        assert found("scheduling-gated", unit).health is Health.WAITING
+    for unit in (waits, others, replaced, unit_of(job, objects, entry)):
+        assert require_finding("scheduling-gated", unit).health is Health.WAITING

@@ -7,15 +7,15 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 from tests.domain_objects import a_jobset, a_role, child_jobs
-from tests.rules.asking import unit_of
+from tests.rules.evaluation import unit_of
 
 RULE = UnitRule("toy", Stage.RUN, "Toy", 1, lambda unit: None)
 
 
 def one_of_two() -> Unit:
-    made = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2), desired=4)
-    first, second = child_jobs(made)
-    return unit_of(made, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
+    objects = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2), desired=4)
+    first, second = child_jobs(objects)
+    return unit_of(objects, first, second, jobs=(first,), name="run-a-0", noun="Job", desired=2)
 
 
 @pytest.mark.parametrize(

@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 from gangboard.domain.health import Health
-from gangboard.domain.owner import Asked
+from gangboard.domain.owner import RequestedSize
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_jobset, a_role, as_trainjob, child_jobs, pods_of
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 FIELD = "spec.trainer.numNodes"
 
 
-def running(asked: Asked | None, *, pods: int = 2) -> Unit:
+def running(asked: RequestedSize | None, *, pods: int = 2) -> Unit:
     owner = as_trainjob(a_jobset("run", a_role("node", pods=pods, asked=asked)))
     (job,) = child_jobs(owner)
     return unit_of(owner, job, *pods_of(job, pods, on="n0"))
 
 
 def test_fewer_than_asked_for() -> None:
-    unit = running(Asked(3, FIELD))
-    finding = found("size-mismatch", unit)
+    unit = running(RequestedSize(3, FIELD))
+    finding = require_finding("size-mismatch", unit)
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "3 spec.trainer.numNodes 2"
-    assert first(unit) == "size-mismatch"
+    assert first_code(unit) == "size-mismatch"
 
 
 def test_why_and_what_helps_where_it_is_known() -> None:
-    asked = Asked(3, FIELD, "runtime plain labels no part as its trainer", ("Label it.",))
-    finding = found("size-mismatch", running(asked))
+    asked = RequestedSize(3, FIELD, "runtime plain labels no part as its trainer", ("Label it.",))
+    finding = require_finding("size-mismatch", running(asked))
     assert finding.message.endswith("has 2.")
     assert finding.evidence[-1].value == "runtime plain labels no part as its trainer"
     assert finding.advice_texts == ("Label it.",)
 
 
 def test_as_many_as_asked_for() -> None:
-    unit = running(Asked(2, FIELD))
-    assert ask("size-mismatch", unit) is None
-    assert first(unit) == "running"
+    unit = running(RequestedSize(2, FIELD))
+    assert evaluate("size-mismatch", unit) is None
+    assert first_code(unit) == "running"
 
 
 def test_nothing_else_says_a_size() -> None:
-    assert first(running(None)) == "running"
+    assert first_code(running(None)) == "running"
 
 
 def test_why_it_does_not_run_comes_first() -> None:
-    owner = a_jobset("run", a_role("node", asked=Asked(3, FIELD)))
-    assert first(unit_of(owner, *child_jobs(owner))) == "pods-not-created"
+    owner = a_jobset("run", a_role("node", asked=RequestedSize(3, FIELD)))
+    assert first_code(unit_of(owner, *child_jobs(owner))) == "pods-not-created"

@@ -39,8 +39,8 @@ class Cluster:
         return f"scheduling.k8s.io/{self.version}"
 
     def group(self, quorum: int) -> None:
-        made = podgroup("ring", self.namespace, version=self.version, gang=quorum)
-        self.client.create(made)
+        objects = podgroup("ring", self.namespace, version=self.version, gang=quorum)
+        self.client.create(objects)
 
     def patch(self, api: str, kind: str, name: str, spec: Json) -> None:
         self.client.patch(api, kind, name, {"spec": spec}, self.namespace)
@@ -114,7 +114,7 @@ def test_a_job_asks_for_the_pods_that_the_quorum_lacks(cluster: Cluster) -> None
 
 
 def test_a_lower_quorum_lets_the_pods_through_that_are_there(cluster: Cluster) -> None:
-    """`below-quorum`: pods that nobody made a Job for."""
+    """`below-quorum`: bare pods without a Job."""
     if (
         change_method(AdviceKind.QUORUM, ChangedObject.POD_GROUP, cluster.minor)
         is ChangeMethod.RECREATE

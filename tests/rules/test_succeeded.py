@@ -2,20 +2,20 @@
 
 from gangboard.domain.health import Health
 from tests.domain_objects import a_job, a_jobset, a_pod, ago, facts_of, failed, succeeded
-from tests.rules.asking import first_gang, found_gang
+from tests.rules.evaluation import first_gang_code, require_gang_finding
 from tests.sentence_values import values_in
 
 
 def test_in_the_controllers_words() -> None:
     jobset = a_jobset(finish=succeeded("AllJobsCompleted", "jobset completed successfully"))
-    finding = found_gang("succeeded", facts_of(jobset))
+    finding = require_gang_finding("succeeded", facts_of(jobset))
     assert finding.health is Health.SUCCEEDED
     assert finding.code == "succeeded"
     assert finding.since == ago(60)
 
 
 def test_without_words() -> None:
-    finding = found_gang("succeeded", facts_of(a_job(finish=succeeded("", ""))))
+    finding = require_gang_finding("succeeded", facts_of(a_job(finish=succeeded("", ""))))
     assert finding.message == "The Job succeeded."
     assert finding.evidence == ()
 
@@ -23,15 +23,15 @@ def test_without_words() -> None:
 def test_success_criteria_met_while_pods_leave() -> None:
     job = a_job("train", ending="SuccessPolicy")
     leaving = a_pod("train-1", of=job, on="n0", deleting_since=ago(3))
-    finding = found_gang("succeeded", facts_of(job, leaving))
+    finding = require_gang_finding("succeeded", facts_of(job, leaving))
     assert values_in(finding.message) == "1"
 
 
 def test_silent_twins() -> None:
-    assert first_gang(facts_of(a_job(finish=failed()))) == "failed"
-    assert first_gang(facts_of(a_job(ending="BackoffLimitExceeded"))) == "failed"
-    assert first_gang(facts_of(a_job())) == ""
+    assert first_gang_code(facts_of(a_job(finish=failed()))) == "failed"
+    assert first_gang_code(facts_of(a_job(ending="BackoffLimitExceeded"))) == "failed"
+    assert first_gang_code(facts_of(a_job())) == ""
 
 
 def test_a_suspended_owner_that_is_done_is_done() -> None:
-    assert first_gang(facts_of(a_job(suspended=True, finish=succeeded()))) == "succeeded"
+    assert first_gang_code(facts_of(a_job(suspended=True, finish=succeeded()))) == "succeeded"

@@ -5,9 +5,16 @@ from dataclasses import replace
 from gangboard.domain.health import Health
 from tests.domain_objects import ago
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import fitting_for, gang, room_of, told, values, with_room
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import (
+    capacity_of,
+    evidence_values,
+    fitting_for,
+    gang,
+    message_of,
+    pod_requests,
+    with_placement,
+)
 from tests.sentence_values import values_in
 
 SAYS = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
@@ -22,22 +29,22 @@ def racks(*per_rack: int, used: int = 0) -> list[object]:
 
 
 def test_no_rack_is_large_enough() -> None:
-    unit = gang(3, asks(4), room_of(*racks(2, 2)), keys=("rack",), text=SAYS)  # type: ignore[arg-type]
-    finding = found("topology-does-not-fit", unit)
+    unit = gang(3, pod_requests(4), capacity_of(*racks(2, 2)), keys=("rack",), text=SAYS)  # type: ignore[arg-type]
+    finding = require_finding("topology-does-not-fit", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
         "3 pods must share one rack, and the best (r0) has room for 2 of 3 when empty."
     )
-    assert values(finding, "best rack") == ["r0"]
-    assert values(finding, "scheduler says") == [SAYS]
-    assert first(unit) == "topology-does-not-fit"
+    assert evidence_values(finding, "best rack") == ["r0"]
+    assert evidence_values(finding, "scheduler says") == [SAYS]
+    assert first_code(unit) == "topology-does-not-fit"
 
 
 def test_a_rack_would_do_if_it_were_empty() -> None:
     nodes = [*racks(3, 0), node("r1-0", labels={"rack": "r1"}), node("r1-1", labels={"rack": "r1"})]
     nodes[0] = node("r0-0", used=4, labels={"rack": "r0"})
-    unit = gang(3, asks(4), room_of(*nodes), keys=("rack",))  # type: ignore[arg-type]
-    finding = found("topology-does-not-fit", unit)
+    unit = gang(3, pod_requests(4), capacity_of(*nodes), keys=("rack",))  # type: ignore[arg-type]
+    finding = require_finding("topology-does-not-fit", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
         "3 pods must share one rack, and the best (r0) has room for 2 of 3 now."
@@ -51,8 +58,8 @@ def test_members_have_chosen_their_rack() -> None:
         node("r1-0", labels={"rack": "r1"}),
         node("r1-1", labels={"rack": "r1"}),
     ]
-    unit = gang(2, asks(4), room_of(*nodes), keys=("rack",), on=("r0-0",))
-    assert values_in(told("topology-does-not-fit", unit)) == "1 rack=r0"
+    unit = gang(2, pod_requests(4), capacity_of(*nodes), keys=("rack",), on=("r0-0",))
+    assert values_in(message_of("topology-does-not-fit", unit)) == "1 rack=r0"
 
 
 def test_a_rack_is_chosen_until_its_members_are_gone() -> None:
@@ -61,29 +68,33 @@ def test_a_rack_is_chosen_until_its_members_are_gone() -> None:
         *(node(f"r0-{index}", used=4, labels={"rack": "r0"}) for index in range(2)),
         *(node(f"r1-{index}", labels={"rack": "r1"}) for index in range(2)),
     ]
-    unit = gang(4, asks(4), room_of(*nodes), quorum=2, keys=("rack",), on=("r0-0", "r0-1"))
+    unit = gang(
+        4, pod_requests(4), capacity_of(*nodes), quorum=2, keys=("rack",), on=("r0-0", "r0-1")
+    )
     leave = [
         replace(pod, meta=replace(pod.meta, deleting_since=ago(300))) if pod.node else pod
         for pod in unit.pods
     ]
-    unit = fitting_for(with_room(replace(unit, pods=tuple(leave))), 600)
-    assert values_in(told("topology-does-not-fit", unit)) == "2 rack=r0"
-    assert first(unit) == "topology-does-not-fit"
+    unit = fitting_for(with_placement(replace(unit, pods=tuple(leave))), 600)
+    assert values_in(message_of("topology-does-not-fit", unit)) == "2 rack=r0"
+    assert first_code(unit) == "topology-does-not-fit"
 
 
 def test_twins() -> None:
-    small = room_of(*racks(2, 2))  # type: ignore[arg-type]
-    assert first(gang(5, asks(4), small, keys=("rack",))) == "exceeds-capacity"
-    full = room_of(*racks(2, 2, used=4))  # type: ignore[arg-type]
-    assert first(gang(2, asks(4), full, keys=("rack",))) == "insufficient-resources"
-    assert first(fitting_for(gang(2, asks(4), small, keys=("rack",)))) == "unschedulable"
+    small = capacity_of(*racks(2, 2))  # type: ignore[arg-type]
+    assert first_code(gang(5, pod_requests(4), small, keys=("rack",))) == "exceeds-capacity"
+    full = capacity_of(*racks(2, 2, used=4))  # type: ignore[arg-type]
+    assert first_code(gang(2, pod_requests(4), full, keys=("rack",))) == "insufficient-resources"
+    assert (
+        first_code(fitting_for(gang(2, pod_requests(4), small, keys=("rack",)))) == "unschedulable"
+    )
 
 
 def test_a_host_as_domain_goes_with_a_reference() -> None:
     """So that its name is shown only to who may see nodes."""
-    room = room_of(node("n0"), node("n1"))
-    unit = gang(2, asks(4), room, keys=("kubernetes.io/hostname",))
-    finding = found("topology-does-not-fit", unit)
-    (best,) = [one for one in finding.evidence if one.label == "best kubernetes.io/hostname"]
+    room = capacity_of(node("n0"), node("n1"))
+    unit = gang(2, pod_requests(4), room, keys=("kubernetes.io/hostname",))
+    finding = require_finding("topology-does-not-fit", unit)
+    (best,) = [item for item in finding.evidence if item.label == "best kubernetes.io/hostname"]
     assert best.source is not None
     assert (best.source.kind, best.source.name) == ("Node", "n0")

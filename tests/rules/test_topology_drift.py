@@ -9,7 +9,7 @@ from gangboard.domain.queue import AssignedNodes
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from tests.domain_objects import Made, a_job, a_node, a_pod, an_entry
-from tests.rules.asking import ask, first, found, unit_of
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of
 from tests.sentence_values import values_in
 
 LABEL = "kueue.x-k8s.io/podset"
@@ -26,12 +26,12 @@ def on(*nodes: str, pod_set: str = "main", **fields: Any) -> list[Made]:
 
 
 def unit(*pods: Made, **entry: Any) -> Unit:
-    given = {"assigned": ASSIGNED, "admitted": True, "has_quota": True, **entry}
-    return unit_of(JOB, an_entry(JOB, **given), *pods, *NODES)
+    defaults = {"assigned": ASSIGNED, "admitted": True, "has_quota": True, **entry}
+    return unit_of(JOB, an_entry(JOB, **defaults), *pods, *NODES)
 
 
 def test_pods_on_nodes_that_were_not_assigned() -> None:
-    finding = found("topology-drift", unit(*on("n1", "n1", "n3", "n4")))
+    finding = require_finding("topology-drift", unit(*on("n1", "n1", "n3", "n4")))
     assert finding.health is Health.DEGRADED
     assert values_in(finding.message) == "2 n3 n4"
     entry = an_entry(JOB)
@@ -42,7 +42,7 @@ def test_pods_on_nodes_that_were_not_assigned() -> None:
 
 
 def test_more_on_a_node_than_were_assigned_to_it() -> None:
-    finding = found("topology-drift", unit(*on("n1", "n1", "n1", "n2")))
+    finding = require_finding("topology-drift", unit(*on("n1", "n1", "n1", "n2")))
     assert finding.message == "It runs, but 1 pod is on n1, where Kueue did not assign it."
 
 
@@ -58,9 +58,9 @@ def test_more_on_a_node_than_were_assigned_to_it() -> None:
     ],
 )
 def test_no_drift(pods: list[Made], entry: dict[str, Any]) -> None:
-    assert ask("topology-drift", unit(*pods, **entry)) is None
+    assert evaluate("topology-drift", unit(*pods, **entry)) is None
 
 
 def test_it_goes_before_running() -> None:
-    assert first(unit(*on("n1", "n1", "n3", "n4"))) == "topology-drift"
-    assert first(unit(*on("n1", "n1", "n2", "n2"))) == "running"
+    assert first_code(unit(*on("n1", "n1", "n3", "n4"))) == "topology-drift"
+    assert first_code(unit(*on("n1", "n1", "n2", "n2"))) == "running"

@@ -4,15 +4,21 @@ from dataclasses import replace
 
 from gangboard.domain.health import Health
 from gangboard.domain.placement_result import PlacementCause
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from gangboard.facts.unit import Unit
 from tests.domain_objects import a_group, a_job, a_pod, ago, an_event, placed, pods_of
 from tests.placement.making import GPU, node
 from tests.rules import texts
-from tests.rules.asking import ask, first, found, ran, unit_of
-from tests.rules.waiting import ask as gpus
-from tests.rules.waiting import fitting_for, refused_again, room_of, told, values
-from tests.rules.waiting import gang as waiting_gang
+from tests.rules.evaluation import evaluate, first_code, require_finding, unit_of, whole_memory
+from tests.rules.waiting_gangs import (
+    capacity_of,
+    evidence_values,
+    fitting_for,
+    message_of,
+    pod_requests,
+    refused_again,
+)
+from tests.rules.waiting_gangs import gang as waiting_gang
 from tests.sentence_values import values_in
 
 
@@ -25,24 +31,24 @@ def gang(*said: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = (
 
 def test_the_pod_that_tells_why_is_quoted() -> None:
     unit = gang(texts.POD_OF_GROUP, texts.GPU_SHORT, *[texts.POD_OF_GROUP] * 4)
-    finding = found("unschedulable", unit)
+    finding = require_finding("unschedulable", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
         "The scheduler finds no room for 6 pods: 0/4 nodes are available: 4 Insufficient "
         "nvidia.com/gpu."
     )
-    assert [(one.label, one.value) for one in finding.evidence] == [
+    assert [(item.label, item.value) for item in finding.evidence] == [
         ("pods placed", "0 of 6"),
         ("quorum", "6"),
         ("scheduler says", texts.GPU_SHORT),
         ("scheduler says of the group", texts.GROUP_SHORT),
     ]
     assert finding.since == ago(60)
-    assert first(unit) == "unschedulable"
+    assert first_code(unit) == "unschedulable"
 
 
 def test_only_the_group_speaks() -> None:
-    assert found("unschedulable", gang("", "", message=texts.GROUP_SHORT)).message == (
+    assert require_finding("unschedulable", gang("", "", message=texts.GROUP_SHORT)).message == (
         "The scheduler finds no room for 2 pods: minCount (6) cannot be satisfied: 4 scheduled, "
         "1 remaining."
     )
@@ -50,13 +56,13 @@ def test_only_the_group_speaks() -> None:
 
 def test_of_136() -> None:
     unit = gang(texts.NO_MATCH_136, texts.WAITS_136, message=texts.GROUP_136)
-    assert values_in(found("unschedulable", unit).message) == "2 0/2 2 affinity/selector"
+    assert values_in(require_finding("unschedulable", unit).message) == "2 0/2 2 affinity/selector"
 
 
 def test_with_topology_the_nodes_are_those_of_one_placement() -> None:
     text = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
     unit = gang(text, texts.POD_OF_GROUP, keys=("topology.kubernetes.io/rack",))
-    assert found("unschedulable", unit).message == (
+    assert require_finding("unschedulable", unit).message == (
         "The scheduler finds no room for 2 pods within one topology.kubernetes.io/rack: 0/1 nodes "
         "are available: 1 node(s) had untolerated taint(s)."
     )
@@ -67,7 +73,7 @@ def test_a_gang_of_which_some_were_placed_again() -> None:
     group = a_group("ring", quorum=4, placed=placed())
     pods = [a_pod(f"train-{n}", of=job, group="ring", on="n0", ready=False) for n in range(2)]
     pods += [a_pod(f"train-{n}", of=job, group="ring", text=texts.GPU_SHORT) for n in (2, 3)]
-    assert found("unschedulable", unit_of(job, group, *pods)).message.startswith(
+    assert require_finding("unschedulable", unit_of(job, group, *pods)).message.startswith(
         "The scheduler finds no room for 2 of 4 pods: "
     )
 
@@ -77,88 +83,94 @@ def test_at_the_quorum_it_is_below_its_size() -> None:
     group = a_group("ring", quorum=2, placed=placed())
     pods = (*pods_of(job, 2, on="n0"), a_pod("x", of=job, group="ring", text=texts.GPU_SHORT))
     unit = unit_of(job, group, *pods, a_pod("y", of=job, group="ring", text=texts.GPU_SHORT))
-    assert ask("unschedulable", unit) is None
-    assert first(unit) == "below-size"
+    assert evaluate("unschedulable", unit) is None
+    assert first_code(unit) == "below-size"
 
 
 def test_a_lost_member_is_told_first_and_this_second() -> None:
     job = a_job("train", pods=4, group_name="ring", retries=1)
     group = a_group("ring", quorum=4, placed=placed())
     lost = a_pod("train-3", of=job, group="ring", text=texts.GPU_SHORT, created_at=ago(20))
-    unit = unit_of(job, group, *pods_of(job, 3, on="n0"), lost, memory=ran())
-    assert first(unit) == "lost-members"
-    assert ask("unschedulable", unit) is not None
+    unit = unit_of(job, group, *pods_of(job, 3, on="n0"), lost, memory=whole_memory())
+    assert first_code(unit) == "lost-members"
+    assert evaluate("unschedulable", unit) is not None
 
 
 def test_old_events_of_a_gang_that_runs_say_nothing() -> None:
     job = a_job("train")
     pods = pods_of(job, 2, on="n0")
     unit = unit_of(job, *pods, an_event(pods[0], "FailedScheduling", texts.GPU_SHORT))
-    assert first(unit) == "running"
+    assert first_code(unit) == "running"
 
 
 def test_the_group_was_refused_before_it_was_suspended() -> None:
     job = a_job("train", group_name="ring", resumed_at=ago(5))
     group = a_group("ring", quorum=2, placed=placed("False", texts.GROUP_136))
     unit = unit_of(job, group, *pods_of(job, 2, created_at=ago(5)))
-    assert ask("unschedulable", unit) is None
-    assert first(unit) == "starting"
+    assert evaluate("unschedulable", unit) is None
+    assert first_code(unit) == "starting"
 
 
 def test_nodes_are_forbidden() -> None:
-    unit = waiting_gang(2, gpus(4), room_of(why="nodes: forbidden"))
-    finding = found("unschedulable", unit)
+    unit = waiting_gang(2, pod_requests(4), capacity_of(why="nodes: forbidden"))
+    finding = require_finding("unschedulable", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
         "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; gangboard cannot tell "
         "why (nodes: forbidden)."
     )
-    assert values(finding, "not worked out") == ["nodes: forbidden"]
-    assert values(finding, "scheduler says") == [texts.GPU_SHORT]
-    assert first(unit) == "unschedulable"
+    assert evidence_values(finding, "not worked out") == ["nodes: forbidden"]
+    assert evidence_values(finding, "scheduler says") == [texts.GPU_SHORT]
+    assert first_code(unit) == "unschedulable"
 
 
 def test_a_node_of_which_the_amount_could_not_be_read() -> None:
     broken = node("n1", gpu=0, unreadable=frozenset({GPU}))
-    finding = found("unschedulable", waiting_gang(2, gpus(4), room_of(node("n0"), broken)))
+    finding = require_finding(
+        "unschedulable", waiting_gang(2, pod_requests(4), capacity_of(node("n0"), broken))
+    )
     assert "; gangboard cannot tell " in finding.message
-    (why,) = values(finding, "not worked out")
+    (why,) = evidence_values(finding, "not worked out")
     assert "could not be read" in why
 
 
 def test_what_is_not_worked_out_is_said() -> None:
-    needs = Needs(unsupported=("required pod affinity",))
+    needs = PodConstraints(unsupported=("required pod affinity",))
     text = "0/2 nodes are available: 2 node(s) didn't match pod affinity rules."
-    room = room_of(node("n0"), node("n1"))
-    assert told("unschedulable", waiting_gang(2, gpus(4), room, needs=needs, text=text)) == (
+    room = capacity_of(node("n0"), node("n1"))
+    assert message_of(
+        "unschedulable", waiting_gang(2, pod_requests(4), room, needs=needs, text=text)
+    ) == (
         "The scheduler finds no room for 2 pods: 2 node(s) didn't match pod affinity rules; "
         "gangboard cannot tell why."
     )
 
 
 def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
-    unit = waiting_gang(2, gpus(4), room_of(node("n0"), node("n1")))
+    unit = waiting_gang(2, pod_requests(4), capacity_of(node("n0"), node("n1")))
     unit = refused_again(fitting_for(unit), 30)
-    assert first(unit) == "unschedulable"
-    finding = found("unschedulable", unit)
+    assert first_code(unit) == "unschedulable"
+    finding = require_finding("unschedulable", unit)
     assert finding.message == (
         "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's "
         "count they fit now."
     )
     assert {
-        one.source.kind for one in finding.evidence if one.label == "would fit on" and one.source
+        item.source.kind
+        for item in finding.evidence
+        if item.label == "would fit on" and item.source
     } == {"Node"}
 
 
 def test_it_does_not_fit_now_and_whether_it_ever_would_is_not_known() -> None:
-    unit = waiting_gang(2, gpus(4), room_of(node("n0", used=4), node("n1", used=4)))
+    unit = waiting_gang(2, pod_requests(4), capacity_of(node("n0", used=4), node("n1", used=4)))
     assert unit.placing is not None
     assert unit.placing.assessment is not None
     why = "too many ways to place different members together to try them all"
     hard = replace(unit.placing.assessment, cause=PlacementCause.CANNOT_TELL, why=why)
     unit = replace(unit, placing=replace(unit.placing, assessment=hard))
-    assert first(unit) == "unschedulable"
-    finding = found("unschedulable", unit)
+    assert first_code(unit) == "unschedulable"
+    finding = require_finding("unschedulable", unit)
     assert values_in(finding.message) == "2 4 nvidia.com/gpu"
-    assert values(finding, "not worked out") == [why]
-    assert values(finding, GPU) == ["8 needed, 0 free now, 8 when empty"]
+    assert evidence_values(finding, "not worked out") == [why]
+    assert evidence_values(finding, GPU) == ["8 needed, 0 free now, 8 when empty"]

@@ -3,27 +3,33 @@
 import pytest
 
 from gangboard.domain.health import Health
-from gangboard.domain.pod_constraints import Needs
+from gangboard.domain.pod_constraints import PodConstraints
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, plain, room_of, told, values
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import (
+    capacity_of,
+    evidence_values,
+    gang,
+    message_of,
+    pod_requests,
+    ungrouped_gang,
+)
 from tests.sentence_values import values_in
 
 NOT_THERE = '0/6 nodes are available: persistentvolumeclaim "data-0" not found.'
 UNBOUND = "0/6 nodes are available: pod has unbound immediate PersistentVolumeClaims."
-VOLUMES = Needs(unsupported=("volumes",))
-FREE = room_of(node("n0"), node("n1"))
-FULL = room_of(node("n0", used=4), node("n1", used=4))
+VOLUMES = PodConstraints(unsupported=("volumes",))
+FREE = capacity_of(node("n0"), node("n1"))
+FULL = capacity_of(node("n0", used=4), node("n1", used=4))
 
 
 def test_a_claim_that_does_not_exist() -> None:
-    unit = gang(2, asks(4), FREE, needs=VOLUMES, text=NOT_THERE)
-    finding = found("volume-unavailable", unit)
+    unit = gang(2, pod_requests(4), FREE, needs=VOLUMES, text=NOT_THERE)
+    finding = require_finding("volume-unavailable", unit)
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "2 1 data-0"
-    assert values(finding, "scheduler says") == [NOT_THERE]
-    assert first(unit) == "volume-unavailable"
+    assert evidence_values(finding, "scheduler says") == [NOT_THERE]
+    assert first_code(unit) == "volume-unavailable"
 
 
 @pytest.mark.parametrize(
@@ -67,31 +73,40 @@ def test_a_claim_that_does_not_exist() -> None:
     ],
 )
 def test_other_texts(text: str, health: Health, says: str) -> None:
-    finding = found("volume-unavailable", gang(2, asks(4), FREE, needs=VOLUMES, text=text))
+    finding = require_finding(
+        "volume-unavailable", gang(2, pod_requests(4), FREE, needs=VOLUMES, text=text)
+    )
     assert finding.health is health
     assert says in finding.message
 
 
 def test_two_causes_the_blocked_one_is_told() -> None:
     """No room would help a pod whose claim does not exist; the lack of room is in the evidence."""
-    finding = found("volume-unavailable", gang(2, asks(4), FULL, needs=VOLUMES, text=NOT_THERE))
-    assert values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 8 when empty"]
+    finding = require_finding(
+        "volume-unavailable", gang(2, pod_requests(4), FULL, needs=VOLUMES, text=NOT_THERE)
+    )
+    assert evidence_values(finding, "nvidia.com/gpu") == ["8 needed, 0 free now, 8 when empty"]
 
 
 def test_whatever_is_known_of_nodes() -> None:
-    unit = gang(2, asks(4), room_of(why="nodes: forbidden"), needs=VOLUMES, text=NOT_THERE)
-    assert first(unit) == "volume-unavailable"
+    unit = gang(
+        2, pod_requests(4), capacity_of(why="nodes: forbidden"), needs=VOLUMES, text=NOT_THERE
+    )
+    assert first_code(unit) == "volume-unavailable"
 
 
 def test_twin_where_the_volume_is_not_all_that_is_in_the_way() -> None:
     """On nodes the text counts only where the amounts would fit."""
     text = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had volume node affinity conflict."
-    assert first(gang(2, asks(4), FULL, needs=VOLUMES, text=text)) == "insufficient-resources"
-    assert first(gang(2, asks(4), room_of(node("n0")), needs=VOLUMES, text=NOT_THERE)) == (
-        "exceeds-capacity"
+    assert (
+        first_code(gang(2, pod_requests(4), FULL, needs=VOLUMES, text=text))
+        == "insufficient-resources"
     )
+    assert first_code(
+        gang(2, pod_requests(4), capacity_of(node("n0")), needs=VOLUMES, text=NOT_THERE)
+    ) == ("exceeds-capacity")
 
 
 def test_every_pod_that_says_so_is_counted() -> None:
-    unit = plain(2, asks(4), FREE, needs=VOLUMES, text=UNBOUND)
-    assert values_in(told("volume-unavailable", unit)) == "2"
+    unit = ungrouped_gang(2, pod_requests(4), FREE, needs=VOLUMES, text=UNBOUND)
+    assert values_in(message_of("volume-unavailable", unit)) == "2"

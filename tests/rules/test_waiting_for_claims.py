@@ -16,9 +16,8 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, a_condition, a_meta, ago, an_event, with_cluster
 from tests.placement.making import node
-from tests.rules.asking import ask, first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.evaluation import evaluate, first_code, require_finding
+from tests.rules.waiting_gangs import capacity_of, evidence_values, gang, pod_requests
 
 CLAIM = "gpu-x7k2p"
 AWAITED = ("AwaitingReconciliation", "object is awaiting reconciliation")
@@ -29,8 +28,8 @@ def a_claim(name: str = CLAIM, *, age: float = 300, **fields: Any) -> NodeClaim:
     """A claim as Karpenter has just made it, some seconds ago."""
     meta = a_meta("karpenter.sh", "NodeClaim", name, namespace="", created_at=ago(age))
     unknown = {name: unsure(name) for name in ("Launched", "Registered", "Initialized")}
-    given = {name.lower(): condition for name, condition in unknown.items()}
-    return NodeClaim(meta=meta, pool="gpu", **{**given, **fields})
+    defaults = {name.lower(): condition for name, condition in unknown.items()}
+    return NodeClaim(meta=meta, pool="gpu", **{**defaults, **fields})
 
 
 def unsure(step: str, why: tuple[str, str] = AWAITED) -> Condition:
@@ -42,8 +41,8 @@ def done(step: str, seconds: float) -> Condition:
 
 
 def launched(name: str = CLAIM, seconds: float = 240, **more: Any) -> NodeClaim:
-    given = {"registered": unsure("Registered", NO_NODE), **more}
-    return a_claim(name, launched=done("Launched", seconds), **given)
+    defaults = {"registered": unsure("Registered", NO_NODE), **more}
+    return a_claim(name, launched=done("Launched", seconds), **defaults)
 
 
 def registered(node: str, seconds: float = 60, **more: Any) -> NodeClaim:
@@ -59,10 +58,10 @@ def nominated(unit: Unit, at: int, claim: str = CLAIM, seconds: float = 300) -> 
 
 def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
     """Two pods of 8 GPUs where a node has 4, both nominated to the claim some seconds ago."""
-    unit = gang(2, asks(8), room_of(node("n0", used=4)))
-    seen = None if why else {claim.meta.ref.name: claim for claim in claims}
-    unit = replace(unit, gang=with_cluster(unit.gang, autoscaling=Autoscaling(seen, why)))
-    events = tuple(nominated(unit, at, seconds=seconds) for at in (0, 1))
+    unit = gang(2, pod_requests(8), capacity_of(node("n0", used=4)))
+    observed = None if why else {claim.meta.ref.name: claim for claim in claims}
+    unit = replace(unit, gang=with_cluster(unit.gang, autoscaling=Autoscaling(observed, why)))
+    events = tuple(nominated(unit, index, seconds=seconds) for index in (0, 1))
     return replace(unit, events=events)
 
 
@@ -101,20 +100,22 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
 )  # fmt: skip
 def test_a_claim_says_how_far_it_is(claim: NodeClaim, words: str) -> None:
     unit = gang_with(claim)
-    finding = found("waiting-for-nodes", unit)
+    finding = require_finding("waiting-for-nodes", unit)
     assert (finding.message, finding.health) == (words, Health.WAITING)
-    assert first(unit) == "waiting-for-nodes"
-    assert values(finding, "Karpenter says") == ["Pod should schedule on: nodeclaim/gpu-x7k2p"]
-    (said,) = (one for one in finding.evidence if one.label == "NodeClaim gpu-x7k2p")
-    assert said.source == claim.meta.ref
-    assert f"{said.value}." in finding.message
+    assert first_code(unit) == "waiting-for-nodes"
+    assert evidence_values(finding, "Karpenter says") == [
+        "Pod should schedule on: nodeclaim/gpu-x7k2p"
+    ]
+    (texts,) = (item for item in finding.evidence if item.label == "NodeClaim gpu-x7k2p")
+    assert texts.source == claim.meta.ref
+    assert f"{texts.value}." in finding.message
 
 
 def test_a_launch_that_fails_says_why() -> None:
     text = "creating instance, VcpuLimitExceeded: You have requested more vCPU capacity"
     for status in ("Unknown", "False"):
         failing = Condition("Launched", status, "LaunchFailed", text, ago(120))
-        finding = found("waiting-for-nodes", gang_with(a_claim(launched=failing)))
+        finding = require_finding("waiting-for-nodes", gang_with(a_claim(launched=failing)))
         assert finding.message == (
             "Karpenter tries to bring nodes for 2 of 2 pods: NodeClaim gpu-x7k2p could not"
             f" be launched: {text}."
@@ -124,35 +125,35 @@ def test_a_launch_that_fails_says_why() -> None:
 def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
     unit = gang_with(launched(), a_claim("gpu-zz9"))
     unit = replace(unit, events=(unit.events[0], nominated(unit, 1, "gpu-zz9")))
-    finding = found("waiting-for-nodes", unit)
+    finding = require_finding("waiting-for-nodes", unit)
     assert finding.message == (
         "Karpenter brings nodes for 2 of 2 pods: 2 NodeClaims, the one least far along is "
         "gpu-zz9: it is not launched yet."
     )
-    assert [one.label for one in finding.evidence if one.label.startswith("NodeClaim")] == [
+    assert [item.label for item in finding.evidence if item.label.startswith("NodeClaim")] == [
         "NodeClaim gpu-zz9",
         "NodeClaim gpu-x7k2p",
     ]
 
 
 def test_the_age_of_the_event_does_not_matter_where_the_claim_is_seen() -> None:
-    assert first(gang_with(launched(), seconds=3600)) == "waiting-for-nodes"
+    assert first_code(gang_with(launched(), seconds=3600)) == "waiting-for-nodes"
 
 
 def test_a_step_is_believed_for_fifteen_minutes() -> None:
-    finding = found("waiting-for-nodes", gang_with(launched(seconds=240)))
+    finding = require_finding("waiting-for-nodes", gang_with(launched(seconds=240)))
     assert finding.recheck_at == NOW - timedelta(seconds=240) + timedelta(minutes=15)
     unit = gang_with(launched(seconds=15 * 60))
-    assert first(unit) == "no-matching-node"
-    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+    assert first_code(unit) == "no-matching-node"
+    assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
         "was launched at 11:45 UTC, its node has not registered yet (for more than 15 minutes now)"
     ]
 
 
 def test_a_claim_that_is_gone_brings_nothing() -> None:
     unit = gang_with()
-    assert first(unit) == "no-matching-node"
-    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+    assert first_code(unit) == "no-matching-node"
+    assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
         "is gone: Karpenter does not bring its node any more"
     ]
 
@@ -163,7 +164,7 @@ def test_a_claim_that_is_gone_says_why_where_karpenter_did() -> None:
     last_word = an_event(unit.pods[0], "InsufficientCapacityError", note, reporter="karpenter")
     last_word = replace(last_word, regarding=a_claim().meta.ref)
     unit = replace(unit, events=(*unit.events, last_word))
-    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+    assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
         "is gone: Karpenter does not bring its node any more (InsufficientCapacityError: all"
         " requested instance types were unavailable during launch)"
     ]
@@ -173,32 +174,34 @@ def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
     claim = launched()
     claim = replace(claim, meta=replace(claim.meta, deleting_since=ago(5)))
     unit = gang_with(claim)
-    assert first(unit) == "no-matching-node"
-    (said,) = values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p")
-    assert said.startswith("is being deleted: ")
+    assert first_code(unit) == "no-matching-node"
+    (reported,) = evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p")
+    assert reported.startswith("is being deleted: ")
 
 
 def test_a_claim_can_come_later_than_the_word_of_it() -> None:
     unit = gang_with(seconds=10)
-    finding = found("waiting-for-nodes", unit)
+    finding = require_finding("waiting-for-nodes", unit)
     assert finding.message == ("Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
     assert finding.recheck_at == NOW + timedelta(seconds=20)
 
 
 def test_a_node_that_is_there_is_not_on_its_way() -> None:
     unit = gang_with(registered("n0", initialized=done("Initialized", 30)))
-    assert first(unit) == "no-matching-node"
-    assert values(found("no-matching-node", unit), "NodeClaim gpu-x7k2p") == ["has brought node n0"]
+    assert first_code(unit) == "no-matching-node"
+    assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
+        "has brought node n0"
+    ]
 
 
 def test_where_claims_are_forbidden_the_events_speak_and_that_is_said() -> None:
     unit = gang_with(why="forbidden")
-    finding = found("waiting-for-nodes", unit)
+    finding = require_finding("waiting-for-nodes", unit)
     assert finding.message == ("Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
-    assert values(finding, "NodeClaims") == [
+    assert evidence_values(finding, "NodeClaims") == [
         "forbidden: only Karpenter's events tell whether a node comes"
     ]
-    assert first(gang_with(why="forbidden", seconds=15 * 60)) == "no-matching-node"
+    assert first_code(gang_with(why="forbidden", seconds=15 * 60)) == "no-matching-node"
 
 
 def test_a_later_refusal_of_karpenter_takes_the_nomination_back() -> None:
@@ -213,16 +216,16 @@ def test_a_later_refusal_of_karpenter_takes_the_nomination_back() -> None:
             for pod in unit.pods
         )
         refused = replace(unit, events=(*unit.events, *refusals))
-        assert ask("waiting-for-nodes", refused) is None
+        assert evaluate("waiting-for-nodes", refused) is None
 
 
 def nodes_named(finding: Finding) -> set[str]:
-    sources = (one.source for one in finding.evidence)
+    sources = (item.source for item in finding.evidence)
     return {ref.name for ref in sources if ref is not None and ref.kind == "Node"}
 
 
 def test_the_node_that_a_claim_has_brought_is_named_by_a_reference() -> None:
-    finding = found("waiting-for-nodes", gang_with(registered("n7")))
+    finding = require_finding("waiting-for-nodes", gang_with(registered("n7")))
     assert "has brought node n7" in finding.message
     assert nodes_named(finding) == {"n7"}
 
@@ -230,8 +233,8 @@ def test_the_node_that_a_claim_has_brought_is_named_by_a_reference() -> None:
 def test_so_is_the_node_that_only_an_event_names() -> None:
     unit = gang_with(launched())
     event = replace(unit.events[0], note="Pod should schedule on: nodeclaim/gpu-x7k2p, node/n7")
-    finding = found("waiting-for-nodes", replace(unit, events=(event,)))
-    assert values(finding, "Karpenter says") == [event.note]
+    finding = require_finding("waiting-for-nodes", replace(unit, events=(event,)))
+    assert evidence_values(finding, "Karpenter says") == [event.note]
     assert nodes_named(finding) == {"n7"}
 
 
@@ -239,11 +242,11 @@ def test_also_behind_many_claims_that_are_gone() -> None:
     """Evidence has the first claims, of which none may bring a node any more."""
     unit = gang_with(registered("n7"))
     pods = [
-        replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{at}", created_at=ago(300)))
-        for at in range(9)
+        replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{index}", created_at=ago(300)))
+        for index in range(9)
     ]
     more = replace(unit, pods=(*unit.pods, *pods))
-    gone = [nominated(more, 2 + at, f"gone-{at}") for at in range(9)]
-    finding = found("waiting-for-nodes", replace(more, events=(*unit.events, *gone)))
+    deleted = [nominated(more, 2 + index, f"gone-{index}") for index in range(9)]
+    finding = require_finding("waiting-for-nodes", replace(more, events=(*unit.events, *deleted)))
     assert "NodeClaim gpu-x7k2p has brought node n7" in finding.message
     assert nodes_named(finding) == {"n7"}

@@ -9,9 +9,8 @@ from gangboard.domain.health import Health
 from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, ago, an_event
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import capacity_of, evidence_values, gang, pod_requests
 from tests.sentence_values import values_in
 
 TRIGGERED = "pod triggered scale-up: [{gpu-pool 2->4 (max: 10)}]"
@@ -20,7 +19,7 @@ CLAIM = "Pod should schedule on: nodeclaim/gpu-x7k2p"
 
 
 def gang_with(reason: str, note: str, *, pods: int = 2, seconds: float = 30) -> Unit:
-    unit = gang(2, asks(8), room_of(node("n0", used=4)))
+    unit = gang(2, pod_requests(8), capacity_of(node("n0", used=4)))
     events = tuple(
         replace(an_event(pod, reason, note), first_seen=ago(seconds), last_seen=ago(seconds))
         for pod in unit.pods[:pods]
@@ -30,17 +29,17 @@ def gang_with(reason: str, note: str, *, pods: int = 2, seconds: float = 30) -> 
 
 def test_cluster_autoscaler_scales_up() -> None:
     unit = gang_with("TriggeredScaleUp", TRIGGERED)
-    finding = found("waiting-for-nodes", unit)
+    finding = require_finding("waiting-for-nodes", unit)
     assert finding.health is Health.WAITING
     assert values_in(finding.message) == "cluster-autoscaler 2 2 gpu-pool 2 4 10"
-    assert values(finding, "cluster-autoscaler says") == [TRIGGERED]
+    assert evidence_values(finding, "cluster-autoscaler says") == [TRIGGERED]
     assert finding.recheck_at == NOW + timedelta(minutes=15) - timedelta(seconds=30)
-    assert first(unit) == "waiting-for-nodes"
+    assert first_code(unit) == "waiting-for-nodes"
 
 
 def test_karpenter_has_made_a_claim() -> None:
     unit = gang_with("Nominated", CLAIM, pods=1)
-    assert values_in(found("waiting-for-nodes", unit).message) == "1 2 gpu-x7k2p"
+    assert values_in(require_finding("waiting-for-nodes", unit).message) == "1 2 gpu-x7k2p"
 
 
 @pytest.mark.parametrize(
@@ -54,19 +53,19 @@ def test_karpenter_has_made_a_claim() -> None:
     ],
 )
 def test_twins_for_which_no_node_comes(reason: str, note: str, seconds: float) -> None:
-    assert first(gang_with(reason, note, seconds=seconds)) == "no-matching-node"
+    assert first_code(gang_with(reason, note, seconds=seconds)) == "no-matching-node"
 
 
 def test_it_thought_better_of_it() -> None:
     unit = gang_with("TriggeredScaleUp", TRIGGERED, seconds=120)
     later = an_event(unit.pods[0], "NotTriggerScaleUp", NOT_TRIGGERED)
-    assert first(replace(unit, events=(*unit.events, later))) == "no-matching-node"
+    assert first_code(replace(unit, events=(*unit.events, later))) == "no-matching-node"
 
 
 def test_events_about_pods_that_are_gone_say_nothing() -> None:
     unit = gang_with("TriggeredScaleUp", TRIGGERED)
-    gone = tuple(
-        replace(one, regarding=replace(one.regarding, uid=f"gone-{index}"))
-        for index, one in enumerate(unit.events)
+    deleted = tuple(
+        replace(event, regarding=replace(event.regarding, uid=f"gone-{index}"))
+        for index, event in enumerate(unit.events)
     )
-    assert first(replace(unit, events=gone)) == "no-matching-node"
+    assert first_code(replace(unit, events=deleted)) == "no-matching-node"

@@ -14,9 +14,8 @@ from gangboard.domain.objects import Condition
 from gangboard.facts.unit import Unit
 from tests.domain_objects import NOW, a_condition, a_meta, ago, with_cluster
 from tests.placement.making import node
-from tests.rules.asking import first, found
-from tests.rules.waiting import ask as asks
-from tests.rules.waiting import gang, room_of, values
+from tests.rules.evaluation import first_code, require_finding
+from tests.rules.waiting_gangs import capacity_of, evidence_values, gang, pod_requests
 
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 ACCEPTED = a_condition("Accepted", reason="Accepted", since=ago(120))
@@ -41,9 +40,11 @@ def a_request(**fields: Any) -> ProvisioningRequest:
 
 def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
     """Two pods of 8 GPUs that consume `big`, where a node has 4."""
-    unit = gang(2, asks(8), room_of(node("n0", used=4)), provisioning_request="big")
-    seen = {(one.meta.ref.namespace, one.meta.ref.name): one for one in requests}
-    autoscaling = Autoscaling(requests=None if why else seen, why_no_requests=why)
+    unit = gang(2, pod_requests(8), capacity_of(node("n0", used=4)), provisioning_request="big")
+    observed = {
+        (request.meta.ref.namespace, request.meta.ref.name): request for request in requests
+    }
+    autoscaling = Autoscaling(requests=None if why else observed, why_no_requests=why)
     return replace(unit, gang=with_cluster(unit.gang, autoscaling=autoscaling))
 
 
@@ -69,16 +70,16 @@ def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
 )
 def test_a_request_that_brings_nodes(request_: ProvisioningRequest, words: str) -> None:
     unit = gang_with(request_)
-    finding = found("waiting-for-nodes", unit)
+    finding = require_finding("waiting-for-nodes", unit)
     assert (finding.message, finding.health) == (words, Health.WAITING)
-    assert first(unit) == "waiting-for-nodes"
-    (said,) = (one for one in finding.evidence if one.label == LABEL)
-    assert said.source == request_.meta.ref
+    assert first_code(unit) == "waiting-for-nodes"
+    (texts,) = (item for item in finding.evidence if item.label == LABEL)
+    assert texts.source == request_.meta.ref
 
 
 def test_nodes_that_were_asked_for_are_believed_in_for_fifteen_minutes() -> None:
     asked = a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60))
-    finding = found("waiting-for-nodes", gang_with(asked))
+    finding = require_finding("waiting-for-nodes", gang_with(asked))
     assert finding.recheck_at == NOW - timedelta(seconds=60) + timedelta(minutes=15)
 
 
@@ -120,20 +121,23 @@ def test_nodes_that_were_asked_for_are_believed_in_for_fifteen_minutes() -> None
 )
 def test_a_request_that_brings_none(request_: ProvisioningRequest, words: str) -> None:
     unit = gang_with(request_)
-    assert first(unit) == "no-matching-node"
-    assert values(found("no-matching-node", unit), LABEL) == [words]
+    assert first_code(unit) == "no-matching-node"
+    assert evidence_values(require_finding("no-matching-node", unit), LABEL) == [words]
 
 
 def test_a_request_that_is_not_there() -> None:
     unit = gang_with()
-    assert first(unit) == "no-matching-node"
-    assert values(found("no-matching-node", unit), LABEL) == [
+    assert first_code(unit) == "no-matching-node"
+    assert evidence_values(require_finding("no-matching-node", unit), LABEL) == [
         "is not there: nobody brings nodes for pods that consume it"
     ]
 
 
 def test_requests_that_cannot_be_looked_at_are_said() -> None:
     unit = gang_with(why="forbidden")
-    assert first(unit) == "no-matching-node"
-    finding = found("no-matching-node", unit)
-    assert (values(finding, "ProvisioningRequests"), values(finding, LABEL)) == (["forbidden"], [])
+    assert first_code(unit) == "no-matching-node"
+    finding = require_finding("no-matching-node", unit)
+    assert (evidence_values(finding, "ProvisioningRequests"), evidence_values(finding, LABEL)) == (
+        ["forbidden"],
+        [],
+    )

@@ -7,14 +7,14 @@ from gangboard.domain.text import (
     for_each,
     names,
     out_of,
-    pods_left,
     quote,
+    remaining_pods_text,
     sentence,
     shorten,
 )
 from gangboard.facts.findings import scope
 from tests.domain_objects import a_job, a_jobset, a_pod, a_role, ago
-from tests.rules.asking import ask, unit_of
+from tests.rules.evaluation import evaluate, unit_of
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,18 @@ def test_a_quote_ends_with_a_whole_word() -> None:
 
 def test_pods_left() -> None:
     pods = [a_pod("a", on="n0", deleting_since=ago(1)), a_pod("b", on="n0", deleting_since=ago(1))]
-    assert pods_left(pods) == "2 pods still terminate"
-    assert pods_left([*pods, a_pod("c", on="n0")]) == (
+    assert remaining_pods_text(pods) == "2 pods still terminate"
+    assert remaining_pods_text([*pods, a_pod("c", on="n0")]) == (
         "2 pods still terminate and 1 pod is still there"
     )
-    assert pods_left([a_pod("d", phase="Succeeded")]) == ""
+    assert remaining_pods_text([a_pod("d", phase="Succeeded")]) == ""
 
 
 def test_a_part_of_a_gang_is_named() -> None:
-    whole = unit_of(a_job("train"), name="train", noun="Job")
+    complete = unit_of(a_job("train"), name="train", noun="Job")
     jobset = a_jobset("run", a_role("workers", jobs=2))
     part = unit_of(jobset, name="run-workers-1", noun="Job", desired=2)
-    assert scope(whole) == ""
+    assert scope(complete) == ""
     assert scope(part) == "Job run-workers-1: "
 
 
@@ -83,7 +83,7 @@ def test_the_name_is_not_said_twice() -> None:
         desired=2,
         missing_jobs=("run-workers-1",),
     )
-    finding = ask("pods-not-created", part)
+    finding = evaluate("pods-not-created", part)
     assert finding is not None
     assert finding.message == "JobSet run has not made Job run-workers-1."
 

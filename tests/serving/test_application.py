@@ -1,4 +1,4 @@
-"""What comes in is read whole before a thread is taken, and what goes out waits for nobody for ever."""
+"""A request is read completely before it gets a thread, and a response never waits for ever."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ import pytest
 from gangboard.serving import response
 from gangboard.serving.application import Application
 from gangboard.serving.request import LARGEST_BODY, environ_of, read_body, sender_of
-from gangboard.serving.response import Refused
-from gangboard.serving.thread_pools import Lane
+from gangboard.serving.response import RefusedError
+from gangboard.serving.thread_pools import ThreadPool
 
 Message = dict[str, Any]
 
@@ -79,10 +79,10 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
     application = Application(
         wsgi,
-        pages=Lane("page", threads=1, most=2),
-        lanes={},
+        default_pool=ThreadPool("page", threads=1, max_requests=2),
+        pools={},
         headers={"Cache-Control": "no-store"},
-        at_first=lambda: None,
+        on_first_request=lambda: None,
     )
     asyncio.run(application(asked, client.receive, client.send))
     return client
@@ -92,7 +92,7 @@ LENGTH = (b"content-length", b"9")
 CHUNKED = (b"transfer-encoding", b"chunked")
 
 
-def test_a_body_in_pieces_arrives_whole() -> None:
+def test_a_body_in_parts_arrives_complete() -> None:
     client = Client(part(b"name", more=True), part(b"=olga"))
     serve(echo, scope("/", LENGTH, method="POST"), client)
     assert (client.status, client.body) == (200, b"name=olga")
@@ -172,10 +172,14 @@ def test_the_probes_have_threads_of_their_own() -> None:
         return echo(environ, start_response)
 
     async def play() -> int:
-        pages = Lane("page", threads=1, most=5)
-        health = Lane("health", threads=1, most=5)
+        pages = ThreadPool("page", threads=1, max_requests=5)
+        health = ThreadPool("health", threads=1, max_requests=5)
         application = Application(
-            answer, pages=pages, lanes={"/healthz": health}, headers={}, at_first=lambda: None
+            answer,
+            default_pool=pages,
+            pools={"/healthz": health},
+            headers={},
+            on_first_request=lambda: None,
         )
         page, probe = Client(), Client()
         waiting = asyncio.create_task(application(scope("/"), page.receive, page.send))
@@ -190,20 +194,20 @@ def test_the_probes_have_threads_of_their_own() -> None:
     assert asyncio.run(play()) == 200
 
 
-def test_a_lane_refuses_what_is_late_and_what_is_too_much() -> None:
+def test_a_pool_refuses_late_and_excess_requests() -> None:
     release = threading.Event()
 
-    async def refused(lane: Lane) -> str:
-        with pytest.raises(Refused) as refused:
+    async def refused(lane: ThreadPool) -> str:
+        with pytest.raises(RefusedError) as refused:
             await lane.run(lambda: release.wait(20))
         return f"{refused.value.status.value} {refused.value}"
 
     async def play() -> list[str]:
-        lane = Lane("ready", threads=1, most=2, seconds=0.05)
+        lane = ThreadPool("ready", threads=1, max_requests=2, answer_seconds=0.05)
         said = await asyncio.gather(*(refused(lane) for _ in range(3)))
-        assert lane.here == 1, "only the one in the thread is still here"
+        assert lane.requests == 1, "only the one in the thread is still here"
         release.set()
-        while lane.here:
+        while lane.requests:
             await asyncio.sleep(0.01)
         assert await lane.run(lambda: 7) == 7
         return said
@@ -216,10 +220,10 @@ def test_a_request_that_finds_no_thread_in_time_is_refused_and_one_that_works_is
     release = threading.Event()
 
     async def play() -> bool:
-        lane = Lane("page", threads=1, most=5, patience=0.05)
+        lane = ThreadPool("page", threads=1, max_requests=5, queue_seconds=0.05)
         working = asyncio.create_task(lane.run(lambda: release.wait(20)))
         await asyncio.sleep(0)
-        with pytest.raises(Refused, match=r"no answer within 0\.05 seconds"):
+        with pytest.raises(RefusedError, match=r"no answer within 0\.05 seconds"):
             await lane.run(lambda: True)
         release.set()
         return await working
@@ -233,7 +237,7 @@ def test_senders_take_turns() -> None:
     order: list[int] = []
 
     async def play() -> None:
-        lane = Lane("api", threads=1, most=100)
+        lane = ThreadPool("api", threads=1, max_requests=100)
         requests = [lane.run(lambda: order.append(script), script) for _ in range(40)]
         requests.append(lane.run(lambda: order.append(person), person))
         await asyncio.gather(*requests)
@@ -250,19 +254,22 @@ def test_requests_with_the_same_credentials_have_the_same_sender() -> None:
     assert len({sender_of(scope("/", *headers)) for headers in ((token,), (cookie,), ())}) == 3
 
 
-def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
+def test_a_pool_is_found_by_the_prefix_of_its_path() -> None:
     def thread(environ: Message, start_response: Any) -> list[bytes]:
         start_response("200 OK", [])
         return [threading.current_thread().name.encode()]
 
     async def play() -> list[bytes]:
-        lanes = {name: Lane(name, threads=1, most=5) for name in ("/live/", "/api/", "/healthz")}
+        lanes = {
+            name: ThreadPool(name, threads=1, max_requests=5)
+            for name in ("/live/", "/api/", "/healthz")
+        }
         application = Application(
             thread,
-            pages=Lane("page", threads=1, most=5),
-            lanes=lanes,
+            default_pool=ThreadPool("page", threads=1, max_requests=5),
+            pools=lanes,
             headers={},
-            at_first=lambda: None,
+            on_first_request=lambda: None,
         )
         clients = []
         for path in ("/live/board/", "/api/v1/gangs/", "/healthz", "/healthz/x", "/apis"):
@@ -273,24 +280,24 @@ def test_a_lane_is_found_by_the_beginning_of_its_path() -> None:
     assert asyncio.run(play()) == [b"/live/_0", b"/api/_0", b"/healthz_0", b"page_0", b"page_0"]
 
 
-def test_a_long_answer_goes_out_in_pieces_from_one_thread() -> None:
+def test_a_long_response_is_sent_in_pieces_from_one_thread() -> None:
     threads: set[str] = set()
 
     def long(environ: Message, start_response: Any) -> Iterator[bytes]:
         start_response("200 OK", [])
-        for _ in range(3 * response.AT_ONCE // 1000):
+        for _ in range(3 * response.BUFFER_BYTES // 1000):
             threads.add(threading.current_thread().name)
             yield b"x" * 1000
 
     client = serve(long, scope("/export"), Client())
-    assert len(client.body) == 3 * response.AT_ONCE // 1000 * 1000
-    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * response.PIECE
+    assert len(client.body) == 3 * response.BUFFER_BYTES // 1000 * 1000
+    assert max(len(message["body"]) for message in client.answered[2:]) < 2 * response.PIECE_BYTES
     assert [message["more_body"] for message in client.answered[1:]][-1] is False
     assert all(message["more_body"] for message in client.answered[1:-1])
     assert len(threads) == 1
 
 
-def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_complete(
+def test_a_long_response_without_reader_frees_its_thread_and_stays_incomplete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(response, "PIECE_SECONDS", 0.05)
@@ -299,7 +306,7 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
     class Long:
         def __iter__(self) -> Iterator[bytes]:
             while True:
-                yield b"x" * response.PIECE
+                yield b"x" * response.PIECE_BYTES
 
         def close(self) -> None:
             closed.append(threading.current_thread().name)
@@ -320,16 +327,16 @@ def test_a_long_answer_that_nobody_reads_frees_its_thread_and_is_never_called_co
     assert all(message["more_body"] for message in client.answered[1:])
 
 
-def test_a_reader_who_takes_a_piece_now_and_then_does_not_hold_a_thread_for_ever(
+def test_a_slow_reader_does_not_hold_a_thread_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(response, "WHOLE_SECONDS", 0.2)
+    monkeypatch.setattr(response, "RESPONSE_SECONDS", 0.2)
     closed: list[bool] = []
 
     class Endless:
         def __iter__(self) -> Iterator[bytes]:
             while True:
-                yield b"x" * response.PIECE
+                yield b"x" * response.PIECE_BYTES
 
         def close(self) -> None:
             closed.append(True)

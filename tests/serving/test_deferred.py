@@ -1,4 +1,4 @@
-"""An application that is loaded while the web server listens already."""
+"""An application that loads while the web server is listening."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_requests_wait_until_it_is_loaded() -> None:
     ("error", "printed"),
     [("ValueError('defect')", "ValueError: defect\n"), ("SystemExit('said before')", "")],
 )
-def test_a_load_that_fails_ends_the_process(error: str, printed: str) -> None:
+def test_a_failed_load_ends_the_process(error: str, printed: str) -> None:
     script = [sys.executable, "-c", FAILS.replace("ERROR", error)]
     done = subprocess.run(script, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""Connections on which nothing is taken are ended by the kernel."""
+"""The kernel ends connections whose client takes no data."""
 
 import socket
 import sys
@@ -10,7 +10,7 @@ from gangboard.serving.web_server import end_stuck_connections
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
 
 
-def test_a_connection_has_it_from_the_socket_that_it_came_in_by() -> None:
+def test_a_connection_inherits_the_option_of_its_socket() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listening,
         socket.socket() as other,

@@ -19,9 +19,9 @@ from gangboard.store.access import Viewer, viewer_of
 from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang, Grant
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from tests.polled_plane import DirectConnection, Moments, PolledPlane
 
 BEGAN = datetime(2020, 1, 6, 8, 0, tzinfo=UTC)
@@ -44,7 +44,7 @@ class Demo(PolledPlane):
     def __init__(self, name: str, *, hold: bool = True) -> None:
         """Without the Hold, Jobs can be paused by parallelism 0."""
         clock = SteppedClock(BEGAN)
-        plane = Plane(fleets.FLEETS[name], fleets.MINORS[name], clock, hold=hold)
+        plane = SimulatedControlPlane(fleets.FLEETS[name], fleets.MINORS[name], clock, hold=hold)
         super().__init__(plane, clock, name, parallelism_lever=not hold)
         user = User.objects.create(username="olga")
         Grant.objects.create(user=user, role="operator", cluster=self.cluster)

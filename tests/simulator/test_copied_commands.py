@@ -15,16 +15,16 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from gangboard.pages.core.forms import write_target
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.text_report import explain
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import GangFilters, list_gangs
 from gangboard.store.models import Cluster, Gang, NodeCapacity
-from gangboard.web.forms import write_target
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from tests import random_sets
 from tests.factories import make_cluster, make_heartbeats
 from tests.personas import Person, make_owner
@@ -182,7 +182,9 @@ def test_commands_of_the_demo_name_their_cluster(name: str, context: str) -> Non
     make_heartbeats(now=now)
     clock = SteppedClock(now - timedelta(seconds=SECONDS * (LOOKS - 1)))
     # As `make run` starts them: the Hold is missing in the second.
-    plane = Plane(fleets.FLEETS[name], fleets.MINORS[name], clock, hold=name == "east")
+    plane = SimulatedControlPlane(
+        fleets.FLEETS[name], fleets.MINORS[name], clock, hold=name == "east"
+    )
     demo = PolledPlane(plane, clock, name, context=context)
     for look in range(LOOKS):
         clock.advance(SECONDS if look else 0)

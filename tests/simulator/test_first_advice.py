@@ -12,9 +12,9 @@ from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.store.access import viewer_of
 from gangboard.store.models import Cluster, Gang, Grant
-from simulator import fleet as fleets
+from simulator import fleets as fleets
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from tests.polled_plane import Moments, PolledPlane
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,9 @@ LOOKS, SECONDS = 4, 300.0
 @pytest.mark.parametrize("name", ["east", "west"])
 def test_no_first_advice_stops_a_gang_that_runs_whole(name: str) -> None:
     clock = SteppedClock(BEGAN)
-    demo = PolledPlane(Plane(fleets.FLEETS[name], fleets.MINORS[name], clock), clock, name)
+    demo = PolledPlane(
+        SimulatedControlPlane(fleets.FLEETS[name], fleets.MINORS[name], clock), clock, name
+    )
     user = User.objects.create(username="olga")
     Grant.objects.create(user=user, role="operator", cluster=demo.cluster)
     advised: set[str] = set()

@@ -11,10 +11,10 @@ from gangboard.domain.api_resource import Resource
 from gangboard.plugins import registry
 from simulator import EXPECTED, Fleet, Gang, NodePool, PodTemplate, Role, Simulator
 from simulator.builder import FleetError
-from simulator.fleet import EAST, WEST
+from simulator.fleets import EAST, WEST
 from simulator.kinds import by_kind
-from simulator.placing import Room, requests_of
-from simulator.podstates import WORDS
+from simulator.placement import FreeResources, requests_of
+from simulator.pod_status import WORDS
 from tests.controlplane.client import ApiError, Client, Json
 from tests.simulator.conftest import Start, client_of
 
@@ -118,7 +118,7 @@ def test_every_fleet_can_be_built_on_every_minor(name: str, minor: str) -> None:
 
 def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
     _, client = demo
-    room = Room(client.list("v1", "Node"))
+    room = FreeResources(client.list("v1", "Node"))
     for pod in client.list("v1", "Pod"):
         if pod["status"]["phase"] in ("Succeeded", "Failed"):
             continue

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 
 TRAINJOB = ("trainer.kubeflow.org/v1alpha1", "TrainJob", "run")
@@ -19,35 +19,37 @@ CRONJOBS = "/apis/batch/v1/namespaces/team/cronjobs/nightly"
 MERGE = {"Content-Type": "application/merge-patch+json", "User-Agent": "kubectl/v1.37.0"}
 
 
-def a_plane(gang: Gang) -> Plane:
+def a_plane(gang: Gang) -> SimulatedControlPlane:
     fleet = Fleet("small", (NodePool("cpu", 2),), (gang,))
-    return Plane(fleet, "1.37", SteppedClock(datetime(2026, 1, 5, 8, 0, tzinfo=UTC)))
+    return SimulatedControlPlane(
+        fleet, "1.37", SteppedClock(datetime(2026, 1, 5, 8, 0, tzinfo=UTC))
+    )
 
 
-def a_trainjob() -> Plane:
+def a_trainjob() -> SimulatedControlPlane:
     return a_plane(
         Gang("team", "TrainJob", "run", "running", roles=(Role("node", PodTemplate(), pods=2),))
     )
 
 
-def suspend(plane: Plane, path: str, *, wanted: bool = True) -> None:
+def suspend(plane: SimulatedControlPlane, path: str, *, wanted: bool = True) -> None:
     body = json.dumps({"spec": {"suspend": wanted}}).encode()
     assert plane.api.answer(parse("PATCH", path, MERGE, body)).code == 200
 
 
-def advance(plane: Plane, seconds: float) -> None:
+def advance(plane: SimulatedControlPlane, seconds: float) -> None:
     assert isinstance(plane.clock, SteppedClock)
     plane.clock.advance(seconds)
 
 
-def found(plane: Plane, of: tuple[str, str, str]) -> dict[str, Any]:
+def found(plane: SimulatedControlPlane, of: tuple[str, str, str]) -> dict[str, Any]:
     version, kind, name = of
     obj = plane.objects.get(version, kind, name, "team")
     assert obj is not None
     return obj
 
 
-def live_pods(plane: Plane) -> list[dict[str, Any]]:
+def live_pods(plane: SimulatedControlPlane) -> list[dict[str, Any]]:
     return plane.objects.list("v1", "Pod", "team")
 
 
@@ -111,7 +113,7 @@ MPIJOB = ("kubeflow.org/v2beta1", "MPIJob", "run")
 MPIJOBS = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs/run"
 
 
-def suspend_policy(plane: Plane, path: str, *, wanted: bool) -> None:
+def suspend_policy(plane: SimulatedControlPlane, path: str, *, wanted: bool) -> None:
     body = json.dumps({"spec": {"runPolicy": {"suspend": wanted}}}).encode()
     assert plane.api.answer(parse("PATCH", path, MERGE, body)).code == 200
 
@@ -194,7 +196,7 @@ VCJOB = ("batch.volcano.sh/v1alpha1", "Job", "run")
 COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/team/commands"
 
 
-def command(plane: Plane, action: str) -> None:
+def command(plane: SimulatedControlPlane, action: str) -> None:
     """Send a Command as vcctl does (gang-owners.md §5.4)."""
     target = {"apiVersion": VCJOB[0], "kind": "Job", "name": "run"}
     target["uid"] = found(plane, VCJOB)["metadata"]["uid"]

@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from simulator.load import Compact, synthetic
+from simulator.load import CompactPod, synthetic
 from simulator.resources import PODS
 from tests.controlplane.client import wait
 from tests.simulator.conftest import Start, Wire, client_of
@@ -35,7 +35,7 @@ def test_a_flood_is_made_of_ordinary_gangs(start: Start, tmp_path: Path) -> None
         assert spec["nodeName"] in nodes
         assert pod["status"]["phase"] == "Running"
     assert simulator.store.table(PODS).objects[("load-0", pods[0]["metadata"]["name"])]
-    assert all(isinstance(o, Compact) for o in simulator.store.table(PODS).objects.values())
+    assert all(isinstance(o, CompactPod) for o in simulator.store.table(PODS).objects.values())
 
 
 def test_churn_keeps_its_rate_and_is_seen_by_watches(start: Start) -> None:

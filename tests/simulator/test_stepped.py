@@ -9,7 +9,7 @@ import pytest
 
 from simulator import Fleet, Gang, NodePool, PodTemplate, Role
 from simulator.clock import SteppedClock
-from simulator.plane import Plane
+from simulator.control_plane import SimulatedControlPlane
 from simulator.requests import parse
 
 _BEGAN = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -33,9 +33,9 @@ _FLEET = Fleet(
 )
 
 
-def _plane(*, independent: bool = False, claims: bool = False) -> Plane:
+def _plane(*, independent: bool = False, claims: bool = False) -> SimulatedControlPlane:
     """Return a control plane with one running JobSet; `claims`: it asks for Independent."""
-    plane = Plane(_FLEET, "1.37", SteppedClock(_BEGAN), independent=independent)
+    plane = SimulatedControlPlane(_FLEET, "1.37", SteppedClock(_BEGAN), independent=independent)
     if claims:
         annotations = {"jobset.sigs.k8s.io/reconciliation-mode": "Independent"}
         plane.objects.update(
@@ -45,17 +45,17 @@ def _plane(*, independent: bool = False, claims: bool = False) -> Plane:
     return plane
 
 
-def _advance(plane: Plane, seconds: float) -> None:
+def _advance(plane: SimulatedControlPlane, seconds: float) -> None:
     assert isinstance(plane.clock, SteppedClock)
     plane.clock.advance(seconds)
 
 
-def _suspend(plane: Plane, *, wanted: bool = True) -> None:
+def _suspend(plane: SimulatedControlPlane, *, wanted: bool = True) -> None:
     body = json.dumps({"spec": {"suspend": wanted}}).encode()
     assert plane.api.answer(parse("PATCH", _JOB_PATH, _MERGE, body)).code == 200
 
 
-def _suspended(plane: Plane) -> bool:
+def _suspended(plane: SimulatedControlPlane) -> bool:
     found = plane.objects.get(*_JOB, "run-workers-0", "team")
     assert found is not None
     return bool(found["spec"].get("suspend"))

@@ -91,7 +91,7 @@ def test_at_a_new_address_everything_is_listed_again_and_the_present_poller_is_f
     assert unseal(bytes(after.credentials)) == {"token": "new"}
     assert (after.server, after.discovered_at, after.data_version) == ("https://moved", None, 4)
     state = ResourceState.objects.get()
-    # No object is skipped because its version is the same: see `forget_other_decoders`.
+    # No object is skipped because its version is the same: see `invalidate_other_decoders`.
     assert (state.resource_version, state.decoder_version) == ("", 0)
     lease = Lease.objects.get()
     assert (lease.number, lease.holder, lease.expires_at) == (8, "", None)

@@ -60,7 +60,7 @@ def spans(cluster: Cluster, number: int) -> Iterator[list[VerdictSpan]]:
 @pytest.mark.django_db
 def test_numbers_have_no_gap_and_go_on() -> None:
     with spans(make_cluster("east"), feed.CHUNK + 3) as many:
-        feed.feed_spans(many, FeedType.VERDICT, at=NOON)
+        feed.add_span_events(many, FeedType.VERDICT, at=NOON)
     assert [number_events(), number_events(), number_events()] == [feed.CHUNK, 3, 0]
     assert feed.newest_number() == feed.CHUNK + 3
     numbers = [event.number for event in read_after(feed.CHUNK, limit=10)]
@@ -70,10 +70,10 @@ def test_numbers_have_no_gap_and_go_on() -> None:
 @pytest.mark.django_db
 def test_numbers_are_not_given_twice_when_old_events_go() -> None:
     with spans(make_cluster("east"), 2) as two:
-        feed.feed_spans(two, FeedType.VERDICT, at=NOON)
+        feed.add_span_events(two, FeedType.VERDICT, at=NOON)
         number_events()
         assert feed.delete_old_events(before=datetime(2027, 1, 1, tzinfo=UTC)) == 2
-        feed.feed_spans(two[:1], FeedType.VERDICT, at=NOON)
+        feed.add_span_events(two[:1], FeedType.VERDICT, at=NOON)
         number_events()
     assert [event.number for event in read_after(0, limit=10)] == [3]
 

@@ -12,7 +12,7 @@ from gangboard.store import heartbeats
 def test_a_heartbeat_survives_the_database(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    pulse = heartbeats.Pulse("poll-1", "poll", 8)
+    pulse = heartbeats.HeartbeatThread("poll-1", "poll", 8)
     beats: list[int] = []
     closed: list[bool] = []
 
@@ -22,7 +22,7 @@ def test_a_heartbeat_survives_the_database(
             pulse._ended.set()
         raise error
 
-    monkeypatch.setattr(heartbeats, "beat", beat)
+    monkeypatch.setattr(heartbeats, "record_heartbeat", beat)
     monkeypatch.setattr(heartbeats, "HEARTBEAT_SECONDS", 0.0)
     monkeypatch.setattr(connection, "close", lambda: closed.append(True))
     pulse.run()

@@ -9,7 +9,7 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from gangboard.decode.holds import HOLD
 from gangboard.domain.action import PolicyState
 from gangboard.domain.hold import AdmissionPolicy
@@ -54,7 +54,7 @@ def install_hold(cluster: Cluster) -> None:
     for resource, spec in ((POLICY, POLICY_SPEC), (BINDING, BINDING_SPEC)):
         make_resource(cluster, resource.key, version="v1")
         ref = ObjectRef(resource.group, resource.kind, "", "gangboard-hold", resource.plural)
-        model = AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec))
+        model = AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), policy_digest(spec))
         store_object(cluster, resource.key, model)
 
 
@@ -147,7 +147,7 @@ def test_the_hold_is_installed_until_somebody_changes_it(east: Cluster) -> None:
     install_hold(east)
     assert read_levers(east).hold is PolicyState.INSTALLED
     ref = ObjectRef(POLICY.group, POLICY.kind, "", "gangboard-hold", POLICY.plural)
-    changed = AdmissionPolicy(Meta("v1", ref, "2", 2, NOW), digest_of({"mutations": []}))
+    changed = AdmissionPolicy(Meta("v1", ref, "2", 2, NOW), policy_digest({"mutations": []}))
     WatchedObject.objects.filter(resource=POLICY.key).update(data=pack(changed))
     assert read_levers(east).hold is PolicyState.CHANGED
     WatchedObject.objects.filter(resource=BINDING.key).delete()

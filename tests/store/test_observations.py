@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gangboard.store.capacity import ShapeCapacity, save_capacity, stored_shapes
+from gangboard.store.capacity import ShapeCapacity, read_stored_shapes, save_capacity
 from gangboard.store.models import ResourceState
-from gangboard.store.observations import ResourceView, save_views
+from gangboard.store.observations import ResourceStatus, save_resource_statuses
 from tests.factories import NOW, make_cluster, make_resource
 
 pytestmark = pytest.mark.django_db
@@ -21,17 +21,19 @@ def test_how_resources_can_be_seen_is_stored_at_once(django_assert_num_queries: 
     make_resource(west, "pods", sentence="as it was")
     problem: dict[str, str | bool] = {"namespace": "a", "name": "b", "sentence": "c", "lost": True}
     views = [
-        ResourceView(f"kind-{number}", "listing", problems=(problem,), problems_count=1)
+        ResourceStatus(f"kind-{number}", "listing", problems=(problem,), problems_count=1)
         for number in range(20)
-    ] + [ResourceView("pods", "ok", "v1", resource_version="7", decoder_version=3, listed_at=NOW)]
+    ] + [ResourceStatus("pods", "ok", "v1", resource_version="7", decoder_version=3, listed_at=NOW)]
     with django_assert_num_queries(1):
-        save_views(east.pk, views)
+        save_resource_statuses(east.pk, views)
     pods = ResourceState.objects.get(cluster=east, resource="pods")
     assert (pods.state, pods.version, pods.resource_version) == ("ok", "v1", "7")
     assert (pods.decoder_version, pods.listed_at, pods.contact_at) == (3, NOW, None)
     later = NOW + timedelta(minutes=1)
     with django_assert_num_queries(1):
-        save_views(east.pk, [replace(view, contact_at=later, objects_count=9) for view in views])
+        save_resource_statuses(
+            east.pk, [replace(view, contact_at=later, objects_count=9) for view in views]
+        )
     rows = ResourceState.objects.filter(cluster=east)
     assert rows.count() == 21
     assert {(row.contact_at, row.objects_count) for row in rows} == {(later, 9)}
@@ -46,6 +48,6 @@ def test_what_fits_on_a_cluster_is_stored_at_once(django_assert_num_queries: Any
     for why, shapes in (("", [shape]), ("nodes: forbidden", [])):
         with django_assert_num_queries(1):
             save_capacity(east.pk, changed=[], gone=[], shapes=shapes, why=why, at=NOW)
-        stored = stored_shapes(east.pk)
+        stored = read_stored_shapes(east.pk)
         assert stored is not None
         assert (stored[0], len(stored[1])) == (why, len(shapes))

@@ -13,7 +13,7 @@ from gangboard.store.cluster_leases import (
     confirm_lease,
 )
 from gangboard.store.models import Cluster, ResourceState, WatchedObject
-from gangboard.store.observations import forget_other_decoders
+from gangboard.store.observations import invalidate_other_decoders
 from tests.factories import make_cluster, make_resource
 
 pytestmark = pytest.mark.django_db
@@ -55,7 +55,7 @@ def versions(cluster: Cluster, resource: str) -> list[str]:
 def test_rows_of_another_decoder_stay_and_their_versions_are_forgotten(
     cluster: Cluster, own: int
 ) -> None:
-    forget_other_decoders(take(cluster), {JOBS: own, PODS: 2})
+    invalidate_other_decoders(take(cluster), {JOBS: own, PODS: 2})
     assert versions(cluster, JOBS) == ["", "", ""]
     rows = WatchedObject.objects.filter(resource=JOBS)
     assert {bytes(row.data) for row in rows} == {b"as it was stored"}
@@ -67,7 +67,7 @@ def test_rows_of_another_decoder_stay_and_their_versions_are_forgotten(
 def test_other_resources_and_clusters_are_left_alone(cluster: Cluster) -> None:
     other = make_cluster("west")
     make_resource(other, JOBS, resource_version="5", decoder_version=2)
-    forget_other_decoders(take(cluster), {JOBS: 3, PODS: 2})
+    invalidate_other_decoders(take(cluster), {JOBS: 3, PODS: 2})
     assert versions(cluster, PODS) == ["1", "2", "3"]
     for state in (
         ResourceState.objects.get(cluster=cluster, resource=PODS),
@@ -92,10 +92,10 @@ def test_what_crashed_half_way_is_begun_anew(
 
     monkeypatch.setattr("gangboard.store.observations.confirm_lease", confirm)
     with pytest.raises(LeaseLostError):
-        forget_other_decoders(held, {JOBS: 3, PODS: 2})
+        invalidate_other_decoders(held, {JOBS: 3, PODS: 2})
     assert versions(cluster, JOBS) == ["", "", "3"]
     monkeypatch.undo()
-    forget_other_decoders(held, {JOBS: 2, PODS: 2})
+    invalidate_other_decoders(held, {JOBS: 2, PODS: 2})
     assert versions(cluster, JOBS) == ["", "", ""]
 
 
@@ -104,12 +104,12 @@ def test_nothing_is_written_where_all_was_read_by_the_same(
 ) -> None:
     held = take(cluster)
     with django_assert_num_queries(1):
-        forget_other_decoders(held, {JOBS: 2, PODS: 2})
+        invalidate_other_decoders(held, {JOBS: 2, PODS: 2})
 
 
 def test_rows_without_a_state_are_of_nobody_knows_which_decoder(cluster: Cluster) -> None:
     ResourceState.objects.filter(resource=JOBS).delete()
-    forget_other_decoders(take(cluster), {JOBS: 2, PODS: 2})
+    invalidate_other_decoders(take(cluster), {JOBS: 2, PODS: 2})
     assert versions(cluster, JOBS) == ["", "", ""]
     assert not ResourceState.objects.filter(resource=JOBS).exists()
 
@@ -117,7 +117,7 @@ def test_rows_without_a_state_are_of_nobody_knows_which_decoder(cluster: Cluster
 def test_who_lost_the_cluster_forgets_nothing(cluster: Cluster) -> None:
     held = take(cluster)
     with pytest.raises(LeaseLostError):
-        forget_other_decoders(
+        invalidate_other_decoders(
             ClusterLease(held.cluster_id, held.holder, held.number - 1), {JOBS: 3, PODS: 2}
         )
     assert versions(cluster, JOBS) == ["1", "2", "3"]

@@ -266,7 +266,7 @@ def test_a_token_whose_use_cannot_be_noted_still_reads(
         raise OperationalError("database or disk is full")
 
     monkeypatch.setattr(QuerySet, "update", full)
-    monkeypatch.setattr(authentication, "_no_notes_until", 0.0)
+    monkeypatch.setattr(authentication, "_writes_paused_until", 0.0)
     assert authentication.find_token(token) is not None
     assert authentication.find_token(token) is not None
     assert len(writes) == 1, "each read waits for the lock of a busy database"
@@ -276,7 +276,9 @@ def test_a_token_whose_use_cannot_be_noted_still_reads(
 
 
 def tries(number: int, *, name: str = "ada", place: str = "10.0.0.1") -> list[int]:
-    return [authentication.try_password(name=name, place=place).wait for _ in range(number)]
+    return [
+        authentication.count_password_attempt(name=name, place=place).wait for _ in range(number)
+    ]
 
 
 def test_the_eleventh_wrong_password_for_a_name_from_a_place_has_to_wait() -> None:
@@ -299,7 +301,7 @@ def test_the_case_of_a_name_does_not_give_more_attempts() -> None:
 
 def test_attempts_are_forgotten_after_the_window_and_after_success() -> None:
     tries(11)
-    authentication.forget_passwords(name="ada", place="10.0.0.1")
+    authentication.reset_password_attempts(name="ada", place="10.0.0.1")
     assert tries(11)[0] == 0
     Attempts.objects.update(ends_at=timezone.now())
     assert tries(1) == [0]
@@ -345,6 +347,6 @@ def test_an_account_that_is_opened_again_has_no_role(ada: User) -> None:
 
 def test_a_user_is_made_once(ada: User) -> None:
     with pytest.raises(people.PeopleError, match="already"):
-        people.make_user(name="ada", role="admin")
+        people.create_new_user(name="ada", role="admin")
     assert list(ada.grants.values_list("role", flat=True)) == ["viewer"]
-    assert people.make_user(name="eve", role="admin").username == "eve"
+    assert people.create_new_user(name="eve", role="admin").username == "eve"

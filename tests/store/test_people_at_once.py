@@ -30,7 +30,7 @@ def closing(call):
 with ThreadPoolExecutor(8) as pool:
     links = list(pool.map(closing(lambda: authentication.consume_sign_in_link(secret)), range(8)))
     waits = list(pool.map(
-        closing(lambda: authentication.try_password(name="ada", place="10.0.0.1").wait), range(30)
+        closing(lambda: authentication.count_password_attempt(name="ada", place="10.0.0.1").wait), range(30)
     ))
     tokens = list(pool.map(closing(lambda: authentication.find_token(token)), range(8)))
 print(sum(link is not None for link in links), waits.count(0), sum(t is not None for t in tokens))

@@ -50,7 +50,7 @@ def test_neighbouring_words_are_not_run_together() -> None:
 
 def test_a_flood_of_new_names_makes_no_table_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limits, "MOST_ROWS", 20)
-    monkeypatch.setattr(rate_limits, "_AT_ONCE", 5)
+    monkeypatch.setattr(rate_limits, "_BATCH", 5)
     for number in range(100):
         assert rate_limits.take("x", number, most=1, window=MINUTE).wait == 0
         assert Attempts.objects.count() <= 20

@@ -201,7 +201,7 @@ def test_who_signed_in_and_out_and_from_where(olga: Person) -> None:
 def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
     olga: Person,
 ) -> None:
-    for _ in range(authentication.PASSWORDS_OF_PLACE + 5):
+    for _ in range(authentication.MOST_WRONG_PASSWORDS + 5):
         sign_in("wrong")
     assert lines() == [
         ("sign-in-failed", "somebody", "User/olga", "A wrong password was given for olga."),

@@ -23,7 +23,7 @@ from gangboard.store.verdict_spans import (
     delete_old_spans,
     end_spans,
     record_verdicts,
-    shape_of,
+    request_digest,
     unpack_span_detail,
 )
 from tests.factories import make_cluster, make_finding, make_gang, make_members, make_ref
@@ -192,7 +192,7 @@ class TestWhatIsKept:
         assert (span.cluster_id, span.uid, span.kind) == (cluster.pk, gang.uid, "JobSet")
         assert (span.namespace, span.name, span.queue) == ("research", "train", "gpu-prod")
         assert (span.desired, span.accelerators, span.created_at) == (8, 16, gang.created_at)
-        assert span.shape == shape_of({"nvidia.com/gpu": "16"}, 8)
+        assert span.shape == request_digest({"nvidia.com/gpu": "16"}, 8)
 
     def test_the_finding_of_the_verdict_without_the_others(self, cluster: Cluster) -> None:
         finding = make_finding(
@@ -267,27 +267,29 @@ class TestManyAtOnce:
 
 class TestShapes:
     def test_the_same_for_each_member_is_alike_at_any_size(self) -> None:
-        assert shape_of({"nvidia.com/gpu": "8"}, 8) == shape_of({"nvidia.com/gpu": "16.0"}, 16)
+        assert request_digest({"nvidia.com/gpu": "8"}, 8) == request_digest(
+            {"nvidia.com/gpu": "16.0"}, 16
+        )
 
     def test_order_does_not_count(self) -> None:
         one, two = {"cpu": "4", "memory": "8"}, {"memory": "8", "cpu": "4"}
-        assert shape_of(one, 2) == shape_of(two, 2)
+        assert request_digest(one, 2) == request_digest(two, 2)
 
     @pytest.mark.parametrize(
         "other", [{"cpu": "8"}, {"memory": "4"}, {"cpu": "4", "memory": "1"}, {}]
     )
     def test_other_requests_are_another_shape(self, other: dict[str, str]) -> None:
-        assert shape_of({"cpu": "4"}, 1) != shape_of(other, 1)
+        assert request_digest({"cpu": "4"}, 1) != request_digest(other, 1)
 
     def test_thirds_are_exact(self) -> None:
-        assert shape_of({"cpu": "1"}, 3) == shape_of({"cpu": "2"}, 6)
+        assert request_digest({"cpu": "1"}, 3) == request_digest({"cpu": "2"}, 6)
 
     @pytest.mark.parametrize("amount", ["8Gi", "", "NaN", "Infinity"])
     def test_what_is_no_number_is_no_shape(self, amount: str) -> None:
-        assert shape_of({"cpu": "4", "memory": amount}, 8) == ""
+        assert request_digest({"cpu": "4", "memory": amount}, 8) == ""
 
     def test_nothing_known_is_no_shape(self) -> None:
-        assert shape_of({}, 8) == ""
+        assert request_digest({}, 8) == ""
 
 
 class TestForgetting:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from simulator import Simulator
-from simulator.fleet import EXPECTED
+from simulator.fleets import EXPECTED
 from tests.browser import follow_link
 from tests.installation import Installation
 from tests.live.poll_worker import wait_until

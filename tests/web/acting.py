@@ -10,16 +10,16 @@ from typing import Any
 
 from django.utils import timezone
 
-from gangboard.decode.admission_policies import BINDING, POLICY, digest_of
+from gangboard.decode.admission_policies import BINDING, POLICY, policy_digest
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.hold import AdmissionPolicy
 from gangboard.domain.hold_manifest import BINDING_SPEC, POLICY_NAME, POLICY_SPEC
 from gangboard.domain.objects import Meta, ObjectRef
 from gangboard.domain.owner import Owner
+from gangboard.pages.core.forms import write_target
 from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import Action, ActionStep, Cluster, Gang, HoldCheck, WatchedObject
 from gangboard.store.objects import pack, unpack
-from gangboard.web.forms import write_target
 from tests.factories import NOW, make_cluster, make_resource, store_object
 from tests.recorded_actions import make_action
 from tests.stored_jobsets import (
@@ -74,7 +74,9 @@ def install_hold(cluster: Cluster) -> None:
             f"{cluster.name}-{resource.kind}",
         )
         store_object(
-            cluster, resource.key, AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), digest_of(spec))
+            cluster,
+            resource.key,
+            AdmissionPolicy(Meta("v1", ref, "1", 1, NOW), policy_digest(spec)),
         )
 
 

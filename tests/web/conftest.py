@@ -12,11 +12,11 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from gangboard.pages.core.live import views as live_views
+from gangboard.pages.core.live.notifier import Notifier
 from gangboard.readmodels.data_versions import DataVersions
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
-from gangboard.web.live import views as live_views
-from gangboard.web.live.notifier import Notifier
 from tests import personas
 from tests.factories import (
     make_cluster,

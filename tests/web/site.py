@@ -348,7 +348,7 @@ def fill_people(now: datetime) -> None:
         groups = ["ml-research", "everybody"][: 1 + number % 2]
         Identity.objects.create(user=user, issuer="https://id", subject=name, groups=groups)
         authentication.issue_token(user=user, days=7 * number + 2)
-    oskar = people.known_user("oskar")
+    oskar = people.require_user("oskar")
     people.grant_role(user=oskar, role="operator", cluster_name="gpu-east", namespace="research")
     authentication.issue_token(user=oskar, may_act=True)
     people.disable_user(name="nils")

@@ -18,7 +18,7 @@ from gangboard.domain.health import Health
 from gangboard.domain.objects import Condition, Meta, ObjectRef
 from gangboard.domain.verdict import Evidence, FitReason
 from gangboard.store import authentication, group_roles, people
-from gangboard.store.feed import FeedType, feed_action, feed_spans, number_events
+from gangboard.store.feed import FeedType, add_action_event, add_span_events, number_events
 from gangboard.store.gang_search import save_search
 from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import (
@@ -320,7 +320,7 @@ def _action(word: str, cluster: Cluster, gang: Gang, user: User) -> Action:
         after={"x": f"{word}-after"},
         steps=(("patch", f"{word}-step", "done", f"{word}-stepresult"),),
     )
-    feed_action(action, at=timezone.now())
+    add_action_event(action, at=timezone.now())
     make_audit(
         cluster,
         gang.namespace,
@@ -340,7 +340,7 @@ def _history(word: str, cluster: Cluster, gang: Gang, namespace: str, now: datet
         title=f"{word}-spantitle",
         message=f"{word}-spanmessage",
     )
-    feed_spans(spans, FeedType.VERDICT, at=now)
+    add_span_events(spans, FeedType.VERDICT, at=now)
     gone = make_gang(
         cluster,
         f"{word}-gone",
@@ -352,7 +352,7 @@ def _history(word: str, cluster: Cluster, gang: Gang, namespace: str, now: datet
     ended = make_history(
         gone, begin, ("room", 60.0), gone=True, title="Gone", message=f"{word}-lastmessage"
     )
-    feed_spans(ended, FeedType.DELETED, at=now)
+    add_span_events(ended, FeedType.DELETED, at=now)
 
 
 def _queue(word: str, cluster: Cluster, gang: Gang, namespace: str) -> None:

@@ -16,9 +16,9 @@ from django.utils import timezone
 from gangboard.domain.health import Health
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import MemberState
+from gangboard.pages.core.live.notifier import Notifier
 from gangboard.store.gangs import pack_detail, unpack_detail
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
-from gangboard.web.live.notifier import Notifier
 from tests.personas import Person, make_operator, make_owner, make_stranger
 from tests.stored_jobsets import GENERATION
 from tests.web.acting import (

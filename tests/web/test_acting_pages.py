@@ -15,8 +15,8 @@ from django.apps import apps
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.pages.core import exports
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang
-from gangboard.web import exports
 from tests.personas import Person, make_owner, make_stranger
 from tests.recorded_actions import make_audit
 from tests.stored_jobsets import make_hold

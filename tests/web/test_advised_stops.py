@@ -14,9 +14,9 @@ from gangboard.domain.action import ActionTarget
 from gangboard.domain.advice import AdviceKind, AdvisedStep
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Evidence
+from gangboard.pages.core.forms import element_key, write_target
 from gangboard.store.gangs import Detail, pack_advice
 from gangboard.store.models import Cluster, Gang
-from gangboard.web.forms import element_key, write_target
 from tests.factories import make_finding, make_gang
 from tests.personas import Person, make_operator
 from tests.stored_jobsets import GENERATION

@@ -13,8 +13,8 @@ from axe_playwright_python.base import AXE_SCRIPT, AxeResults
 from django.urls import resolve
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from gangboard.pages.sign_in.urls import urlpatterns
 from gangboard.pages.urls import urlpatterns as page_patterns
-from gangboard.web.urls import urlpatterns
 from tests.browser import follow_link
 from tests.web.site import NAME, PASSWORD, Site
 from tests.web.site_addresses import MISSING, addresses

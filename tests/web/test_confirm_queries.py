@@ -34,7 +34,7 @@ def test_shown(
     with django_assert_max_num_queries(60):
         page = operator.client.get("/actions/confirm/", confirm_query(*targets, verb=verb))
     assert page.status_code == 200
-    assert len(page.context["shown"].ready) == (JOBS if verb == "suspend" else 0)
+    assert len(page.context["confirmation"].ready) == (JOBS if verb == "suspend" else 0)
 
 
 def test_sent(

@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from django.template import Context, Template
 
-from gangboard.readmodels.known_trends import since_known
-from gangboard.readmodels.trends import DAY, Curve, Trends, Values
+from gangboard.readmodels.trends import DAY, Curve, Trends, Values, since_known
 from tests.factories import NOW
 
 

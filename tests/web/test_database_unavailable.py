@@ -94,10 +94,10 @@ def unavailable_page(response: Any) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/clusters/", "/live/board/"])
 def test_a_page_that_cannot_read(owner: Person, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gangboard.web.auth.viewer_of", busy)
+    monkeypatch.setattr("gangboard.pages.core.auth.viewer_of", busy)
     owner.client.raise_request_exception = False
     unavailable_page(owner.client.get(path))
-    monkeypatch.setattr("gangboard.web.auth.viewer_of", defect)
+    monkeypatch.setattr("gangboard.pages.core.auth.viewer_of", defect)
     assert owner.client.get(path).status_code == 500
 
 
@@ -127,7 +127,7 @@ def test_a_sign_in_that_cannot_be_counted(owner: Person, monkeypatch: pytest.Mon
 def test_the_database_fills_the_log_with_no_tracebacks(
     owner: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("gangboard.web.auth.viewer_of", busy)
+    monkeypatch.setattr("gangboard.pages.core.auth.viewer_of", busy)
     owner.client.raise_request_exception = False
     owner.client.get("/")
     assert [record.exc_info for record in caplog.records] == [None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gangboard.web.templatetags.pages import due, http_method
+from gangboard.pages.templatetags.pages import due, http_method
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 

@@ -114,12 +114,12 @@ def test_what_cannot_be_used_is_left_out(
     ],
 )
 def test_what_is_not_told_is_said_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
-    assert sent(**changes).nothing_asked == sentence
+    assert sent(**changes).missing_input == sentence
 
 
 def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
     form = sent(until=" tomorrow, " + "after lunch " * 5)
-    assert form.nothing_asked == ""
+    assert form.missing_input == ""
     assert form.errors["until"] == ["The end is not a time: write it as 2026-11-21T18:00."]
     assert form["until"].value() == "tomorrow, after lunch after lunc"
     assert form.requests == (replace(ASKED, until=None),)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 
-from gangboard.web.headers import ForwardedProtoMiddleware
+from gangboard.pages.core.middleware.headers import ForwardedProtoMiddleware
 
 NAMED = (ip_network("172.30.77.0/24"), ip_network("fd00::/8"))
 
@@ -54,7 +54,7 @@ def test_the_log_says_it_once_in_a_while(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = [1000.0]
-    monkeypatch.setattr("gangboard.web.headers.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gangboard.pages.core.middleware.headers.time.monotonic", lambda: now[0])
     seen: list[bool] = []
 
     def view(request: HttpRequest) -> HttpResponse:

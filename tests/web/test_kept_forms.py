@@ -12,9 +12,9 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.pages.core import saved_forms
 from gangboard.store import authentication, people
 from gangboard.store.models import Action, AuditEntry, Channel, Cluster, Gang, Rule, SessionRecord
-from gangboard.web import kept_forms
 from tests.personas import PASSWORD
 from tests.web.acting import job_target
 from tests.web.test_sessions import move
@@ -80,7 +80,7 @@ def test_a_form_is_filled_in_again(
     assert back_to.endswith("#add")
     assert sign_in(client, back_to=back_to)["Location"] == back_to
     page = text(client.get(back_to))
-    assert kept_forms.SHOWN in page
+    assert saved_forms.REFILLED in page
     assert 'value="vera"' in page
     assert '<option value="operator" selected>' in page
     assert 'value="team-*"' in page
@@ -138,7 +138,7 @@ def test_another_person_finds_nothing(client: Client, monkeypatch: pytest.Monkey
     assert "vera" in stored()
     sign_in(client, "eve", back_to)
     page = text(client.get(back_to))
-    assert kept_forms.GONE in page
+    assert saved_forms.EXPIRED in page
     assert "vera" not in page
     assert "vera" not in stored()
 
@@ -147,9 +147,9 @@ def test_after_15_minutes_it_is_gone(client: Client, monkeypatch: pytest.MonkeyP
     move(FRESH, monkeypatch)
     _, back_to = to_sign_in(client.post("/people/", PERSON), client)
     sign_in(client, back_to=back_to)
-    move(kept_forms.LIFE, monkeypatch)
+    move(saved_forms.LIFE, monkeypatch)
     page = text(client.get(back_to))
-    assert kept_forms.GONE in page
+    assert saved_forms.EXPIRED in page
     assert "vera" not in page
 
 
@@ -203,7 +203,7 @@ def test_three_forms_of_a_browser_are_kept_and_none_that_is_huge(
     move(FRESH, monkeypatch)
     for name in ("p1", "p2", "p3", "p4"):
         client.post("/people/", {**PERSON, "name": name})
-    client.post("/people/", {**PERSON, "name": "p5" * kept_forms.LARGEST})
+    client.post("/people/", {**PERSON, "name": "p5" * saved_forms.LARGEST})
     assert [name in stored() for name in ("p1", "p2", "p3", "p4", "p5")] == [
         *(False, True, True, True, False)
     ]

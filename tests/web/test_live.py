@@ -10,12 +10,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from gangboard.pages.core.live import throttle
+from gangboard.pages.core.live import views as live_views
+from gangboard.pages.core.live.notifier import Notifier, TooManyWaiting
+from gangboard.pages.core.live.throttle import Throttle
 from gangboard.store.models import Cluster, Gang, Grant, Heartbeat
 from gangboard.store.people import disable_user
-from gangboard.web.live import throttle
-from gangboard.web.live import views as live_views
-from gangboard.web.live.notifier import Notifier, TooManyWaiting
-from gangboard.web.live.throttle import Throttle
 from tests.factories import make_gang, make_gangs
 from tests.personas import Person
 from tests.web.conftest import World

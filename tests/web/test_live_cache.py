@@ -10,9 +10,9 @@ from types import FunctionType, ModuleType
 
 import pytest
 
-from gangboard.web.live import fragments
-from gangboard.web.live import views as live_views
-from gangboard.web.live.cache import MOST_PAGES, CachedPage, Page, PageCache
+from gangboard.pages.core.live import fragments
+from gangboard.pages.core.live import views as live_views
+from gangboard.pages.core.live.cache import MOST_PAGES, CachedPage, Page, PageCache
 from tests.personas import Person
 from tests.web.conftest import World
 from tests.web.live_requests import Question

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from gangboard.web.live import fragments
-from gangboard.web.live.cache import Page
+from gangboard.pages.core.live import fragments
+from gangboard.pages.core.live.cache import Page
 
 
 class TestVersion:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from gangboard.pages.core.live.notifier import Notifier, TooManyWaiting
 from gangboard.readmodels.data_versions import DataVersions, position_in
 from gangboard.readmodels.freshness import Level
 from gangboard.store.access import Scope, Viewer
-from gangboard.web.live.notifier import Notifier, TooManyWaiting
 
 SOON = 60.0
 """Seconds in which a slow machine has done what a test waits for."""
@@ -80,7 +80,7 @@ class TestNotifier:
                 woken.release()
             return position_in(*given, **options)
 
-        monkeypatch.setattr("gangboard.web.live.notifier.position_in", look)
+        monkeypatch.setattr("gangboard.pages.core.live.notifier.position_in", look)
         thread, answers = self.wait_in_thread(notifier, self.OWNER, "first", LONG)
         assert woken.acquire(timeout=SOON)  # it looks with the lock that who joins needs: it waits
         tickets = [notifier.enter(1, f"other {number}", most=10) for number in range(8)]

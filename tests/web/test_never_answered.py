@@ -11,11 +11,10 @@ from django.urls import URLPattern
 from django.utils import timezone
 from pytest_django import Settings
 
-from gangboard.api import urls as api_urls
 from gangboard.pages import urls as pages_urls
+from gangboard.pages.core import urls as api_urls
+from gangboard.pages.core.live.page import LivePage
 from gangboard.store.models import Cluster
-from gangboard.web import urls as web_urls
-from gangboard.web.live_page import LivePage
 from tests.factories import make_cluster
 from tests.personas import Person
 from tests.readmodels.room import make_capacity, make_node
@@ -55,9 +54,7 @@ def pages() -> list[tuple[str, str]]:
     """Return route and name of the live pages."""
     return [
         (route, name)
-        for route, name, view in without_parameters(
-            [*web_urls.urlpatterns, *pages_urls.urlpatterns]
-        )
+        for route, name, view in without_parameters([*pages_urls.urlpatterns])
         if view and issubclass(view, LivePage) and not name.endswith("-updates")
     ]
 

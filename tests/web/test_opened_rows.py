@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from gangboard.domain.health import Health
 from gangboard.domain.verdict import Evidence
+from gangboard.pages.core.forms import element_key
 from gangboard.store.gangs import Detail
 from gangboard.store.models import Cluster, Gang
-from gangboard.web.forms import element_key
 from tests.factories import make_cluster, make_finding, make_gang, make_job, make_members
 from tests.personas import Person, make_reader, make_stranger
 from tests.recorded_actions import make_action

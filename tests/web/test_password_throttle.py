@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from gangboard.web import password_throttle
-from gangboard.web.password_throttle import (
+from gangboard.pages.core import password_throttle
+from gangboard.pages.core.password_throttle import (
     MOST,
     MOST_OF_ONE,
     WAITING,

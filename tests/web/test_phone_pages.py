@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gangboard.web.pagination import PAGE_SIZE, PHONE_PAGE_SIZE
+from gangboard.pages.core.pagination import PAGE_SIZE, PHONE_PAGE_SIZE
 from tests.factories import make_cluster, make_gang
 from tests.personas import Person
 

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from gangboard.polling.retention import clean_up
-from gangboard.store.gang_search import rename_gone
+from gangboard.store.gang_search import index_deleted_gangs
 from gangboard.store.models import Gang, GangSearch, NodeCapacity
 from tests.factories import make_gang
 from tests.personas import Person
@@ -21,7 +21,7 @@ PAGES = ("/", "/reasons/", "/queues/", "/capacity/", "/groups/", "/clusters/", "
 
 def _delete(gang: Gang, minutes: int = 1) -> None:
     Gang.objects.filter(pk=gang.pk).update(gone_at=timezone.now() - timedelta(minutes=minutes))
-    rename_gone([gang.uid], cluster_id=gang.cluster_id)
+    index_deleted_gangs([gang.uid], cluster_id=gang.cluster_id)
 
 
 def _search(person: Person, text: str, path: str = "/search/") -> str:

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import Owner
-from gangboard.pages.confirm.queries import judge_selections
+from gangboard.pages.confirm.queries import preview_selections
+from gangboard.pages.core.forms import read_target
 from gangboard.store.access import Scope, Viewer
 from gangboard.store.models import Action, Cluster, Gang, WatchedObject
 from gangboard.store.objects import pack, unpack
-from gangboard.web.forms import read_target
 from tests.personas import Person, make_owner, make_reader
 from tests.recorded_actions import make_action
 from tests.stored_jobsets import JOBS
@@ -155,7 +155,7 @@ def test_a_selection_is_judged_for_who_may_act_there(
 ) -> None:
     viewer = Viewer(1, "ann", (Scope(cluster.pk, namespace, role),), may_act=may_act)
     targets = [read_target(word) for word in job_targets(gang, 0, 1, 2)]
-    rows = judge_selections(
+    rows = preview_selections(
         viewer=viewer,
         verb=Verb.SUSPEND,
         targets=[target for target in targets if target is not None],

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has noted no use yet."""
     monkeypatch.setattr(sessions, "_written", {})
-    monkeypatch.setattr(sessions, "_no_writes_until", 0.0)
+    monkeypatch.setattr(sessions, "_writes_paused_until", 0.0)
 
 
 @pytest.fixture

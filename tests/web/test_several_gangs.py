@@ -12,9 +12,9 @@ from django.utils import timezone
 from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.owner import Owner
+from gangboard.pages.core.forms import element_key, write_target
 from gangboard.store.models import Action, AuditEntry, Cluster, Gang, Grant, WatchedObject
 from gangboard.store.objects import pack, unpack
-from gangboard.web.forms import element_key, write_target
 from tests.personas import Person, make_stranger
 from tests.stored_jobsets import GENERATION, JOBSETS
 from tests.web.acting import REASON, confirm_query, make_run, text_of

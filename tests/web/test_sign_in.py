@@ -12,8 +12,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
+from gangboard.pages.core.password_throttle import MOST_OF_ONE, password_throttle
 from gangboard.store import authentication
-from gangboard.web.password_throttle import MOST_OF_ONE, password_throttle
 from tests.personas import PASSWORD, Person, make_owner
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_nobody_is_sent_elsewhere_after_it(anonymous: Client, target: str) -> No
 
 def test_attempts_are_limited(anonymous: Client) -> None:
     make_owner()
-    statuses = [attempt(anonymous, "wrong") for _ in range(authentication.PASSWORDS_OF_PLACE + 1)]
+    statuses = [attempt(anonymous, "wrong") for _ in range(authentication.MOST_WRONG_PASSWORDS + 1)]
     assert statuses[-1] == 429
     response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD})
     assert response.status_code == 429, "also with the right password"
@@ -59,7 +59,7 @@ def test_attempts_are_limited(anonymous: Client) -> None:
 
 def test_a_right_password_starts_the_count_anew() -> None:
     make_owner()
-    wrong = ["wrong"] * (authentication.PASSWORDS_OF_PLACE - 1)
+    wrong = ["wrong"] * (authentication.MOST_WRONG_PASSWORDS - 1)
     statuses = [attempt(Client(), password) for password in [*wrong, PASSWORD, *wrong, PASSWORD]]
     assert statuses == [*[403] * len(wrong), 302] * 2
 
@@ -72,9 +72,9 @@ def test_one_name_has_one_limit_however_it_is_typed(anonymous: Client) -> None:
         anonymous.post(
             "/sign-in/", {"name": spellings[number % len(spellings)], "password": "wrong"}
         ).status_code
-        for number in range(authentication.PASSWORDS_OF_PLACE + 1)
+        for number in range(authentication.MOST_WRONG_PASSWORDS + 1)
     ]
-    assert statuses == [403] * authentication.PASSWORDS_OF_PLACE + [429]
+    assert statuses == [403] * authentication.MOST_WRONG_PASSWORDS + [429]
 
 
 @pytest.mark.parametrize("fields", [{}, {"name": "olga"}, {"password": "wrong"}, {"name": "o\0"}])
@@ -87,7 +87,7 @@ def test_a_form_that_says_nothing_is_a_wrong_one(anonymous: Client, fields: dict
 
 def lock_out(client: Client, name: str = "olga") -> None:
     """Type wrong passwords until no more are looked at."""
-    for _ in range(authentication.PASSWORDS_OF_PLACE):
+    for _ in range(authentication.MOST_WRONG_PASSWORDS):
         assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 403
     assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 429
 
@@ -117,7 +117,7 @@ def test_nobody_escapes_the_limit_by_a_header_of_their_own() -> None:
     make_owner()
     statuses = {
         attempt(Client(headers={"X-Forwarded-For": f"203.0.113.{number}"}), "wrong")
-        for number in range(authentication.PASSWORDS_OF_PLACE + 1)
+        for number in range(authentication.MOST_WRONG_PASSWORDS + 1)
     }
     assert statuses == {403, 429}
 
@@ -147,7 +147,7 @@ def test_no_more_passwords_are_looked_at_than_there_are_turns(
     anonymous: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_owner()
-    monkeypatch.setattr("gangboard.web.password_throttle.PATIENCE", 0.01)
+    monkeypatch.setattr("gangboard.pages.core.password_throttle.PATIENCE", 0.01)
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("a password was looked at without a slot")

@@ -14,12 +14,12 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
+from gangboard.pages.sign_in.single_sign_on import adapters
+from gangboard.pages.sign_in.single_sign_on.provider import forget_configuration
 from gangboard.store import authentication, people, sessions
 from gangboard.store.access import viewer_of
 from gangboard.store.group_roles import grant_group, revoke_group
 from gangboard.store.models import Attempts, AuditEntry, Identity, SessionRecord
-from gangboard.web.single_sign_on import adapters
-from gangboard.web.single_sign_on.provider import forget_configuration
 from tests.web.fake_provider import CLIENT_ID, OTHER_KEY, SECRET, FakeProvider, fake_provider
 
 pytestmark = pytest.mark.django_db
@@ -387,7 +387,7 @@ def test_a_sign_in_of_an_hour_ago_at_the_provider_is_not_fresh(
 def test_a_network_that_begins_too_many_sign_ins_waits(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(authentication, "BEGUN_OF_SENDER", 2)
+    monkeypatch.setattr(authentication, "MOST_SIGN_IN_STARTS", 2)
     assert [browser.get(BEGIN).status_code for _ in range(2)] == [302, 302]
     before, lines = Session.objects.count(), AuditEntry.objects.count()
     refused = Client().get(BEGIN)

@@ -12,7 +12,7 @@ from django.contrib.staticfiles import finders
 from django.core.files.storage import FileSystemStorage
 from django.test import Client
 
-from gangboard.web.static_files import files_digest
+from gangboard.pages.core.middleware.static_files import files_digest
 from tests.personas import Person
 
 YEAR = "max-age=315360000, public, immutable"

@@ -11,8 +11,8 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from gangboard.web.live import throttle as module
-from gangboard.web.live.throttle import LiveThrottleMiddleware, Throttle
+from gangboard.pages.core.live import throttle as module
+from gangboard.pages.core.live.throttle import LiveThrottleMiddleware, Throttle
 
 SOON = 60.0
 """Seconds that a test waits for what must come."""

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import timezone
 
-from gangboard.web.templatetags.pages import exact
-from gangboard.web.time_zone import COOKIE, zone_named
+from gangboard.pages.core.middleware.time_zone import COOKIE, zone_named
+from gangboard.pages.templatetags.pages import exact
 from tests.factories import make_gang
 from tests.personas import Person
 from tests.web.conftest import World

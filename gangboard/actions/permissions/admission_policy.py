@@ -1,8 +1,8 @@
 """ValidatingAdmissionPolicies that limit the actor to the fields of its levers.
 
-One for each resource that it may write. They look at requests of the actor's account only, and refuse
-(`failurePolicy: Fail`) what they cannot judge; nobody else's requests are touched by them. A refusal is
-a 403, so that it is not taken for a failed test of a JSON patch (422).
+There is one policy for each resource that the actor may write. It matches only requests of the actor's
+account and refuses requests that it cannot evaluate (`failurePolicy: Fail`). A refusal is a 403, so
+that it differs from a failed test of a JSON patch (422).
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from gangboard.kube.service_accounts import ACTOR, user_name
 from gangboard.policy.lever_permissions import (
     Parent,
     PatchedResource,
-    Wanted,
-    made,
+    PermissionOptions,
+    created_resources,
     patched_resources,
 )
 
 _API = "admissionregistration.k8s.io/v1"
 _OURS = f"{HOLD_GROUP}/"
-"""What the annotations that the actor may write begin with."""
+"""Prefix of the annotations that the actor may write."""
 _SERVER_SIDE = ("annotations", "generation", "managedFields", "resourceVersion")
-"""Metadata that an API server changes with every write; annotations have a rule of their own."""
+"""Metadata that an API server changes with every write. Annotations have a rule of their own."""
 
 
-def admission_policies(wanted: Wanted) -> list[Manifest]:
+def admission_policies(options: PermissionOptions) -> list[Manifest]:
     """Return the policies, each followed by its binding."""
-    found: list[Manifest] = []
-    for patched in patched_resources(wanted):
+    policies: list[Manifest] = []
+    for patched in patched_resources(options):
         resource = patched.resource
-        found += _policy(
+        policies += _policy(
             (resource.group, resource.plural),
             ["UPDATE"],
             list(_variables(patched)),
             list(_validations(patched)),
         )
-    for new in made(wanted):
+    for new in created_resources(options):
         rules = [_refusal(rule.expression, rule.message) for rule in new.rules]
-        found += _policy((new.group, new.plural), ["CREATE", "UPDATE"], [], rules)
-    return found
+        policies += _policy((new.group, new.plural), ["CREATE", "UPDATE"], [], rules)
+    return policies
 
 
 def _policy(
@@ -81,23 +81,23 @@ def _manifest(kind: str, name: str, spec: Manifest) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """A map inside the object of which only some keys may change."""
+    """A map in the object, and the keys of it that may change."""
 
     path: tuple[str, ...]
     allowed: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """`Metadata`, `SpecRunPolicy`: the end of its variables' names."""
+        """The suffix of its variables' names: `Metadata`, `SpecRunPolicy`."""
         return "".join(step[:1].upper() + step[1:] for step in self.path)
 
     @property
     def forbidden(self) -> str:
-        """Name of the variable with what would change and may not."""
+        """The name of the variable with the changed keys that are not allowed."""
         return f"forbidden{self.name}"
 
     def variables(self) -> Iterator[Manifest]:
-        """Yield the map as it was and as it would be, and what may not change of it and would."""
+        """Yield the new map, the old map, and the changed keys that are not allowed."""
         yield _variable(f"new{self.name}", map_at("object", self.path))
         yield _variable(f"old{self.name}", map_at("oldObject", self.path))
         differs = changed_keys(f"variables.new{self.name}", f"variables.old{self.name}")
@@ -108,7 +108,7 @@ _METADATA = _Level(("metadata",), _SERVER_SIDE)
 
 
 def _levels(patched: PatchedResource) -> Iterator[_Level]:
-    """Yield the metadata and each map on the way to the fields of the levers."""
+    """Yield the metadata and each map on the path to the levers' fields."""
     yield _METADATA
     above = dict.fromkeys(path[:depth] for path in patched.fields for depth in range(1, len(path)))
     for path in above:
@@ -139,13 +139,13 @@ def _variable(name: str, expression: str) -> Manifest:
 
 
 def _validations(patched: PatchedResource) -> Iterator[Manifest]:
-    """Yield what a write must fulfil."""
+    """Yield the rules that a write must meet."""
     kind = patched.resource.kind
     fields = " and ".join(".".join(path) for path in patched.fields)
     only = f"gangboard may change {fields} of a {kind} and nothing else"
     for level in _levels(patched):
-        yield _nothing_in(level.forbidden, f"{only}: not {'.'.join(level.path)}.")
-    yield _nothing_in("forbiddenAnnotations", f"{only}: not annotations besides {_OURS}*: ")
+        yield _empty_rule(level.forbidden, f"{only}: not {'.'.join(level.path)}.")
+    yield _empty_rule("forbiddenAnnotations", f"{only}: not annotations besides {_OURS}*: ")
     if patched.parents is not None:
         yield _refusal(
             f"variables.controllers.all(o, {_is_one_of(patched.parents)})",
@@ -164,36 +164,36 @@ def _validations(patched: PatchedResource) -> Iterator[Manifest]:
         yield _refusal(bounds.rule.expression, bounds.rule.message)
 
 
-def _nothing_in(variable: str, message: str) -> Manifest:
-    """Return the rule that a list of forbidden keys is empty; the refusal names them."""
+def _empty_rule(variable: str, message: str) -> Manifest:
+    """Return the rule that a list of forbidden keys is empty. The refusal names the keys."""
     name = f"variables.{variable}"
     return _refusal(f"{name}.size() == 0", message, f"{name}.join(', ')")
 
 
-def _refusal(expression: str, message: str, more: str = "") -> Manifest:
-    """Return a rule; `more` is an expression whose text follows the message."""
-    found = {
+def _refusal(expression: str, message: str, suffix: str = "") -> Manifest:
+    """Return a rule. `suffix` is an expression whose text follows the message."""
+    rule = {
         "expression": expression,
-        # The server falls back to it if `more` cannot be evaluated, such as 6,000 characters of keys.
+        # The server uses it if the evaluation of `suffix` fails, such as with 6,000 characters of keys.
         "message": message.rstrip(": "),
         "reason": "Forbidden",
     }
-    if more:
-        found["messageExpression"] = f"{cel_text(message)} + {more}"
-    return found
+    if suffix:
+        rule["messageExpression"] = f"{cel_text(message)} + {suffix}"
+    return rule
 
 
 def _is_one_of(allowed: Iterable[Parent]) -> str:
     """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
-    found = (
+    conditions = (
         f"o.kind == {cel_text(kind)} && o.apiVersion.startsWith({cel_text(group + '/')})"
         for group, kind in allowed
     )
-    return " || ".join(found) or "false"
+    return " || ".join(conditions) or "false"
 
 
 def cel_text(value: str) -> str:
-    """Return a CEL string. Raises ValueError for text that needs escaping, which no name of a kind or field does."""
+    """Return a CEL string. Raises ValueError for text that needs escaping. Names of kinds and fields do not."""
     if "'" in value or "\\" in value or not value.isprintable():
         raise ValueError(f"{value!r} cannot stand in an expression")
     return f"'{value}'"
@@ -207,21 +207,22 @@ def cel_list(values: Iterable[str]) -> str:
 def map_at(root: str, path: Iterable[str]) -> str:
     """Return the map at `path` of `object` or `oldObject`, or an empty map.
 
-    Both reach a policy as plain maps, also those of built-in kinds. A policy can go over their fields without knowing
-    them, so it also pins fields of a later Kubernetes. `dyn()` keeps the type checker from looking for the fields of a known
-    kind (observed on 1.35, 1.36 and 1.37: accepted, no warning in `status.typeChecking`).
+    A policy sees both as plain maps, also for built-in kinds. It can iterate over fields that it does not
+    know, so it also protects the fields of later Kubernetes releases. `dyn()` keeps the type checker from
+    checking the fields of a known kind (observed on 1.35, 1.36 and 1.37: accepted, no warning in
+    `status.typeChecking`).
     """
     steps = "".join(f".?{step}" for step in path)
     return f"dyn({root}){steps}.orValue({{}})"
 
 
 def changed_keys(new: str, old: str) -> str:
-    """Return the list of keys whose values differ between two maps, those on one side included."""
+    """Return the list of keys whose values differ between two maps, including keys of only one map."""
     return (
         f"{new}.filter(k, !(k in {old} && {old}[k] == {new}[k])) + {old}.filter(k, !(k in {new}))"
     )
 
 
 def other_keys(keys: str, allowed: Iterable[str]) -> str:
-    """Return the list of keys without those that are allowed."""
+    """Return the list of keys without the allowed ones."""
     return f"({keys}).filter(k, !(k in {cel_list(allowed)}))"

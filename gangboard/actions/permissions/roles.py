@@ -1,4 +1,4 @@
-"""Service accounts, roles and bindings: the least that works."""
+"""Service accounts, roles and bindings with the fewest rights that work."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from gangboard.domain.hold_manifest import POLICY_NAME, Manifest
 from gangboard.kube.discovery import SYSTEM_NAMESPACE
 from gangboard.kube.service_accounts import ACTOR, NAMESPACE, READER
 from gangboard.plugins import registry
-from gangboard.policy.lever_permissions import Wanted, made, only_read, patched_resources
+from gangboard.policy.lever_permissions import (
+    PermissionOptions,
+    created_resources,
+    patched_resources,
+    read_only_resources,
+)
 
 _RBAC = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
 _PODS = ("", "pods")
 _DISCOVERY = ["/api", "/api/*", "/apis", "/apis/*", "/openapi/v3", "/version"]
-"""Most clusters let every account see these (system:discovery); some have taken that away."""
+"""In most clusters every account may read these (system:discovery). Some clusters have removed that role."""
 
 
 def accounts() -> list[Manifest]:
@@ -42,10 +47,10 @@ def accounts() -> list[Manifest]:
 
 
 def reader_roles() -> list[Manifest]:
-    """Return what the reader needs, everywhere: a poll lists over all namespaces.
+    """Return the role of the reader and its binding. They are cluster-wide, as a poll lists all namespaces.
 
-    Of the policies only the Hold's own: the name stands in the field selector of every request.
-    Secrets, config maps and logs are not in it.
+    The role covers only the Hold's own admission policy, because every request selects it by name. It
+    excludes Secrets, config maps and logs.
     """
     rules = _rules(_read(), _READ)
     rules.append(
@@ -56,7 +61,7 @@ def reader_roles() -> list[Manifest]:
             "verbs": _READ,
         }
     )
-    # Its uid tells whether a cluster that is added has a name already.
+    # The uid of this namespace shows whether a new cluster is already watched under another name.
     rules.append(
         {
             "apiGroups": [""],
@@ -69,41 +74,41 @@ def reader_roles() -> list[Manifest]:
     return [_role(READER, rules), _binding(READER)]
 
 
-def actor_roles(wanted: Wanted) -> list[Manifest]:
-    """Return what the actor needs: the levers that are enabled, what they make, and to see what came of it.
+def actor_roles(options: PermissionOptions) -> list[Manifest]:
+    """Return the roles of the actor: for the enabled levers, the objects they create, and reads of the result.
 
-    RBAC cannot tell fields apart: `limits` does.
+    RBAC cannot distinguish fields; `admission_policy` does.
     """
-    found = patched_resources(wanted)
-    rules = _rules((one.resource for one in found if not one.listed), ["get", "patch"])
-    rules += _rules((one.resource for one in found if one.listed), ["get", "list", "patch"])
-    rules += _rules(only_read(wanted), ["get"])
+    patched = patched_resources(options)
+    rules = _rules((item.resource for item in patched if not item.listed), ["get", "patch"])
+    rules += _rules((item.resource for item in patched if item.listed), ["get", "list", "patch"])
+    rules += _rules(read_only_resources(options), ["get"])
     rules.append({"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]})
     rules += [
-        {"apiGroups": [one.group], "resources": [one.plural], "verbs": [*one.verbs]}
-        for one in made(wanted)
+        {"apiGroups": [item.group], "resources": [item.plural], "verbs": [*item.verbs]}
+        for item in created_resources(options)
     ]
-    if not wanted.namespaces:
+    if not options.namespaces:
         return [_role(ACTOR, rules), _binding(ACTOR)]
     return [
         manifest
-        for namespace in wanted.namespaces
+        for namespace in options.namespaces
         for manifest in (_role(ACTOR, rules, namespace), _binding(ACTOR, namespace))
     ]
 
 
 def _read() -> list[tuple[str, str]]:
     """Return (group, plural) of everything that a poll lists, without the policies."""
-    found: list[Resource] = [NODE, EVENT, HOLD, NODE_CLAIM, PROVISIONING_REQUEST]
-    found += [VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM, *registry.resources()]
-    return [_PODS, *((resource.group, resource.plural) for resource in found)]
+    resources: list[Resource] = [NODE, EVENT, HOLD, NODE_CLAIM, PROVISIONING_REQUEST]
+    resources += [VOLUME_CLAIM, STORAGE_CLASS, RESOURCE_CLAIM, *registry.resources()]
+    return [_PODS, *((resource.group, resource.plural) for resource in resources)]
 
 
-def _rules(found: Iterable[Resource | tuple[str, str]], verbs: list[str]) -> list[Manifest]:
+def _rules(resources: Iterable[Resource | tuple[str, str]], verbs: list[str]) -> list[Manifest]:
     """Return one rule per API group."""
     plurals: dict[str, set[str]] = defaultdict(set)
-    for one in found:
-        group, plural = one if isinstance(one, tuple) else (one.group, one.plural)
+    for item in resources:
+        group, plural = item if isinstance(item, tuple) else (item.group, item.plural)
         plurals[group].add(plural)
     return [
         {"apiGroups": [group], "resources": sorted(plurals[group]), "verbs": verbs}

@@ -1,4 +1,4 @@
-"""Whether a change still stands: the same object, the same value, its Hold, and who undid it."""
+"""Detection of reverted changes: the objects, the changed values, the Hold, and the reverting client."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Undone:
 
 @dataclass(slots=True)
 class ChangedObjects:
-    """The changed objects, as they are now."""
+    """The current state of the changed objects."""
 
     undone: Undone | None = None
     missing: str = ""
     """Name of an object that is gone."""
-    moved: list[str] = field(default_factory=list)
-    """Notes about changes that do not undo the action."""
-    renewed: bool = False
-    """An object was re-created in the wanted state."""
+    notes: list[str] = field(default_factory=list)
+    """Sentences about changes that do not undo the action."""
+    is_recreated: bool = False
+    """An object was re-created with the expected values."""
     raws: list[Json] = field(default_factory=list)
 
 
-def look(
+def read_changed_objects(
     client: ActorClient,
     subjects: list[dict[str, Any]],
     *,
@@ -48,8 +48,8 @@ def look(
 ) -> ChangedObjects:
     """Read the changed objects once. Raises KubeError.
 
-    `subjects` are those of the action's context; generation and uid in them are brought up to date.
-    `survives`: the lever also holds for an object that is re-created under the same name.
+    `subjects` are those of the action's context; their generation and uid are updated in place.
+    `survives`: the lever also applies to an object that is re-created under the same name.
     """
     changed = ChangedObjects()
     for subject in subjects:
@@ -71,39 +71,44 @@ def _compare(
     since: datetime,
     now: datetime,
 ) -> None:
-    meta, wanted = raw["metadata"], subject["wanted"]
-    renewed = meta["uid"] != subject["uid"]
-    if not patches.has_all(raw, wanted):
-        changed.undone = undone(subject, raw, renewed=renewed, since=since, now=now)
+    meta, expected = raw["metadata"], subject["wanted"]
+    is_recreated = meta["uid"] != subject["uid"]
+    if not patches.has_values(raw, expected):
+        changed.undone = describe_undone(
+            subject, raw, is_recreated=is_recreated, since=since, now=now
+        )
         return
-    if renewed:
-        how = "it is still held" if survives else "it was created suspended"
-        changed.moved.append(f"{subject['name']} was re-created meanwhile; {how}.")
-        changed.renewed = True
+    if is_recreated:
+        state = "it is still held" if survives else "it was created suspended"
+        changed.notes.append(f"{subject['name']} was re-created meanwhile; {state}.")
+        changed.is_recreated = True
     elif (meta.get("generation") or 0) > (subject["generation"] or 0):
-        still = f"; {patches.in_words(wanted)} did not change" if wanted else ""
-        changed.moved.append(
+        still = f"; {patches.describe_fields(expected)} did not change" if expected else ""
+        changed.notes.append(
             f"Somebody changed the spec of {subject['name']} meanwhile (generation "
             f"{subject['generation']} to {meta['generation']}){still}."
         )
     subject["uid"], subject["generation"] = meta["uid"], meta.get("generation")
 
 
-def undone(
-    subject: dict[str, Any], raw: Json, *, renewed: bool, since: datetime, now: datetime
+def describe_undone(
+    subject: dict[str, Any], raw: Json, *, is_recreated: bool, since: datetime, now: datetime
 ) -> Undone:
-    """Return who changed an object back, and after how many seconds, from its managedFields."""
+    """Return the client that reverted an object and the time that the change held.
+
+    Both come from the managedFields of the object.
+    """
     pointer = next(
         pointer
         for pointer, value in subject["wanted"].items()
         if patches.value_at(raw, pointer) != value
     )
     manager, time = patches.field_manager(raw, pointer)
-    changed_at = read_time(raw["metadata"].get("creationTimestamp") if renewed else time)
-    seconds = _held(since, changed_at, now)
-    value = patches.in_words({pointer: patches.value_at(raw, pointer)})
+    changed_at = read_time(raw["metadata"].get("creationTimestamp") if is_recreated else time)
+    seconds = _held_seconds(since, changed_at, now)
+    value = patches.describe_fields({pointer: patches.value_at(raw, pointer)})
     client = manager or "somebody"
-    if renewed:
+    if is_recreated:
         sentence = (
             f"{client} re-created {subject['name']} with {value} after {seconds:.1f} s, so this action has no "
             "effect any more."
@@ -113,11 +118,11 @@ def undone(
     return Undone(manager, round(seconds, 2), sentence)
 
 
-def _held(since: datetime, changed_at: datetime | None, now: datetime) -> float:
-    """Return for how many seconds the change held, by the time of the field manager if that is plausible.
+def _held_seconds(since: datetime, changed_at: datetime | None, now: datetime) -> float:
+    """Return how long the change held, by the time in managedFields if that is plausible.
 
-    That time is the API server's, in whole seconds. Within two seconds our own observation is more exact, and a time
-    outside of the watched period is ignored.
+    That time is the API server's, in whole seconds. Within the first two seconds our own observation is
+    more exact. A time outside of the watched period is ignored.
     """
     watched = max(0.0, (now - since).total_seconds())
     if changed_at is None or watched <= 2 * _RESOLUTION:
@@ -128,8 +133,8 @@ def _held(since: datetime, changed_at: datetime | None, now: datetime) -> float:
     return min(max(reported, 0.0), watched)
 
 
-def hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
-    """Return what has happened to the Hold of a suspended Job, or empty. Raises KubeError."""
+def find_hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
+    """Return a sentence about a lost Hold of a suspended Job, or an empty string. Raises KubeError."""
     raw = get_object(client, hold["path"])
     name = f"Hold {hold['name']}"
     if raw is None or raw["metadata"]["uid"] != hold.get("uid"):

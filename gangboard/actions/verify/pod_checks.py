@@ -1,4 +1,4 @@
-"""Pods after a suspend: the end of the gang's own pods, and siblings that must not change."""
+"""Pods after a suspend: the termination of the suspended pods, and siblings that must not change."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ def live_pods(pods: Iterable[Pod]) -> tuple[Pod, ...]:
 
 
 def ending_text(pods: tuple[Pod, ...], now: datetime) -> str:
-    """Return how many pods are left and the rest of their grace period, or empty for no pods."""
-    ending = [pod for pod in pods if pod.is_terminating]
-    staying = len(pods) - len(ending)
+    """Return the number of remaining pods and of their grace seconds, or an empty string without pods."""
+    terminating = [pod for pod in pods if pod.is_terminating]
+    others = len(pods) - len(terminating)
     texts = []
-    if ending:
-        left = _grace_left(ending, now)
-        text = f"{count(len(ending), 'pod')} {is_or_are(len(ending))} still ending"
-        texts.append(f"{text}, {left} s of their grace left" if left else f"{text}, past the grace")
-    if staying:
+    if terminating:
+        seconds = _remaining_grace(terminating, now)
+        text = f"{count(len(terminating), 'pod')} {is_or_are(len(terminating))} still ending"
         texts.append(
-            f"{count(staying, 'pod')} {'has' if staying == 1 else 'have'} not been asked to end yet"
+            f"{text}, {seconds} s of their grace left" if seconds else f"{text}, past the grace"
+        )
+    if others:
+        texts.append(
+            f"{count(others, 'pod')} {'has' if others == 1 else 'have'} not been asked to end yet"
         )
     return "; ".join(texts)
 
 
-def _grace_left(pods: list[Pod], now: datetime) -> int:
-    """Return the longest rest of a grace period, which ends at the deletionTimestamp."""
-    ends = [pod.meta.deleting_since for pod in pods if pod.meta.deleting_since is not None]
-    return max(0, math.ceil((max(ends) - now).total_seconds())) if ends else 0
+def _remaining_grace(pods: list[Pod], now: datetime) -> int:
+    """Return the longest remaining grace period in seconds. It ends at the deletionTimestamp."""
+    times = [pod.meta.deleting_since for pod in pods if pod.meta.deleting_since is not None]
+    return max(0, math.ceil((max(times) - now).total_seconds())) if times else 0
 
 
 def places_text(pods: tuple[Pod, ...]) -> str:
     """Return names and nodes of pods for a sentence."""
-    shown = [
+    names = [
         f"{pod.meta.ref.name} on node {pod.node}" if pod.node else pod.meta.ref.name
         for pod in pods[:3]
     ]
-    more = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
-    return ", ".join(shown) + more
+    suffix = f" and {len(pods) - 3} more" if len(pods) > 3 else ""
+    return ", ".join(names) + suffix
 
 
 def sibling_changes(
@@ -53,9 +55,10 @@ def sibling_changes(
 ) -> list[str]:
     """Return a sentence for each sibling pod that is gone or has a restarted container.
 
-    `before` maps pod uid to [name, container restarts, uid of its Job]; `finished` are uids of Jobs
-    that have ended by themselves, whose pods may go. New pods are not reported: each replaces a missing one. Entries of an
-    older release lack the uid of the Job, so a missing pod is always reported.
+    `before` maps pod uid to [name, container restarts, uid of its Job]. `finished` are the uids of Jobs
+    that ended by themselves; their pods may go. New pods are not reported, because each replaces a
+    missing one. Entries of an older release lack the uid of the Job, so their missing pods are always
+    reported.
     """
     current = {pod.meta.ref.uid: pod for pod in pods}
     sentences = []

@@ -1,8 +1,8 @@
 """PodGroups of KAI-Scheduler (scheduling.run.ai/v2alpha2): gangs in queues with quotas, made by its podgrouper.
 
-The podgrouper creates a PodGroup for each gang that it knows. For other owners, such as a JobSet, and for each pod of a
-Job, it creates one with `minMember` 1, which keeps no pods together (observed on v0.12.0). Its owner reference names the
-topmost owner, and not as controller.
+The podgrouper creates a PodGroup for each gang that it knows. Other owners, such as a JobSet, get one with `minMember` 1,
+which is no gang. So does each pod of a Job (both observed on v0.12.0). The owner reference names the topmost owner, but
+not as controller.
 
 The scheduler reports in `schedulingConditions`, one for each node pool, the newest last. Before v0.17 it does not clear
 them when all pods run (observed). It writes none if the queue does not exist, or while a member has a node.
@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import set_minimum
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader, read_minimum
 from gangboard.decode.wire import Int32, Wire, WireMeta, read_meta, read_text, read_time
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition
@@ -88,7 +87,7 @@ class _WireMeta(WireMeta):
 
 
 class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
+    """The fields of a PodGroup that gangboard reads."""
 
     metadata: _WireMeta
     spec: _WireSpec | None = None
@@ -105,8 +104,8 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         if all(child.parent != subgroup.name for child in subgroups)
     ]
     quorum = _minimum(spec, subgroups)
-    condition, reason = _refused(status.scheduling_conditions)
-    amounts = Amounts()
+    condition, reason = _newest_refusal(status.scheduling_conditions)
+    amounts = ResourceListReader()
     stale = (wire.metadata.annotations or _WireAnnotations()).stale
     detail = {
         REASON: reason,
@@ -139,7 +138,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         priority_class=spec.priority_class_name or "",
         detail={name: text for name, text in detail.items() if text},
     )
-    return deliver(group, tuple(amounts.faults))
+    return raise_for_faults(group, tuple(amounts.faults))
 
 
 def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
@@ -153,7 +152,11 @@ def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
             for child in subgroups
             if child.parent == subgroup.name and child.name not in (*above, subgroup.name)
         ]
-        return _of_all(below, subgroup.min_sub_group) if below else max(0, subgroup.min_member or 0)
+        return (
+            _sum_of_smallest(below, subgroup.min_sub_group)
+            if below
+            else max(0, subgroup.min_member or 0)
+        )
 
     names = {subgroup.name for subgroup in subgroups}
     top = [
@@ -161,15 +164,15 @@ def _minimum(spec: _WireSpec, subgroups: list[_WireSubGroup]) -> int:
         for subgroup in subgroups
         if subgroup.parent is None or subgroup.parent not in names
     ]
-    return max(_of_all(top, spec.min_sub_group), spec.min_member or 0)
+    return max(_sum_of_smallest(top, spec.min_sub_group), spec.min_member or 0)
 
 
-def _of_all(minima: Iterable[int], number: int | None) -> int:
+def _sum_of_smallest(minima: Iterable[int], number: int | None) -> int:
     smallest_first = sorted(minima)
-    return sum(smallest_first[: set_minimum(number)])
+    return sum(smallest_first[: read_minimum(number)])
 
 
-def _refused(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:
+def _newest_refusal(conditions: list[_WireCondition] | None) -> tuple[Condition | None, str]:
     """Return the newest refusal of the gang as a condition for `Group.placed`, and its first reason."""
     refusals = [condition for condition in conditions or () if condition.type == _UNSCHEDULABLE]
     if not refusals or refusals[-1].status != "True":

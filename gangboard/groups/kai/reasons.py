@@ -13,7 +13,7 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.text import count, label, plural, quote
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.scheduler_rules import (
     exceeds_quota,
     gang_refusal,
@@ -22,17 +22,17 @@ from gangboard.facts.scheduler_rules import (
     queue_of,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.plugins.rule import UnitRule
 
 GROUP = "scheduling.run.ai"
 REASON, STALE = "reason", "stale"
-"""Names in `Group.detail`: the first reason of its condition, and since when it is below its minimum."""
+"""Keys in `Group.detail`: the first reason of its condition, and the time since which it is below its minimum."""
 STALE_GRACE, PREEMPTION_DELAY = "stalenessGracePeriod", "preemptionDelay"
-"""Names in `Group.detail` of durations in its spec (v0.17)."""
+"""Keys in `Group.detail` of durations in its spec (v0.17)."""
 _QUEUES = f"Queue.{GROUP}"
 EVICTED_BY = "Evict"
-"""Reason of its events about evicted pods."""
+"""Reason of KAI's events about evicted pods."""
 _OVER_LIMIT, _OVER_QUOTA = "OverLimit", "NonPreemptibleOverQuota"
 _NO_QUEUE, _DELAYED = "QueueDoesNotExist", "PreemptionDelayNotElapsed"
 """Reasons of v0.17."""
@@ -42,7 +42,7 @@ _DEFAULT_GRACE = timedelta(seconds=60)
 
 _LONGEST_GRACE = timedelta(days=3650)
 
-_FOUND = re.compile(
+_TOO_FEW_RESOURCES = re.compile(
     r"Resources were found for (\d{1,9}) pods? while (\d{1,9}) (?:is|are) required for gang scheduling\. "
     r"Additional pods cannot be scheduled due to: (.*)"
 )
@@ -58,23 +58,23 @@ _EVICTED = re.compile(
 )
 
 
-def _text(unit: Unit, reason: str = "") -> str:
-    """Return the text of its condition while it waits, if the condition has this reason; else empty."""
+def _condition_text(unit: Unit, reason: str = "") -> str:
+    """Return the message of its condition while the unit waits for nodes. Empty: another reason, or no condition."""
     group = unit.group
-    if group is None or group.placed is None or not lacks_room(unit):
+    if group is None or group.placed is None or not lacks_nodes(unit):
         return ""
     return group.placed.message if reason in ("", group.detail.get(REASON)) else ""
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
-    """Return a finding if its queue, or the parent of that, does not exist.
+    """Return a finding if the queue or its parent does not exist.
 
-    KAI before v0.17 does not report this (observed). If queues cannot be read, its own condition counts.
+    KAI before v0.17 does not report this (observed). If queues cannot be read, the condition of the group decides.
     """
     group, queue = unit.group, queue_of(unit)
     if group is None or unit.placed or not group.queue:
         return None
-    text = _text(unit, _NO_QUEUE)
+    text = _condition_text(unit, _NO_QUEUE)
     if _QUEUES not in unit.gang.cluster.known_kinds and not text:
         return None
     above = queue.parent if queue is not None else None
@@ -103,8 +103,8 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
-    """Return a finding if the queue has no room for it: never, or not now."""
-    limit, quota = _text(unit, _OVER_LIMIT), _text(unit, _OVER_QUOTA)
+    """Return a finding if the group exceeds the quota of its queue, or waits for quota."""
+    limit, quota = _condition_text(unit, _OVER_LIMIT), _condition_text(unit, _OVER_QUOTA)
     if not (limit or quota) or unit.group is None:
         return None
     name = unit.group.queue
@@ -123,8 +123,8 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
         )
         raise_it = f"Give its owner a preemptible priorityClassName ({ChangeMethod.RECREATE}), raise the quota of Queue {name}"
     else:
-        return None if rule is EXCEEDS_QUOTA else _quoted(unit, rule, limit or quota)
-    never = _number(requested) > _number(most)
+        return None if rule is EXCEEDS_QUOTA else _quoting_finding(unit, rule, limit or quota)
+    never = _first_number(requested) > _first_number(most)
     if never is not (rule is EXCEEDS_QUOTA):
         return None
     advice = (f"{raise_it}, or ask for less ({ChangeMethod.RECREATE}).",) if never else ()
@@ -132,31 +132,31 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
     return unit_finding(rule, unit, message, advice=advice, evidence=(evidence, *_evidence(unit)))
 
 
-def _quoted(unit: Unit, rule: UnitRule, text: str) -> Finding:
-    """Return a finding with KAI's own text, which another version has changed."""
+def _quoting_finding(unit: Unit, rule: UnitRule, text: str) -> Finding:
+    """Return a finding with KAI's text, if the patterns do not match the text of this version."""
     return unit_finding(rule, unit, text, evidence=_evidence(unit))
 
 
-def _number(text: str) -> float:
+def _first_number(text: str) -> float:
     number = _NUMBER.search(text)
     return float(number[0]) if number is not None else 0.0
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
-    text = _text(unit)
-    if _text(unit, _DELAYED):
-        return _delayed(unit, text)
-    if _text(unit, _NO_QUEUE):
-        # The queue exists now. Else `queue-missing` had been found.
+    text = _condition_text(unit)
+    if _condition_text(unit, _DELAYED):
+        return _preemption_delay_finding(unit, text)
+    if _condition_text(unit, _NO_QUEUE):
+        # The queue exists now, because otherwise `queue-missing` is reported.
         return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
-    match = _FOUND.search(text)
+    match = _TOO_FEW_RESOURCES.search(text)
     if match is None:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
     return gang_refusal(NO_ROOM, unit, "KAI", match[3].rstrip(". "), fits=int(match[1]))
 
 
-def _delayed(unit: Unit, text: str) -> Finding | None:
-    """Return a finding before its preemptionDelay has passed."""
+def _preemption_delay_finding(unit: Unit, text: str) -> Finding | None:
+    """Return a finding while the preemptionDelay of the group has not passed."""
     delay = unit.group.detail.get(PREEMPTION_DELAY) if unit.group is not None else None
     if not delay:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
@@ -165,9 +165,9 @@ def _delayed(unit: Unit, text: str) -> Finding | None:
 
 
 def _find_evicted(unit: Unit) -> Finding | None:
-    """Return a finding if all of its pods were preempted by a workload of higher priority."""
+    """Return a finding if a workload of higher priority preempted all pods of the group."""
     group = unit.group
-    if group is None or unit.placed or not lacks_room(unit):
+    if group is None or unit.placed or not lacks_nodes(unit):
         return None
     events = (item for item in unit.events if item.regarding.uid == group.meta.ref.uid)
     for event in events:
@@ -177,7 +177,7 @@ def _find_evicted(unit: Unit) -> Finding | None:
         namespace, name = match[1], match[2]
         by = ObjectRef(GROUP, "PodGroup", namespace, name, "")
         number = len(unit.unplaced)
-        cause = _FOUND.search(_text(unit))
+        cause = _TOO_FEW_RESOURCES.search(_condition_text(unit))
         why = f"{count(number, 'pod')} {plural(number, 'wait')} for room"
         if cause is not None:
             why = quote(cause[3].rstrip(". "))
@@ -196,16 +196,16 @@ def _find_evicted(unit: Unit) -> Finding | None:
 
 
 def _find_stale(unit: Unit) -> Finding | None:
-    """Return a finding if it fell below its minimum, because KAI soon deletes the rest."""
+    """Return a finding if the group fell below its minimum, because KAI then deletes the rest."""
     since = _stale_since(unit)
     if since is None or not unit.placed or len(unit.placed) >= unit.needed:
         return None
-    due = _deleted_at(unit, since)
+    due = _deletion_due(unit, since)
     is_soon = due is not None and due > unit.now
     return unit_finding(
         BELOW_MINIMUM,
         unit,
-        f"{how_many_run(unit)}. {_end(unit, due)}.",
+        f"{running_members_text(unit)}. {_outlook_text(unit, due)}.",
         evidence=(
             Evidence("members placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
             *_evidence(unit),
@@ -215,8 +215,8 @@ def _find_stale(unit: Unit) -> Finding | None:
     )
 
 
-def _deleted_at(unit: Unit, since: datetime) -> datetime | None:
-    """Return when KAI deletes a group below its minimum; None if its spec says never."""
+def _deletion_due(unit: Unit, since: datetime) -> datetime | None:
+    """Return the time at which KAI deletes a group below its minimum. None: its spec says never."""
     text = unit.group.detail.get(STALE_GRACE) if unit.group is not None else None
     grace = read_duration(text)
     if grace is None:
@@ -224,7 +224,7 @@ def _deleted_at(unit: Unit, since: datetime) -> datetime | None:
     return None if grace < timedelta(0) else since + min(grace, _LONGEST_GRACE)
 
 
-def _end(unit: Unit, due: datetime | None) -> str:
+def _outlook_text(unit: Unit, due: datetime | None) -> str:
     if due is None and unit.group is not None:
         return f"KAI leaves the rest running ({STALE_GRACE} {unit.group.detail[STALE_GRACE]})"
     is_soon = due is not None and due > unit.now

@@ -1,32 +1,32 @@
-"""PodGroups of Volcano (scheduling.volcano.sh/v1beta1): a gang that waits in a queue, then for nodes.
+"""PodGroups of Volcano (scheduling.volcano.sh/v1beta1): gangs that wait in a queue, then for nodes.
 
 Values of `phase`:
 
 - Pending: the queue has not admitted it. A PodGroup that falls below its minimum before any pod runs is Pending again
-  (`let_in_again`).
-- Inqueue: the queue has admitted it, and there is no room yet.
-- Unknown: it ran, and some of its members are gone.
+  (`readmission`).
+- Inqueue: the queue has admitted it, and it waits for nodes.
+- Unknown: it ran, and lost some of its members.
 
-A Volcano Job and the jobs of Kubeflow's training operator get their pods only after the admission. Others have their
-pods, which wait.
+A Volcano Job and the jobs of Kubeflow's training operator get their pods only after the admission. Pods of other owners
+exist before it and wait.
 
-Volcano only adds conditions and never clears them, so the later one counts (gang.go and session.go of v1.14.1):
-`Unschedulable` if it cannot be placed, `Scheduled` if it was. Only events tell why a queue does not admit a PodGroup
-(proportion.go, capacity.go, overcommit.go).
+Volcano never clears conditions, so the later one counts (gang.go and session.go of v1.14.1): `Unschedulable` if it
+cannot be placed, `Scheduled` if it was. Why a queue does not admit a PodGroup is in events only (proportion.go,
+capacity.go, overcommit.go).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, read_conditions, read_meta
 from gangboard.domain.group import Group, GroupTemplate, Policy
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.groups.volcano.let_in_again import LET_IN_AGAIN, OWN_PODS_COUNT_TWICE
-from gangboard.groups.volcano.queue_words import GROUP, PHASE, REFUSED
+from gangboard.groups.volcano.queue_state import GROUP, PHASE, REFUSED
+from gangboard.groups.volcano.readmission import OWN_PODS_COUNT_TWICE, WAITS_FOR_READMISSION
 from gangboard.groups.volcano.reasons import RULES
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes, group_resource
 
@@ -50,7 +50,7 @@ class _WireStatus(Wire):
 
 
 class WirePodGroup(Wire):
-    """A PodGroup as narrow as it is kept."""
+    """The fields of a PodGroup that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -63,7 +63,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
     quorum = spec.min_member or 0
     phase = status.phase or ""
     conditions = read_conditions(status.conditions)
-    amounts = Amounts()
+    amounts = ResourceListReader()
     tasks = _task_minima(spec)
     group = Group(
         meta=read_meta(wire.metadata, GROUP, "PodGroup", version),
@@ -80,7 +80,7 @@ def _build(wire: WirePodGroup, version: str) -> Group:
         priority_class=spec.priority_class_name or "",
         detail={PHASE: phase},
     )
-    return deliver(group, tuple(amounts.faults))
+    return raise_for_faults(group, tuple(amounts.faults))
 
 
 def _task_minima(spec: _WireSpec) -> dict[str, int]:
@@ -93,7 +93,7 @@ def _task_minima(spec: _WireSpec) -> dict[str, int]:
 
 
 def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
-    """Return the later of its two conditions. A PodGroup that has run was placed, whatever came later."""
+    """Return the later of the two conditions. A PodGroup that has run counts as placed in any case."""
     refused = find_condition(conditions, REFUSED)
     placed = find_condition(conditions, _PLACED)
     if placed is not None and (refused is None or phase in _RAN or _is_later(placed, refused)):
@@ -103,8 +103,12 @@ def _placed(conditions: tuple[Condition, ...], phase: str) -> Condition | None:
     return Condition(REFUSED, "False", "Unschedulable", refused.message, refused.since)
 
 
-def _is_later(one: Condition, other: Condition) -> bool:
-    return one.since is not None and other.since is not None and one.since > other.since
+def _is_later(condition: Condition, reference: Condition) -> bool:
+    return (
+        condition.since is not None
+        and reference.since is not None
+        and condition.since > reference.since
+    )
 
 
 class Volcano(GroupingAPI):
@@ -120,7 +124,7 @@ class Volcano(GroupingAPI):
         "scheduling.volcano.sh/group-name": "PodGroup",
     }
     schedulers = ("volcano",)
-    rules = (*RULES, LET_IN_AGAIN, OWN_PODS_COUNT_TWICE)
+    rules = (*RULES, WAITS_FOR_READMISSION, OWN_PODS_COUNT_TWICE)
     event_reasons = frozenset({REFUSED})
     # The pod itself could be placed while its gang waits (unschedule_info.go of v1.14.1).
     pod_reasons: Mapping[str, str] = {"Schedulable": ""}

@@ -1,4 +1,4 @@
-"""Reasons of Volcano's scheduler: the queue has not admitted a PodGroup, or there is no room for it."""
+"""Reasons of Volcano's scheduler: the queue has not admitted a PodGroup, or the group does not fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.domain.group import Group
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import find_condition
 from gangboard.domain.quota import Queue, QueueState
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.shell import command
 from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
@@ -26,23 +26,23 @@ from gangboard.facts.scheduler_rules import (
     queue_stopped,
     waiting_for_quota,
 )
-from gangboard.facts.unit import Unit, lacks_room
-from gangboard.groups.volcano.queue_words import (
+from gangboard.facts.unit import Unit, lacks_nodes
+from gangboard.groups.volcano.queue_state import (
+    CLUSTER_OVERUSED,
     GROUP,
-    NO_QUOTA,
-    OVERUSED,
     PHASE,
+    QUOTA_INSUFFICIENT,
     REFUSED,
-    held_meanwhile,
+    group_label,
+    held_nodes_text,
     is_back_in_queue,
-    label_of_its_group,
-    newest_word,
-    not_let_in,
+    newest_quota_event,
+    not_admitted_text,
     queue_evidence,
     queue_name,
     waits_for_queue,
 )
-from gangboard.placement.amounts import amount_of
+from gangboard.placement.amounts import format_amount
 from gangboard.plugins.rule import UnitRule
 
 _QUEUES = f"Queue.{GROUP}"
@@ -52,7 +52,7 @@ _SHORT = re.compile(r"^(\d{1,9})/\d{1,9} tasks in gang unschedulable")
 _ORIGIN = re.compile(r"Origin reason is [^:]{1,253}: (.*)")
 
 
-# Its queue has not let it in
+# Not admitted by the queue
 
 
 def _find_queue_missing(unit: Unit) -> Finding | None:
@@ -62,7 +62,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
     return unit_finding(
         QUEUE_MISSING,
         unit,
-        f"Queue {name} does not exist, so Volcano never looks at {label_of_its_group(unit)}.",
+        f"Queue {name} does not exist, so Volcano never looks at {group_label(unit)}.",
         advice=(
             f"Create Queue {name}, or give the PodGroup another one ({ChangeMethod.RECREATE}).",
         ),
@@ -93,18 +93,18 @@ def _find_queue_stopped(unit: Unit) -> Finding | None:
 
 
 def _find_exceeds_quota(unit: Unit) -> Finding | None:
-    """Return a finding if its minimum is above the queue's `capability`."""
+    """Return a finding if the request of the group is above the queue's `capability`."""
     queue, group = queue_of(unit), unit.group
     if not waits_for_queue(unit) or queue is None or group is None:
         return None
-    excesses = list(_over(group, queue))
+    excesses = list(_requests_over_limit(group, queue))
     if not excesses:
         return None
     _, requested, limit = excesses[0]
     return unit_finding(
         EXCEEDS_QUOTA,
         unit,
-        f"{label_of_its_group(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
+        f"{group_label(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
         advice=(
             f"Raise capability of Queue {group.queue}, or ask for less ({ChangeMethod.RECREATE}).",
         ),
@@ -122,28 +122,28 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
     )
 
 
-def _over(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
+def _requests_over_limit(group: Group, queue: Queue) -> Iterator[tuple[str, str, str]]:
     """Yield (resource, request, limit) for each request above the limit of the queue."""
     limits = {quota.resource: quota.nominal for quota in queue.quotas if quota.nominal is not None}
     for resource, amount in sorted(group.requests.items()):
         limit = limits.get(resource)
         if limit is not None and amount > limit:
             requested, allowed = (
-                amount_of(resource, units(resource, size)) for size in (amount, limit)
+                format_amount(resource, scheduler_units(resource, size)) for size in (amount, limit)
             )
             yield resource, requested, allowed
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    """Return a finding if an event says that the quota is too small now."""
-    refusal = newest_word(unit, NO_QUOTA) if waits_for_queue(unit) else None
+    """Return a finding if the newest event says that too little quota is left."""
+    refusal = newest_quota_event(unit, QUOTA_INSUFFICIENT) if waits_for_queue(unit) else None
     if refusal is None:
         return None
     event, lacking = refusal
     return unit_finding(
         WAITING_FOR_QUOTA,
         unit,
-        f"{not_let_in(unit)}: not enough {lacking} is left in it{held_meanwhile(unit)}.",
+        f"{not_admitted_text(unit)}: not enough {lacking} is left in it{held_nodes_text(unit)}.",
         health=_health(unit),
         evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
         since=event.first_seen,
@@ -151,17 +151,20 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
 
 
 def _find_in_queue(unit: Unit) -> Finding | None:
-    """Return a finding while it waits for its queue without a known cause; blocked if the scheduler ignores it."""
+    """Return a finding while the group waits for its queue without a known cause.
+
+    It is blocked if the scheduler ignores the group.
+    """
     group = unit.group
     if group is None or not waits_for_queue(unit):
         return None
-    overused = newest_word(unit, OVERUSED)
+    overused = newest_quota_event(unit, CLUSTER_OVERUSED)
     if overused is not None:
         event, lacking = overused
         return unit_finding(
             IN_QUEUE,
             unit,
-            f"{not_let_in(unit)}: what the cluster has of {lacking} is spoken for{held_meanwhile(unit)}.",
+            f"{not_admitted_text(unit)}: what the cluster has of {lacking} is spoken for{held_nodes_text(unit)}.",
             health=_health(unit),
             evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
             since=event.first_seen,
@@ -171,7 +174,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
         return unit_finding(
             IN_QUEUE,
             unit,
-            f"{not_let_in(unit)} yet{held_meanwhile(unit)}.",
+            f"{not_admitted_text(unit)} yet{held_nodes_text(unit)}.",
             health=_health(unit),
             evidence=queue_evidence(unit),
         )
@@ -179,7 +182,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
     return unit_finding(
         IN_QUEUE,
         unit,
-        f"Volcano has not looked at {label_of_its_group(unit)} yet.",
+        f"Volcano has not looked at {group_label(unit)} yet.",
         health=Health.BLOCKED if is_late else Health.STARTING,
         advice=("Look whether the scheduler of Volcano runs.",) if is_late else (),
         evidence=queue_evidence(unit),
@@ -189,14 +192,14 @@ def _find_in_queue(unit: Unit) -> Finding | None:
 
 
 def _health(unit: Unit) -> Health:
-    """Return `degraded` for a PodGroup that is incomplete and holds nodes."""
+    """Return `degraded` for a PodGroup that holds nodes and waits for its queue again."""
     return Health.DEGRADED if is_back_in_queue(unit) else Health.WAITING
 
 
 def _find_gated(unit: Unit) -> Finding | None:
-    """Return a finding while this gate alone keeps members from the scheduler."""
+    """Return a finding while Volcano's gate is the only gate of unplaced members."""
     gated = [pod for pod in unit.unplaced if pod.gates]
-    if not gated or not lacks_room(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
+    if not gated or not lacks_nodes(unit) or any(set(pod.gates) != {_GATE} for pod in gated):
         return None
     group = unit.group
     queue = f"Queue {group.queue}" if group is not None and group.queue else "Its queue"
@@ -213,7 +216,7 @@ def _find_gated(unit: Unit) -> Finding | None:
     )
 
 
-# It was let in, and there is no room
+# Admitted, but without nodes
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
@@ -224,7 +227,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
     origin, short = _ORIGIN.search(refusal.message), _SHORT.search(refusal.message)
     if short is None:
         return gang_refusal(NO_ROOM, unit, "Volcano", refusal.message)
-    # Often it only counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
+    # Often the message only has counts: `pod group is not ready, …; Pending: 1 Unschedulable, 2 Schedulable` (observed).
     cause = origin[1] if origin is not None else ""
     return gang_refusal(NO_ROOM, unit, "Volcano", cause, fits=max(0, unit.needed - int(short[1])))
 

@@ -1,18 +1,17 @@
-"""Applications of Apache YuniKorn: pods name theirs by a label or an annotation, and there is no object of it.
+"""Applications of Apache YuniKorn, which pods name by a label or an annotation. They have no object of their own.
 
 gangboard lists no object of this API and acts on the owner of the pods. A pod without an owner is a gang. Task groups and
 their minima are not read, because they are in the body of an annotation.
 
 YuniKorn reports on the pods, mostly in events (k8shim and core v1.9.0):
 
-- A queue, or the quota of a user, has no room for a pod: one event `Informational`, until it has room again
-  (ask_events.go). The pod gets no condition. If the cluster is full, a queue without a limit has no room either, and
-  then the pod gets a condition.
-- No node has room: `PodScheduled` False, with one text for all causes (scheduler.go). An event `Informational` tells which
-  nodes refuse it, unless they only lack resources.
+- A pod exceeds the quota of a queue or a user: one event `Informational`, and another once it fits (ask_events.go). The
+  pod gets no condition. If the cluster is full, a queue without a limit is also full, and then the pod gets a condition.
+- No node fits: `PodScheduled` False, with one text for all causes (scheduler.go). An event `Informational` names the
+  causes of the nodes, unless they only lack resources.
 - The reservation of a gang: events `GangScheduling` on the first pod (application.go). YuniKorn creates placeholder pods of
   a task group's size, and tries no member before all placeholders have a node.
-- An application is rejected: YuniKorn ends its pods, and the event `ApplicationFailed` tells why (application.go).
+- A rejected application: YuniKorn ends its pods, and the event `ApplicationFailed` has the cause (application.go).
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gangboard.domain.group import QueueMark
-from gangboard.groups.yunikorn import reasons, rejected
+from gangboard.groups.yunikorn import reasons, rejected_applications
 from gangboard.plugins.grouping_api import GroupingAPI, GroupingNotes
 
 
 class YuniKorn(GroupingAPI):
     """Applications of Apache YuniKorn."""
 
-    label = reasons.WHO
+    label = reasons.SCHEDULER
     group = "yunikorn.apache.org"
     labels: Mapping[str, str] = {
         "yunikorn.apache.org/app-id": "Application",
         "applicationId": "Application",
     }
     annotations: Mapping[str, str] = {"yunikorn.apache.org/app-id": "Application"}
-    # Older releases wrote the second one; v1.8 still reads it (constants.go).
+    # Older releases wrote the second one, and v1.8 still reads it (constants.go).
     placeholders = ("internal.yunikorn.apache.org/placeholder", "yunikorn.apache.org/placeholder")
     # In this order (GetQueueNameFromPod in utils.go).
     queue_marks = (
@@ -44,9 +43,9 @@ class YuniKorn(GroupingAPI):
     )
     schedulers = ("yunikorn",)
     rules = reasons.RULES
-    gang_rules = rejected.RULES
-    event_reasons = frozenset({reasons.TOLD, reasons.OF_GANG, rejected.FAILED})
-    # Its queue holds back the pod.
+    gang_rules = rejected_applications.RULES
+    event_reasons = frozenset({reasons.POD_EVENT, reasons.GANG_EVENT, rejected_applications.FAILED})
+    # The queue holds the pod back.
     pod_reasons: Mapping[str, str] = {"SchedulingSkipped": "Unschedulable"}
     notes = GroupingNotes(
         members=(

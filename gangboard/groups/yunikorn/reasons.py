@@ -9,20 +9,20 @@ from decimal import Decimal, InvalidOperation
 from gangboard.domain.event import Event
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.pod import Pod
-from gangboard.domain.resource_units import units
+from gangboard.domain.resources import scheduler_units
 from gangboard.domain.text import count, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_rules import gang_refusal, no_room, waiting_for_quota
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, bare
+from gangboard.placement.amounts import format_amount, format_quantity
 from gangboard.plugins.rule import UnitRule
 
-TOLD, OF_GANG = "Informational", "GangScheduling"
-"""Reasons of its events."""
-WHO = "YuniKorn"
+POD_EVENT, GANG_EVENT = "Informational", "GangScheduling"
+"""Reasons of YuniKorn's events."""
+SCHEDULER = "YuniKorn"
 AMOUNTS = r"map\[([^\]]{0,2000})\]"
-"""Pattern of amounts in its texts, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
+"""Pattern of amounts in messages, `map[memory:1024 vcore:500]`. Its group is the text inside the brackets."""
 _RESOURCES = {"vcore": "cpu"}
 """YuniKorn's name of a resource → Kubernetes' name. YuniKorn counts CPUs in thousandths (siCommon.CPU)."""
 
@@ -34,32 +34,32 @@ _HAS_QUOTA = re.compile(
     r"Request '[^']{1,253}' (?:has become schedulable in|fits in the available)"
 )
 _REFUSED = re.compile(r"Unschedulable request '[^']{1,253}': (.*)", re.DOTALL)
-_PLUGIN = re.compile(r"failed plugin: '[^']{0,100}'\s*")
-"""Prefix of a cause from a plugin of Kubernetes' scheduler."""
-_ONE_TEXT = "request is waiting for cluster resources become available"
-_RESERVES = ("creating placeholders", "placeholder has been allocated")
-_GAVE_UP = ("resuming as non-gang application", "fall back to normal scheduling")
-_STEPS = (*_RESERVES, *_GAVE_UP, "all placeholders are allocated")
-"""Texts of its events about the progress of the reservation."""
+_PLUGIN_PREFIX = re.compile(r"failed plugin: '[^']{0,100}'\s*")
+"""Prefix of a cause from a plugin of kube-scheduler."""
+_GENERIC_MESSAGE = "request is waiting for cluster resources become available"
+_RESERVATION_TEXTS = ("creating placeholders", "placeholder has been allocated")
+_GIVEN_UP_TEXTS = ("resuming as non-gang application", "fall back to normal scheduling")
+_PROGRESS_TEXTS = (*_RESERVATION_TEXTS, *_GIVEN_UP_TEXTS, "all placeholders are allocated")
+"""Texts of YuniKorn's events about the progress of the reservation."""
 _APPLICATION = re.compile(r"Application (\S{1,253}) ")
 
 
 # Events
 
 
-def _told(unit: Unit, reason: str) -> Iterator[Event]:
-    """Yield its events with this reason about members, the newest first."""
+def _events_of_members(unit: Unit, reason: str) -> Iterator[Event]:
+    """Yield YuniKorn's events with this reason about members, the newest first."""
     members = {pod.meta.ref.uid for pod in unit.pods}
     return (
         event for event in unit.events if event.reason == reason and event.regarding.uid in members
     )
 
 
-def _without_quota(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
+def _quota_refusals(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
     """Return uid → newest event about quota, for the members that wait for quota."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced if pod.is_untried}
     newest: dict[str, tuple[Event, re.Match[str]] | None] = {}
-    for event in _told(unit, TOLD):
+    for event in _events_of_members(unit, POD_EVENT):
         uid, match = event.regarding.uid, _NO_QUOTA.match(event.note)
         if uid in waiting and uid not in newest:
             if match is not None:
@@ -70,23 +70,23 @@ def _without_quota(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
 
 
 def _quota_text(number: int, refusal: re.Match[str]) -> str:
-    """Return whose quota has no room, with the first resource of which too little is left."""
+    """Return the sentence about the exceeded quota, with the first resource that is short."""
     quota_owner = f"Queue {refusal[1]}" if refusal[1] else "The quota of its user"
     text = f"{quota_owner} has no room for {count(number, 'pod')}"
-    lack = too_little(refusal[2], refusal[3])
+    lack = first_shortage(refusal[2], refusal[3])
     if lack is None:
         return f"{text}."
-    asks = "it asks" if number == 1 else "each asks"
-    return f"{text}: {asks} for {lack[0]}, and {lack[1]} is left."
+    subject = "it asks" if number == 1 else "each asks"
+    return f"{text}: {subject} for {lack[0]}, and {lack[1]} is left."
 
 
 def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
-    """Return the newest event about the reservation, and the application, if it has one of these texts.
+    """Return the newest event about the reservation, with the application. None: it has none of these texts.
 
-    Other events with this reason name the task group of a pod. They also follow after the gang was given up.
+    Other events with this reason name the task group of a pod. They can also follow after YuniKorn gave up the gang.
     """
-    for event in _told(unit, OF_GANG):
-        if any(text in event.note for text in _STEPS):
+    for event in _events_of_members(unit, GANG_EVENT):
+        if any(text in event.note for text in _PROGRESS_TEXTS):
             if not any(text in event.note for text in texts):
                 return None
             application = _APPLICATION.match(event.note)
@@ -94,32 +94,32 @@ def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
     return None
 
 
-def _says(event: Event) -> Evidence:
-    return Evidence(f"{WHO} says", event.note, event.regarding)
+def _event_evidence(event: Event) -> Evidence:
+    return Evidence(f"{SCHEDULER} says", event.note, event.regarding)
 
 
 # Amounts
 
 
-def too_little(requested: str, available: str) -> tuple[str, str] | None:
-    """Return the requested and the remaining amount of the first resource that lacks room: `4 CPUs`, `2.5`."""
-    return next(_lacking(_amounts(requested), _amounts(available)), None)
+def first_shortage(requested: str, available: str) -> tuple[str, str] | None:
+    """Return the requested and the remaining amount of the first resource that is short: `4 CPUs`, `2.5`."""
+    return next(_shortages(_amounts(requested), _amounts(available)), None)
 
 
-def _lacking(
+def _shortages(
     requested: Mapping[str, Decimal], available: Mapping[str, Decimal]
 ) -> Iterator[tuple[str, str]]:
     for resource, amount in sorted(requested.items()):
         if resource in available and amount > available[resource]:
             remaining = max(Decimal(0), available[resource])
             yield (
-                amount_of(resource, units(resource, amount)),
-                bare(resource, units(resource, remaining)),
+                format_amount(resource, scheduler_units(resource, amount)),
+                format_quantity(resource, scheduler_units(resource, remaining)),
             )
 
 
 def _amounts(text: str) -> Mapping[str, Decimal]:
-    """Return a Resource as it is printed (`memory:1024 vcore:500`), in the units and words of Kubernetes."""
+    """Return a printed Resource (`memory:1024 vcore:500`) with the units and names of Kubernetes."""
     amounts = {}
     for entry in text.split():
         name, _, amount = entry.rpartition(":")
@@ -136,7 +136,7 @@ def _amounts(text: str) -> Mapping[str, Decimal]:
 
 
 def _find_waiting_for_quota(unit: Unit) -> Finding | None:
-    refusals = _without_quota(unit) if not unit.placed else {}
+    refusals = _quota_refusals(unit) if not unit.placed else {}
     if not refusals:
         return None
     event, match = next(iter(refusals.values()))
@@ -144,30 +144,30 @@ def _find_waiting_for_quota(unit: Unit) -> Finding | None:
         WAITING_FOR_QUOTA,
         unit,
         _quota_text(len(refusals), match),
-        evidence=(_says(event),),
+        evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
 
 
 def _find_given_up(unit: Unit) -> Finding | None:
-    """Return a finding if it gave up the reservation and places pod by pod."""
-    newest = _gang_event(unit, *_GAVE_UP)
+    """Return a finding if YuniKorn gave up the reservation and places pod by pod."""
+    newest = _gang_event(unit, *_GIVEN_UP_TEXTS)
     if newest is None or not unit.placed or not unit.unplaced:
         return None
     event, application = newest
     return unit_finding(
         GIVEN_UP,
         unit,
-        f"{WHO} gave up the gang of application {application} and runs it pod by pod: "
+        f"{SCHEDULER} gave up the gang of application {application} and runs it pod by pod: "
         f"{out_of(len(unit.placed), unit.wanted, 'pod')} {is_or_are(len(unit.placed))} placed.",
-        evidence=(_says(event),),
+        evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
 
 
 def _find_partly_placed(unit: Unit) -> Finding | None:
-    """Return a finding if some members hold a node and others, without a condition, wait for quota."""
-    refusals = _without_quota(unit) if unit.placed else {}
+    """Return a finding if some members hold a node and others wait for quota without a condition."""
+    refusals = _quota_refusals(unit) if unit.placed else {}
     if not refusals:
         return None
     event, match = next(iter(refusals.values()))
@@ -178,14 +178,14 @@ def _find_partly_placed(unit: Unit) -> Finding | None:
         PARTLY_PLACED,
         unit,
         f"{out_of(placed, unit.wanted, 'pod')} {hold} a node. {quota}",
-        evidence=(_says(event),),
+        evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
 
 
 def _find_reserved(unit: Unit) -> Finding | None:
-    """Return a finding while placeholders reserve room for members that the scheduler has not tried."""
-    newest = _gang_event(unit, *_RESERVES)
+    """Return a finding while placeholders reserve nodes for members that the scheduler has not tried."""
+    newest = _gang_event(unit, *_RESERVATION_TEXTS)
     untried = [pod for pod in unit.unplaced if pod.is_untried]
     if newest is None or unit.placed or not untried:
         return None
@@ -197,47 +197,49 @@ def _find_reserved(unit: Unit) -> Finding | None:
         RESERVED,
         unit,
         sentence(
-            f"{WHO} holds {count(len(untried), 'pod')} back until the placeholders of application "
+            f"{SCHEDULER} holds {count(len(untried), 'pod')} back until the placeholders of application "
             f"{application} all have a node{no_node}{f': {quote(cause)}' if cause else ''}"
         ),
-        evidence=(_says(event), *_asked_by(held)),
+        evidence=(_event_evidence(event), *_placeholder_evidence(held)),
         since=event.first_seen,
     )
 
 
 def _find_no_room(unit: Unit) -> Finding | None:
     refused = unit.refused
-    return gang_refusal(NO_ROOM, unit, WHO, _cause(unit, refused)) if refused else None
+    return gang_refusal(NO_ROOM, unit, SCHEDULER, _cause(unit, refused)) if refused else None
 
 
 def _cause(unit: Unit, refused: tuple[Pod, ...]) -> str:
-    """Return why nodes refuse its pods; empty if YuniKorn only says that they wait for room."""
+    """Return why nodes refuse the pods. Empty: YuniKorn only says that they wait."""
     if refusal := _refusal(unit, refused):
         return refusal
     texts = (pod.scheduled.message for pod in refused if pod.scheduled is not None)
-    return next((sentence(text).rstrip(".") for text in texts if text != _ONE_TEXT), "")
+    return next((sentence(text).rstrip(".") for text in texts if text != _GENERIC_MESSAGE), "")
 
 
 def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
-    """Return why these pods have no node, from the newest event; empty if no event tells."""
+    """Return why these pods have no node, from the newest event. Empty: no event has a cause."""
     waiting = {pod.meta.ref.uid for pod in refused}
-    events = (item for item in unit.events if item.reason == TOLD and item.regarding.uid in waiting)
+    events = (
+        item for item in unit.events if item.reason == POD_EVENT and item.regarding.uid in waiting
+    )
     for event in events:
         if match := _REFUSED.match(event.note):
-            return _PLUGIN.sub("", match[1]).strip().rstrip("; ")
-        # For a queue without a limit this is the room left in the whole cluster.
+            return _PLUGIN_PREFIX.sub("", match[1]).strip().rstrip("; ")
+        # For a queue without a limit this is the free capacity of the whole cluster.
         if match := _NO_QUOTA.match(event.note):
-            lack = too_little(match[2], match[3])
+            lack = first_shortage(match[2], match[3])
             quota_owner = f"for queue {match[1]}" if match[1] else "for its user"
             return f"{lack[0]} asked for, and {lack[1]} was left {quota_owner}" if lack else ""
     return ""
 
 
-def _asked_by(held: Sequence[Pod]) -> Iterator[Evidence]:
-    """Yield the requests and the condition of the first of these placeholders."""
+def _placeholder_evidence(held: Sequence[Pod]) -> Iterator[Evidence]:
+    """Yield the requests and the condition of the first placeholder."""
     for pod in held[:1]:
         requests = ", ".join(
-            amount_of(name, units(name, size), named=True)
+            format_amount(name, scheduler_units(name, size), with_resource_name=True)
             for name, size in sorted(pod.requests.items())
         )
         yield Evidence("requests of a placeholder", requests or "none", pod.meta.ref)

@@ -1,7 +1,7 @@
-"""`hold`: one Job, kept suspended by a Hold whatever its controller does.
+"""`hold`: one Job, kept suspended by a Hold even if its controller resumes it.
 
-The admission policy of the Hold (`domain.hold_manifest`) turns every resume of the Job back, so the Job stays
-suspended when its owner restarts. A dry run proves that before anything is suspended.
+The admission policy of the Hold (`domain.hold_manifest`) rejects every resume of the Job, so the Job stays
+suspended when its owner restarts. A dry run proves that before the Job is suspended.
 """
 
 from __future__ import annotations
@@ -12,36 +12,37 @@ from functools import partial
 from gangboard.domain.action import ClusterLevers, PolicyState, Step, StepKind, Verb
 from gangboard.domain.hold import HOLD_LEVER, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import label, sentence
 from gangboard.facts.gang import Gang
-from gangboard.levers.hold.requests import create_hold, delete_hold, hold_name, made_holds
-from gangboard.levers.hold.words import (
-    about_cluster,
-    about_end,
-    about_existing,
-    about_holders,
-    about_proof,
+from gangboard.levers.hold.confirmation_texts import (
+    cluster_warnings,
+    end_sentences,
+    existing_hold_sentences,
+    hold_names,
     meaning_of_hold,
     meaning_of_release,
-    names_of,
-    of_release,
-    of_removal,
+    other_holder_warnings,
     parent_of,
+    proof_sentence,
+    release_reactions,
+    removal_sentences,
 )
-from gangboard.plugins.lever import Lever, LeverState, Made, Readiness
+from gangboard.levers.hold.requests import create_hold, created_holds, delete_hold, hold_name
+from gangboard.plugins.lever import CreatedResource, Lever, LeverState, Readiness
 from gangboard.policy.decision import (
     PROVED_SECONDS,
     Decision,
     DesiredAction,
     PlanRefusal,
     generation_unknown,
-    shown,
+    yaml_value,
 )
 from gangboard.policy.phrases import job_resumed, moment, pods_of_job, wait_of
 from gangboard.policy.requests import prove, resume_job, suspend_job
 
-_LOWERED = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+_LOWERED_WORDS = ("The ", "A ", "An ", "No ", "It ", "Its ", "This ")
+"""First words that get a small letter inside a sentence."""
 
 
 class HoldLever(Lever):
@@ -59,26 +60,30 @@ class HoldLever(Lever):
     undo_buttons: Mapping[str, str] = {"Hold": "Release", "Release": "Hold"}
     writes = ("spec", "suspend")
     lasts = True
-    takes_end = True
-    needs_nothing = True
+    supports_end = True
+    can_always_resume = True
 
     def decide(self, gang: Gang, subject: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
         """Return the creation of a Hold, or its removal."""
         decide = _suspend if desired.verb is Verb.SUSPEND else _resume
         return decide(gang, subject, desired)
 
-    def readiness(self, levers: ClusterLevers, kinds: str, shut: str) -> LeverState:
+    def readiness(self, levers: ClusterLevers, kinds: str, closed_reason: str) -> LeverState:
         """Return whether the Hold is installed, and its last proof."""
         text = sentence(levers.hold_sentence[:1].upper() + levers.hold_sentence[1:])
-        readiness, text, usable = _state(levers, text)
+        readiness, text, usable = _readiness(levers, text)
         return LeverState(
-            readiness, text, usable and not shut, levers.hold_proved_at, levers.hold_refuted_at
+            readiness,
+            text,
+            usable and not closed_reason,
+            levers.hold_proved_at,
+            levers.hold_refuted_at,
         )
 
     def unavailable(self, levers: ClusterLevers) -> PlanRefusal | None:
         """Refuse a cluster whose Hold is known to be missing or changed. Elsewhere the dry run decides."""
-        needs = roles_command(levers.cluster, levers.context)
-        text = _half(levers.hold_sentence)
+        needs = rbac_command(levers.cluster, levers.context)
+        text = _clause(levers.hold_sentence)
         if levers.hold is PolicyState.MISSING:
             return PlanRefusal(text or "the Hold is not installed here", needs)
         if levers.hold is PolicyState.CHANGED:
@@ -86,50 +91,50 @@ class HoldLever(Lever):
             return PlanRefusal(text, needs)
         return None
 
-    def stopped(self, gang: Gang, job: Owner) -> str:
-        """Return the Hold that keeps the Job suspended."""
+    def describe_stop(self, gang: Gang, job: Owner) -> str:
+        """Return the Hold that keeps the Job suspended, or empty."""
         holds = gang.holds_on(job)
         if not (job.suspended and holds):
             return ""
         by = f" of {holds[0].by}" if holds[0].by else ""
         return f"held already, by Hold {holds[0].meta.ref.name}{by}"
 
-    def undoes(self, gang: Gang, job: Owner) -> bool:
+    def has_undoable_change(self, gang: Gang, job: Owner) -> bool:
         """Return whether the Job has a Hold."""
         return bool(gang.holds_on(job))
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
-        """Return the conditions for Holds of gangboard."""
-        return made_holds(parents)
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
+        """Return the resource Hold, with conditions for Holds of gangboard."""
+        return created_holds(parents)
 
 
 def _suspend(gang: Gang, job: Owner, desired: DesiredAction) -> Decision | PlanRefusal:
     """Create a Hold unless the Job has one, prove it and suspend the Job."""
-    refused = _end_impossible(gang, job, desired)
+    refused = _refuse_end(gang, job, desired)
     if refused is not None:
         return refused
     holds = gang.holds_on(job)
     name = holds[0].meta.ref.name if holds else hold_name(job.meta.ref.name, desired.action)
     return Decision(
         partial(_hold_steps, gang, job, desired, not holds),
-        before={"spec.suspend": shown(job.suspended), "Hold": name if holds else "none"},
+        before={"spec.suspend": yaml_value(job.suspended), "Hold": name if holds else "none"},
         after={"spec.suspend": "true", "Hold": name},
         watch_seconds=PROVED_SECONDS,
         reactions=(
-            *about_existing(holds),
+            *existing_hold_sentences(holds),
             pods_of_job(gang, job),
-            about_proof(desired.levers),
+            proof_sentence(desired.levers),
             f"The Hold keeps it suspended while {gang.name} is restarted, or suspended and "
             f"resumed; it goes when {parent_of(job)} is deleted.",
-            *about_end(desired),
+            *end_sentences(desired),
         ),
-        warnings=about_cluster(desired.levers),
+        warnings=cluster_warnings(desired.levers),
         label="Hold" if job.suspended else "",
         meaning=meaning_of_hold(gang, job) if job.suspended else "",
     )
 
 
-def _end_impossible(gang: Gang, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
+def _refuse_end(gang: Gang, job: Owner, desired: DesiredAction) -> PlanRefusal | None:
     until = desired.until
     if until is None:
         return None
@@ -152,47 +157,52 @@ def _hold_steps(gang: Gang, job: Owner, desired: DesiredAction, create: bool) ->
 
 
 def _resume(gang: Gang, job: Owner, desired: DesiredAction) -> Decision:
-    """Remove the Holds, and resume the Job if no other Hold is left and the Job may run."""
+    """Remove the Holds. Resume the Job if no other Hold remains and the Job may run."""
     holds, blocked = gang.holds_on(job), desired.blocked or generation_unknown(job.meta)
-    staying = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
-    going = tuple(hold for hold in holds if hold not in staying)
+    remaining = tuple(hold for hold in holds if desired.ended_hold not in ("", hold.meta.ref.uid))
+    removed = tuple(hold for hold in holds if hold not in remaining)
     waits = blocked is not None or wait_of(gang, job) is not None
-    only = bool(staying) or waits or not job.suspended
-    suspend = shown(job.suspended)
+    is_release_only = bool(remaining) or waits or not job.suspended
+    suspend = yaml_value(job.suspended)
     return Decision(
-        partial(_release_steps, gang, job, desired, going, only),
-        before={"spec.suspend": suspend, "Hold": names_of(holds)},
-        after={"spec.suspend": suspend if only else "false", "Hold": names_of(staying)},
+        partial(_release_steps, gang, job, desired, removed, is_release_only),
+        before={"spec.suspend": suspend, "Hold": hold_names(holds)},
+        after={
+            "spec.suspend": suspend if is_release_only else "false",
+            "Hold": hold_names(remaining),
+        },
         watch_seconds=PROVED_SECONDS,
         reactions=(
-            *of_removal(going),
+            *removal_sentences(removed),
             *(
-                of_release(gang, job, staying, blocked.why if blocked else "")
-                if only
+                release_reactions(gang, job, remaining, blocked.why if blocked else "")
+                if is_release_only
                 else job_resumed(gang, job)
             ),
         ),
-        warnings=about_holders(going, desired.by),
-        resumes=not only,
-        label="Release" if only else "",
-        meaning=meaning_of_release(gang, job, staying, blocked=blocked is not None) if only else "",
+        warnings=other_holder_warnings(removed, desired.by),
+        resumes=not is_release_only,
+        label="Release" if is_release_only else "",
+        meaning=meaning_of_release(gang, job, remaining, blocked=blocked is not None)
+        if is_release_only
+        else "",
     )
 
 
 def _release_steps(
-    gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], only: bool
+    gang: Gang, job: Owner, desired: DesiredAction, holds: tuple[Hold, ...], is_release_only: bool
 ) -> tuple[Step, ...]:
     removed = tuple(delete_hold(gang, hold) for hold in holds)
-    return removed if only else removed + resume_job(gang, job, desired.action)
+    return removed if is_release_only else removed + resume_job(gang, job, desired.action)
 
 
-def _half(text: str) -> str:
+def _clause(text: str) -> str:
     """Return a sentence as a part of another one: with a small first letter, unless it begins with a name."""
     bare = text.strip().rstrip(".")
-    return bare[:1].lower() + bare[1:] if bare.startswith(_LOWERED) else bare
+    return bare[:1].lower() + bare[1:] if bare.startswith(_LOWERED_WORDS) else bare
 
 
-def _state(levers: ClusterLevers, text: str) -> tuple[Readiness, str, bool]:
+def _readiness(levers: ClusterLevers, text: str) -> tuple[Readiness, str, bool]:
     if levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
         return Readiness.MISSING, text, False
     if levers.hold_refuted_at is not None:

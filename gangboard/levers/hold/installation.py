@@ -1,11 +1,12 @@
-"""The installation of the Hold in a cluster. Only a proof shows that it works."""
+"""The installation of the Hold in a cluster. A proof is still needed to show that it works."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gangboard.decode.admission_policies import POLICY, digest_of
+from gangboard.decode.admission_policies import POLICY, policy_digest
 from gangboard.domain.action import PolicyState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS, AdmissionPolicy
 from gangboard.domain.hold_manifest import (
     BINDING_SPEC,
@@ -13,11 +14,10 @@ from gangboard.domain.hold_manifest import (
     POLICY_NAME,
     POLICY_SPEC,
 )
-from gangboard.domain.watch_state import WatchState
 
-_POLICY_DIGEST = digest_of(POLICY_SPEC)
-_OPEN_POLICY_DIGEST = digest_of(OPEN_POLICY_SPEC)
-_BINDING_DIGEST = digest_of(BINDING_SPEC)
+_POLICY_DIGEST = policy_digest(POLICY_SPEC)
+_OPEN_POLICY_DIGEST = policy_digest(OPEN_POLICY_SPEC)
+_BINDING_DIGEST = policy_digest(BINDING_SPEC)
 
 OPEN = (
     f"the policy {POLICY_NAME} is of an older form (failurePolicy Ignore): while an API server starts, "
@@ -36,50 +36,49 @@ def installation(
     hold_state: str,
     policy_state: str,
 ) -> tuple[PolicyState, str]:
-    """Return the state of the installation, and what is wrong with it: half a sentence, or empty.
+    """Return the state of the installation and its problem: half a sentence, or empty.
 
-    An older form of the policy that works counts as installed, with its weakness.
-
-    `hold_state` and `policy_state` are the states of store.models.ResourceState of Holds and of the
-    policies (the worse one of policies and bindings); empty before the first poll.
+    An older policy that works counts as installed, and the text names its weakness. `hold_state` and
+    `policy_state` are states of store.models.ResourceState: of Holds, and of the policies (the worse one of
+    policies and bindings). They are empty before the first poll.
     """
     if policy_state == WatchState.NOT_SERVED:
         return PolicyState.MISSING, NEEDS_POLICIES
     if hold_state == WatchState.NOT_SERVED:
         return PolicyState.MISSING, f"the Hold ({HOLDS}) is not installed here"
     if policy_state != WatchState.OK:
-        return PolicyState.NOT_SEEN, _not_seen(policy_state)
-    policy = _ours(policies)
+        return PolicyState.NOT_SEEN, _unobserved_text(policy_state)
+    policy = _find_own(policies)
     is_open = policy is not None and policy.digest == _OPEN_POLICY_DIGEST
-    for what, found, digest in (
+    for noun, installed, digest in (
         ("policy", policy, _OPEN_POLICY_DIGEST if is_open else _POLICY_DIGEST),
-        ("binding of the policy", _ours(bindings), _BINDING_DIGEST),
+        ("binding of the policy", _find_own(bindings), _BINDING_DIGEST),
     ):
-        problem = _compare(what, found, digest)
+        problem = _compare(noun, installed, digest)
         if problem is not None:
             return problem
     return PolicyState.INSTALLED, OPEN if is_open else ""
 
 
-def _ours(policies: Iterable[AdmissionPolicy]) -> AdmissionPolicy | None:
+def _find_own(policies: Iterable[AdmissionPolicy]) -> AdmissionPolicy | None:
     return next((policy for policy in policies if policy.meta.ref.name == POLICY_NAME), None)
 
 
 def _compare(
-    what: str, ours: AdmissionPolicy | None, digest: str
+    noun: str, installed: AdmissionPolicy | None, digest: str
 ) -> tuple[PolicyState, str] | None:
-    if ours is None:
-        return PolicyState.MISSING, f"the {what} {POLICY_NAME} is not installed here"
-    if ours.digest != digest:
+    if installed is None:
+        return PolicyState.MISSING, f"the {noun} {POLICY_NAME} is not installed here"
+    if installed.digest != digest:
         return (
             PolicyState.CHANGED,
-            f"the {what} {POLICY_NAME} is not what this release of gangboard installs: somebody "
+            f"the {noun} {POLICY_NAME} is not what this release of gangboard installs: somebody "
             "changed it, or another release installed it",
         )
     return None
 
 
-def _not_seen(state: str) -> str:
+def _unobserved_text(state: str) -> str:
     if state == WatchState.FORBIDDEN:
         return f"gangboard's reader may not look at {POLICY.key}, so only a proof can tell"
     if state in ("", WatchState.LISTING):

@@ -1,4 +1,4 @@
-"""Requests that create and delete a Hold, and what the actor may create."""
+"""Requests that create and delete a Hold, and the conditions for created Holds."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from gangboard.domain.objects import Controller, ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.text import label
 from gangboard.facts.gang import Gang
-from gangboard.plugins.lever import Made, Rule
+from gangboard.plugins.lever import AdmissionRule, CreatedResource
 from gangboard.policy.decision import DesiredAction
 from gangboard.policy.registry_lookups import kind_above
 from gangboard.policy.requests import json_text, object_path
 
-_MAX_NAME = 63
-_DIGITS = 8
+_MAX_NAME_LENGTH = 63
+_DIGEST_LENGTH = 8
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _OURS = f"{HOLD_GROUP}/"
 
 
 def hold_name(job_name: str, action: str) -> str:
-    """Return the name of the Hold that an action creates. Same arguments, same name."""
-    digest = hashlib.sha256(f"{job_name}\n{action}".encode()).hexdigest()[:_DIGITS]
-    return f"{job_name[: _MAX_NAME - _DIGITS - 1].rstrip('-.')}-{digest}"
+    """Return the name of the Hold that an action creates. The same arguments give the same name."""
+    digest = hashlib.sha256(f"{job_name}\n{action}".encode()).hexdigest()[:_DIGEST_LENGTH]
+    return f"{job_name[: _MAX_NAME_LENGTH - _DIGEST_LENGTH - 1].rstrip('-.')}-{digest}"
 
 
 def create_hold(gang: Gang, job: Owner, desired: DesiredAction) -> Step:
@@ -85,7 +85,7 @@ def create_hold(gang: Gang, job: Owner, desired: DesiredAction) -> Step:
 
 
 def delete_hold(gang: Gang, hold: Hold) -> Step:
-    """Return the removal of this Hold. A new Hold under the same name stays."""
+    """Return the deletion of this Hold. A new Hold with the same name stays."""
     ref = hold.meta.ref
     options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": ref.uid}}
     return Step(
@@ -119,29 +119,29 @@ def _parent_version(gang: Gang, controller: Controller) -> str:
     return f"{controller.group}/{version}"
 
 
-# What the actor may create
+# Permissions of the actor
 
 
-def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
-    """Return the conditions for a Hold of gangboard beside those of the CRD's schema."""
+def created_holds(parents: Sequence[tuple[str, str]]) -> CreatedResource:
+    """Return the conditions for a Hold of gangboard, beyond those of the CRD's schema."""
     rules = (
-        Rule(
+        AdmissionRule(
             "request.operation == 'CREATE'",
             "gangboard makes and deletes Holds and never changes one",
         ),
-        Rule(
+        AdmissionRule(
             "object.spec.ownerUID != '' && object.spec.?by.orValue('') != ''"
             " && object.spec.?reason.orValue('') != ''",
             "a Hold of gangboard says in spec whose Job it is about, who wants it and why",
         ),
-        Rule(
+        AdmissionRule(
             "object.metadata.?ownerReferences.orValue([]).size() == 1"
             " && object.metadata.ownerReferences.all(o,"
-            f" o.uid == object.spec.ownerUID && ({_is_one_of(parents)}))",
+            f" o.uid == object.spec.ownerUID && ({_kind_condition(parents)}))",
             "a Hold of gangboard belongs to the owner whose uid is in spec.ownerUID, and to nobody "
             "else",
         ),
-        Rule(
+        AdmissionRule(
             "object.metadata.?finalizers.orValue([]).size() == 0"
             f" && object.metadata.?labels.orValue({{}}).all(k, k == '{_MANAGED_BY}')"
             " && object.metadata.?annotations.orValue({})"
@@ -150,11 +150,11 @@ def made_holds(parents: Sequence[tuple[str, str]]) -> Made:
             f"besides {_OURS}*",
         ),
     )
-    return Made(HOLD_GROUP, "holds", "Hold", ("create", "delete", "get", "list"), rules)
+    return CreatedResource(HOLD_GROUP, "holds", "Hold", ("create", "delete", "get", "list"), rules)
 
 
-def _is_one_of(parents: Iterable[tuple[str, str]]) -> str:
-    """Return the condition that the owner reference `o` is of one of these kinds, in any version."""
+def _kind_condition(parents: Iterable[tuple[str, str]]) -> str:
+    """Return the condition that the owner reference `o` has one of these kinds, in any version."""
     conditions = (
         f"o.kind == '{kind}' && o.apiVersion.startsWith('{group}/')" for group, kind in parents
     )

@@ -1,16 +1,15 @@
-"""PodCliqueSets of NVIDIA Grove (grove.io/v1alpha1), and what stands between one and its pods.
+"""PodCliqueSets of NVIDIA Grove (grove.io/v1alpha1), with their PodCliques and PodCliqueScalingGroups.
 
-A PodCliqueSet makes for each of its replicas PodCliques, and PodCliqueScalingGroups that make more of them
-(`<set>-<replica>-<clique>`, `<scaling group>-<its replica>-<clique>`: namegen.go). A PodClique makes pods.
-The set is the gang: what must run together is written there; each PodClique is a unit with its own minimum,
-`minAvailable`. Its PodGangs (`groups/podgang.py`) say which PodCliques are placed together.
+A PodCliqueSet creates PodCliques for each of its replicas, and PodCliqueScalingGroups that create more of them
+(`<set>-<replica>-<clique>` and `<scaling group>-<its replica>-<clique>`, namegen.go). A PodClique creates pods.
+The set is the gang, because its spec says which pods must run together. Each PodClique is a unit with its own minimum,
+`minAvailable`. The PodGangs (`groups/podgang.py`) say which PodCliques are placed together.
 
-Sizes are those of the PodCliques and scaling groups that are there, since autoscalers change these and not
-the set; what is not made yet is counted by the set's own template. Nothing of it has a field to suspend it,
-and its shape cannot be changed: cliques, `minAvailable`, the members of scaling groups (validation of the
-webhook, podcliqueset.go).
+Sizes come from the existing PodCliques and scaling groups, because autoscalers change these and not the set. Missing
+ones are counted by the template of the set. None of these kinds has a suspend field. Cliques, `minAvailable` and the
+members of scaling groups cannot be changed (validation of the webhook, podcliqueset.go).
 
-Read in the sources of v0.1.0-alpha.12-rc1; what they write was played on real API servers and schedulers.
+Source: code of v0.1.0-alpha.12-rc1. Tests replay its writes on real API servers and schedulers.
 """
 
 from __future__ import annotations
@@ -19,19 +18,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, size_of
-from gangboard.decode.owner_meta import labels_as
+from gangboard.decode.owner_meta import decode_labels
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import set_minimum
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Owner, Role
+from gangboard.domain.owner import Blueprint, Owner, Role
 from gangboard.domain.pod import Pod
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.owners.grove import failures, gates
-from gangboard.owners.grove.sizes import (
-    Scaled,
+from gangboard.owners.grove import failures, scheduling_gates
+from gangboard.owners.grove.expected_cliques import (
+    ScaledClique,
     complete_scaling_group,
     complete_set,
     scaled_cliques,
@@ -61,18 +59,21 @@ _NOUN = "PodClique"
 
 
 class GroveKind(OwnerKind):
-    """The base of the kinds of Grove."""
+    """Base of the kinds of Grove."""
 
     group = GROUP
     versions = ("v1alpha1",)
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
-        """Return whether the child still makes pods: a deleted one is made anew under its name, or was scaled away."""
+        """Return whether the child is not being deleted.
+
+        Grove creates a deleted child again under the same name, unless it was scaled down.
+        """
         return child.meta.deleting_since is None
 
 
 class PodCliqueSet(GroveKind):
-    """A PodCliqueSet: the gang."""
+    """A PodCliqueSet, which is the gang."""
 
     kind = PODCLIQUESET
     wire = WirePodCliqueSet
@@ -91,7 +92,7 @@ class PodCliqueSet(GroveKind):
         ),
     )
     makes = ((GROUP, SCALING_GROUP), (GROUP, PODCLIQUE))
-    rules = (*failures.RULES, *gates.RULES)
+    rules = (*failures.RULES, *scheduling_gates.RULES)
     no_lever = (
         "PodCliqueSets have no suspend field, and scaling to 0 would end all pods and their "
         "PodGangs without a record of how many there were."
@@ -117,20 +118,20 @@ class PodCliqueSet(GroveKind):
             ),
             detail={**template_detail(replicas, scaled), **last_error(status)},
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return the set with the PodCliques that exist and those that its template asks for besides."""
-        return complete_set(owner, made)
+        """Return the set with its existing PodCliques and the missing ones of its template."""
+        return complete_set(owner, children)
 
     def role_of(self, pod: Pod) -> str:
-        """Return the PodClique that a pod belongs to."""
+        """Return the PodClique of a pod."""
         return pod.labels.get(CLIQUE_LABEL, "")
 
     def placed_with(self, pod: Pod) -> str:
-        """Return the PodGang that a pod is placed with."""
+        """Return the PodGang of a pod."""
         return pod.labels.get(PODGANG_LABEL, "")
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
@@ -139,7 +140,7 @@ class PodCliqueSet(GroveKind):
 
 
 class PodCliqueScalingGroup(GroveKind):
-    """A PodCliqueScalingGroup, which makes PodCliques for a set."""
+    """A PodCliqueScalingGroup, which creates PodCliques for a set."""
 
     kind = SCALING_GROUP
     wire = WirePodCliqueScalingGroup
@@ -155,20 +156,20 @@ class PodCliqueScalingGroup(GroveKind):
             detail={
                 "replicas": str(or_one(spec.replicas)),
                 "cliques": " ".join(spec.clique_names or ()),
-                **labels_as(wire.metadata, WireLabels).detail,
+                **decode_labels(wire.metadata, WireLabels).detail,
                 **last_error(wire.status),
             },
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
         """Return the scaling group with its PodCliques."""
-        return complete_scaling_group(owner, made)
+        return complete_scaling_group(owner, children)
 
 
 class PodClique(GroveKind):
-    """A PodClique, which makes pods."""
+    """A PodClique, which creates pods."""
 
     kind = PODCLIQUE
     wire = WirePodClique
@@ -179,7 +180,7 @@ class PodClique(GroveKind):
     def build(self, wire: WirePodClique, version: str) -> Owner:
         """Return the PodClique with its pods as one role."""
         role, faults = _role(wire.metadata.name, wire.spec)
-        labels = labels_as(wire.metadata, WireLabels)
+        labels = decode_labels(wire.metadata, WireLabels)
         status = wire.status or WireClique()
         owner = Owner(
             meta=self.read_meta(wire, version),
@@ -196,18 +197,21 @@ class PodClique(GroveKind):
                 **last_error(status),
             },
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
 
 def _cliques(
-    template: WireSetTemplate, replicas: int, scaled: Mapping[str, Scaled]
+    template: WireSetTemplate, replicas: int, scaled: Mapping[str, ScaledClique]
 ) -> tuple[tuple[Role, ...], tuple[str, ...]]:
-    """Return a role for each clique, its replicas being all its PodCliques by the template, and the faults of it."""
+    """Return a role for each clique, and the faults of the template.
+
+    The replicas of a role are all PodCliques that the template asks for.
+    """
     roles, faults = dict[str, Role](), list[str]()
     for clique in template.cliques or ():
         role, malformed = _role(clique.name, clique.spec)
-        times = scaled[clique.name].replicas if clique.name in scaled else 1
-        roles[clique.name] = replace(role, replicas=replicas * times)
+        scaled_replicas = scaled[clique.name].replicas if clique.name in scaled else 1
+        roles[clique.name] = replace(role, replicas=replicas * scaled_replicas)
         faults += [f"in clique {clique.name} {fault}" for fault in malformed]
     return tuple(roles.values()), tuple(faults)
 
@@ -216,7 +220,7 @@ def _role(name: str, spec: WireCliqueSpec | None) -> tuple[Role, tuple[str, ...]
     """Return the pods of a clique, and the faults of its template."""
     spec = spec or WireCliqueSpec()
     pods = or_one(spec.replicas)
-    minimum = set_minimum(spec.min_available) or pods
+    minimum = read_minimum(spec.min_available) or pods
     requests, faults = pod_requests(spec.pod)
     group = spec.pod.group_name
     role = Role(name, 1, pods, requests, group_name=group, noun=_NOUN, quorum=min(minimum, pods))

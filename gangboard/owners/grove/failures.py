@@ -1,4 +1,4 @@
-"""Failures that Grove, or the backend of a scheduler, reports, and the objects of Grove behind a unit."""
+"""Failures that Grove or a scheduler backend reports, and the Grove objects of a unit."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from gangboard.plugins.rule import UnitRule
 
 PODGANGS = "scheduler.grove.io", "PodGang"
 
-# A backend tells so in an event on the PodGang (kai/backend.go), or as the cause of an error.
+# A backend refuses a PodGang by an event on it (kai/backend.go), or as the cause of an error.
 _BACKEND_REFUSED = "BackendMappingFailed"
 _NOT_EXPRESSIBLE = re.compile(
     r"scheduler backend|unsupported|not supported|at most \d|too (many|deep)|preferred topology"
     r"|feature gate|CompositePodGroup",
     re.IGNORECASE,
 )
-_HEAD = re.compile(r"^\[Operation: [^\]]*\] message: ")
-_FORBIDDEN = re.compile(r'^[\w.]{1,253} "[^"]{0,253}" is forbidden: ')
+_OPERATION_PREFIX = re.compile(r"^\[Operation: [^\]]*\] message: ")
+_FORBIDDEN_PREFIX = re.compile(r'^[\w.]{1,253} "[^"]{0,253}" is forbidden: ')
 _REFUSED = re.compile(r'forbidden|denied the request|failed calling webhook|"[^"]*" is invalid')
 
 
 def find_not_expressible(unit: Unit) -> Finding | None:
-    """Return a finding while a backend has not made groups of a PodGang and says that it cannot."""
+    """Return a finding while a backend reports that it cannot create groups for a PodGang."""
     if unit.group is not None or unit.placed or not (unit.unplaced or unit.missing):
         return None
     podgangs = podgangs_of(unit)
@@ -46,18 +46,18 @@ def find_not_expressible(unit: Unit) -> Finding | None:
         text, source = event.note, Evidence(event.reason, event.note, event.regarding)
         since = event.first_seen
     else:
-        error = error_of(unit, _is_of_backend)
+        error = nearest_error(unit, _is_of_backend)
         if error is None:
             return None
         text, source, since = error.detail["error"], _evidence_of_error(error), None
     refused = event.regarding if event is not None else unit.owner.meta.ref
     if event is None and len(podgangs) == 1:
         refused = podgangs[0].meta.ref
-    whose = label(refused)
+    refused_label = label(refused)
     return unit_finding(
         NOT_EXPRESSIBLE,
         unit,
-        f"Its scheduler cannot be told of {whose}: {sentence(quote(_words(text)))}",
+        f"Its scheduler cannot be told of {refused_label}: {sentence(quote(_innermost_cause(text)))}",
         advice=(
             f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
             "change it in place.",
@@ -82,7 +82,7 @@ def find_error(unit: Unit) -> Finding | None:
     """Return a finding while pods of a unit are missing and Grove reports an error."""
     if is_formed(unit) or not unit.missing:
         return None
-    error = error_of(unit)
+    error = nearest_error(unit)
     if error is None:
         return None
     text = error.detail["error"]
@@ -92,13 +92,13 @@ def find_error(unit: Unit) -> Finding | None:
     return unit_finding(
         rule,
         unit,
-        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(quote(_words(text)))}",
+        f"{exist}, and Grove failed at {label(error.meta.ref)}: {sentence(quote(_innermost_cause(text)))}",
         evidence=(_evidence_of_error(error), Evidence("pods", f"{live} of {unit.wanted}")),
     )
 
 
 def _rule_for(error: Owner) -> UnitRule:
-    """Return the rule of an error: a refused group or pod by its code, or another failure."""
+    """Return the rule of an error. The code tells whether a group or a pod was refused."""
     if not _REFUSED.search(error.detail["error"]):
         return FAILED
     return GROUP_FAILED if "PODGANG" in error.detail["error code"] else REFUSED
@@ -109,9 +109,9 @@ def _is_of_backend(error: Owner) -> bool:
     return bool(_NOT_EXPRESSIBLE.search(text)) and not _REFUSED.search(text)
 
 
-def _words(text: str) -> str:
-    """Return the innermost cause of an error: Grove puts its own head and each cause behind another."""
-    return _FORBIDDEN.sub("", _HEAD.sub("", text.rpartition(", cause: ")[2]))
+def _innermost_cause(text: str) -> str:
+    """Return the innermost cause of an error, without the prefix of Grove and the outer causes."""
+    return _FORBIDDEN_PREFIX.sub("", _OPERATION_PREFIX.sub("", text.rpartition(", cause: ")[2]))
 
 
 def _evidence_of_error(error: Owner) -> Evidence:
@@ -119,58 +119,58 @@ def _evidence_of_error(error: Owner) -> Evidence:
 
 
 def evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return the three minima of a unit where they differ, and the last error of its objects.
+    """Return the three minima of a unit if they differ, and the last error of its objects.
 
-    The `minReplicas` of a PodClique are summed over its PodGangs. Once a PodGang was placed Grove can lower its `minReplicas` to 0; a core group cannot need no pod, and
-    keeps the last positive number.
+    The `minReplicas` of a PodClique are summed over its PodGangs. Grove can lower the `minReplicas` of a placed PodGang
+    to 0. A core group cannot have a quorum of 0, so it keeps the last positive number.
     """
-    error = error_of(unit)
+    error = nearest_error(unit)
     errors = (_evidence_of_error(error),) if error is not None else ()
     clique = clique_of(unit)
     if unit.group is None or unit.quorum is None or clique is None:
         return errors
     name = clique.meta.ref.name
-    parts = [
+    templates = [
         (podgang, template)
         for podgang in podgangs_of(unit)
         for template in podgang.templates
         if template.name == name
     ]
-    if not parts:
+    if not templates:
         return errors
-    least = sum(template.quorum or 0 for _, template in parts)
+    least = sum(template.quorum or 0 for _, template in templates)
     numbers = (clique.detail["minAvailable"], str(least), str(unit.quorum))
     if len(set(numbers)) == 1:
         return errors
-    gangs = names(podgang.meta.ref.name for podgang, _ in parts)
-    object_text = "the PodGang" if len(parts) == 1 else f"the PodGangs {gangs}"
+    gangs = names(podgang.meta.ref.name for podgang, _ in templates)
+    object_text = "the PodGang" if len(templates) == 1 else f"the PodGangs {gangs}"
     return (
         *errors,
         Evidence("spec.minAvailable", numbers[0], clique.meta.ref),
         Evidence(
-            f"spec.podgroups[].minReplicas in {object_text}", numbers[1], parts[0][0].meta.ref
+            f"spec.podgroups[].minReplicas in {object_text}", numbers[1], templates[0][0].meta.ref
         ),
         Evidence("quorum of the group", numbers[2], unit.group.meta.ref),
     )
 
 
-# The objects of Grove behind a unit
+# Grove objects of a unit
 
 
 def clique_named(unit: Unit, name: str) -> Owner | None:
-    """Return a PodClique of the gang, None if it does not exist."""
-    thing = unit.gang.named.get((GROUP, PODCLIQUE, name))
-    return thing if isinstance(thing, Owner) else None
+    """Return a PodClique of the gang. None: it does not exist."""
+    clique = unit.gang.objects_by_name.get((GROUP, PODCLIQUE, name))
+    return clique if isinstance(clique, Owner) else None
 
 
 def podgang_named(unit: Unit, name: str) -> Group | None:
-    """Return a PodGang of the gang, None if it does not exist."""
-    thing = unit.gang.named.get((*PODGANGS, name))
-    return thing if isinstance(thing, Group) else None
+    """Return a PodGang of the gang. None: it does not exist."""
+    podgang = unit.gang.objects_by_name.get((*PODGANGS, name))
+    return podgang if isinstance(podgang, Group) else None
 
 
 def clique_of(unit: Unit) -> Owner | None:
-    """Return the PodClique of a unit. None for a unit of several, and if it does not exist."""
+    """Return the PodClique of a unit. None: the unit has several, or it does not exist."""
     names_of = {role.name for role in unit.roles} or {
         pod.labels.get(CLIQUE_LABEL, "") for pod in unit.pods
     }
@@ -178,9 +178,10 @@ def clique_of(unit: Unit) -> Owner | None:
 
 
 def podgangs_of(unit: Unit) -> tuple[Group, ...]:
-    """Return the PodGangs that the pods of a unit name, in order of names; before there are pods its PodClique's.
+    """Return the PodGangs that the pods of a unit name, in order of names.
 
-    The pods of one PodClique can be in several of them (podclique/components/pod, ai-dynamo/grove#799).
+    Before any pod exists, it is the PodGang of the PodClique. The pods of one PodClique can be in several PodGangs
+    (podclique/components/pod, ai-dynamo/grove#799).
     """
     if unit.pods:
         names = {pod.labels.get(PODGANG_LABEL, "") for pod in unit.pods}
@@ -191,20 +192,24 @@ def podgangs_of(unit: Unit) -> tuple[Group, ...]:
     return tuple(podgang for podgang in podgangs if podgang is not None)
 
 
-def _any(_error: Owner) -> bool:
+def _accept_any(_error: Owner) -> bool:
     return True
 
 
-def error_of(unit: Unit, wanted: Callable[[Owner], bool] = _any) -> Owner | None:
+def nearest_error(unit: Unit, accepts: Callable[[Owner], bool] = _accept_any) -> Owner | None:
     """Return the nearest object above the pods of a unit that has an error, its PodClique first."""
     clique = clique_of(unit)
-    above = clique.meta.controller if clique is not None else None
-    group = unit.gang.named.get((GROUP, SCALING_GROUP, above.name)) if above is not None else None
-    for thing in (clique, group, unit.owner):
-        if not isinstance(thing, Owner):
+    controller = clique.meta.controller if clique is not None else None
+    group = (
+        unit.gang.objects_by_name.get((GROUP, SCALING_GROUP, controller.name))
+        if controller is not None
+        else None
+    )
+    for candidate in (clique, group, unit.owner):
+        if not isinstance(candidate, Owner):
             continue
-        if "error" in thing.detail and wanted(thing):
-            return thing
+        if "error" in candidate.detail and accepts(candidate):
+            return candidate
     return None
 
 

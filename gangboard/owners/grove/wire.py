@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WireTemplateSpec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, read_text
 
@@ -13,10 +13,10 @@ GROUP = "grove.io"
 PODCLIQUESET, SCALING_GROUP, PODCLIQUE = "PodCliqueSet", "PodCliqueScalingGroup", "PodClique"
 CLIQUE_LABEL, PODGANG_LABEL = "grove.io/podclique", "grove.io/podgang"
 SET_INDEX, GROUP_INDEX = "set replica", "group replica"
-"""Names in `detail` of a PodClique or scaling group: the replica of the set, and of the scaling group, that it is of."""
+"""Keys in `Owner.detail` of a PodClique or scaling group: its replica of the set and of the scaling group."""
 
-# Waits of Grove itself, which are no refusals (operator/internal/errors/errors.go).
-_WAITS = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
+# Error codes with which Grove only requeues the object (operator/internal/errors/errors.go).
+_REQUEUE_CODES = frozenset({"ERR_REQUEUE_AFTER", "ERR_CONTINUE_RECONCILE_AND_REQUEUE"})
 
 
 class WireError(Wire):
@@ -27,14 +27,14 @@ class WireError(Wire):
 
 
 class WireStatus(Wire):
-    """`status` of each of them, as far as all have it alike."""
+    """Common fields of `status`."""
 
     conditions: list[WireCondition] | None = None
     last_errors: list[WireError] | None = None
 
 
 class WireCliqueSpec(Wire):
-    """`spec` of a PodClique, in a template or by itself."""
+    """`spec` of a PodClique, also in a template."""
 
     pod_spec: WireTemplateSpec | None = None
     replicas: Int32 | None = None
@@ -60,7 +60,7 @@ class WireScalingGroup(Wire):
 
 
 class _WireScalingGroupSpec(WireScalingGroup):
-    """`spec` of a PodCliqueScalingGroup: the same without a name."""
+    """`spec` of a PodCliqueScalingGroup, which has no name."""
 
     clique_names: KeyField[list[str] | None] = None
 
@@ -83,7 +83,7 @@ class WireSet(Wire):
 
 
 class WirePodCliqueSet(Wire):
-    """A PodCliqueSet as narrow as it is kept."""
+    """The fields of a PodCliqueSet that gangboard reads."""
 
     metadata: WireOwnerMeta
     spec: WireSet | None = None
@@ -107,7 +107,7 @@ class WireLabels(Wire):
 
     @property
     def detail(self) -> dict[str, str]:
-        """The replicas that they tell, as the detail of an owner keeps them."""
+        """The replica indexes, as `Owner.detail` keeps them."""
         indexes = {SET_INDEX: self.set_index, GROUP_INDEX: self.group_index}
         return {name: read_text(text) for name, text in indexes.items() if text}
 
@@ -117,7 +117,7 @@ class WireLabelledMeta(WireOwnerMeta):
 
 
 class WirePodClique(Wire):
-    """A PodClique as narrow as it is kept."""
+    """The fields of a PodClique that gangboard reads."""
 
     metadata: WireLabelledMeta
     spec: WireCliqueSpec | None = None
@@ -125,7 +125,7 @@ class WirePodClique(Wire):
 
 
 class WirePodCliqueScalingGroup(Wire):
-    """A PodCliqueScalingGroup as narrow as it is kept."""
+    """The fields of a PodCliqueScalingGroup that gangboard reads."""
 
     metadata: WireLabelledMeta
     spec: _WireScalingGroupSpec | None = None
@@ -133,14 +133,14 @@ class WirePodCliqueScalingGroup(Wire):
 
 
 def last_error(status: WireStatus | None) -> dict[str, str]:
-    """Return the last of the errors that Grove could not go on after, as the detail of an owner keeps it.
+    """Return the last error that is not a requeue, as `Owner.detail` keeps it.
 
-    They are those of its last look at the object; it takes them away when a look succeeds.
+    Grove writes the errors of its last reconcile and removes them after a successful one.
     """
     errors = [
         error
         for error in (status.last_errors if status else None) or ()
-        if error.code not in _WAITS
+        if error.code not in _REQUEUE_CODES
     ]
     if not errors or not errors[-1].description:
         return {}

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from gangboard.decode.jobs import DEFAULT_GRACE, shared_text, size_of
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import read_conditions
 from gangboard.domain.objects import Condition, find_condition, resumed_at
 from gangboard.domain.owner import (
@@ -16,19 +16,19 @@ from gangboard.domain.owner import (
     Outcome,
     Owner,
     PodRequests,
-    Reported,
+    ReportedCounts,
     Role,
     finish_by,
 )
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.jobset.conduct import JobSetConduct
-from gangboard.owners.jobset.gangs import with_gang_requests
+from gangboard.owners.jobset.gang_requests import read_gang_requests
 from gangboard.owners.jobset.policies import (
     POLICIES,
     Policies,
-    policies_of,
+    decode_policies,
+    encode_policies,
     read_policies,
-    written,
 )
 from gangboard.owners.jobset.wire import (
     WireJobSet,
@@ -39,11 +39,11 @@ from gangboard.owners.jobset.wire import (
 )
 from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 
-_ENDS = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
-# More child Jobs of one JobSet than a control plane can carry; names beyond are not made up.
+_OUTCOMES = {"Failed": Outcome.FAILED, "Completed": Outcome.SUCCEEDED}
+# More child Jobs of one JobSet than a control plane can handle. Names beyond that are not generated.
 MAX_CHILDREN = 5_000
-# How the actions of a failure policy end whose restarts are not held against `maxRestarts`.
-_UNCOUNTED = "AndIgnoreMaxRestarts"
+# Suffix of failure policy actions whose restarts do not count towards `maxRestarts`.
+_UNCOUNTED_SUFFIX = "AndIgnoreMaxRestarts"
 
 
 class JobSet(OwnerKind):
@@ -69,14 +69,14 @@ class JobSet(OwnerKind):
     traits = KindTraits(
         controller="the JobSet controller",
         role="ReplicatedJob",
-        parts="replicatedJobs",
+        role_size_field="replicatedJobs",
         ends_pods=True,
         # constants.go of v0.12.0.
         jobs_refused=frozenset(
             {"JobCreationFailed", "HeadlessServiceCreationFailed", "PVCCreationFailed"}
         ),
-        # For pods in a Job that has a topology domain for itself: the webhook for changes gives them no selector
-        # then, and the other one misses it (pod_webhook.go of v0.12.0; the second text was seen on 1.37.0).
+        # With exclusive placement, the validating webhook refuses followers that the mutating webhook gave no selector
+        # (pod_webhook.go of v0.12.0; the second text was observed on 1.37.0).
         follower_refusals=(
             "expected, transient error",
             "follower pod node selector for topology domain not found",
@@ -97,7 +97,7 @@ class JobSet(OwnerKind):
         spec, status = wire.spec or WireJobSetSpec(), wire.status or WireJobSetStatus()
         conditions = read_conditions(status.conditions)
         faults: list[str] = []
-        gang_request, roles = with_gang_requests(
+        gang_request, roles = read_gang_requests(
             _roles(wire.metadata.name, spec, status, faults), spec.scheduling, spec.gang_policy
         )
         jobs = [replicated.job for replicated in spec.replicated_jobs or ()]
@@ -124,43 +124,43 @@ class JobSet(OwnerKind):
             group_name=shared_text(role.group_name for role in roles),
             priority_class=shared_text(job.pod.priority_class_name or "" for job in jobs),
             resumed_at=resumed_at(conditions),
-            detail={POLICIES: written(policies)},
+            detail={POLICIES: encode_policies(policies)},
             independent_claim=read_independent_claim(wire),
             grace_seconds=max((job.grace_seconds for job in jobs), default=DEFAULT_GRACE),
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def tries_again(self, owner: Owner) -> bool:
-        """Return whether it replaces Jobs that fail: it restarts all of them or one."""
-        policies = policies_of(owner)
+        """Return whether the JobSet replaces failed Jobs, by a restart of all Jobs or of one."""
+        policies = decode_policies(owner)
         rules = policies.failure_rules if policies is not None else ()
         if any(rule.action != "FailJobSet" for rule in rules):
             return True
         return owner.max_restarts is not None and owner.counted_restarts < owner.max_restarts
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
-        """Return whether JobSet counts a child Job: its attempts are not behind (getChildJobs, v0.12).
+        """Return whether a child Job belongs to the current attempt (getChildJobs, v0.12).
 
-        A child without a readable attempt counts: to hide it would be a guess. A child that is ahead was made
-        for a restart that the status does not show yet.
+        A child without a readable attempt counts, because hiding it would be a guess. A later attempt also counts: it
+        belongs to a restart that the status does not show yet.
         """
         attempt, _, job_attempt = child.attempt.partition(".")
         target = owner.job_restarts.get(child.meta.ref.name, 0)
         return not _is_behind(attempt, owner.restarts) and not _is_behind(job_attempt, target)
 
 
-def _reported(roles: tuple[Role, ...]) -> Reported | None:
-    """Return how many Jobs are ready or have succeeded; None if some role has no counts."""
+def _reported(roles: tuple[Role, ...]) -> ReportedCounts | None:
+    """Return how many Jobs are ready or have succeeded. None: a role has no counts."""
     if not roles or any(role.ready is None for role in roles):
         return None
     up = sum(min(role.replicas, (role.ready or 0) + (role.succeeded or 0)) for role in roles)
-    return Reported(up, sum(role.replicas for role in roles), "Job")
+    return ReportedCounts(up, sum(role.replicas for role in roles), "Job")
 
 
 def _roles(
     jobset: str, spec: WireJobSetSpec, status: WireJobSetStatus, faults: list[str]
 ) -> tuple[Role, ...]:
-    """Return the ReplicatedJobs in their order; half sentences about bad ones go to `faults`."""
+    """Return the ReplicatedJobs as roles, in their order, and append their faults to `faults`."""
     reported = {role.name: role for role in status.replicated_jobs_status or ()}
     started_after = _startup_order(spec)
     number = sum(replicated.count for replicated in spec.replicated_jobs or ())
@@ -168,11 +168,11 @@ def _roles(
         faults.append(
             f"it asks for {number:,} Jobs, of which only the first {MAX_CHILDREN:,} are followed by name"
         )
-    roles, left = [], MAX_CHILDREN
+    roles, names_left = [], MAX_CHILDREN
     for replicated in spec.replicated_jobs or ():
         requests, malformed = pod_requests(replicated.job.pod)
         faults.extend(f"in {replicated.name} {fault}" for fault in malformed)
-        own = reported.get(replicated.name)
+        counts = reported.get(replicated.name)
         roles.append(
             Role(
                 name=replicated.name,
@@ -186,18 +186,18 @@ def _roles(
                 group_name=replicated.job.pod.group_name,
                 child_names=tuple(
                     child_name(jobset, replicated.name, index)
-                    for index in range(min(replicated.count, max(left, 1)))
+                    for index in range(min(replicated.count, max(names_left, 1)))
                 ),
-                ready=own.ready if own else None,
-                succeeded=own.succeeded if own else None,
+                ready=counts.ready if counts else None,
+                succeeded=counts.succeeded if counts else None,
             )
         )
-        left -= len(roles[-1].child_names)
+        names_left -= len(roles[-1].child_names)
     return tuple(roles)
 
 
 def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
-    """Return, for `InOrder`, the dependency of each role on the one before it being ready."""
+    """Return role → dependency on the readiness of the previous role, for `InOrder`."""
     if not spec.in_order:
         return {}
     return {
@@ -207,19 +207,19 @@ def _startup_order(spec: WireJobSetSpec) -> dict[str, tuple[Dependency, ...]]:
 
 
 def _finish(conditions: tuple[Condition, ...], status: WireJobSetStatus) -> Finish | None:
-    """Return the end: by its condition, or by `terminalState` when that came without one."""
-    ended = _ENDS.get(status.terminal_state or "")
-    return finish_by(conditions, _ENDS) or (Finish(ended) if ended else None)
+    """Return the end of the JobSet from its conditions, or from `terminalState` without one."""
+    ended = _OUTCOMES.get(status.terminal_state or "")
+    return finish_by(conditions, _OUTCOMES) or (Finish(ended) if ended else None)
 
 
 def _counted_restarts(status: WireJobSetStatus, policies: Policies) -> int:
-    """Return the restarts that JobSet holds against `maxRestarts` (failure_policy.go, v0.12).
+    """Return the restarts that count towards `maxRestarts` (failure_policy.go, v0.12).
 
-    Restarts of single Jobs count too. A restart in place is counted by the attempt that the pods
-    have reached, less the restarts that were not to be counted (in_place_restart.go). A count of 0
-    is omitted: then all count, unless a rule lets restarts go uncounted (both since v0.6).
+    Restarts of single Jobs also count. Restarts in place count as the attempt that the pods have reached, minus the
+    uncounted restarts (in_place_restart.go). The API omits a count of 0. Then all restarts count, unless a rule exempts
+    some (both since v0.6).
     """
-    uncounting = any(rule.action.endswith(_UNCOUNTED) for rule in policies.failure_rules)
+    uncounting = any(rule.action.endswith(_UNCOUNTED_SUFFIX) for rule in policies.failure_rules)
     of_all = status.restarts_count_towards_max
     if of_all is None:
         of_all = 0 if uncounting else status.restarts or 0

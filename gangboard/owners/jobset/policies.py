@@ -1,6 +1,7 @@
-"""Policies by which a JobSet restarts, fails or completes. The policy reads them before a child Job is stopped.
+"""Policies by which a JobSet restarts, fails or completes.
 
-`Owner.detail` keeps them as text, because no other kind has such policies.
+The action policy reads them before a child Job is stopped. `Owner.detail` keeps them as JSON, because no other kind has
+such policies.
 """
 
 from __future__ import annotations
@@ -20,44 +21,44 @@ from gangboard.owners.jobset.wire import (
 )
 
 POLICIES = "policies"
-"""Where they stand in `Owner.detail`."""
+"""Key in `Owner.detail`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureRule:
-    """One rule of a failure policy, in JobSet's words."""
+    """One rule of `spec.failurePolicy`."""
 
     action: str
     reasons: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
-    """ReplicatedJobs that it is about; empty for all."""
+    """ReplicatedJobs that the rule applies to. Empty: all."""
     patterns: tuple[str, ...] = ()
-    """`onJobFailureMessagePatterns`: it is about failures with such a message only; empty for any."""
+    """`onJobFailureMessagePatterns`: the rule applies only to failures with such a message. Empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """All of its policies, with what the API server fills in."""
+    """All policies of a JobSet, with the defaults of the API server."""
 
     success_operator: str = "All"
     """`All` or `Any`."""
     success_roles: tuple[str, ...] = ()
-    """Roles that count for success; empty for all."""
+    """Roles that count for success. Empty: all."""
     failure_rules: tuple[FailureRule, ...] = ()
     restart_strategy: str = ""
     in_order: bool = False
     """`startupPolicy: InOrder`."""
     coordinator: str = ""
-    """Name of the child Job that the coordinator's address points at, or empty."""
+    """Name of the child Job behind the coordinator's address, or empty."""
     ttl_seconds: int | None = None
     """`ttlSecondsAfterFinished`."""
 
 
 def read_policies(jobset: str, spec: WireJobSetSpec) -> Policies:
-    """Return the policies of the JobSet of that name.
+    """Return the policies of a JobSet.
 
-    Where the webhook or the CRD of JobSet v0.12 fills something in, so does this: a JobSet that was
-    made without them must not look as if it had no policy.
+    It applies the same defaults as the webhook and the CRD of JobSet v0.12. A JobSet that was created without them
+    must not seem to have no policy.
     """
     success = spec.success_policy or WireSuccessPolicy()
     failure = spec.failure_policy
@@ -88,17 +89,17 @@ def _texts(texts: list[str] | None) -> tuple[str, ...]:
     return tuple(map(read_text, texts or ()))
 
 
-def written(policies: Policies) -> str:
-    """Return them as they are kept."""
+def encode_policies(policies: Policies) -> str:
+    """Return the policies as JSON for `Owner.detail`."""
     return msgspec.json.encode(policies).decode()
 
 
-def policies_of(owner: Owner) -> Policies | None:
-    """Return the policies of a JobSet; None for other owners."""
+def decode_policies(owner: Owner) -> Policies | None:
+    """Return the policies of a JobSet. None: the owner is of another kind."""
     text = owner.detail.get(POLICIES)
-    return _read(text) if text is not None else None
+    return _decode(text) if text is not None else None
 
 
 @bounded_cache(256, MEBIBYTE)
-def _read(text: str) -> Policies:
+def _decode(text: str) -> Policies:
     return msgspec.json.decode(text, type=Policies)

@@ -1,25 +1,25 @@
-"""JobSets on the wire (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12).
+"""Wire structs of JobSets (jobset.x-k8s.io/v1alpha2, JobSet v0.4 to v0.12).
 
-Fields of proposals are read although no release has them: an unknown field costs no time.
+They include fields of proposals that no release has, because an absent field costs no time.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import WireJobSpec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Name, Wire, WireCondition, or_one
-from gangboard.owners.jobset.gangs import WireGangPolicy, WireJobSetScheduling
+from gangboard.owners.jobset.gang_requests import WireGangPolicy, WireJobSetScheduling
 
 _MODE = "jobset.sigs.k8s.io/reconciliation-mode"
 _SKIP = "jobset.sigs.k8s.io/skip-suspend-reconciliation"
 
 
-class WireJobSetAnnotations(WireActed):
-    """The annotations that are read: ours, and those of KEP-1172 and its first draft."""
+class WireJobSetAnnotations(WireActionAnnotations):
+    """Annotations of gangboard, of KEP-1172 and of its first draft."""
 
     mode: str | None = msgspec.field(default=None, name=_MODE)
     skip: str | None = msgspec.field(default=None, name=_SKIP)
@@ -55,7 +55,7 @@ class WireReplicatedJob(Wire):
 
     @property
     def count(self) -> int:
-        """Jobs that it asks for; the CRD's default is one."""
+        """The requested number of Jobs, 1 by default of the CRD."""
         return or_one(self.replicas)
 
 
@@ -95,7 +95,7 @@ class _WireUpdatePolicy(Wire):
 
 
 class WireJobSetSpec(Wire):
-    """`spec` of a JobSet; the last two fields are drafts of KEP-1172, `gang_policy` is one of KEP-969."""
+    """`spec` of a JobSet. The last two fields are drafts of KEP-1172, and `gang_policy` is a draft of KEP-969."""
 
     suspend: bool | None = None
     replicated_jobs: list[WireReplicatedJob] | None = None
@@ -112,7 +112,7 @@ class WireJobSetSpec(Wire):
 
     @property
     def in_order(self) -> bool:
-        """Whether each ReplicatedJob waits for the one before it."""
+        """Whether each ReplicatedJob waits for the previous one."""
         policy = self.startup_policy
         return policy is not None and policy.startup_policy_order == "InOrder"
 
@@ -137,7 +137,7 @@ class WireJobSetStatus(Wire):
 
 
 class WireJobSet(Wire):
-    """A JobSet as narrow as it is kept."""
+    """The fields of a JobSet that gangboard reads."""
 
     metadata: WireJobSetMeta
     spec: WireJobSetSpec | None = None
@@ -150,9 +150,9 @@ def child_name(jobset: str, role: str, index: int) -> str:
 
 
 def read_independent_claim(wire: WireJobSet) -> str:
-    """Return how the JobSet asks that its child Jobs be suspended one by one, as it is written.
+    """Return the field or annotation that asks for independent suspension of child Jobs, with its value.
 
-    KEP-1172 (jobset#1178) names an annotation, and in its drafts another one and two fields. Releases up to v0.12
+    KEP-1172 (jobset#1178) defines an annotation. Its drafts have another annotation and two fields. Releases up to v0.12
     read none of them, so this is only a claim.
     """
     annotations = wire.metadata.annotations or WireJobSetAnnotations()
@@ -164,4 +164,4 @@ def read_independent_claim(wire: WireJobSet) -> str:
         ("spec.suspendReconciliation", spec.suspend_reconciliation, "Ignore"),
         ("spec.updatePolicy.reconciliationMode", update.reconciliation_mode, "Independent"),
     )
-    return next((f"{where}: {said}" for where, said, claim in claims if said == claim), "")
+    return next((f"{field}: {value}" for field, value, expected in claims if value == expected), "")

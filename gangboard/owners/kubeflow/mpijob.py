@@ -1,13 +1,11 @@
-"""MPIJobs (kubeflow.org): a launcher starts processes on the workers.
+"""MPIJobs (kubeflow.org), in which a launcher starts processes on workers.
 
-Versions v2beta1 (MPI operator) and v1 (training operator) are one resource, and a cluster serves either. In
-v2beta1 the launcher is a Job and the workers are pods of the MPIJob (seen with mpi-operator 0.8.0,
-real-owners-2.md §1); in v1 all are pods of it.
+A cluster serves either v2beta1 (MPI operator) or v1 (training operator) of this resource. In v2beta1 the launcher is a
+Job, and the workers are pods of the MPIJob (observed with mpi-operator 0.8.0, real-owners-2.md §1). In v1 all are pods.
 
-A launcher that waits for workers is a symptom. mpirun ends with an error if it cannot reach a worker, and is started
-again; so a launcher that fails while workers are missing tells only of these. The operator counts a failed worker,
-and makes it anew only after its pod was deleted (getOrCreateWorker of mpi-operator 0.8.0; made anew 40 ms after that,
-seen).
+A launcher that waits for workers is a symptom. mpirun fails if it cannot reach a worker, and is restarted. So a launcher
+that fails while workers are missing only points at them. The operator replaces a failed worker only after its pod was
+deleted (getOrCreateWorker of mpi-operator 0.8.0; 40 ms after the deletion, observed).
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from gangboard.domain.text import all_of, count, is_or_are, label, names
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import how_many_run
+from gangboard.facts.lost_members import running_members_text
 from gangboard.facts.unit import Unit
 from gangboard.owners.kubeflow.training import QUORUM_FIELD, TrainingJob, role_of
 from gangboard.owners.kubeflow.wire import (
@@ -40,14 +38,14 @@ from gangboard.plugins.owner_kind import KindNotes
 from gangboard.plugins.rule import UnitRule
 from gangboard.policy.phrases import pods_deleted, pods_made
 
-_JOBS, _PODS = "v2beta1", "v1"
-"""The version whose launcher is a Job, as in any later one, and that whose launcher is a pod."""
-_WAITS = "WaitForWorkersReady"
+_JOB_LAUNCHER_VERSION, _POD_LAUNCHER_VERSION = "v2beta1", "v1"
+"""The version with a Job as launcher, as any later one, and the version with a pod as launcher."""
+_WAIT_FOR_WORKERS = "WaitForWorkersReady"
 _SLOTS = "slots"  # in `detail`
-MOST_IN_COMMAND = 50
-"""Pods that one command names."""
+MAX_PODS_IN_COMMAND = 50
+"""Most pods in one command."""
 EVICTED = "MPIJobEvicted"
-"""Reason of the condition by which the MPI operator tells of workers that were evicted."""
+"""Reason of the condition with which the MPI operator reports evicted workers."""
 
 
 def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) -> Role:
@@ -61,50 +59,54 @@ def _role(owner: Owner, role: Role, status: WireTrainingStatus, *, waits: bool) 
 
 
 def _finish(finish: Finish | None, status: WireTrainingStatus) -> Finish | None:
-    """Return the end. An eviction of workers is no end: launcher and other workers run on."""
+    """Return the end of the job. An eviction of workers is no end, because the launcher and other workers run on."""
     if finish is None:
         return None
     if finish.reason == EVICTED and status.completion_time is None:
         return None
-    # The reason of the last failed pod is put behind a slash, mostly an empty one.
+    # The operator appends a slash and the reason of the last failed pod, which is often empty.
     return replace(finish, reason=finish.reason.rstrip("/"))
 
 
 def find_not_made(unit: Unit) -> Finding | None:
-    """Return a finding while the Job of the launcher is not made because workers are not ready."""
+    """Return a finding while the launcher Job does not exist because workers are not ready."""
     if not _is_launcher(unit) or not unit.missing_jobs:
         return None
     if not any(role.depends_on for role in unit.roles):
         return None
-    return _waiting(unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not made before")
+    return _waiting_finding(
+        unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not made before"
+    )
 
 
 def find_waiting(unit: Unit) -> Finding | None:
-    """Return a finding while the launcher has its place, is not up, and workers are not ready."""
+    """Return a finding while the launcher has a node and is not ready because workers are not."""
     if not _is_launcher(unit) or unit.missing_jobs or unit.unplaced or unit.is_full:
         return None
     failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
     failures += sum(job.retries for job in unit.jobs)
     ended = f" It has failed {count(failures, 'time')}." if failures else ""
-    return _waiting(unit, WAITING, "The launcher can start nothing before", ended)
+    return _waiting_finding(unit, WAITING, "The launcher can start nothing before", ended)
 
 
 def _is_launcher(unit: Unit) -> bool:
     return {role.name for role in unit.roles} == {LAUNCHER}
 
 
-def _waiting(unit: Unit, rule: UnitRule, waiting_part: str, ending: str = "") -> Finding | None:
-    wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
+def _waiting_finding(
+    unit: Unit, rule: UnitRule, waiting_part: str, ending: str = ""
+) -> Finding | None:
+    workers_wanted = sum(role.pods for role in unit.owner.roles if role.name == WORKER)
     ready = sum(pod.is_ready for pod in _workers(unit.gang.pods))
-    if ready >= wanted:
+    if ready >= workers_wanted:
         return None
-    workers = f"{all_of(wanted, 'worker')} are" if wanted > 1 else "its worker is"
+    workers = f"{all_of(workers_wanted, 'worker')} are" if workers_wanted > 1 else "its worker is"
     return unit_finding(
         rule,
         unit,
         f"{waiting_part} {workers} ready: {ready} {is_or_are(ready)}.{ending}",
         evidence=(
-            Evidence("workers ready", f"{ready} of {wanted}", unit.owner.meta.ref),
+            Evidence("workers ready", f"{ready} of {workers_wanted}", unit.owner.meta.ref),
             *(Evidence("restarts", str(job.retries), job.meta.ref) for job in unit.jobs),
         ),
         symptom=True,
@@ -116,21 +118,23 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     failed = [
         pod for pod in _workers(unit.pods) if pod.phase == "Failed" and not pod.is_terminating
     ]
-    # The training operator, whose launcher is no Job, acts on such pods by itself.
+    # The training operator, whose launcher is a pod, handles failed pods itself.
     by_job = any(role.child_names for role in unit.owner.roles)
     if not failed or not by_job or unit.owner.suspended:
         return None
     reasons = sorted({pod.reason for pod in failed} - {""})
     why = f" ({names(reasons)})" if reasons else ""
-    they, them = ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
+    clause_start, clause_end = (
+        ("it comes", "its pod is") if len(failed) == 1 else ("they come", "their pods are")
+    )
     listed = names(pod.meta.ref.name for pod in failed)
     runs = any(pod.is_ready for pod in unit.gang.pods)
     return unit_finding(
         FAILED,
         unit,
-        f"{how_many_run(unit)}: {listed} failed{why}, and {they} back only when {them} deleted.",
+        f"{running_members_text(unit)}: {listed} failed{why}, and {clause_start} back only when {clause_end} deleted.",
         health=None if runs else Health.BLOCKED,
-        advice=(_delete(failed),),
+        advice=(_deletion_step(failed),),
         evidence=tuple(
             Evidence("failed pod", f"{pod.reason}: {pod.message}".strip(": "), pod.meta.ref)
             for pod in failed[:3]
@@ -138,17 +142,22 @@ def find_failed_workers(unit: Unit) -> Finding | None:
     )
 
 
-def _delete(failed: list[Pod]) -> AdvisedStep:
-    """Return how these pods are made anew, with the command if it is short and its names are safe in a shell."""
+def _deletion_step(failed: list[Pod]) -> AdvisedStep:
+    """Return the step that deletes these pods so that the operator re-creates them.
+
+    It has a command if there are few pods and their names are safe in a shell.
+    """
     ref = failed[0].meta.ref
     listed = [pod.meta.ref.name for pod in failed]
-    words: tuple[str, ...] = ()
-    if len(listed) <= MOST_IN_COMMAND:
-        words = command(f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed)
+    copied_command: tuple[str, ...] = ()
+    if len(listed) <= MAX_PODS_IN_COMMAND:
+        copied_command = command(
+            f"kubectl delete pod -n {{}}{' {}' * len(listed)}", ref.namespace, *listed
+        )
     text = "Have them re-created."
-    if not words:
+    if not copied_command:
         text = f"Delete the pods of the workers that failed, such as {label(ref)}."
-    return AdvisedStep(text, AdviceKind.REPLACE_PODS, words)
+    return AdvisedStep(text, AdviceKind.REPLACE_PODS, copied_command)
 
 
 def _workers(pods: tuple[Pod, ...]) -> list[Pod]:
@@ -187,7 +196,7 @@ class MPIJob(TrainingJob):
     """An MPIJob of either operator."""
 
     kind = "MPIJob"
-    versions = (_JOBS, _PODS)
+    versions = (_JOB_LAUNCHER_VERSION, _POD_LAUNCHER_VERSION)
     notes = KindNotes(
         gang="the MPIJob with the Job of its launcher and its pods",
         units="the PodGroup that its operator makes for it, else the launcher and the workers",
@@ -224,10 +233,10 @@ class MPIJob(TrainingJob):
         spec = wire.spec or WireTrainingSpec()
         if spec.slots_per_worker is not None:
             owner = replace(owner, detail={**owner.detail, _SLOTS: str(spec.slots_per_worker)})
-        if version == _PODS:
+        if version == _POD_LAUNCHER_VERSION:
             return owner
         status = wire.status or WireTrainingStatus()
-        waits = spec.launcher_creation_policy == _WAITS
+        waits = spec.launcher_creation_policy == _WAIT_FOR_WORKERS
         return replace(
             owner,
             roles=tuple(_role(owner, role, status, waits=waits) for role in owner.roles),
@@ -235,15 +244,15 @@ class MPIJob(TrainingJob):
         )
 
     def workers_unless_set(self, version: str) -> int:
-        """Return 0 for the MPI operator: without a number it makes no workers."""
-        return 1 if version == _PODS else 0
+        """Return 0 for the MPI operator, which creates no workers without a number."""
+        return 1 if version == _POD_LAUNCHER_VERSION else 0
 
     def facts(self, owner: Owner) -> Mapping[str, str]:
-        """Return the slots of a worker."""
+        """Return the slots per worker."""
         return {"Slots per worker": owner.detail[_SLOTS]} if _SLOTS in owner.detail else {}
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return the actions of the MPI operator (real-owners-2.md §1.2 and 4)."""
+        """Return the reactions of the MPI operator (real-owners-2.md §1.2 and 4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (

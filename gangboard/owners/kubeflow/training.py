@@ -1,4 +1,4 @@
-"""Kinds of kubeflow.org without launcher, and the base of all: roles, end, requests to a scheduler."""
+"""Kinds of kubeflow.org without a launcher, and the common base of all kinds."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import replace
 
 from gangboard.decode.jobs import DEFAULT_GRACE, requests_of, shared_text, size_of
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
-from gangboard.decode.quantities import set_minimum
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import read_minimum
 from gangboard.decode.wire import or_one, read_conditions, read_time
 from gangboard.domain.action import Verb
-from gangboard.domain.objects import Condition, find_condition, first_true, resumed_at
+from gangboard.domain.objects import Condition, find_condition, first_true_condition, resumed_at
 from gangboard.domain.owner import (
     Finish,
     GangRequest,
     Outcome,
     Owner,
-    Reported,
+    ReportedCounts,
     Role,
     finish_by,
 )
@@ -44,16 +44,16 @@ from gangboard.plugins.owner_kind import KindNotes, OwnerKind
 from gangboard.policy.phrases import pods_deleted, pods_made
 
 QUORUM_FIELD = "schedulingPolicy.minAvailable"
-"""Both operators write it into the PodGroup of a job at each look, and the API server takes another number."""
-_ENDS = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
+"""Both operators write this field into the PodGroup of a job at each reconcile. It can be changed in place."""
+_OUTCOMES = {"Succeeded": Outcome.SUCCEEDED, "Failed": Outcome.FAILED}
 _ELASTIC, _NO_RUN_POLICY = "elastic", "no run policy"  # in `detail`
-_FIRST = "PyTorchJob"
-_SAID = "Restarting", "Failed"
-"""Types of the conditions that tell why members are missing."""
+_REFERENCE_KIND = "PyTorchJob"
+_FAILURE_CONDITIONS = "Restarting", "Failed"
+"""Condition types that explain missing members."""
 
 
 class TrainingJob(OwnerKind):
-    """The base of the kinds of kubeflow.org."""
+    """Base of the kinds of kubeflow.org."""
 
     group = GROUP
     versions: tuple[str, ...] = ("v1",)
@@ -87,7 +87,7 @@ class TrainingJob(OwnerKind):
             pod_requests=requests_of(roles),
             finish=_finish(conditions),
             conditions=conditions,
-            restarting=first_true(conditions, "Restarting") is not None,
+            restarting=first_true_condition(conditions, "Restarting") is not None,
             gang_request=_gang_request(policy.scheduling_policy, size_of(roles)),
             priority_class=shared_text(pod.priority_class_name or "" for pod in pods),
             started_at=read_time(status.start_time),
@@ -99,10 +99,10 @@ class TrainingJob(OwnerKind):
                 **({_NO_RUN_POLICY: "yes"} if spec.run_policy is None else {}),
             },
         )
-        return deliver(owner, faults)
+        return raise_for_faults(owner, faults)
 
     def workers_unless_set(self, version: str) -> int:
-        """Return the workers of a job whose spec has no number of them."""
+        """Return the default number of workers."""
         return 1
 
     def role_of(self, pod: Pod) -> str:
@@ -110,18 +110,18 @@ class TrainingJob(OwnerKind):
         return role_of(pod)
 
     def facts(self, owner: Owner) -> Mapping[str, str]:
-        """Return between how many workers it scales."""
+        """Return the range of workers of an elastic job."""
         return {"Elastic": owner.detail[_ELASTIC]} if _ELASTIC in owner.detail else {}
 
     def suspend_map_missing(self, owner: Owner) -> bool:
-        """Return whether it has no `spec.runPolicy`: the CRDs do not require it."""
+        """Return whether the job has no `spec.runPolicy`, which the CRDs do not require."""
         return _NO_RUN_POLICY in owner.detail
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
         """Return the conditions about failed members, until the job ends."""
         if unit.owner.finish is not None:
             return ()
-        conditions = (find_condition(unit.owner.conditions, type_) for type_ in _SAID)
+        conditions = (find_condition(unit.owner.conditions, type_) for type_ in _FAILURE_CONDITIONS)
         return tuple(
             Evidence(
                 condition.type, f"{condition.reason}: {condition.message}", unit.owner.meta.ref
@@ -131,7 +131,7 @@ class TrainingJob(OwnerKind):
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return the actions of its operator on its pods (real-owners-2.md §2.2 and 2.4)."""
+        """Return the reactions of the training operator (real-owners-2.md §2.2 and 2.4)."""
         if verb is Verb.RESUME:
             return (pods_made(owner.desired),)
         return (
@@ -140,7 +140,7 @@ class TrainingJob(OwnerKind):
         )
 
 
-def _notes(kind: str, limits: str = f"as of a {_FIRST}") -> KindNotes:
+def _notes(kind: str, limits: str = f"as of a {_REFERENCE_KIND}") -> KindNotes:
     return KindNotes(
         gang=f"the {kind} with its pods",
         units="the PodGroup that its operator makes for it, else each role",
@@ -167,9 +167,9 @@ class PaddleJob(TrainingJob):
 
 
 class PyTorchJob(TrainingJob):
-    """A PyTorchJob: the kind that most use, whose notes say what holds for all."""
+    """A PyTorchJob. The notes of the other kinds refer to its notes, because it is the most common kind."""
 
-    kind = _FIRST
+    kind = _REFERENCE_KIND
     notes = _notes(
         kind,
         "one role alone cannot be suspended. What it says of running is not believed: pods are counted. With "
@@ -194,21 +194,21 @@ class XGBoostJob(TrainingJob):
     notes = _notes(
         kind,
         # UpdateJobStatus in xgboostjob_controller.go of training-operator 1.9.3.
-        f"as of a {_FIRST}. A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
+        f"as of a {_REFERENCE_KIND}. A pod that fails is its end, unless the `restartPolicy` of its role is `ExitCode`",
     )
     pod_marks: Mapping[str, tuple[str, ...]] = {OPERATOR: ("xgboostjob-controller",)}
 
 
 def role_of(pod: Pod) -> str:
-    """Return the role of a pod: the MPI operator has a label of its own for it."""
+    """Return the role of a pod. The MPI operator uses another label than the training operator."""
     return role_name(pod.labels.get(REPLICA_TYPE) or pod.labels.get(JOB_ROLE, ""))
 
 
-def _reported(size: int, status: WireTrainingStatus) -> Reported | None:
-    """Return the pods that run or have succeeded (UpdateJobReplicaStatuses counts running pods as active)."""
+def _reported(size: int, status: WireTrainingStatus) -> ReportedCounts | None:
+    """Return how many pods run or have succeeded (UpdateJobReplicaStatuses counts running pods as active)."""
     counts = [count for count in (status.replica_statuses or {}).values() if count is not None]
     up = sum((count.active or 0) + (count.succeeded or 0) for count in counts)
-    return Reported(min(up, size), size, state="running") if counts and size else None
+    return ReportedCounts(min(up, size), size, state="running") if counts and size else None
 
 
 def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...], tuple[str, ...]]:
@@ -227,29 +227,29 @@ def _roles(spec: WireTrainingSpec, unsaid_workers: int) -> tuple[tuple[Role, ...
 
 
 def _quorum(name: str, pods: int, elastic: WireElasticPolicy | None) -> int | None:
-    """Return with how many workers an elastic job can train; None where all are needed.
+    """Return the minimum of workers with which an elastic job trains. None: it needs all.
 
-    Without `minReplicas` the operator takes all of them (setElasticPolicy).
+    Without `minReplicas` the operator sets it to all workers (setElasticPolicy).
     """
-    least = set_minimum(elastic.min_replicas) if elastic is not None else None
+    least = read_minimum(elastic.min_replicas) if elastic is not None else None
     return None if name != WORKER or least is None else min(least, pods)
 
 
 def _elastic(policy: WireElasticPolicy | None) -> dict[str, str]:
-    least = set_minimum(policy.min_replicas) if policy is not None else None
+    least = read_minimum(policy.min_replicas) if policy is not None else None
     if policy is None or least is None or policy.max_replicas is None:
         return {}
     return {_ELASTIC: f"{least} to {policy.max_replicas} workers"}
 
 
 def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest | None:
-    """Return the gang that a job asks for: of all its pods where it says no number.
+    """Return the gang request of a job. Without a number it covers all pods.
 
-    An operator without a gang scheduler ignores it, and says so nowhere.
+    An operator without a gang scheduler ignores it and does not report that.
     """
     if policy is None:
         return None
-    number = set_minimum(policy.min_available)
+    number = read_minimum(policy.min_available)
     if number is None and policy == WireSchedulingPolicy(min_available=policy.min_available):
         return None
     return GangRequest(
@@ -258,8 +258,8 @@ def _gang_request(policy: WireSchedulingPolicy | None, size: int) -> GangRequest
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    """Return the end that a job has by its conditions. The message of a success adds nothing to its outcome."""
-    finish = finish_by(conditions, _ENDS)
+    """Return the end of a job from its conditions. A success has no message."""
+    finish = finish_by(conditions, _OUTCOMES)
     if finish is None or finish.outcome is Outcome.FAILED:
         return finish
     return replace(finish, message="")

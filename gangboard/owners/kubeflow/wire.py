@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
-from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.key_fields import KeyField
+from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.wire import Int32, Wire, WireCondition, WirePresence
 
 GROUP = "kubeflow.org"
@@ -28,12 +28,12 @@ class WireReplicas(Wire):
 
     @property
     def pod(self) -> WireTemplateSpec:
-        """The spec of its pods; an empty one where it has none."""
+        """The spec of its pods, empty without a template."""
         return template_spec(self.template)
 
 
 class WireSchedulingPolicy(Wire):
-    """`spec.runPolicy.schedulingPolicy`: it has a meaning only where the operator has a gang scheduler."""
+    """`spec.runPolicy.schedulingPolicy`, which an operator without a gang scheduler ignores."""
 
     min_available: Int32 | None = None
     queue: str | None = None
@@ -58,7 +58,7 @@ class WireElasticPolicy(Wire):
 
 
 class WireTrainingSpec(Wire):
-    """`spec`: each kind has its replica specs under another name."""
+    """`spec`. Each kind has its own field for the replica specs."""
 
     run_policy: WireRunPolicy | None = None
     elastic_policy: WireElasticPolicy | None = None
@@ -73,7 +73,7 @@ class WireTrainingSpec(Wire):
 
     @property
     def replicas(self) -> Mapping[str, WireReplicas]:
-        """Name of a role → its replicas: the operators take any case (setTypeNameToCamelCase)."""
+        """Role name → replica spec. The operators accept any case of the name (setTypeNameToCamelCase)."""
         specs = (
             self.jax_replica_specs
             or self.mpi_replica_specs
@@ -103,13 +103,13 @@ class WireTrainingStatus(Wire):
 
 
 class WireTrainingJob(Wire):
-    """A PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob as narrow as it is kept."""
+    """The fields of a PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob or MPIJob that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: WireTrainingSpec | None = None
     status: WireTrainingStatus | None = None
 
 
 def role_name(text: str) -> str:
-    """Return the name of a role as the replica specs have it; pods have it in lower case in their label."""
+    """Return the role name in the case of the replica specs. The labels of pods have it in lower case."""
     return "PS" if text.lower() == "ps" else text[:1].upper() + text[1:].lower()

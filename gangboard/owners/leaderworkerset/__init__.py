@@ -1,15 +1,15 @@
-"""LeaderWorkerSets (leaderworkerset.x-k8s.io/v1): replicas of a leader and its workers, for ever.
+"""LeaderWorkerSets (leaderworkerset.x-k8s.io/v1): replicas of a leader and its workers, which run for ever.
 
-Each replica is a group of `size` pods that is of use only as a whole. No Job makes them: the leaders
-are pods of a StatefulSet of its name, the workers of a replica those of another one, which its leader
-pod owns. So its pods are known by their labels, name and group index (seen on 0.8.0 and 0.9.0). A plain
-StatefulSet has no such labels and is no gang.
+Each replica is a group of `size` pods that only works as a whole. The leaders are pods of a StatefulSet with the name of
+the set. The workers of a replica are pods of another StatefulSet, which the leader pod owns. So gangboard finds the pods
+by their labels for name and group index (observed on 0.8.0 and 0.9.0). A plain StatefulSet has no such labels and is no
+gang.
 
-What its status says is not believed: 0.8.0 is `Available` while all workers are unschedulable, and
-0.8.0 and 0.9.0 are, scaled to zero, "All replicas are ready" (all seen). Pods are counted.
+gangboard counts pods instead of trusting the status. 0.8.0 is `Available` while all workers are unschedulable. Scaled to
+zero, 0.8.0 and 0.9.0 say "All replicas are ready" (all observed).
 
-Workers wait for their leader where `startupPolicy` is LeaderReady, and with exclusive placement until it
-has a node: their StatefulSet is not made before (seen on 0.9.0; pod_controller.go of it).
+Workers wait for a ready leader if `startupPolicy` is LeaderReady. With exclusive placement they wait until the leader has
+a node. The controller creates their StatefulSet only then (pod_controller.go of 0.9.0, observed).
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import re
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField
 from gangboard.decode.jobs import (
     WirePodTemplate,
     WireScheduling,
@@ -27,9 +26,10 @@ from gangboard.decode.jobs import (
     shared_text,
     template_spec,
 )
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
-from gangboard.decode.problems import deliver
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -53,8 +53,8 @@ from gangboard.plugins.rule import UnitRule
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 _MAX_UNAVAILABLE = "maxUnavailable"
 _MAX_UNAVAILABLE_PATH = f"spec.rolloutStrategy.rollingUpdateConfiguration.{_MAX_UNAVAILABLE}"
-_NO_SET = re.compile(r"^Failed to create (leader|worker) statefulset\b")
-"""How its controller begins to say that a StatefulSet was refused; the API server's words are in its log."""
+_STATEFUL_SET_REFUSED = re.compile(r"^Failed to create (leader|worker) statefulset\b")
+"""Beginning of the controller's event about a refused StatefulSet. The API server's reason is only in the log."""
 _NAME, _INDEX = f"{_PREFIX}/name", f"{_PREFIX}/group-index"
 
 
@@ -78,7 +78,7 @@ class _WireLeaderWorkerTemplate(Wire):
 
     @property
     def leader(self) -> WireTemplateSpec:
-        """The spec of its leaders: that of the workers where it has none."""
+        """The spec of its leaders, by default the one of the workers."""
         return (self.leader_template and self.leader_template.spec) or self.worker
 
 
@@ -105,7 +105,7 @@ class _WireLeaderWorkerSetStatus(Wire):
 
 
 class WireLeaderWorkerSet(Wire):
-    """A LeaderWorkerSet as narrow as it is kept."""
+    """The fields of a LeaderWorkerSet that gangboard reads."""
 
     metadata: _WireLeaderWorkerSetMeta
     spec: WireLeaderWorkerSetSpec | None = None
@@ -113,15 +113,15 @@ class WireLeaderWorkerSet(Wire):
 
 
 def _find_refused(unit: Unit) -> Finding | None:
-    """Return a finding while a StatefulSet that would make its pods is refused.
+    """Return a finding while the API server refuses a StatefulSet of the set.
 
-    From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`, which 0.8.0 makes of a
-    LeaderWorkerSet that has it. 0.9.0 makes another one, which runs (both seen on 1.37.0).
+    From 1.35 on the API server refuses a StatefulSet with `maxUnavailable: 0`. LeaderWorkerSet 0.8.0 copies that value
+    from its own spec. 0.9.0 creates a StatefulSet that the API server accepts (both observed on 1.37.0).
     """
     if is_formed(unit) or not unit.missing:
         return None
     refusal = newest_creation_refusal(unit)
-    refused_set = _NO_SET.search(refusal.event.note) if refusal is not None else None
+    refused_set = _STATEFUL_SET_REFUSED.search(refusal.event.note) if refusal is not None else None
     if refusal is None or refused_set is None:
         return None
     owner = next(
@@ -211,18 +211,18 @@ class LeaderWorkerSet(OwnerKind):
             priority_class=shared_text(pod.priority_class_name or "" for pod in pods),
             grace_seconds=max(pod.grace_seconds for pod in pods),
             detail=_detail(spec),
-            # A group for each replica, by default of all its pods (KEP-666).
+            # One group per replica, by default of all its pods (KEP-666).
             gang_request=read_gang_request(spec.scheduling, quorum=size, default="gang"),
         )
-        return deliver(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
+        return raise_for_faults(owner, tuple(dict.fromkeys((*faults_of_leader, *faults_of_worker))))
 
     def role_of(self, pod: Pod) -> str:
-        """Return the replica that a pod belongs to: the name of its leader pod."""
+        """Return the replica of a pod, which is the name of its leader pod."""
         name, index = pod.labels.get(_NAME), pod.labels.get(_INDEX)
         return f"{name}-{index}" if name and index else ""
 
     def is_numbered(self, role: Role) -> bool:
-        """Return True: its one role has numbered replicas."""
+        """Return True, because the only role has numbered replicas."""
         return True
 
 
@@ -235,14 +235,18 @@ def _detail(spec: WireLeaderWorkerSetSpec) -> dict[str, str]:
 
 
 def _role(wire: WireLeaderWorkerSet, replicas: int, size: int) -> Role:
-    """Return its replicas, each named as its leader pod: `<name>-<index>`."""
+    """Return the role of its replicas. Each replica has the name of its leader pod, `<name>-<index>`."""
     return Role(
-        wire.metadata.name, replicas, pods=size, noun="replica", followers_wait=_until(wire)
+        wire.metadata.name,
+        replicas,
+        pods=size,
+        noun="replica",
+        followers_wait=_awaited_leader_state(wire),
     )
 
 
-def _until(wire: WireLeaderWorkerSet) -> LeaderState | None:
-    """Return the state of a leader before which its workers are not made."""
+def _awaited_leader_state(wire: WireLeaderWorkerSet) -> LeaderState | None:
+    """Return the state of the leader that the creation of its workers waits for."""
     if wire.spec is not None and wire.spec.startup_policy == "LeaderReady":
         return LeaderState.READY
     annotations = wire.metadata.annotations

@@ -1,6 +1,6 @@
-"""Reasons of the LeaderWorkerSet condition `WorkloadSchedulingReady`, which is about the groups of its pods.
+"""Reasons of the LeaderWorkerSet condition `WorkloadSchedulingReady`, about the groups of its pods.
 
-Read in KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has it yet.
+Source: KEP-666 (kubernetes-sigs/lws#979) and its code (lws#982). No release has it yet.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ _SENTENCES = {
     "InvalidSchedulingConfiguration": "{name} asks for groups that cannot be made",
     "ParentWorkloadNotReady": "{name} waits for the Workload of its parent",
 }
-"""Reason → the sentence before the controller's own words."""
+"""Reason → beginning of the sentence. The controller's message follows."""
 
 
 def find_not_made(unit: Unit) -> Finding | None:
-    """Return a finding while groups are not made, for any reason without a rule of its own here."""
+    """Return a finding while groups are missing, for any reason without a specific rule."""
     condition = _refusal(unit)
-    if condition is None or condition.reason in _OTHERS:
+    if condition is None or condition.reason in _SPECIFIC_RULES:
         return None
     return _finding(unit, condition, NOT_MADE)
 
 
 def find_blocked(unit: Unit) -> Finding | None:
-    """Return a finding while a former group is in the way."""
-    return _find(unit, BLOCKED)
+    """Return a finding while a former group blocks the new one."""
+    return _find_by_rule(unit, BLOCKED)
 
 
 def find_invalid(unit: Unit) -> Finding | None:
     """Return a finding if no group can express the requested policy."""
-    return _find(unit, INVALID)
+    return _find_by_rule(unit, INVALID)
 
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while the Workload of a parent is not ready."""
-    return _find(unit, WAITING)
+    return _find_by_rule(unit, WAITING)
 
 
-def _find(unit: Unit, rule: UnitRule) -> Finding | None:
+def _find_by_rule(unit: Unit, rule: UnitRule) -> Finding | None:
     condition = _refusal(unit)
-    if condition is None or _OTHERS.get(condition.reason) is not rule:
+    if condition is None or _SPECIFIC_RULES.get(condition.reason) is not rule:
         return None
     return _finding(unit, condition, rule)
 
 
 def _refusal(unit: Unit) -> Condition | None:
-    """Return the condition while it is False, and members are missing or have no node for want of a group."""
+    """Return the condition if it is False and the unit without a group has missing or unplaced members."""
     condition = find_condition(unit.owner.conditions, _CONDITION)
     if condition is None or not condition.is_false or unit.group is not None:
         return None
@@ -66,8 +66,8 @@ def _refusal(unit: Unit) -> Condition | None:
 
 def _finding(unit: Unit, condition: Condition, rule: UnitRule) -> Finding:
     ref = unit.owner.meta.ref
-    begun = _SENTENCES.get(condition.reason, _NOT_MADE).format(name=label(ref))
-    text = f"{begun}: {quote(condition.message)}" if condition.message else begun
+    cause = _SENTENCES.get(condition.reason, _NOT_MADE).format(name=label(ref))
+    text = f"{cause}: {quote(condition.message)}" if condition.message else cause
     return unit_finding(
         rule,
         unit,
@@ -110,7 +110,7 @@ WAITING = UnitRule(
     find_waiting,
     health=Health.WAITING,
 )
-_OTHERS = {
+_SPECIFIC_RULES = {
     "PodGroupCleanupBlocked": BLOCKED,
     "InvalidSchedulingConfiguration": INVALID,
     "ParentWorkloadNotReady": WAITING,

@@ -1,11 +1,11 @@
-"""Ray's objects (ray.io/v1, KubeRay): RayClusters, and the RayJobs and RayServices that make them.
+"""Ray objects of KubeRay (ray.io/v1): RayClusters, and the RayJobs and RayServices that create them.
 
-A RayCluster makes its pods itself: one head, and groups of workers. A RayJob makes a RayCluster and, once that is
-ready, a Job that submits its work; a RayService makes one, and a second one while it is upgraded. The topmost of them is
-the gang, and each Ray group a unit: workers are of no use before the head is ready, and wait for it in an init container.
+A RayCluster creates its pods itself: one head and groups of workers. A RayJob creates a RayCluster and, once that is
+ready, a Job that submits its work. A RayService creates a RayCluster, and a second one during an upgrade. The topmost
+object is the gang, and each Ray group is a unit. Workers wait for the head in an init container.
 
-How many pods there should be is what the RayCluster asks for: an autoscaler changes that, and not what stands above it
-("Disregard changes in RayClusterSpec of RayJob", rayjob_controller.go).
+The desired number of pods comes from the RayCluster, because an autoscaler changes only that object ("Disregard changes
+in RayClusterSpec of RayJob", rayjob_controller.go).
 
-Read in the sources of KubeRay 1.6.2 and, for the suspension of RayServices, 1.7.0; the first was run.
+Source: KubeRay 1.6.2, which tests also run, and 1.7.0 for the suspension of RayServices.
 """

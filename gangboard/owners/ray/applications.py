@@ -1,6 +1,6 @@
-"""Applications of a RayService: their states by Ray, and the condition by KubeRay.
+"""Findings about the applications of a RayService, from the states of Ray and the condition of KubeRay.
 
-An application may not answer although all pods are ready (rayservice_controller.go).
+An application can fail to answer although all pods are ready (rayservice_controller.go).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gangboard.plugins.rule import UnitRule
 
 APPLICATION = "application"  # in `detail`
 _BROKEN = frozenset({"DEPLOY_FAILED", "UNHEALTHY"})
-_SERVES = "RUNNING"
+_RUNNING = "RUNNING"
 _INVALID = "ValidationFailed"
 
 
@@ -38,19 +38,19 @@ class _WireApplication(Wire):
     message: str | None = None
 
 
-class WireServed(Wire):
-    """A RayCluster that serves, or is prepared for that, and its applications."""
+class WireServingCluster(Wire):
+    """An active or pending RayCluster of a RayService, with its applications."""
 
     ray_cluster_name: str | None = None
     application_statuses: dict[str, _WireApplication] | None = None
 
 
-def first_not_serving(served: WireServed) -> str:
-    """Return name, state and message of the first application that does not run, broken ones first."""
+def first_not_serving(served: WireServingCluster) -> str:
+    """Return name, state and message of the first application that is not running, broken ones first."""
     texts = [
         f"{name} {state}{f': {read_text(application.message)}' if application.message else ''}"
         for name, application in sorted((served.application_statuses or {}).items())
-        if (state := read_text(application.status) or "NOT_STARTED") != _SERVES
+        if (state := read_text(application.status) or "NOT_STARTED") != _RUNNING
     ]
     return min(texts, key=lambda text: not _is_broken(text), default="")
 
@@ -69,48 +69,53 @@ def find_not_serving(unit: Unit) -> Finding | None:
         return None
     application = service.detail.get(APPLICATION, "")
     is_young = ready.reason == "Initializing" and not _is_broken(application)
-    what = "its applications are not deployed yet" if is_young else "nothing answers"
+    state_text = "its applications are not deployed yet" if is_young else "nothing answers"
     why = sentence(quote(application or ready.message))
-    found = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
+    evidence = [Evidence(f"Ready: {ready.reason}", ready.message, service.meta.ref)]
     if application:
-        found.append(Evidence("application", application, service.meta.ref))
-    return _of_all(
+        evidence.append(Evidence("application", application, service.meta.ref))
+    return _service_finding(
         NOT_SERVING,
         unit,
-        f"{sentence_case(all_of(service.desired, 'pod'))} {is_or_are(service.desired)} ready, and {what}: {why}",
+        f"{sentence_case(all_of(service.desired, 'pod'))} {is_or_are(service.desired)} ready, and {state_text}: {why}",
         health=Health.STARTING if is_young else None,
-        advice=() if is_young else (_look(service.meta.ref),),
-        evidence=tuple(found),
+        advice=() if is_young else (_describe_step(service.meta.ref),),
+        evidence=tuple(evidence),
         since=ready.since,
     )
 
 
-def _look(service: ObjectRef) -> AdvisedStep:
-    """Return the step that Ray's guide begins with: the status has each application's and deployment's message."""
-    words = command("kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace)
+def _describe_step(service: ObjectRef) -> AdvisedStep:
+    """Return the first step of Ray's troubleshooting guide.
+
+    The status has the messages of each application and deployment.
+    """
+    copied_command = command(
+        "kubectl describe rayservices.ray.io {} -n {}", service.name, service.namespace
+    )
     text = f"Read in the status of {label(service)} what each of its applications lacks."
-    return AdvisedStep(text, AdviceKind.LOOK, words)
+    return AdvisedStep(text, AdviceKind.LOOK, copied_command)
 
 
 def find_invalid(unit: Unit) -> Finding | None:
-    """Return a finding if KubeRay finds its spec invalid and therefore ignores it."""
+    """Return a finding if KubeRay rejects the spec as invalid and no longer reconciles the object."""
     ready = find_condition(unit.owner.conditions, "Ready")
     if ready is None or ready.is_true or ready.reason != _INVALID:
         return None
-    return _of_all(
+    return _service_finding(
         INVALID,
         unit,
         f"KubeRay finds {label(unit.owner.meta.ref)} invalid: {sentence(quote(ready.message))}",
-        # What runs of it runs on: it is only not looked after.
+        # Existing pods keep running, but KubeRay no longer reconciles them.
         health=Health.DEGRADED if unit.ready else None,
         evidence=(Evidence(f"Ready: {ready.reason}", ready.message, unit.owner.meta.ref),),
         since=ready.since,
     )
 
 
-def _of_all(rule: UnitRule, unit: Unit, message: str, **given: Any) -> Finding:
-    """Return a finding that is true of the whole service, whichever of its units it is found at."""
-    return replace(unit_finding(rule, unit, message, named=False, **given), unit="")
+def _service_finding(rule: UnitRule, unit: Unit, message: str, **details: Any) -> Finding:
+    """Return a finding about the whole service instead of one unit."""
+    return replace(unit_finding(rule, unit, message, named=False, **details), unit="")
 
 
 NOT_SERVING = UnitRule(

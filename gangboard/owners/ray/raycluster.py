@@ -1,7 +1,7 @@
-"""RayClusters: a head and groups of workers, and what all kinds of Ray have in common.
+"""RayClusters (a head and groups of workers), and the common base of the Ray kinds.
 
-What its status says of being ready is of the first time only (`RayClusterProvisioned`) or is not taken back (`state`), so
-pods are counted (calculateStatus in raycluster_controller.go of 1.6.2).
+gangboard counts pods instead of trusting the status. `RayClusterProvisioned` is only about the first start, and `state`
+stays `ready` for ever (calculateStatus in raycluster_controller.go of 1.6.2).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangboard.decode.jobs import requests_of, size_of
-from gangboard.decode.owner_meta import labels_as
-from gangboard.decode.problems import deliver
+from gangboard.decode.owner_meta import decode_labels
+from gangboard.decode.problems import raise_for_faults
 from gangboard.decode.wire import Wire, read_conditions, read_text
 from gangboard.domain.action import Verb
 from gangboard.domain.owner import GangRequest, Owner
@@ -20,7 +20,7 @@ from gangboard.domain.text import count
 from gangboard.domain.traits import KindTraits
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.owners.ray import reasons, unknown_reasons
+from gangboard.owners.ray import reasons, unknown_conditions
 from gangboard.owners.ray.wire import (
     AUTOSCALED,
     CLUSTER,
@@ -28,9 +28,9 @@ from gangboard.owners.ray.wire import (
     GANG_LABEL,
     GROUP,
     GROUP_LABEL,
-    Managed,
     WireClusterSpec,
     WireClusterStatus,
+    WireManagedSpec,
     WireRayAnnotations,
     WireRayLabels,
     WireRayMeta,
@@ -45,7 +45,7 @@ VERSION = "KubeRay"  # in `detail`
 
 
 class WireRayCluster(Wire):
-    """A RayCluster as narrow as it is kept."""
+    """The fields of a RayCluster that gangboard reads."""
 
     metadata: WireRayMeta
     spec: WireClusterSpec | None = None
@@ -53,23 +53,23 @@ class WireRayCluster(Wire):
 
 
 class RayKind(OwnerKind):
-    """The base of the kinds of Ray."""
+    """Base of the Ray kinds."""
 
     group = GROUP
     versions = ("v1",)
     own_managers = ("ray.io/kuberay-operator",)
     levers = ("suspend",)
-    rules: tuple[UnitRule, ...] = (*reasons.RULES, *unknown_reasons.RULES)
+    rules: tuple[UnitRule, ...] = (*reasons.RULES, *unknown_conditions.RULES)
 
     def build_owner(
         self,
         wire: Any,
         version: str,
-        spec: Managed,
+        spec: WireManagedSpec,
         cluster: WireClusterSpec | None,
         **fields: Any,
     ) -> Owner:
-        """Return an owner with the parts and requests of the spec of its RayCluster, and these fields.
+        """Return an owner with the roles and requests of its RayCluster spec, and these fields.
 
         Raises PartlyDecoded with the owner for malformed requests.
         """
@@ -77,22 +77,22 @@ class RayKind(OwnerKind):
         if cluster is not None and cluster.enable_in_tree_autoscaling:
             fields["detail"] = {**fields.get("detail", {}), AUTOSCALED: "yes"}
         roles = roles_of(cluster, faults) if cluster is not None else ()
-        gang = labels_as(wire.metadata, WireRayLabels).gang
+        gang = decode_labels(wire.metadata, WireRayLabels).gang
         owner = Owner(
             meta=self.read_meta(wire, version),
             suspended=bool(spec.suspend),
             roles=roles,
             pod_requests=requests_of(roles),
-            # A flag of the operator chooses the API of the group: the cluster does not tell.
+            # A flag of the operator selects the API of the group. No object shows the flag.
             gang_request=None if gang is None else GangRequest("gang", api=GANG_LABEL),
             grace_seconds=grace_of(cluster or WireClusterSpec()),
             **self.read_control(wire, spec.managed_by),
             **{"desired": size_of(roles), **fields},
         )
-        return deliver(owner, tuple(faults))
+        return raise_for_faults(owner, tuple(faults))
 
     def tries_again(self, owner: Owner) -> bool:
-        """Return True: KubeRay deletes pods that end and makes others (shouldDeletePod)."""
+        """Return True, because KubeRay replaces pods that end (shouldDeletePod)."""
         return True
 
     def role_of(self, pod: Pod) -> str:
@@ -100,7 +100,7 @@ class RayKind(OwnerKind):
         return pod.labels.get(GROUP_LABEL, "")
 
     def evidence(self, unit: Unit) -> tuple[Evidence, ...]:
-        """Return what KubeRay says of a head that is not ready."""
+        """Return KubeRay's condition of a head that is not ready."""
         return reasons.evidence(unit)
 
 
@@ -120,10 +120,10 @@ class RayCluster(RayKind):
         "the autoscaler",
         tested="KubeRay 1.6.2 on 1.37",
     )
-    # It makes a PodGroup of this API once, and does not change it when it is scaled.
+    # KubeRay creates a PodGroup of this API once, and does not update it when the RayCluster is scaled.
     traits = KindTraits(ends_pods=True, leaves_groups=frozenset({"scheduling.x-k8s.io"}))
     makes = ()
-    # It makes one Job only, which clears a Redis after the RayCluster is deleted.
+    # Its only Job clears a Redis after the RayCluster was deleted.
     child_label = CLUSTER_LABEL
     pod_label = CLUSTER_LABEL
     suspended_condition = "RayClusterSuspended"
@@ -147,7 +147,7 @@ class RayCluster(RayKind):
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what KubeRay does with its pods."""
+        """Return the reactions of KubeRay."""
         pods = owner.desired
         if verb is Verb.SUSPEND:
             return (

@@ -1,8 +1,8 @@
-"""RayJobs: work that is submitted to a RayCluster of its own, or to one that is there (`clusterSelector`).
+"""RayJobs: work that is submitted to their own RayCluster, or to an existing one (`clusterSelector`).
 
-How it is doing is a word in its status, `jobDeploymentStatus` (rayjob_types.go). Suspended it deletes its RayCluster and
-its Job, and makes others when it is resumed. It refuses that in ways that do harm: what it finds invalid becomes
-`ValidationFailed`, and from then on it looks after nothing of it, though everything runs on (seen on 1.6.2).
+The state is `status.jobDeploymentStatus` (rayjob_types.go). A suspended RayJob deletes its RayCluster and its Job, and
+creates new ones when it is resumed. A suspension that KubeRay finds invalid does harm: the RayJob becomes
+`ValidationFailed`, and KubeRay no longer reconciles it, although everything keeps running (observed on 1.6.2).
 """
 
 from __future__ import annotations
@@ -10,44 +10,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.wire import Int32, Wire, read_text, read_time
 from gangboard.domain.action import Verb
-from gangboard.domain.blueprint import Blueprint
-from gangboard.domain.owner import Finish, Outcome, Owner, Reported
+from gangboard.domain.owner import Blueprint, Finish, Outcome, Owner, ReportedCounts
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray.raycluster import RayKind
 from gangboard.owners.ray.wire import (
     CLUSTER,
+    CLUSTER_KIND,
     CLUSTER_LABEL,
-    CLUSTERS,
     JOB,
     ORIGIN_LABEL,
-    Managed,
     WireClusterSpec,
     WireClusterStatus,
+    WireManagedSpec,
     WireRayMeta,
     is_cluster,
 )
-from gangboard.plugins.owner_kind import KindNotes, taken_from
+from gangboard.plugins.owner_kind import KindNotes, copy_fields
 from gangboard.policy.phrases import pods_made
 
 # In `detail`.
 _STATUS, _CLUSTER, _SHARED, _KEPT = "status", "cluster", "clusterSelector", "kept"
 _RAY, _MODE = "ray", "mode"
 
-_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
-"""Fields of its RayCluster: an autoscaler changes these, and not the spec of the RayJob."""
+_FIELDS_FROM_CLUSTER = ("desired", "roles", "pod_requests", "grace_seconds")
+"""Fields that come from the RayCluster, because an autoscaler changes that and not the spec of the RayJob."""
 
-_WITH_JOB = "K8sJobMode"
-"""The only mode in which KubeRay makes a Job that submits the work, and the default."""
-_FAILED = "Failed", "ValidationFailed"
-_IGNORES = "Waiting"
-"""It waits for a user to submit work: KubeRay reads `suspend` only before and after (rayjob_controller.go)."""
+_SUBMITTER_MODE = "K8sJobMode"
+"""The default submission mode, and the only one with a Job that submits the work."""
+_FAILED_STATES = "Failed", "ValidationFailed"
+_IGNORES_SUSPEND = "Waiting"
+"""State of a RayJob that waits for a user to submit work. KubeRay ignores `suspend` in it (rayjob_controller.go)."""
 
 
-class _WireRayJobSpec(Managed):
+class _WireRayJobSpec(WireManagedSpec):
     ray_cluster_spec: WireClusterSpec | None = None
     cluster_selector: KeyField[dict[str, str] | None] = None
     shutdown_after_job_finishes: bool | None = None
@@ -68,7 +67,7 @@ class _WireRayJobStatus(Wire):
 
 
 class WireRayJob(Wire):
-    """A RayJob as narrow as it is kept."""
+    """The fields of a RayJob that gangboard reads."""
 
     metadata: WireRayMeta
     spec: _WireRayJobSpec | None = None
@@ -90,7 +89,7 @@ class RayJob(RayKind):
         tested="KubeRay 1.6.2 on 1.37",
     )
     traits = KindTraits(ends_pods=True, leaves_suspended=True)
-    makes = (CLUSTERS, ("batch", "Job"))
+    makes = (CLUSTER_KIND, ("batch", "Job"))
     child_label = ORIGIN_LABEL
     event_reasons: Mapping[str, str] = {
         "FailedToCreateRayCluster": "Failed to create RayCluster ",
@@ -99,7 +98,7 @@ class RayJob(RayKind):
     }
 
     def build(self, wire: WireRayJob, version: str) -> Owner:
-        """Return the RayJob with the parts of the RayCluster that it asks for."""
+        """Return the RayJob with the roles of the RayCluster in its spec."""
         spec, status = wire.spec or _WireRayJobSpec(), wire.status or _WireRayJobStatus()
         finish = _finish(status)
         failed = max(0, status.failed or 0)
@@ -110,7 +109,7 @@ class RayJob(RayKind):
             spec,
             spec.ray_cluster_spec,
             finish=finish,
-            # Each try that failed but the last one was followed by another RayCluster.
+            # KubeRay created a new RayCluster after each failed try but the last.
             restarts=failed - 1 if failed and finish is not None else failed,
             max_restarts=spec.backoff_limit,
             restarting=status.job_deployment_status == "Retrying",
@@ -121,29 +120,29 @@ class RayJob(RayKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return it with the size of its RayCluster."""
-        cluster = next((child for child in made if is_cluster(child)), None)
-        return taken_from(owner, cluster, _FROM_CLUSTER) if cluster is not None else owner
+        """Return the RayJob with the size of its RayCluster."""
+        cluster = next((child for child in children if is_cluster(child)), None)
+        return copy_fields(owner, cluster, _FIELDS_FROM_CLUSTER) if cluster is not None else owner
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
-        """Return whether a RayCluster is that of its present try."""
+        """Return whether a RayCluster belongs to the current try."""
         name = owner.detail.get(_CLUSTER, "")
         return not is_cluster(child) or not name or child.meta.ref.name == name
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
-        """Yield its RayCluster, unless it uses a foreign one."""
+        """Yield the RayCluster of the RayJob, unless it is a foreign one."""
         name = owner.detail.get(_CLUSTER, "")
         if name and _SHARED not in owner.detail:
-            yield (*CLUSTERS, name)
+            yield (*CLUSTER_KIND, name)
 
     def has_acted(self, status: Mapping[str, Any]) -> bool:
-        """Return whether `jobDeploymentStatus` says that it is suspended."""
+        """Return whether `jobDeploymentStatus` is `Suspended`."""
         return bool(status.get("jobDeploymentStatus") == "Suspended")
 
     def refuses(self, owner: Owner, verb: Verb) -> str:
-        """Return why KubeRay would not suspend it (ValidateRayJobSpec in validation.go)."""
+        """Return why KubeRay would refuse a suspension (ValidateRayJobSpec in validation.go)."""
         if verb is not Verb.SUSPEND:
             return ""
         name, shared = label(owner.meta.ref), owner.detail.get(_SHARED)
@@ -157,7 +156,7 @@ class RayJob(RayKind):
                 f"{name} has spec.shutdownAfterJobFinishes false, and KubeRay suspends no such RayJob: its "
                 "pods would run on, and nobody would look after it."
             )
-        if owner.detail.get(_STATUS) == _IGNORES:
+        if owner.detail.get(_STATUS) == _IGNORES_SUSPEND:
             return (
                 f"{name} waits for somebody to submit work (InteractiveMode); until then KubeRay heeds no "
                 "suspension."
@@ -165,60 +164,66 @@ class RayJob(RayKind):
         return ""
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what KubeRay does with its RayCluster and its Job."""
+        """Return the reactions of KubeRay."""
         if verb is Verb.RESUME:
             return (
                 f"KubeRay makes another RayCluster. {pods_made(owner.desired)}",
                 "Its work is submitted again and starts from its beginning.",
             )
-        what = (
+        cluster_text = (
             f"RayCluster {owner.detail[_CLUSTER]}" if _CLUSTER in owner.detail else "its RayCluster"
         )
-        job = " and the Job that submitted its work" if owner.detail.get(_MODE) == _WITH_JOB else ""
+        job = (
+            " and the Job that submitted its work"
+            if owner.detail.get(_MODE) == _SUBMITTER_MODE
+            else ""
+        )
         return (
-            f"KubeRay deletes {what} with its {count(owner.desired, 'pod')}{job}: what Ray keeps in memory "
+            f"KubeRay deletes {cluster_text} with its {count(owner.desired, 'pod')}{job}: what Ray keeps in memory "
             "is lost.",
             "Once begun that runs to its end, whatever is asked for meanwhile.",
         )
 
     def facts(self, owner: Owner) -> dict[str, str]:
-        """Return its state, that of its work, and its RayCluster."""
+        """Return the state of the RayJob and of its work, and its RayCluster."""
         rows = {}
         if _STATUS in owner.detail:
             rows["Deployment"] = owner.detail[_STATUS]
         if _RAY in owner.detail:
             rows["Ray job"] = owner.detail[_RAY]
         if _CLUSTER in owner.detail:
-            kept = owner.finish is not None and _KEPT in owner.detail
+            is_kept = owner.finish is not None and _KEPT in owner.detail
             rows["RayCluster"] = owner.detail[_CLUSTER] + (
-                ", kept after the end (shutdownAfterJobFinishes is false)" if kept else ""
+                ", kept after the end (shutdownAfterJobFinishes is false)" if is_kept else ""
             )
         return rows
 
 
 def _pods_without_cluster(spec: _WireRayJobSpec) -> int:
-    """Return the pods of a RayJob on a foreign RayCluster: that of the Job that submits."""
-    return int(bool(spec.cluster_selector) and (spec.submission_mode or _WITH_JOB) == _WITH_JOB)
+    """Return the number of pods of a RayJob on a foreign RayCluster, which is 1 if a Job submits the work."""
+    return int(
+        bool(spec.cluster_selector) and (spec.submission_mode or _SUBMITTER_MODE) == _SUBMITTER_MODE
+    )
 
 
-def _reported(status: _WireRayJobStatus) -> Reported | None:
-    """Return the ready workers, once its work runs on them."""
+def _reported(status: _WireRayJobStatus) -> ReportedCounts | None:
+    """Return the ready workers. None: the work does not run yet."""
     if status.job_deployment_status != "Running" or status.ray_cluster_status is None:
         return None
     return status.ray_cluster_status.reported
 
 
 def _finish(status: _WireRayJobStatus) -> Finish | None:
-    state, of_ray = status.job_deployment_status, status.job_status or ""
-    at, message = read_time(status.end_time), read_text(status.message)
-    if state in _FAILED:
-        return Finish(Outcome.FAILED, status.reason or state or "", message, at)
+    state, ray_status = status.job_deployment_status, status.job_status or ""
+    ended_at, message = read_time(status.end_time), read_text(status.message)
+    if state in _FAILED_STATES:
+        return Finish(Outcome.FAILED, status.reason or state or "", message, ended_at)
     if state != "Complete":
         return None
     # A stopped job is also complete, and KubeRay does not count it as a success.
-    if of_ray == "STOPPED":
-        return Finish(Outcome.FAILED, of_ray, message, at)
-    return Finish(Outcome.SUCCEEDED, status.reason or of_ray, message, at)
+    if ray_status == "STOPPED":
+        return Finish(Outcome.FAILED, ray_status, message, ended_at)
+    return Finish(Outcome.SUCCEEDED, status.reason or ray_status, message, ended_at)
 
 
 def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
@@ -229,6 +234,6 @@ def _detail(spec: _WireRayJobSpec, status: _WireRayJobStatus) -> dict[str, str]:
         _SHARED: read_text(selector.get(CLUSTER_LABEL) or "?") if selector else "",
         _KEPT: "" if spec.shutdown_after_job_finishes else "true",
         _RAY: read_text(status.job_status),
-        _MODE: read_text(spec.submission_mode) or _WITH_JOB,
+        _MODE: read_text(spec.submission_mode) or _SUBMITTER_MODE,
     }
     return {name: text for name, text in detail.items() if text}

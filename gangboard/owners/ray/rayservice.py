@@ -1,7 +1,7 @@
-"""RayServices: applications that are served on a RayCluster, and on a second one while they are upgraded.
+"""RayServices: applications on a RayCluster, and on a second one during an upgrade.
 
-It can be suspended since KubeRay 1.7; the CustomResourceDefinition of an older one drops the field, and the operator says
-its own version on the RayClusters that it makes.
+RayServices can be suspended since KubeRay 1.7. The CustomResourceDefinition of older releases drops the field. The
+operator writes its version on the RayClusters that it creates.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ from dataclasses import replace
 
 from gangboard.decode.wire import Wire, WireCondition, read_conditions, read_text
 from gangboard.domain.action import Verb
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.owner import Finish, Outcome, Owner
+from gangboard.domain.owner import Blueprint, Finish, Outcome, Owner
 from gangboard.domain.pod import Pod
 from gangboard.domain.text import count, label
 from gangboard.domain.traits import KindTraits
 from gangboard.owners.ray import applications
-from gangboard.owners.ray.applications import APPLICATION, WireServed
+from gangboard.owners.ray.applications import APPLICATION, WireServingCluster
 from gangboard.owners.ray.raycluster import VERSION, RayKind
 from gangboard.owners.ray.wire import (
+    CLUSTER_KIND,
     CLUSTER_LABEL,
-    CLUSTERS,
     GROUP_LABEL,
     SERVICE,
-    Managed,
     WireClusterSpec,
+    WireManagedSpec,
     WireRayMeta,
     is_cluster,
 )
@@ -42,18 +41,18 @@ _RELEASE = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.")
 _TIMED_OUT = "InitializingTimeout"
 
 
-class _WireRayServiceSpec(Managed):
+class _WireRayServiceSpec(WireManagedSpec):
     ray_cluster_config: WireClusterSpec | None = None
 
 
 class _WireRayServiceStatus(Wire):
     conditions: list[WireCondition] | None = None
-    active_service_status: WireServed | None = None
-    pending_service_status: WireServed | None = None
+    active_service_status: WireServingCluster | None = None
+    pending_service_status: WireServingCluster | None = None
 
 
 class WireRayService(Wire):
-    """A RayService as narrow as it is kept."""
+    """The fields of a RayService that gangboard reads."""
 
     metadata: WireRayMeta
     spec: _WireRayServiceSpec | None = None
@@ -74,13 +73,13 @@ class RayService(RayKind):
         tested="KubeRay 1.6.2 on 1.37; its suspension by what 1.7.0 writes",
     )
     traits = KindTraits(ends_pods=True)
-    makes = (CLUSTERS,)
+    makes = (CLUSTER_KIND,)
     child_label = CLUSTER_LABEL
     suspended_condition = "Suspended"
     rules = (*RayKind.rules, *applications.RULES)
 
     def build(self, wire: WireRayService, version: str) -> Owner:
-        """Return the RayService with the parts of the RayCluster that it asks for."""
+        """Return the RayService with the roles of the RayCluster in its spec."""
         spec, status = wire.spec or _WireRayServiceSpec(), wire.status or _WireRayServiceStatus()
         conditions = read_conditions(status.conditions)
         return self.build_owner(
@@ -94,10 +93,13 @@ class RayService(RayKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return it with the Ray groups of its RayClusters, named after these: there can be two."""
-        clusters = [cluster for cluster in made if is_cluster(cluster)]
+        """Return the RayService with the Ray groups of its one or two RayClusters.
+
+        The names of the groups begin with the name of their RayCluster.
+        """
+        clusters = [cluster for cluster in children if is_cluster(cluster)]
         if not clusters:
             return owner
         versions = [cluster.detail[VERSION] for cluster in clusters if VERSION in cluster.detail]
@@ -115,22 +117,22 @@ class RayService(RayKind):
         )
 
     def is_current(self, owner: Owner, child: Owner) -> bool:
-        """Return whether a RayCluster serves or is being prepared: a replaced one is deleted a minute later."""
+        """Return whether a RayCluster is active or pending. KubeRay deletes a replaced one after a minute."""
         names = _names(owner)
         return not is_cluster(child) or not names or child.meta.ref.name in names
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
-        """Yield the RayClusters that serve or are being prepared."""
+        """Yield the active and the pending RayCluster."""
         for name in _names(owner):
-            yield (*CLUSTERS, name)
+            yield (*CLUSTER_KIND, name)
 
     def role_of(self, pod: Pod) -> str:
-        """Return the Ray group of a pod with the name of its RayCluster: there can be two."""
+        """Return the Ray group of a pod, after the name of its RayCluster."""
         cluster, group = pod.labels.get(CLUSTER_LABEL), pod.labels.get(GROUP_LABEL)
         return f"{cluster}-{group}" if cluster and group else ""
 
     def refuses(self, owner: Owner, verb: Verb) -> str:
-        """Return that its KubeRay cannot suspend RayServices."""
+        """Return the refusal of a KubeRay release that cannot suspend RayServices, or an empty text."""
         version = owner.detail.get(VERSION, "")
         release = _RELEASE.match(version)
         if release is None or (int(release[1]), int(release[2])) >= _SUSPENDS_SINCE:
@@ -141,7 +143,7 @@ class RayService(RayKind):
         )
 
     def reactions(self, owner: Owner, target: Owner, verb: Verb) -> tuple[str, ...]:
-        """Return what KubeRay does with its RayClusters and Services."""
+        """Return the reactions of KubeRay."""
         if verb is Verb.RESUME:
             return (
                 f"KubeRay makes another RayCluster. {pods_made(owner.desired)}",
@@ -155,7 +157,7 @@ class RayService(RayKind):
         )
 
     def facts(self, owner: Owner) -> dict[str, str]:
-        """Return its RayClusters and the first application that does not serve."""
+        """Return the RayClusters and the first application that is not running."""
         labels = {_ACTIVE: "RayCluster", _PENDING: "RayCluster in preparation"}
         rows = {text: owner.detail[key] for key, text in labels.items() if key in owner.detail}
         if APPLICATION in owner.detail:
@@ -164,7 +166,10 @@ class RayService(RayKind):
 
 
 def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
-    """Return the end of one that has not come up in time: only to be made anew (isInitializingTimeout)."""
+    """Return the failure of a RayService that did not start in time.
+
+    It stays that way until the RayService is re-created (isInitializingTimeout).
+    """
     ready = find_condition(conditions, "Ready")
     if ready is None or ready.is_true or ready.reason != _TIMED_OUT:
         return None
@@ -172,8 +177,8 @@ def _finish(conditions: tuple[Condition, ...]) -> Finish | None:
 
 
 def _detail(status: _WireRayServiceStatus) -> dict[str, str]:
-    active = status.active_service_status or WireServed()
-    pending = status.pending_service_status or WireServed()
+    active = status.active_service_status or WireServingCluster()
+    pending = status.pending_service_status or WireServingCluster()
     detail = {
         _ACTIVE: read_text(active.ray_cluster_name),
         _PENDING: read_text(pending.ray_cluster_name),

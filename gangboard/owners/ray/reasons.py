@@ -1,7 +1,8 @@
-"""Reasons of Ray: workers that wait for the head, pods that KubeRay could not make, and gangs that it does not make.
+"""Reasons of Ray: workers that wait for the head, pods that KubeRay could not create, and missing gangs.
 
-The label `ray.io/gang-scheduling-enabled` asks for gangs. KubeRay 1.7 makes core groups with scheduling.k8s.io/v1alpha2
-alone, and none for a RayCluster with Ray's autoscaler (gate KubernetesWAS, ray-project/kuberay#4962). No status says so.
+The label `ray.io/gang-scheduling-enabled` asks for a gang. KubeRay 1.7 creates core groups only with
+scheduling.k8s.io/v1alpha2, and none for a RayCluster with Ray's autoscaler (gate KubernetesWAS,
+ray-project/kuberay#4962). No status reports that.
 """
 
 from __future__ import annotations
@@ -28,18 +29,22 @@ from gangboard.owners.ray.wire import (
 from gangboard.plugins.rule import UnitRule
 
 _WAITS_FOR_HEAD = "wait-gcs-ready"
-"""The init container that KubeRay puts into workers (DefaultWorkerPodTemplate in pod.go)."""
+"""The init container that KubeRay adds to workers (DefaultWorkerPodTemplate in pod.go)."""
 _NO_HEAD, _NO_WORKER = "FailedCreateHeadPod", "FailedCreateWorkerPod"
 CREATION_FAILURES = _NO_HEAD, _NO_WORKER
-"""Reasons of `ReplicaFailure` that say that a pod could not be made."""
-_SPOKEN = "v1alpha2"
-_LAST_WITH_IT = 1, 36
-"""The last minor version of Kubernetes that serves it."""
+"""Reasons of `ReplicaFailure` for pods that could not be created."""
+_GANG_API_VERSION = "v1alpha2"
+_LAST_KUBERNETES = 1, 36
+"""The last minor version of Kubernetes that serves `_GANG_API_VERSION`."""
 
 
 def find_waiting(unit: Unit) -> Finding | None:
     """Return a finding while workers have a node and wait for the head of their RayCluster."""
-    waiting = [(pod, one) for pod in unit.placed if (one := _waiting(pod)) is not None]
+    waiting = [
+        (pod, container_of_pod)
+        for pod in unit.placed
+        if (container_of_pod := _head_wait_container(pod)) is not None
+    ]
     if not waiting:
         return None
     first, container = waiting[0]
@@ -57,7 +62,7 @@ def find_waiting(unit: Unit) -> Finding | None:
         WAITS_FOR_HEAD,
         unit,
         f"{out_of(number, unit.wanted, 'pod')} {plural(number, 'wait')} for the head, which {state}.",
-        # A head with a node comes by itself, or has a finding of its own that is graver.
+        # A head with a node starts by itself, or has a more severe finding of its own.
         health=Health.STARTING if head is not None and head.node else None,
         evidence=tuple(facts_of_head),
         symptom=True,
@@ -65,22 +70,24 @@ def find_waiting(unit: Unit) -> Finding | None:
     )
 
 
-def _waiting(pod: Pod) -> Container | None:
-    """Return the container by which a pod waits for the head; None where it does not."""
+def _head_wait_container(pod: Pod) -> Container | None:
+    """Return the init container in which a pod waits for the head. None: it does not wait."""
     if pod.is_ready or pod.is_finished:
         return None
     return next(
         (
-            one
-            for one in pod.containers
-            if one.init and one.name == _WAITS_FOR_HEAD and one.state != "terminated"
+            container
+            for container in pod.containers
+            if container.init
+            and container.name == _WAITS_FOR_HEAD
+            and container.state != "terminated"
         ),
         None,
     )
 
 
 def _heads(unit: Unit, cluster: str) -> list[Pod]:
-    """Return the heads of a RayCluster that are alive and stay."""
+    """Return the live heads of a RayCluster that are not being deleted."""
     return [
         pod
         for pod in unit.gang.pods
@@ -92,9 +99,9 @@ def _heads(unit: Unit, cluster: str) -> list[Pod]:
 
 
 def find_refused(unit: Unit) -> Finding | None:
-    """Return a finding while pods are missing that KubeRay says it cannot make.
+    """Return a finding while pods are missing that KubeRay could not create.
 
-    It makes the head first, and no worker before that is made (reconcilePods in raycluster_controller.go).
+    KubeRay creates no worker before the head exists (reconcilePods in raycluster_controller.go).
     """
     cluster = cluster_of(unit)
     failure = find_condition(cluster.conditions, "ReplicaFailure") if cluster is not None else None
@@ -128,9 +135,9 @@ def find_refused(unit: Unit) -> Finding | None:
 
 
 def _as_event(cluster: Owner, failure: Condition) -> Event:
-    """Return the condition as an event, the form in which refusals are read.
+    """Return the condition as an event, because `read_creation_refusal` takes events.
 
-    Its message is its reason on a line, then the API server's words (util.go, RayClusterReplicaFailureReason).
+    The message has the reason in its first line, then the API server's text (RayClusterReplicaFailureReason in util.go).
     """
     text = failure.message.removeprefix(failure.reason).strip()
     ref, since = cluster.meta.ref, failure.since
@@ -138,7 +145,7 @@ def _as_event(cluster: Owner, failure: Condition) -> Event:
 
 
 def evidence(unit: Unit) -> tuple[Evidence, ...]:
-    """Return what KubeRay says of a head that is not ready."""
+    """Return KubeRay's condition of a head that is not ready."""
     cluster = cluster_of(unit)
     if cluster is None or not is_head(unit) or len(unit.ready) == unit.wanted:
         return ()
@@ -150,7 +157,7 @@ def evidence(unit: Unit) -> tuple[Evidence, ...]:
 
 
 def cluster_of(unit: Unit) -> Owner | None:
-    """Return the RayCluster of a unit; None if it does not exist."""
+    """Return the RayCluster of a unit. None: it does not exist."""
     clusters = [cluster for cluster in unit.gang.makers if is_cluster(cluster)]
     if len(clusters) < 2:
         return clusters[0] if clusters else None
@@ -163,16 +170,17 @@ def cluster_of(unit: Unit) -> Owner | None:
 
 
 def is_head(unit: Unit) -> bool:
-    """Whether it is the head alone, in whatever RayCluster."""
+    """Return whether the unit is the head of a RayCluster."""
     return len(unit.roles) == 1 and any(
         role.name == HEAD or role.name.endswith(f"-{HEAD}") for role in unit.roles
     )
 
 
 def find_not_ganged(unit: Unit) -> Finding | None:
-    """Return a finding while pods are in no group, for a reason that is known.
+    """Return a finding while pods of a requested gang have no group, for a known reason.
 
-    The stock scheduler's pods only: for any other KubeRay makes groups of another API, or its scheduler does.
+    It only applies to pods of the stock scheduler. For another scheduler, KubeRay or the scheduler creates groups of
+    another API.
     """
     request = unit.owner.gang_request
     if request is None or request.api != GANG_LABEL or unit.gang.cluster.groups_unobserved:
@@ -180,7 +188,7 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     pods = [pod for pod in unit.current if not pod.group_name]
     if not pods or any(pod.scheduler_name != STOCK_SCHEDULER for pod in pods):
         return None
-    why = _why(unit)
+    why = _missing_group_cause(unit)
     if not why:
         return None
     ref, number = unit.owner.meta.ref, len(pods)
@@ -199,16 +207,20 @@ def find_not_ganged(unit: Unit) -> Finding | None:
     )
 
 
-def _why(unit: Unit) -> str:
-    """Return why KubeRay makes no group; empty where it could make one, or where that is not known."""
+def _missing_group_cause(unit: Unit) -> str:
+    """Return why KubeRay creates no group. Empty: it could create one, or the cause is unknown."""
     cluster = cluster_of(unit) or unit.owner
     if AUTOSCALED in cluster.detail:
         return "KubeRay makes no group for a RayCluster with the autoscaler"
     version = unit.gang.cluster.kubernetes
-    if version is None or version <= _LAST_WITH_IT or unit.gang.cluster.gang_api_version == _SPOKEN:
+    if (
+        version is None
+        or version <= _LAST_KUBERNETES
+        or unit.gang.cluster.gang_api_version == _GANG_API_VERSION
+    ):
         return ""
     served = unit.gang.cluster.gang_api_version
-    return f"KubeRay needs scheduling.k8s.io/{_SPOKEN}, and this cluster serves {served or 'no PodGroups'}"
+    return f"KubeRay needs scheduling.k8s.io/{_GANG_API_VERSION}, and this cluster serves {served or 'no PodGroups'}"
 
 
 REFUSED = UnitRule(

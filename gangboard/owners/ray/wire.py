@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.annotations import WireActed
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.annotations import WireActionAnnotations
 from gangboard.decode.jobs import WirePodTemplate, WireTemplateSpec, template_spec
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.podspec import pod_requests
 from gangboard.decode.wire import Int32, Wire, WireCondition
-from gangboard.domain.owner import Owner, Reported, Role
+from gangboard.domain.owner import Owner, ReportedCounts, Role
 
 GROUP = "ray.io"
 CLUSTER, JOB, SERVICE = "RayCluster", "RayJob", "RayService"
-CLUSTERS = GROUP, CLUSTER
+CLUSTER_KIND = GROUP, CLUSTER
 CLUSTER_LABEL, GROUP_LABEL = "ray.io/cluster", "ray.io/group"
 ORIGIN_LABEL = "ray.io/originated-from-cr-name"
-"""Its value on an object is the name of the RayJob or RayService it was made for (constant.go)."""
+"""Label with the name of the RayJob or RayService that an object was created for (constant.go)."""
 HEAD = "headgroup"
-"""How KubeRay calls the group of the head in that label (constant.go)."""
+"""Name of the head group in `GROUP_LABEL` (constant.go)."""
 
 GANG_LABEL = "ray.io/gang-scheduling-enabled"
 AUTOSCALED = "autoscaled"
-"""Name in `detail` where Ray's own autoscaler is on."""
+"""Key in `Owner.detail` if Ray's autoscaler is on."""
 _NOUN = "Ray group"
 
 
@@ -33,15 +33,15 @@ class WireRayLabels(Wire):
     gang: str | None = msgspec.field(default=None, name=GANG_LABEL)
 
 
-class WireRayAnnotations(WireActed):
-    """Annotations of the same."""
+class WireRayAnnotations(WireActionAnnotations):
+    """Annotations of a RayJob, RayCluster or RayService."""
 
     kuberay: str | None = msgspec.field(default=None, name="ray.io/kuberay-version")
-    """On a RayCluster of a RayService: the KubeRay that looks after it (rayservice_controller.go)."""
+    """Version of KubeRay, on the RayClusters of a RayService (rayservice_controller.go)."""
 
 
 class WireRayMeta(WireOwnerMeta):
-    """`metadata` of the same."""
+    """`metadata` of a RayJob, RayCluster or RayService."""
 
     annotations: WireRayAnnotations | None = None
 
@@ -60,15 +60,15 @@ class _WireWorkers(Wire):
     template: WirePodTemplate | None = None
 
 
-class Managed(Wire):
-    """Fields that the `spec` of all three has: suspension and manager."""
+class WireManagedSpec(Wire):
+    """Common fields of `spec` of the three kinds."""
 
     suspend: bool | None = None
     managed_by: str | None = None
 
 
-class WireClusterSpec(Managed):
-    """`spec` of a RayCluster, or the one that a RayJob or RayService makes it from."""
+class WireClusterSpec(WireManagedSpec):
+    """`spec` of a RayCluster, also inside a RayJob or RayService."""
 
     head_group_spec: KeyField[_WireHead | None] = None
     worker_group_specs: list[_WireWorkers] | None = None
@@ -76,31 +76,35 @@ class WireClusterSpec(Managed):
 
 
 class WireRayStatus(Wire):
-    """`status`, as far as RayClusters and RayServices have it alike."""
+    """Common fields of `status` of RayClusters and RayServices."""
 
     conditions: list[WireCondition] | None = None
 
 
 class WireClusterStatus(WireRayStatus):
-    """`status` of a RayCluster, which a RayJob repeats."""
+    """`status` of a RayCluster, also inside the status of a RayJob."""
 
     desired_worker_replicas: Int32 | None = None
     ready_worker_replicas: Int32 | None = None
 
     @property
-    def reported(self) -> Reported | None:
-        """The ready workers. None if no worker is wanted; the head has no count."""
-        wanted = self.desired_worker_replicas or 0
-        return Reported(self.ready_worker_replicas or 0, wanted, "worker") if wanted > 0 else None
+    def reported(self) -> ReportedCounts | None:
+        """The ready workers. None: no worker is desired. The head has no count."""
+        desired = self.desired_worker_replicas or 0
+        return (
+            ReportedCounts(self.ready_worker_replicas or 0, desired, "worker")
+            if desired > 0
+            else None
+        )
 
 
 def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:
-    """Return the head and the groups of workers; half sentences about malformed requests go to `faults`."""
+    """Return the head and the worker groups as roles, and append malformed requests to `faults`."""
     roles = [_role(HEAD, 1, 1, _pod(spec.head_group_spec), faults)]
     for workers in spec.worker_group_specs or ():
         hosts, lowest = max(1, workers.num_of_hosts or 1), max(0, workers.min_replicas or 0)
         replicas = _replicas(workers, lowest)
-        # Without an autoscaler the work starts when all workers exist (`state: ready`, calculateStatus).
+        # Without an autoscaler the work starts once all workers exist (`state: ready`, calculateStatus).
         enough = max(1, lowest) * hosts if spec.enable_in_tree_autoscaling else replicas * hosts
         quorum = enough if enough < replicas * hosts else None
         roles.append(
@@ -110,15 +114,15 @@ def roles_of(spec: WireClusterSpec, faults: list[str]) -> tuple[Role, ...]:
 
 
 def _replicas(workers: _WireWorkers, lowest: int) -> int:
-    """Return for how many replicas KubeRay makes pods (GetWorkerGroupDesiredReplicas in util.go)."""
+    """Return the replicas for which KubeRay creates pods (GetWorkerGroupDesiredReplicas in util.go)."""
     if workers.suspend:
         return 0
-    wanted = max(workers.replicas or 0, lowest)
-    return wanted if workers.max_replicas is None else min(wanted, max(0, workers.max_replicas))
+    desired = max(workers.replicas or 0, lowest)
+    return desired if workers.max_replicas is None else min(desired, max(0, workers.max_replicas))
 
 
-def _pod(part: _WireHead | _WireWorkers | None) -> WireTemplateSpec:
-    return template_spec(part.template if part is not None else None)
+def _pod(group: _WireHead | _WireWorkers | None) -> WireTemplateSpec:
+    return template_spec(group.template if group is not None else None)
 
 
 def _role(
@@ -138,11 +142,11 @@ def _role(
 
 
 def grace_of(spec: WireClusterSpec) -> int:
-    """Return the longest grace of its pod templates, in seconds."""
-    parts = (spec.head_group_spec, *(spec.worker_group_specs or ()))
-    return max(_pod(part).grace_seconds for part in parts)
+    """Return the longest grace period of the pod templates, in seconds."""
+    groups = (spec.head_group_spec, *(spec.worker_group_specs or ()))
+    return max(_pod(group).grace_seconds for group in groups)
 
 
 def is_cluster(owner: Owner) -> bool:
-    """Return whether it is a RayCluster."""
-    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTERS
+    """Return whether an owner is a RayCluster."""
+    return (owner.meta.ref.group, owner.meta.ref.kind) == CLUSTER_KIND

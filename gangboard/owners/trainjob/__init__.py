@@ -1,8 +1,8 @@
-"""TrainJobs (trainer.kubeflow.org/v1alpha1, Trainer v2): a JobSet of the same name, made from a runtime.
+"""TrainJobs (trainer.kubeflow.org/v1alpha1, Trainer v2), each with a JobSet of the same name from a runtime.
 
-The Trainer copies `spec.suspend` down and applies its JobSet anew when somebody else changes it
-(real-owners.md §1.4), so a TrainJob is suspended by its own field. Its status counts Jobs, not pods,
-and has no condition while it waits: what it has of pods, roles and restarts is read from its JobSet.
+The Trainer copies `spec.suspend` to the JobSet and reverts changes by others (real-owners.md §1.4), so a TrainJob is
+suspended by its own field. Its status counts Jobs instead of pods and has no condition while it waits. So pods, roles
+and restarts come from the JobSet.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from gangboard.decode.owner_meta import WireActedMeta
+from gangboard.decode.owner_meta import WireActionMeta
 from gangboard.decode.wire import (
     Int32,
     Wire,
@@ -19,9 +19,8 @@ from gangboard.decode.wire import (
     read_conditions,
     read_time,
 )
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import resumed_at
-from gangboard.domain.owner import Outcome, Owner, Reported, finish_by
+from gangboard.domain.owner import Blueprint, Outcome, Owner, ReportedCounts, finish_by
 from gangboard.domain.text import label
 from gangboard.owners.trainjob.runtime import (
     GROUP,
@@ -31,10 +30,10 @@ from gangboard.owners.trainjob.runtime import (
     named_runtime,
     with_runtime,
 )
-from gangboard.plugins.owner_kind import KindNotes, OwnerKind, taken_from
+from gangboard.plugins.owner_kind import KindNotes, OwnerKind, copy_fields
 
-_JOBSETS = "jobset.x-k8s.io", "JobSet"
-_ENDS = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
+_JOBSET_KIND = "jobset.x-k8s.io", "JobSet"
+_OUTCOMES = {"Failed": Outcome.FAILED, "Complete": Outcome.SUCCEEDED}
 _PROGRESS = "progress"  # in `detail`
 
 
@@ -70,14 +69,14 @@ class _WireTrainJobStatus(Wire):
 
 
 class WireTrainJob(Wire):
-    """A TrainJob as narrow as it is kept."""
+    """The fields of a TrainJob that gangboard reads."""
 
-    metadata: WireActedMeta
+    metadata: WireActionMeta
     spec: _WireTrainJobSpec | None = None
     status: _WireTrainJobStatus | None = None
 
 
-_FROM_JOBSET = (
+_FIELDS_FROM_JOBSET = (
     "desired",
     "roles",
     "pod_requests",
@@ -91,7 +90,7 @@ _FROM_JOBSET = (
     "priority_class",
     "grace_seconds",
 )
-"""Fields that a TrainJob has from the JobSet that the Trainer makes for it."""
+"""Fields that come from the JobSet of a TrainJob."""
 
 
 class TrainJob(OwnerKind):
@@ -115,15 +114,15 @@ class TrainJob(OwnerKind):
         tested="Kubeflow Trainer 2.3 on 1.37",
     )
     own_managers = ("trainer.kubeflow.org/trainjob-controller",)
-    makes = (_JOBSETS, ("batch", "Job"))
-    selector_label = "jobset.sigs.k8s.io/jobset-name"  # its JobSet has its name
+    makes = (_JOBSET_KIND, ("batch", "Job"))
+    selector_label = "jobset.sigs.k8s.io/jobset-name"  # the JobSet has the name of the TrainJob
     levers = ("suspend",)
     event_reasons: Mapping[str, str] = {
         "TrainJobResourcesCreationFailed": "TrainJob resources reconciliation failed: "
     }
 
     def build(self, wire: WireTrainJob, version: str) -> Owner:
-        """Return the TrainJob with the size that its own spec asks for."""
+        """Return the TrainJob with the size in its own spec."""
         spec, status = wire.spec or _WireTrainJobSpec(), wire.status or _WireTrainJobStatus()
         conditions = read_conditions(status.conditions)
         nodes = spec.trainer.num_nodes if spec.trainer is not None else None
@@ -136,7 +135,7 @@ class TrainJob(OwnerKind):
             **self.read_control(wire, spec.managed_by),
             suspended=bool(spec.suspend),
             desired=or_one(nodes),
-            finish=finish_by(conditions, _ENDS),
+            finish=finish_by(conditions, _OUTCOMES),
             conditions=conditions,
             resumed_at=resumed_at(conditions),
             reported=_reported(status.jobs_status or ()),
@@ -145,18 +144,18 @@ class TrainJob(OwnerKind):
         )
 
     def complete(
-        self, owner: Owner, made: Sequence[Owner], blueprints: Sequence[Blueprint]
+        self, owner: Owner, children: Sequence[Owner], blueprints: Sequence[Blueprint]
     ) -> Owner:
-        """Return the TrainJob with the parts of its JobSet and the facts of its runtime."""
-        for child in made:
-            if (child.meta.ref.group, child.meta.ref.kind) == _JOBSETS:
-                owner = taken_from(owner, child, _FROM_JOBSET)
+        """Return the TrainJob with the roles of its JobSet and the fields of its runtime."""
+        for child in children:
+            if (child.meta.ref.group, child.meta.ref.kind) == _JOBSET_KIND:
+                owner = copy_fields(owner, child, _FIELDS_FROM_JOBSET)
                 break
         return with_runtime(owner, blueprints[0]) if blueprints else owner
 
     def makers(self, owner: Owner) -> Iterator[tuple[str, str, str]]:
-        """Yield its JobSet, which has its name (real-owners.md §1.2)."""
-        yield (*_JOBSETS, owner.meta.ref.name)
+        """Yield its JobSet, which has the same name (real-owners.md §1.2)."""
+        yield (*_JOBSET_KIND, owner.meta.ref.name)
 
     def facts(self, owner: Owner) -> dict[str, str]:
         """Return its runtime and its progress."""
@@ -168,20 +167,23 @@ class TrainJob(OwnerKind):
         return rows
 
 
-def _reported(parts: Sequence[_WireJobsStatus]) -> Reported | None:
-    """Return how many Jobs are ready or have succeeded. The status has no number of all: a part has one Job at least."""
-    up = wanted = 0
-    for part in parts:
-        succeeded = part.succeeded or 0
-        at_work = max(part.ready or 0, part.active or 0)
-        rest = succeeded + (part.failed or 0) + (part.suspended or 0)
-        up += (part.ready or 0) + succeeded
-        wanted += max(1, at_work + rest)
-    return Reported(up, wanted, "Job") if parts else None
+def _reported(job_counts: Sequence[_WireJobsStatus]) -> ReportedCounts | None:
+    """Return how many Jobs are ready or have succeeded.
+
+    The status has no total. Each ReplicatedJob has at least one Job.
+    """
+    up = total = 0
+    for counts in job_counts:
+        succeeded = counts.succeeded or 0
+        at_work = max(counts.ready or 0, counts.active or 0)
+        ended = succeeded + (counts.failed or 0) + (counts.suspended or 0)
+        up += (counts.ready or 0) + succeeded
+        total += max(1, at_work + ended)
+    return ReportedCounts(up, total, "Job") if job_counts else None
 
 
 def _progress(status: _WireTrainerStatus | None) -> str:
-    """Return the progress that the training reports (gate TrainJobStatus), with its time."""
+    """Return the progress that the trainer reports (gate TrainJobStatus), with its time."""
     if status is None or status.progress_percentage is None:
         return ""
     text = f"{status.progress_percentage} %"
@@ -192,7 +194,7 @@ def _progress(status: _WireTrainerStatus | None) -> str:
 
 
 def _duration(seconds: int) -> str:
-    """Return seconds in the largest unit of which there are at least two."""
+    """Return a duration in the largest unit that it contains at least twice."""
     for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{seconds // length} {unit}"

@@ -1,6 +1,6 @@
-"""The runtimes of TrainJobs, and what a TrainJob has by its own: which parts train, which prepare, what gang.
+"""Runtimes of TrainJobs, which tell the training roles, the preparing roles and the gang request.
 
-A runtime is read as it is now; the Trainer keeps the one that a TrainJob began with (2.3.0,
+gangboard reads the current runtime. The Trainer keeps the runtime that a TrainJob started with (2.3.0,
 pkg/runtime/core/snapshot.go). So gangboard uses it only if the JobSet or the pods confirm it.
 """
 
@@ -11,36 +11,36 @@ from functools import partial
 
 import msgspec
 
-from gangboard.decode.fitting import KeyField, key_fields
 from gangboard.decode.jobs import WireScheduling, read_gang_request
+from gangboard.decode.key_fields import KeyField, key_fields
 from gangboard.decode.wire import Int32, Wire, WireMeta, WirePresence, read_meta
 from gangboard.domain.advice import ChangeMethod
 from gangboard.domain.api_resource import Resource
-from gangboard.domain.blueprint import Blueprint
 from gangboard.domain.objects import ObjectRef
-from gangboard.domain.owner import Asked, GangRequest, Owner, Role
+from gangboard.domain.owner import Blueprint, GangRequest, Owner, RequestedSize, Role
 from gangboard.domain.text import label
 
 GROUP = "trainer.kubeflow.org"
 NODES = "numNodes"
-"""Name in `detail` of a TrainJob, and of a runtime, of the nodes that it asks for itself."""
+"""Key in `detail` of a TrainJob or a runtime: the number of nodes in its own spec."""
 
 _KINDS = "ClusterTrainingRuntime", "TrainingRuntime"
-"""The first is the default of `runtimeRef.kind` and belongs to no namespace."""
+"""The first is the default of `runtimeRef.kind` and is cluster-scoped."""
 _STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
-_TRAINS, _PREPARES = "trainer", ("dataset-initializer", "model-initializer")
-"""Values of that label on the parts of a runtime."""
+_TRAINER_STEP, _PREPARING_STEPS = "trainer", ("dataset-initializer", "model-initializer")
+"""Values of the label `_STEP` on the ReplicatedJobs of a runtime."""
 _TRAINING_PART = "node"
 _APIS = {"coscheduling": "scheduling.x-k8s.io/pod-group", "Volcano": "", "": ""}
-"""API of a `podGroupPolicy`, as sentences call it → the label by which the Trainer hands it the pods. Volcano is
-told by an annotation; the empty one is Kubernetes' own: `spec.scheduling` (planned: trainer#3219), before that
-`podGroupPolicy.workload` (trainer#3015)."""
-_ASKED_IN = "spec.trainer.numNodes"
+"""API of a `podGroupPolicy`, as sentences name it → the label with which the Trainer adds pods to the group.
+
+For Volcano the Trainer uses an annotation. The empty key is the API of Kubernetes: `spec.scheduling` (planned,
+trainer#3219), earlier `podGroupPolicy.workload` (trainer#3015)."""
+_NODES_FIELD = "spec.trainer.numNodes"
 _PREPARES_FIRST = "It prepares data or a model before the nodes start: by design it is in no gang."
 
-# Further names in `detail` of a runtime: API of the gang, whether nodes are dealt by rules of its own, and
-# the label of each part.
-_GANG, _DEALT, _STEP_OF = "gang", "dealt", "step/"
+# Further keys in `detail` of a runtime: the API of the gang, whether the runtime has its own rules for the number of
+# nodes, and the step label of each ReplicatedJob.
+_GANG, _CUSTOM_NODE_COUNT, _STEP_PREFIX = "gang", "dealt", "step/"
 _POLICY, _QUORUM = "policy", "quorum"
 """The policy and quorum of `spec.scheduling`."""
 
@@ -98,7 +98,7 @@ class _WireRuntimeSpec(Wire):
 
 
 class WireRuntime(Wire):
-    """A TrainingRuntime or ClusterTrainingRuntime as narrow as it is kept."""
+    """The fields of a TrainingRuntime or ClusterTrainingRuntime that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireRuntimeSpec | None = None
@@ -112,7 +112,7 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
     if policy.num_nodes is not None:
         detail[NODES] = str(policy.num_nodes)
     if policy.mpi is not None or policy.flux is not None:
-        detail[_DEALT] = "yes"
+        detail[_CUSTOM_NODE_COUNT] = "yes"
     policies = {"coscheduling": gang.coscheduling, "Volcano": gang.volcano, "": gang.workload}
     for api, source in policies.items():
         if source is not None:
@@ -122,11 +122,11 @@ def _build(wire: WireRuntime, version: str, *, kind: str) -> Blueprint:
         detail |= {_GANG: "", _POLICY: request.policy}
         if request.quorum is not None:
             detail[_QUORUM] = str(request.quorum)
-    for part in (template.spec or _WireParts()).replicated_jobs or ():
-        meta = (part.template or _WireJobTemplate()).metadata or _WireStepMeta()
+    for replicated_job in (template.spec or _WireParts()).replicated_jobs or ():
+        meta = (replicated_job.template or _WireJobTemplate()).metadata or _WireStepMeta()
         step = (meta.labels or _WireStepLabels()).step
         if step:
-            detail[_STEP_OF + part.name] = step
+            detail[_STEP_PREFIX + replicated_job.name] = step
     return Blueprint(read_meta(wire.metadata, GROUP, kind, version), detail)
 
 
@@ -147,7 +147,7 @@ RUNTIMES = tuple(map(_resource, _KINDS))
 
 
 def named_runtime(namespace: str, ref: WireRuntimeRef | None) -> tuple[ObjectRef, ...]:
-    """Return the runtime that a TrainJob of a namespace names, without its uid."""
+    """Return the reference to the runtime that a TrainJob in a namespace names, without a uid."""
     if ref is None or not ref.name:
         return ()
     kind = ref.kind or _KINDS[0]
@@ -156,9 +156,9 @@ def named_runtime(namespace: str, ref: WireRuntimeRef | None) -> tuple[ObjectRef
 
 
 def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
-    """Return the TrainJob with the facts of its runtime.
+    """Return the TrainJob with the fields of its runtime.
 
-    The size comes from the runtime only until the JobSet exists: then the TrainJob has roles.
+    The size comes from the runtime until the JobSet exists and the TrainJob has roles.
     """
     desired = trainjob.desired
     if not trainjob.roles and NODES not in trainjob.detail:
@@ -172,7 +172,7 @@ def with_runtime(trainjob: Owner, runtime: Blueprint) -> Owner:
 
 
 def _gang_request(runtime: Blueprint) -> GangRequest | None:
-    """Return the gang that its `podGroupPolicy` or `scheduling` asks for: of all pods (real-owners.md §1.2)."""
+    """Return the gang request of `podGroupPolicy` or `scheduling`, which covers all pods (real-owners.md §1.2)."""
     detail = runtime.detail
     api = detail.get(_GANG)
     if api is None:
@@ -188,26 +188,26 @@ def _gang_request(runtime: Blueprint) -> GangRequest | None:
 
 
 def _role(trainjob: Owner, runtime: Blueprint, role: Role) -> Role:
-    """Return a part with the facts of its runtime."""
-    step = runtime.detail.get(_STEP_OF + role.name)
-    if step in _PREPARES:
+    """Return a role with the fields of its runtime."""
+    step = runtime.detail.get(_STEP_PREFIX + role.name)
+    if step in _PREPARING_STEPS:
         # Both other APIs include the initializers.
         return replace(role, alone="" if runtime.detail.get(_GANG) else _PREPARES_FIRST)
     nodes = trainjob.detail.get(NODES)
-    if nodes is None or _DEALT in runtime.detail:
+    if nodes is None or _CUSTOM_NODE_COUNT in runtime.detail:
         return role
-    if step == _TRAINS:
-        return replace(role, asked=Asked(int(nodes), _ASKED_IN))
+    if step == _TRAINER_STEP:
+        return replace(role, asked=RequestedSize(int(nodes), _NODES_FIELD))
     is_it = role.name == _TRAINING_PART or len(trainjob.roles) == 1
-    if not is_it or _TRAINS in runtime.detail.values():
+    if not is_it or _TRAINER_STEP in runtime.detail.values():
         return role
     name = label(runtime.meta.ref)
-    unheard = Asked(
+    ignored = RequestedSize(
         int(nodes),
-        _ASKED_IN,
+        _NODES_FIELD,
         why_not=f"{name} labels no part as its trainer",
         advice=(
-            f"Label the part of {name} that trains {_STEP}: {_TRAINS} ({ChangeMethod.RECREATE}).",
+            f"Label the part of {name} that trains {_STEP}: {_TRAINER_STEP} ({ChangeMethod.RECREATE}).",
         ),
     )
-    return replace(role, asked=unheard)
+    return replace(role, asked=ignored)

@@ -10,17 +10,17 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.paging import read_list_query, short_list_response
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
-from gangboard.pages.account import own_sessions, tokens
+from gangboard.pages.account import changes
 from gangboard.pages.account.queries import read_account, read_sessions, read_tokens
 from gangboard.pages.account.rows import AccountRow, NewTokenRow, TokenRow
+from gangboard.pages.core.account_rows import SessionRow
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import read_list_query, short_list_response
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.fresh_sign_in import require_fresh_session, signed_in
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.pages.core.session_only import signed_in, signed_in_lately
-from gangboard.pages.core.sessions import SessionRow
 from gangboard.readmodels.cursors import newest_first
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
@@ -80,11 +80,11 @@ class TokenListView(ReadView):
     def post(self, request: Request) -> Response:
         """Make a token. Its secret is in this answer and nowhere else."""
         read_query(request, Query)
-        viewer = signed_in_lately(request, self.viewer())
+        viewer = require_fresh_session(request, self.viewer())
         body = TokenRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
-            token = tokens.make_token(viewer=viewer, **body.validated_data)
+            token = changes.make_token(viewer=viewer, **body.validated_data)
         except PeopleError as error:
             raise RefusedRequest(409, f"{error}.") from error
         return Response(serializer_of(NewTokenRow)(token).data, status=status.HTTP_201_CREATED)
@@ -98,7 +98,7 @@ class TokenView(ReadView):
     @extend_schema(operation_id="revoke_my_token", responses={204: None, **problems(401, 403, 404)})
     def delete(self, request: Request, token_id: str) -> Response:  # noqa: ARG002  # DRF's signature
         """Revoke a token: from now on it is refused."""
-        if not tokens.revoke_token(viewer=signed_in(self.viewer()), token_id=token_id):
+        if not changes.revoke_token(viewer=signed_in(self.viewer()), token_id=token_id):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -128,7 +128,7 @@ class SessionListView(ReadView):
     def delete(self, request: Request) -> Response:
         """End all sessions of the caller but that of this request."""
         read_query(request, Query)
-        own_sessions.end_others(viewer=signed_in(self.viewer()), keep=request.session)
+        changes.end_other_sessions(viewer=signed_in(self.viewer()), keep=request.session)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -141,6 +141,6 @@ class SessionView(ReadView):
     def delete(self, request: Request, session_id: int) -> Response:  # noqa: ARG002  # DRF's signature
         """End a session: its browser must sign in again."""
         viewer = signed_in(self.viewer())
-        if not own_sessions.end_session(viewer=viewer, session_id=session_id):
+        if not changes.end_session(viewer=viewer, session_id=session_id):
             raise NotFound(NOT_FOUND)
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,4 +1,4 @@
-"""Changing one's own password."""
+"""Changes of the viewer's own password."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
 from gangboard.client_address import client_address, network_of
+from gangboard.pages.core.password_throttle import password_throttle
 from gangboard.store import authentication, people, sessions
 from gangboard.store.models import Identity
-from gangboard.web.password_throttle import password_throttle
 
 BUSY = "Too many people sign in at this moment. Try again in a few seconds."
 TOO_OFTEN = "Too many wrong passwords. Try again in a few minutes."
@@ -26,12 +26,12 @@ DIFFERENT = "The two new passwords differ."
 
 
 def has_password_form(user: User) -> bool:
-    """Return whether the person may have a password: not if an identity provider signs them in."""
+    """Return whether the person may have a password. People of an identity provider may not."""
     return "password" in settings.LOCAL_SIGN_IN and not Identity.objects.filter(user=user).exists()
 
 
 class PasswordForm(forms.Form):
-    """Another password. Who has none yet is asked for no current one: the sign-in is fresh."""
+    """A new password. People without a password need no current one, because their sign-in is fresh."""
 
     current = forms.CharField(
         label="Current password",
@@ -60,7 +60,7 @@ class PasswordForm(forms.Form):
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
-        """Compare the new passwords and look at their strength."""
+        """Compare the new passwords and validate their strength."""
         data: dict[str, Any] = super().clean() or {}
         new = data.get("new")
         if new and "again" in data and new != data["again"]:
@@ -75,12 +75,12 @@ class PasswordForm(forms.Form):
 
 @sensitive_variables()
 def change_own_password(request: HttpRequest, form: PasswordForm) -> bool:
-    """Change the password as a valid form says; return False, with the reason in the form, if it is refused.
+    """Change the password from a valid form. Return False, with an error in the form, if it is refused.
 
-    All other sessions of the person end. Wrong passwords count as those of the sign-in page do.
+    All other sessions of the person end. Wrong passwords count towards the limit of the sign-in page.
     """
     user, current = form.user, form.cleaned_data.get("current")
-    if current is not None and not _is_right(request, form, current):
+    if current is not None and not _check_password(request, form, current):
         return False
     name = user.get_username()
     with transaction.atomic():
@@ -94,20 +94,20 @@ def change_own_password(request: HttpRequest, form: PasswordForm) -> bool:
     return True
 
 
-def _is_right(request: HttpRequest, form: PasswordForm, current: str) -> bool:
+def _check_password(request: HttpRequest, form: PasswordForm, current: str) -> bool:
     name, source = form.user.get_username(), client_address(request.META)
     place = f"session {request.session.session_key}"
-    with password_throttle.slot(network_of(source)) as taken:
-        if not taken:
+    with password_throttle.slot(network_of(source)) as is_free:
+        if not is_free:
             form.add_error(None, BUSY)
             return False
-        tried = authentication.try_password(name=name, place=place)
-        if tried.wait:
+        attempt = authentication.count_password_attempt(name=name, place=place)
+        if attempt.wait:
             form.add_error(None, TOO_OFTEN)
             return False
         if form.user.check_password(current):
-            authentication.forget_passwords(name=name, place=place)
+            authentication.reset_password_attempts(name=name, place=place)
             return True
-    authentication.record_failed_sign_in(name=name, source=source, number=tried.number)
+    authentication.record_failed_sign_in(name=name, source=source, number=attempt.number)
     form.add_error("current", WRONG)
     return False

@@ -1,4 +1,4 @@
-"""What a viewer may read of their own account."""
+"""The viewer's own account: roles, tokens, sessions and saved views."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.urls import reverse
 
 from gangboard.pages.account.rows import AccountRow, TokenRow, ViewRow
-from gangboard.pages.core.roles import RoleRow
-from gangboard.pages.core.sessions import SessionRow
+from gangboard.pages.core.account_rows import RoleRow, SessionRow
 from gangboard.readmodels.rights import rights_of
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
@@ -16,7 +15,7 @@ from gangboard.store.sessions import list_sessions
 
 
 def read_account(*, viewer: Viewer) -> AccountRow:
-    """Return who the viewer is (at most 2 queries)."""
+    """Return the name, roles and rights of the viewer (at most 2 queries)."""
     ids = {scope.cluster_id for scope in viewer.scopes if scope.cluster_id is not None}
     names = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name")) if ids else {}
     roles = tuple(
@@ -37,7 +36,7 @@ def read_account(*, viewer: Viewer) -> AccountRow:
 
 
 def read_tokens(*, viewer: Viewer) -> tuple[TokenRow, ...]:
-    """Return the viewer's tokens, the newest first; expired ones stay until they are revoked."""
+    """Return the viewer's tokens, the newest first, including expired ones."""
     tokens = AccessToken.objects.filter(user_id=viewer.user_id).order_by("-created_at", "pk")
     return tuple(
         TokenRow(
@@ -48,24 +47,27 @@ def read_tokens(*, viewer: Viewer) -> tuple[TokenRow, ...]:
 
 
 def read_sessions(*, viewer: Viewer, current: SessionBase | None = None) -> tuple[SessionRow, ...]:
-    """Return the viewer's sessions, those used last first (2 queries). `current` is that of the request."""
+    """Return the viewer's sessions, the last used first (2 queries).
+
+    `current` is the session of the request.
+    """
     return tuple(
         SessionRow(
-            id=one.id,
+            id=session.id,
             owner=viewer.name,
-            method=one.method,
-            address=one.address or None,
-            created_at=one.created_at,
-            last_seen_at=one.last_seen_at,
-            ends_at=one.ends_at,
-            is_current=one.is_current,
+            method=session.method,
+            address=session.address or None,
+            created_at=session.created_at,
+            last_seen_at=session.last_seen_at,
+            ends_at=session.ends_at,
+            is_current=session.is_current,
         )
-        for one in list_sessions(user_id=viewer.user_id, current=current)
+        for session in list_sessions(user_id=viewer.user_id, current=current)
     )
 
 
 def read_views(*, viewer: Viewer) -> tuple[ViewRow, ...]:
-    """Return the viewer's views of the Board by name."""
+    """Return the viewer's saved views of the Board, by name."""
     board = reverse("board")
     return tuple(
         ViewRow(view.name, view.query, view.id, f"{board}?{view.query}" if view.query else board)

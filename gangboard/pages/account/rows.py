@@ -1,12 +1,12 @@
-"""What a person sees of their own account."""
+"""Rows of the viewer's own account."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.roles import RoleRow
-from gangboard.pages.core.rows import shown
+from gangboard.pages.core.account_rows import RoleRow
+from gangboard.readmodels.declarations import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The addresses of the account."""
+"""URLs of the account."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ urlpatterns = [
     path("account/", views.account, name="account"),
     path("account/tokens/", views.make_token, name="account-tokens"),
     path("account/tokens/<str:token_id>/revoke/", views.revoke_token, name="account-token-revoke"),
-    path("account/sessions/end-others/", views.end_others, name="account-sessions-end"),
+    path("account/sessions/end-others/", views.end_other_sessions, name="account-sessions-end"),
     path("account/sessions/<int:session_id>/end/", views.end_session, name="account-session-end"),
     path("account/password/", views.change_password, name="account-password"),
     path("account/views/<str:view_id>/remove/", views.remove_view, name="account-view-remove"),

@@ -1,4 +1,4 @@
-"""The page of one's own account."""
+"""The page of the viewer's own account."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.account import own_sessions, tokens
+from gangboard.pages.account import changes
 from gangboard.pages.account.passwords import (
     PasswordForm,
     change_own_password,
@@ -22,19 +22,19 @@ from gangboard.pages.account.queries import (
     read_views,
 )
 from gangboard.pages.account.rows import NewTokenRow
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
 from gangboard.store.authentication import LONGEST_TOKEN_DAYS, TOKEN_DAYS
 from gangboard.store.people import PeopleError
-from gangboard.web.auth import viewer_for
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
-from gangboard.web.layout import plain_page
 
 
 class TokenForm(forms.Form):
-    """A token to make."""
+    """A token to create."""
 
     days = forms.IntegerField(min_value=1, max_value=LONGEST_TOKEN_DAYS, initial=TOKEN_DAYS)
     may_act = forms.BooleanField(required=False)
@@ -43,20 +43,20 @@ class TokenForm(forms.Form):
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """Show the account."""
-    return _page(request, viewer_for(request), TokenForm(kept_form(request, "account-tokens")))
+    return _page(request, viewer_for(request), TokenForm(saved_form(request, "account-tokens")))
 
 
-@keeps_form("account", fields=TokenForm.base_fields, part="tokens")
+@saves_form("account", fields=TokenForm.base_fields, anchor="tokens")
 @require_POST
 def make_token(request: HttpRequest) -> HttpResponse:
-    """Make a token and show it, this once."""
-    if again := require_fresh(request):
-        return again
+    """Create a token and show its secret, only in this response."""
+    if redirect := require_fresh(request):
+        return redirect
     viewer, form = viewer_for(request), TokenForm(request.POST)
     if not form.is_valid():
         return _page(request, viewer, form, status=400)
     try:
-        token = tokens.make_token(viewer=viewer, **form.cleaned_data)
+        token = changes.make_token(viewer=viewer, **form.cleaned_data)
     except PeopleError as error:
         form.add_error(None, sentence_of(error))
         return _page(request, viewer, form, status=409)
@@ -66,34 +66,34 @@ def make_token(request: HttpRequest) -> HttpResponse:
 @require_POST
 def revoke_token(request: HttpRequest, token_id: str) -> HttpResponse:
     """Revoke a token."""
-    if not tokens.revoke_token(viewer=viewer_for(request), token_id=token_id):
+    if not changes.revoke_token(viewer=viewer_for(request), token_id=token_id):
         raise Http404
-    return _back("tokens")
+    return _redirect_to("tokens")
 
 
 @require_POST
 def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
     """End a session."""
-    if not own_sessions.end_session(viewer=viewer_for(request), session_id=session_id):
+    if not changes.end_session(viewer=viewer_for(request), session_id=session_id):
         raise Http404
-    return _back("sessions")
+    return _redirect_to("sessions")
 
 
 @require_POST
-def end_others(request: HttpRequest) -> HttpResponse:
+def end_other_sessions(request: HttpRequest) -> HttpResponse:
     """End all sessions but this one."""
-    own_sessions.end_others(viewer=viewer_for(request), keep=request.session)
-    return _back("sessions")
+    changes.end_other_sessions(viewer=viewer_for(request), keep=request.session)
+    return _redirect_to("sessions")
 
 
 @sensitive_post_parameters()
 @require_POST
 def change_password(request: HttpRequest) -> HttpResponse:
-    """Change one's own password."""
+    """Change the viewer's own password."""
     if not has_password_form(_user(request)):
         raise Http404
-    if again := require_fresh(request):
-        return again
+    if redirect := require_fresh(request):
+        return redirect
     viewer, form = viewer_for(request), PasswordForm(request.POST, user=_user(request))
     if not form.is_valid():
         return _page(request, viewer, TokenForm(), password=form, status=400)
@@ -104,9 +104,9 @@ def change_password(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def remove_view(request: HttpRequest, view_id: str) -> HttpResponse:
-    """Forget a view of the Board."""
+    """Delete a saved view of the Board."""
     board_preferences.delete_view(viewer_for(request).user_id, view_id)
-    return _back("views")
+    return _redirect_to("views")
 
 
 def _page(
@@ -127,7 +127,7 @@ def _page(
         "has_others": any(not row.is_current for row in sessions),
         "password": password,
         "is_changed": is_changed,
-        "messages_href": _messages(),
+        "messages_href": _messages_href(),
         "account": read_account(viewer=viewer),
         "tokens": read_tokens(viewer=viewer),
         "views": read_views(viewer=viewer),
@@ -146,17 +146,17 @@ def _page(
 
 
 def _user(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)  # noqa: S101  # the middleware asks for sign-in
+    assert isinstance(request.user, User)  # noqa: S101  # the middleware requires a sign-in
     return request.user
 
 
-def _messages() -> str:
-    """Return the address of the page of one's own messages; empty if this release has none."""
+def _messages_href() -> str:
+    """Return the URL of the page of messages, or an empty string if this release has none."""
     try:
         return reverse("notifications")
     except NoReverseMatch:
         return ""
 
 
-def _back(part: str) -> HttpResponse:
-    return HttpResponseRedirect(f"{reverse('account')}#{part}", status=303)
+def _redirect_to(section: str) -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('account')}#{section}", status=303)

@@ -1,1 +1,1 @@
-"""Actions: the record, each action with its requests, and the place to ask for one by the API."""
+"""Actions: the record, each action with its requests, and the API that requests one."""

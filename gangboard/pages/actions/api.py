@@ -11,20 +11,20 @@ from rest_framework.response import Response
 
 from gangboard.actions import service
 from gangboard.actions.requests import LONGEST_KEY, RequestError, RequestErrorCode
-from gangboard.api.entity_tags import tagged
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
 from gangboard.domain.action import ActionRequest
 from gangboard.pages.actions.queries import ActionFilters, read_actions
 from gangboard.pages.actions.request_serializers import ActionRequestSerializer, PlanSerializer
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.problem_codes import ProblemCode
 from gangboard.readmodels.action_rows import ACTION_STATES, LEVERS, VERBS, ActionRow
 from gangboard.readmodels.actions import action_row
-from gangboard.readmodels.word_search import WITHIN
+from gangboard.readmodels.filters import WITHIN
 
 _ActionSerializer = serializer_of(ActionRow)
 _CODES = {
@@ -32,7 +32,7 @@ _CODES = {
     RequestErrorCode.BUSY: ProblemCode.BUSY,
 }
 LARGEST_BODY = 16_384
-"""Bytes; the longest names and reason have less than 8,000."""
+"""Bytes. The longest names and the longest reason together have less than 8,000."""
 _KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
@@ -125,21 +125,21 @@ class ActionListView(ReadView):
                 return Response(PlanSerializer(plan).data)
             accepted = service.request(self.viewer(), action_request, now=self.now())
         except RequestError as error:
-            raise _refused(error) from error
+            raise _refusal(error) from error
         row = action_row(viewer=self.viewer(), action_id=accepted.action_id)
-        if row is None:  # the right to see it was taken away in between
+        if row is None:  # the viewer lost the right to see it in between
             raise NotFound(NOT_FOUND)
-        where = request.build_absolute_uri(reverse("api-action", args=[accepted.action_id]))
+        location = request.build_absolute_uri(reverse("api-action", args=[accepted.action_id]))
         return Response(
             _ActionSerializer(row).data,
             status=status.HTTP_202_ACCEPTED,
-            headers={"Location": where},
+            headers={"Location": location},
         )
 
 
 @extend_schema(exclude=True)
 class UnslashedActionListView(ActionListView):
-    """The same without the last slash: a redirect would turn a POST into a GET."""
+    """The same list at its address without the last slash. A redirect would turn a POST into a GET."""
 
 
 class ActionView(ReadView):
@@ -158,7 +158,7 @@ class ActionView(ReadView):
 
 
 def _read_action_request(request: Request) -> ActionRequest:
-    """Return what is asked for. Raises an APIException, for fields with a sentence per field."""
+    """Return the action request in the body. Raises an APIException with a sentence per wrong field."""
     if int(request.META.get("CONTENT_LENGTH") or 0) > LARGEST_BODY:
         raise RefusedRequest(413, f"A request has at most {LARGEST_BODY} bytes.")
     try:
@@ -180,11 +180,11 @@ def _read_key(request: Request) -> str:
     return key
 
 
-def _refused(error: RequestError) -> RefusedRequest:
-    # Missing and forbidden objects alike: one sentence, whatever the service knows.
-    missing = error.code is RequestErrorCode.NOT_FOUND
-    detail = NOT_FOUND if missing else str(error)
-    action_id = "" if missing else error.action_id
+def _refusal(error: RequestError) -> RefusedRequest:
+    # Missing and invisible objects have the same answer.
+    is_missing = error.code is RequestErrorCode.NOT_FOUND
+    detail = NOT_FOUND if is_missing else str(error)
+    action_id = "" if is_missing else error.action_id
     return RefusedRequest(
         error.code.status, detail, action_id, code=_CODES.get(error.code), wait=error.wait
     )

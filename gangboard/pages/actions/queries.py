@@ -11,7 +11,7 @@ from gangboard.pages.core.tables import labels_of
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import make_row, with_ends
 from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
-from gangboard.readmodels.word_search import all_equal, all_occur_in, since
+from gangboard.readmodels.filters import all_equal, all_occur_in, since
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action
 
@@ -29,7 +29,7 @@ EXPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class ActionFilters:
-    """Filters of the record. An empty filter leaves all."""
+    """Filters of the record. An empty filter matches all actions."""
 
     cluster: str = ""
     namespace: str = ""
@@ -40,14 +40,14 @@ class ActionFilters:
     q: str = ""
     """Words that must all occur in names, reason, message or actor."""
     within: str = ""
-    """One of WITHIN: requested since then. Another word leaves all."""
+    """One of WITHIN: the action was requested since then. Any other word matches all actions."""
     open: bool = False
-    """True leaves only actions that are not over."""
+    """True matches only actions that are not over."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionPage:
-    """Some actions, the newest first, and the cursor of the next page, None when there is none."""
+    """Some actions, the newest first, and the cursor of the next page; None on the last page."""
 
     rows: tuple[ActionRow, ...]
     next_cursor: str | None
@@ -63,7 +63,7 @@ def read_actions(
 
 
 def all_actions(viewer: Viewer, filters: ActionFilters) -> Iterator[ActionRow]:
-    """Yield every action that the filters leave, the newest first.
+    """Yield every action that matches the filters, the newest first.
 
     It reads page by page, so neither memory nor a transaction grows with the record.
     """
@@ -77,7 +77,7 @@ def all_actions(viewer: Viewer, filters: ActionFilters) -> Iterator[ActionRow]:
 
 
 def _select(*, viewer: Viewer, filters: ActionFilters) -> QuerySet[Action]:
-    """Return the actions on namespaces that the viewer may see, unordered."""
+    """Return the unordered actions in namespaces that the viewer may see."""
     columns = {
         "cluster_name": filters.cluster,
         "namespace": filters.namespace,

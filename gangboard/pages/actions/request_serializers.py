@@ -1,4 +1,4 @@
-"""The JSON of a request to act, and of the plan that a dry run answers."""
+"""Serializers of an action request, and of the plan that a dry run returns."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from gangboard.api.fields import WordField
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON
+from gangboard.pages.core.api.fields import OptionalTextField
 from gangboard.readmodels.action_rows import LEVERS, VERBS
 
 _NAME = 253
 
 
 class ZonedTimeField(serializers.DateTimeField):
-    """A moment in RFC 3339; without an offset it could be any of 27 moments, and is refused."""
+    """A time in RFC 3339 with an offset. Without an offset it would be ambiguous, and is refused."""
 
     def enforce_timezone(self, value: datetime) -> datetime:
-        """Return the moment in UTC. Raises ValidationError."""
+        """Return the time in UTC. Raises ValidationError."""
         if value.tzinfo is None:
             raise ValidationError("Say the offset too, such as 2026-11-21T18:00:00Z.")
         try:
@@ -30,7 +30,7 @@ class ZonedTimeField(serializers.DateTimeField):
 
 
 class StrictSerializer(serializers.Serializer[Any]):
-    """A body in which an unknown field is an error: a typing error must never widen a request."""
+    """A body in which an unknown field is an error, so that a typing error cannot widen a request."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the typed fields. Raises ValidationError."""
@@ -45,17 +45,17 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 class StrictTextField(serializers.CharField):
-    """A text, and nothing else that could be read as one."""
+    """A string. Other JSON types are errors, although DRF could convert them."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the text. Raises ValidationError for numbers too."""
+        """Return the text. Raises ValidationError for any other type."""
         if not isinstance(data, str):
             raise ValidationError("This must be a string.")
         return super().to_internal_value(data)
 
 
 class StrictWholeField(serializers.IntegerField):
-    """A whole number, and not a text or a truth value that could be read as one."""
+    """A whole number. Strings and booleans are errors, although DRF could convert them."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the number. Raises ValidationError."""
@@ -65,7 +65,7 @@ class StrictWholeField(serializers.IntegerField):
 
 
 class StrictFlagField(serializers.BooleanField):
-    """`true` or `false`, and no word that could be read as one."""
+    """`true` or `false`. Other values are errors, although DRF could convert them."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the flag. Raises ValidationError."""
@@ -119,7 +119,7 @@ class ActionRequestSerializer(StrictSerializer):
     )
 
     def create(self, validated_data: dict[str, Any]) -> ActionRequest:
-        """Return what is asked for; `save` brings the idempotency key, which is no field of the body."""
+        """Return the action request. `save` passes the idempotency key, which is a header."""
         return ActionRequest(
             verb=Verb(validated_data["verb"]),
             target=ActionTarget(**validated_data["target"]),
@@ -147,8 +147,8 @@ class PlanSerializer(serializers.Serializer[Any]):
     verb = serializers.ChoiceField(VERBS)
     generation = serializers.IntegerField(help_text="Of the object, as it is known now.")
     allowed = serializers.BooleanField()
-    why_not = WordField()
-    needs = WordField(help_text="What to install or switch on so that it would be allowed.")
+    why_not = OptionalTextField()
+    needs = OptionalTextField(help_text="What to install or switch on so that it would be allowed.")
     lever = serializers.ChoiceField(LEVERS, allow_null=True)
     steps = PlannedStepSerializer(many=True)
     reactions = serializers.ListField(child=serializers.CharField())

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from urllib.parse import urlencode
-
-from django.http import HttpRequest, HttpResponseBase
-from django.views.decorators.http import require_POST
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.pages.actions.queries import (
@@ -17,26 +13,18 @@ from gangboard.pages.actions.queries import (
     all_actions,
     read_actions,
 )
-from gangboard.pages.core.actions import tabs, undo_of
-from gangboard.pages.core.tables import json_lines_of
+from gangboard.pages.core.actions import undo_of
+from gangboard.pages.core.exports import Formats
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.pagination import Paginated
+from gangboard.pages.core.query_state import Option, Select, select_cluster, select_within
+from gangboard.pages.core.record_page import RecordPage, export_view
+from gangboard.pages.core.tables import json_lines_of, write_csv
 from gangboard.readmodels.action_labels import lever_keys, lever_label, state_label
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import action_row
-from gangboard.readmodels.csv_lines import write_csv
-from gangboard.readmodels.freshness import Freshness
-from gangboard.web.addresses import (
-    Option,
-    Select,
-    read_address,
-    select_cluster,
-    select_within,
-)
-from gangboard.web.auth import viewer_for
-from gangboard.web.exports import Formats, send_file
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import ListPage, Paginated
 
 
 def csv_lines(rows: Iterable[ActionRow]) -> Iterator[str]:
@@ -55,40 +43,43 @@ FORMATS: Formats[ActionRow] = {
 }
 
 
-class ActionsPage(ListPage[ActionPage, ActionFilters]):
+class ActionsPage(RecordPage[ActionPage, ActionFilters]):
     """One page of the record, the newest first."""
 
     name = "actions"
     template_name = "actions/page.html"
-    section = "actions"
     filters = ActionFilters
+    columns = COLUMNS
 
     def read_list(self, frame: Frame, cursor: str) -> ActionPage:
-        """Return the actions that the filters leave."""
+        """Return the actions that match the filters."""
         return read_actions(
             viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=self.page_size
         )
 
-    def fragments(self, frame: Frame, found: Paginated[ActionPage]) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, data: Paginated[ActionPage]) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return a row for each action."""
-        rows = found.page.rows
+        rows = data.page.rows
         nothing = {"empty": not rows, "filtered": bool(self.address.pairs)}
         return (
             FragmentList("action-rows", tuple(_row(row) for row in rows)),
             Fragment("nothing", "actions/nothing.html", nothing, tuple(nothing.values())),
-            found.pager,
+            data.pager,
         )
 
-    def context(self, frame: Frame, found: Paginated[ActionPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the filters, the columns and the tabs."""
+    def selects(self, frame: Frame) -> tuple[Select, ...]:
+        """Return the filters by time, verb, state, lever and cluster."""
         filters = self.address.filters
-        return {
-            "filters": filters,
-            "columns": COLUMNS,
-            "query": urlencode(self.address.pairs),
-            "tabs": tabs("actions"),
-            "selects": _selects(filters, frame.clusters),
-        }
+        verbs = {verb.value: verb.capitalize() for verb in Verb}
+        states = {state.value: state_label(state) for state in ActionState}
+        levers = {key: lever_label(key) for key in lever_keys()}
+        return (
+            select_within("When", filters.within),
+            _select("verb", "Verb", verbs, filters.verb),
+            _select("state", "State", states, filters.state),
+            _select("lever", "Lever", levers, filters.lever),
+            select_cluster(frame.clusters, filters.cluster),
+        )
 
 
 class ActionDetailPage(LivePage[ActionRow]):
@@ -102,49 +93,24 @@ class ActionDetailPage(LivePage[ActionRow]):
         """Return the action."""
         return action_row(viewer=frame.viewer, action_id=self.kwargs["action_id"])
 
-    def fragments(self, frame: Frame, found: ActionRow) -> Fragments:
+    def fragments(self, frame: Frame, data: ActionRow) -> Fragments:
         """Return its outcome, the undo link if the viewer may act there, and its requests."""
-        requests = (found.steps, found.is_final)
-        ids = [id_ for id_, cluster in frame.clusters.items() if cluster.cluster == found.cluster]
-        may_act = any(frame.viewer.may_operate(id_, found.namespace) for id_ in ids)
-        undo = undo_of((found,)) if may_act else None
-        outcome = {"row": found, "undo": undo}
+        requests = (data.steps, data.is_final)
+        ids = [id_ for id_, cluster in frame.clusters.items() if cluster.cluster == data.cluster]
+        may_act = any(frame.viewer.may_operate(id_, data.namespace) for id_ in ids)
+        undo = undo_of((data,)) if may_act else None
+        outcome = {"row": data, "undo": undo}
         return (
-            Fragment("outcome", "actions/outcome.html", outcome, (found, undo)),
-            Fragment("requests", "actions/requests.html", {"row": found}, requests),
+            Fragment("outcome", "actions/outcome.html", outcome, (data, undo)),
+            Fragment("requests", "actions/requests.html", {"row": data}, requests),
         )
 
-    def context(self, frame: Frame, found: ActionRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the action as it was."""
-        return {"row": found}
+    def context(self, frame: Frame, data: ActionRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the action."""
+        return {"row": data}
 
 
-@require_POST
-def export(request: HttpRequest, ending: str) -> HttpResponseBase:
-    """Send the actions that the filters leave as a file, line by line."""
-    viewer = viewer_for(request)
-    address = read_address("actions", ActionFilters, request.GET)
-    return send_file(
-        request,
-        viewer,
-        "actions",
-        FORMATS.get(ending),
-        ending,
-        address.pairs,
-        lambda: all_actions(viewer, address.filters),
-    )
-
-
-def _selects(filters: ActionFilters, clusters: Mapping[int, Freshness]) -> tuple[Select, ...]:
-    return (
-        select_within("When", filters.within),
-        _select("verb", "Verb", {verb: verb.capitalize() for verb in Verb}, filters.verb),
-        _select(
-            "state", "State", {state: state_label(state) for state in ActionState}, filters.state
-        ),
-        _select("lever", "Lever", {key: lever_label(key) for key in lever_keys()}, filters.lever),
-        select_cluster(clusters, filters.cluster),
-    )
+export = export_view("actions", ActionFilters, FORMATS, all_actions)
 
 
 def _select(name: str, label: str, labels: Mapping[str, str], chosen: str) -> Select:

@@ -42,7 +42,7 @@ def read_problem() -> ApiObject:
 
 def find_resource(name: str) -> ApiResource | None:
     """Return a resource by its name."""
-    return next((one for one in read_resources() if one.name == name), None)
+    return next((resource for resource in read_resources() if resource.name == name), None)
 
 
 @cache
@@ -60,8 +60,8 @@ def resources_of(document: Json) -> tuple[ApiResource, ...]:
             name = path.removeprefix(PREFIX).partition("/")[0]
             calls.setdefault(name, []).append(_call(method, path, operation, schemas))
     return tuple(
-        ApiResource(name, tuple(found), tuple(_objects(found, schemas)))
-        for name, found in sorted(calls.items())
+        ApiResource(name, tuple(calls_of_resource), tuple(_objects(calls_of_resource, schemas)))
+        for name, calls_of_resource in sorted(calls.items())
     )
 
 
@@ -80,7 +80,9 @@ def _call(method: str, path: str, operation: Json, schemas: Json) -> ApiCall:
         path=path.removeprefix(PREFIX),
         summary=f"{summary}." if dot else summary,
         details=tuple(text for text in (rest, *paragraphs[1:]) if text),
-        parameters=tuple(_parameter(one, schemas) for one in operation.get("parameters", ())),
+        parameters=tuple(
+            _parameter(parameter, schemas) for parameter in operation.get("parameters", ())
+        ),
         body=_name(operation.get("requestBody", {})),
         answers=tuple(good),
         errors=tuple(bad),
@@ -105,14 +107,14 @@ def _name(holder: Json) -> str:
 
 def _parameter(parameter: Json, schemas: Json) -> ApiField:
     name, schema = parameter["name"], parameter["schema"]
-    said = parameter.get("description", "")
+    meaning = parameter.get("description", "")
     if parameter["in"] == "path":
         noun, is_id, _ = name.partition("_id")
-        said = f"`id` of the {noun}." if is_id else f"Name of the {_NAMED.get(noun, noun)}."
+        meaning = f"`id` of the {noun}." if is_id else f"Name of the {_NAMED.get(noun, noun)}."
     return ApiField(
         name,
         _type(schema, schemas),
-        _meaning(said, schema),
+        _meaning(meaning, schema),
         place=parameter["in"],
         usual=_value(schema.get("default")),
     )
@@ -124,23 +126,23 @@ def _object(name: str, schemas: Json) -> ApiObject:
     fields = tuple(
         ApiField(
             field,
-            _type(found, schemas),
-            _meaning(found.get("description", ""), found),
-            is_optional=field not in required or "default" in found,
-            usual=_value(found.get("default")),
+            _type(field_schema, schemas),
+            _meaning(field_schema.get("description", ""), field_schema),
+            is_optional=field not in required or "default" in field_schema,
+            usual=_value(field_schema.get("default")),
         )
-        for field, found in schema["properties"].items()
+        for field, field_schema in schema["properties"].items()
     )
     return ApiObject(name, " ".join(schema.get("description", "").split()), fields)
 
 
 def _meaning(text: str, schema: Json) -> str:
     """Return the help text with the limits of the value."""
-    limits = [f"{words} {schema[key]:,}" for key, words in _LIMITS if key in schema]
+    limits = [f"{label} {schema[key]:,}" for key, label in _LIMITS if key in schema]
     if not limits:
         return text
-    said = ", ".join(limits)
-    return " ".join(filter(None, (text, f"{said[0].upper()}{said[1:]}.")))
+    sentence = ", ".join(limits)
+    return " ".join(filter(None, (text, f"{sentence[0].upper()}{sentence[1:]}.")))
 
 
 def _value(value: object) -> str:
@@ -161,37 +163,38 @@ def _type(schema: Json, schemas: Json) -> ApiType:
     kinds = schema.get("type", "any")
     kinds = list(kinds) if isinstance(kinds, list) else [kinds]
     ending = " or null" if "null" in kinds else ""
-    kind = next(one for one in kinds if one != "null")
-    choices = tuple(str(one) for one in schema.get("enum", ()) if one is not None)
+    kind = next(name for name in kinds if name != "null")
+    choices = tuple(str(name) for name in schema.get("enum", ()) if name is not None)
     if kind == "array":
         return _inside("array of", schema["items"], schemas, ending)
     if kind == "object" and isinstance(schema.get("additionalProperties"), Mapping):
         return _inside("object, each value", schema["additionalProperties"], schemas, ending)
-    said = f"{kind} ({schema['format']})" if "format" in schema else kind
-    return ApiType(f"{said}{ending}", choices=choices)
+    text = f"{kind} ({schema['format']})" if "format" in schema else kind
+    return ApiType(f"{text}{ending}", choices=choices)
 
 
-def _inside(words: str, schema: Json, schemas: Json, ending: str) -> ApiType:
-    """Return the type of something that has values of one other type in it."""
+def _inside(container: str, schema: Json, schemas: Json, ending: str) -> ApiType:
+    """Return the type of a value that contains values of another type."""
     if not schema:
-        return ApiType(f"{words} any{ending}")
+        return ApiType(f"{container} any{ending}")
     inner = _type(schema, schemas)
-    # What may be null is the whole: it is said before what is in it.
-    before = f"null or {words}" if ending else words
+    # The whole value may be null, so this comes before its content.
+    before = f"null or {container}" if ending else container
     return ApiType(f"{before} {inner.words}".rstrip(), inner.schema, inner.choices)
 
 
-def _one_of(parts: Iterable[Json], schemas: Json) -> ApiType:
+def _one_of(alternatives: Iterable[Json], schemas: Json) -> ApiType:
     """Return the type of a value that may be null."""
-    kept = [
-        part
-        for part in parts
-        if part.get("type") != "null" and not part.get("$ref", "").endswith((_NULL, "BlankEnum"))
+    candidates = [
+        alternative
+        for alternative in alternatives
+        if alternative.get("type") != "null"
+        and not alternative.get("$ref", "").endswith((_NULL, "BlankEnum"))
     ]
-    (only,) = kept
-    found = _type(only, schemas)
-    words = f"null or {found.words}".rstrip() if found.schema else f"{found.words} or null"
-    return ApiType(words, found.schema, found.choices)
+    (only,) = candidates
+    inner = _type(only, schemas)
+    label = f"null or {inner.words}".rstrip() if inner.schema else f"{inner.words} or null"
+    return ApiType(label, inner.schema, inner.choices)
 
 
 def _named(name: str, schemas: Json) -> ApiType:
@@ -202,19 +205,19 @@ def _named(name: str, schemas: Json) -> ApiType:
 
 
 def _objects(calls: Iterable[ApiCall], schemas: Json) -> Iterator[ApiObject]:
-    """Yield the objects of some calls, each once: first what is sent and answered, then what is in these."""
+    """Yield the objects of some calls, each once: first those of requests and answers, then nested ones."""
     names = [
         name
         for call in calls
         for name in (call.body, *(answer.schema for answer in call.answers))
         if name
     ]
-    seen = {PROBLEM}
+    yielded = {PROBLEM}
     while names:
         name = names.pop(0)
-        if name in seen:
+        if name in yielded:
             continue
-        seen.add(name)
-        found = _object(name, schemas)
-        yield found
-        names += [field.type.schema for field in found.fields if field.type.schema]
+        yielded.add(name)
+        shown_object = _object(name, schemas)
+        yield shown_object
+        names += [field.type.schema for field in shown_object.fields if field.type.schema]

@@ -6,15 +6,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from gangboard.pages.api_reference.api_document import find_resource, read_problem, read_resources
-from gangboard.web.auth import viewer_for
-from gangboard.web.layout import plain_page
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import plain_page
 
 SECTION = "reference"
 
 
 @require_safe
 def reference(request: HttpRequest) -> HttpResponse:
-    """Show all calls, and what they have in common."""
+    """Show all calls, and the rules that apply to all of them."""
     return plain_page(
         request,
         "api_reference/page.html",
@@ -31,13 +31,13 @@ def reference(request: HttpRequest) -> HttpResponse:
 @require_safe
 def resource_reference(request: HttpRequest, resource: str) -> HttpResponse:
     """Show the calls of one resource with parameters, answers and fields."""
-    found = find_resource(resource)
-    if found is None:
+    api_resource = find_resource(resource)
+    if api_resource is None:
         raise Http404
     return plain_page(
         request,
         "api_reference/resource.html",
         viewer=viewer_for(request),
         section=SECTION,
-        context={"resource": found, "resources": read_resources()},
+        context={"resource": api_resource, "resources": read_resources()},
     )

@@ -1,1 +1,1 @@
-"""The audit: requests, refusals, sign-ins, changes of settings and exports. Lines are never changed."""
+"""The audit: requests, refusals, sign-ins, changes of settings and exports. Its lines never change."""

@@ -7,14 +7,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.fields import problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import PageQuery
-from gangboard.api.views import ReadView
 from gangboard.pages.audit.queries import AuditFilters, audit_lines
 from gangboard.pages.audit.rows import AuditLineRow
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import PageQuery
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.readmodels.word_search import WITHIN
+from gangboard.readmodels.filters import WITHIN
 
 
 class AuditQuery(PageQuery):

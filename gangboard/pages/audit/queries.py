@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from gangboard.pages.audit.rows import AuditGroup, AuditGroupPage, AuditLinePage, AuditLineRow
 from gangboard.readmodels.cursors import LARGEST_PAGE, SortKey, read_page
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.word_search import all_equal, all_occur_in, since
+from gangboard.readmodels.filters import all_equal, all_occur_in, since
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import AuditEntry
 
@@ -20,7 +20,7 @@ _SEARCHED = ("object_name", "namespace", "cluster_name", "sentence", "actor_name
 
 @dataclass(frozen=True, slots=True)
 class AuditFilters:
-    """Filters of the audit. An empty filter leaves all."""
+    """Filters of the audit. An empty filter matches all lines."""
 
     cluster: str = ""
     namespace: str = ""
@@ -29,7 +29,7 @@ class AuditFilters:
     q: str = ""
     """Words that must all occur in names or sentence."""
     within: str = ""
-    """One of WITHIN: written since then. Another word leaves all."""
+    """One of WITHIN: the line was written since then. Any other word matches all lines."""
 
 
 def audit_lines(
@@ -44,9 +44,9 @@ def audit_lines(
 def audit_groups(
     *, viewer: Viewer, filters: AuditFilters, cursor: str | None = None, limit: int = 50
 ) -> AuditGroupPage:
-    """Return one page of the audit with one entry an action (at most 2 queries). Raises CursorError.
+    """Return one page of the audit with one entry per action (at most 2 queries). Raises CursorError.
 
-    An action stands where its newest line is. Its lines are those that the filters leave.
+    Actions are sorted by their newest line. An entry has the lines of its action that match the filters.
     """
     lines = _select(viewer=viewer, filters=filters)
     page, next_cursor = read_page(_newest_of_each_action(lines), _KEYS, cursor=cursor, limit=limit)
@@ -63,7 +63,7 @@ def audit_groups(
 
 
 def all_audit_lines(viewer: Viewer, filters: AuditFilters) -> Iterator[AuditLineRow]:
-    """Yield every line that the filters leave, the newest first. Reads page by page to bound memory."""
+    """Yield every line that matches the filters, the newest first. Reads page by page to bound memory."""
     cursor: str | None = None
     while True:
         page = audit_lines(viewer=viewer, filters=filters, cursor=cursor, limit=LARGEST_PAGE)
@@ -74,10 +74,10 @@ def all_audit_lines(viewer: Viewer, filters: AuditFilters) -> Iterator[AuditLine
 
 
 def _select(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntry]:
-    """Return the lines that the viewer may see, unordered.
+    """Return the unordered lines that the viewer may see.
 
-    Lines about a namespace are for viewers of that namespace. Lines about a whole cluster or the
-    whole installation are for their admins.
+    Viewers of a namespace see its lines. Lines about a whole cluster or the whole installation are
+    visible to their admins.
     """
     columns = {
         "cluster_name": filters.cluster,
@@ -85,24 +85,24 @@ def _select(*, viewer: Viewer, filters: AuditFilters) -> QuerySet[AuditEntry]:
         "actor_name": filters.actor,
         "event": filters.event,
     }
-    visible = (viewer.gang_filter() & ~Q(namespace="")) | _wide_lines(viewer)
-    wanted = all_equal(columns) & since("at", filters.within) & all_occur_in(filters.q, _SEARCHED)
-    return AuditEntry.objects.filter(visible, wanted)
+    visible = (viewer.gang_filter() & ~Q(namespace="")) | _lines_without_namespace(viewer)
+    matches = all_equal(columns) & since("at", filters.within) & all_occur_in(filters.q, _SEARCHED)
+    return AuditEntry.objects.filter(visible, matches)
 
 
-def _wide_lines(viewer: Viewer) -> Q:
+def _lines_without_namespace(viewer: Viewer) -> Q:
     if viewer.is_admin:
         return Q(namespace="")
-    own = [
+    cluster_ids = [
         scope.cluster_id
         for scope in viewer.scopes
         if scope.role == "admin" and not scope.namespace and scope.cluster_id is not None
     ]
-    return Q(namespace="", cluster_id__in=own)
+    return Q(namespace="", cluster_id__in=cluster_ids)
 
 
 def _newest_of_each_action(lines: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-    """Return the lines without an action, and of each action the newest of these lines."""
+    """Return the newest line of each action, and the lines without an action."""
     newer = lines.filter(action_id=OuterRef("action_id"), pk__gt=OuterRef("pk"))
     return lines.filter(Q(action_id=None) | ~Exists(newer))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.pages.core.tables import labels_of
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 
 ACTION_EVENTS = ("requested", "denied", "state", "stopped")
 ADMIN_EVENTS = (
@@ -17,12 +17,12 @@ ADMIN_EVENTS = (
     *("cluster-added", "cluster-changed", "cluster-removed", "switch", "export"),
     "keys-rotated",
 )
-"""Events about a whole cluster or the installation: shown to their admins."""
+"""Events about a whole cluster or the installation, which only their admins see."""
 EXPORTED = (
     *("number", "at", "event", "actor", "source", "cluster", "namespace"),
     *("object_name", "sentence", "action_id", "digest"),
 )
-"""Fields of a line in a file, in order."""
+"""Fields of a line in an exported file, in order."""
 _LABELS = {
     "requested": "Action requested",
     "denied": "Action denied",
@@ -127,5 +127,5 @@ class AuditGroupPage:
 
 
 def event_label(event: str) -> str:
-    """Return an event in words; one from a newer release is printed as it is."""
+    """Return an event in words. An unknown event of a newer release keeps its code."""
     return _LABELS.get(event) or printable(event)

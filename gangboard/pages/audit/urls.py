@@ -1,4 +1,4 @@
-"""The addresses of the audit."""
+"""URLs of the audit."""
 
 from __future__ import annotations
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from urllib.parse import urlencode
-
-from django.http import HttpRequest, HttpResponseBase
-from django.views.decorators.http import require_POST
 
 from gangboard.pages.audit.queries import AuditFilters, all_audit_lines, audit_groups
 from gangboard.pages.audit.rows import (
@@ -21,17 +17,16 @@ from gangboard.pages.audit.rows import (
     AuditLineRow,
     event_label,
 )
-from gangboard.pages.core.actions import tabs
-from gangboard.readmodels.csv_lines import time_text, write_csv
+from gangboard.pages.core.exports import Formats
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import Paginated
+from gangboard.pages.core.query_state import Select, make_select, select_cluster, select_within
+from gangboard.pages.core.record_page import RecordPage, export_view
+from gangboard.pages.core.tables import time_text, write_csv
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import Select, make_select, read_address, select_cluster, select_within
-from gangboard.web.auth import viewer_for
-from gangboard.web.exports import Formats, send_file
-from gangboard.web.forms import element_key
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import ListPage, Paginated
 
 
 def csv_lines(rows: Iterable[AuditLineRow]) -> Iterator[str]:
@@ -52,43 +47,37 @@ FORMATS: Formats[AuditLineRow] = {
 }
 
 
-class AuditListPage(ListPage[AuditGroupPage, AuditFilters]):
+class AuditListPage(RecordPage[AuditGroupPage, AuditFilters]):
     """One page of the audit, the newest first."""
 
     name = "audit"
     template_name = "audit/page.html"
-    section = "actions"
     filters = AuditFilters
+    columns = COLUMNS
 
     def read_list(self, frame: Frame, cursor: str) -> AuditGroupPage:
-        """Return the actions and lines that the filters leave."""
+        """Return the actions and lines that match the filters."""
         return audit_groups(
             viewer=frame.viewer, filters=self.address.filters, cursor=cursor, limit=self.page_size
         )
 
-    def fragments(self, frame: Frame, found: Paginated[AuditGroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's
-        """Return a row for each action, and for each line about none."""
-        groups = found.page.groups
+    def fragments(self, frame: Frame, data: Paginated[AuditGroupPage]) -> Fragments:  # noqa: ARG002  # LivePage's
+        """Return a row for each action, and for each line without an action."""
+        groups = data.page.groups
         return (
             FragmentList("audit-rows", tuple(map(_row, groups))),
             Fragment("nothing", "audit/nothing.html", {"empty": not groups}, not groups),
-            found.pager,
+            data.pager,
         )
 
-    def context(self, frame: Frame, found: Paginated[AuditGroupPage]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the filters, the columns and the tabs."""
+    def selects(self, frame: Frame) -> tuple[Select, ...]:
+        """Return the filters by time, cluster and event."""
         filters = self.address.filters
-        return {
-            "filters": filters,
-            "columns": COLUMNS,
-            "query": urlencode(self.address.pairs),
-            "selects": (
-                select_within("When", filters.within),
-                select_cluster(frame.clusters, filters.cluster),
-                _select_event(frame.viewer, filters.event),
-            ),
-            "tabs": tabs("audit"),
-        }
+        return (
+            select_within("When", filters.within),
+            select_cluster(frame.clusters, filters.cluster),
+            _select_event(frame.viewer, filters.event),
+        )
 
 
 def _row(group: AuditGroup) -> Fragment:
@@ -110,17 +99,4 @@ def _events(viewer: Viewer) -> tuple[str, ...]:
     return (*ACTION_EVENTS, *ADMIN_EVENTS) if administers else ACTION_EVENTS
 
 
-@require_POST
-def export(request: HttpRequest, ending: str) -> HttpResponseBase:
-    """Send the lines of the audit that the filters ask for."""
-    viewer = viewer_for(request)
-    address = read_address("audit", AuditFilters, request.GET)
-    return send_file(
-        request,
-        viewer,
-        "audit",
-        FORMATS.get(ending),
-        ending,
-        address.pairs,
-        lambda: all_audit_lines(viewer, address.filters),
-    )
+export = export_view("audit", AuditFilters, FORMATS, all_audit_lines)

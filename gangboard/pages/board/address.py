@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.http import QueryDict
 
 from gangboard.pages.board.rows import OPTIONAL_KEYS
+from gangboard.pages.core.query_state import Address, read_cursor, read_text
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters
-from gangboard.web.addresses import Address, read_cursor, read_text
 
 _NO_COLUMNS = "none"
 
@@ -16,12 +16,12 @@ def read_board_address(query: QueryDict) -> Address[GangFilters]:
 
     A query may have several healths, and one of the known orderings and groupings.
     """
-    healths = [word for text in query.getlist("health") for word in text.split(",") if word]
+    healths = [health for text in query.getlist("health") for health in text.split(",") if health]
     filters = GangFilters(
         cluster=read_text(query, "cluster"),
         namespace=read_text(query, "namespace"),
         kind=read_text(query, "kind"),
-        health=tuple(dict.fromkeys(word.replace("\x00", "")[:16] for word in healths))[:9],
+        health=tuple(dict.fromkeys(health.replace("\x00", "")[:16] for health in healths))[:9],
         code=read_text(query, "code"),
         queue=read_text(query, "queue"),
         stage=read_text(query, "stage"),
@@ -55,10 +55,10 @@ def read_columns(query: QueryDict) -> tuple[str, ...] | None:
 
     Returns None for a query without a column, and no key for the word `none`.
     """
-    words = set(read_text(query, "columns").split(","))
-    if not words & {*OPTIONAL_KEYS, _NO_COLUMNS}:
+    names = set(read_text(query, "columns").split(","))
+    if not names & {*OPTIONAL_KEYS, _NO_COLUMNS}:
         return None
-    return tuple(key for key in OPTIONAL_KEYS if key in words)
+    return tuple(key for key in OPTIONAL_KEYS if key in names)
 
 
 def write_columns(keys: tuple[str, ...]) -> str:

@@ -12,22 +12,22 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.fields import problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import (
+from gangboard.domain.health import Health
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import (
     HEALTHS,
     STAGES,
     HealthsField,
     PageQuery,
     check_values,
 )
-from gangboard.api.views import ReadView
-from gangboard.domain.health import Health
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
+from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.gangs import ORDERINGS, GangFilters, GangRow, list_gangs
-from gangboard.readmodels.unseen import Unseen, find_unread
 
 _DURATION = re.compile(r"([0-9]{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -53,10 +53,10 @@ class DurationField(serializers.CharField):
     def to_internal_value(self, data: Any) -> Any:
         """Return the timedelta. Raises ValidationError."""
         text = super().to_internal_value(data)
-        found = _DURATION.fullmatch(text)
-        if found is None:
+        match = _DURATION.fullmatch(text)
+        if match is None:
             raise ValidationError(f"“{text}” is no time span: write 90s, 10m, 2h or 7d.")
-        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 class GangQuery(PageQuery):
@@ -123,7 +123,7 @@ class GangQuery(PageQuery):
 class GangListSerializer(list_serializer_of(GangRow)):  # type: ignore[misc]  # made at run time
     """One page of gangs."""
 
-    unseen = serializer_of(Unseen)(
+    unseen = serializer_of(UnobservedCluster)(
         many=True, help_text="Clusters that were not read completely yet: gangs may be missing."
     )
 
@@ -156,12 +156,12 @@ class GangListView(ReadView):
                 now=now,
                 clusters=clusters,
             )
-        unread = find_unread(
-            one for one in clusters.values() if filters.cluster in ("", one.cluster)
+        unread = unread_clusters(
+            cluster for cluster in clusters.values() if filters.cluster in ("", cluster.cluster)
         )
-        unseen = serializer_of(Unseen)(unread, many=True, context={"now": now}).data
+        unread_rows = serializer_of(UnobservedCluster)(unread, many=True, context={"now": now}).data
         return list_response(
-            request, paging, serializer_of(GangRow), page.rows, page.next_cursor, unseen=unseen
+            request, paging, serializer_of(GangRow), page.rows, page.next_cursor, unseen=unread_rows
         )
 
 
@@ -171,7 +171,7 @@ def _filters(query: dict[str, Any], now: datetime) -> GangFilters:
     blocked_for = query.pop("blocked_for", None)
     if blocked_for is not None:
         if "health" in query or "since_before" in query:
-            said = "“blocked_for” says both health and since_before; leave those out."
-            raise ValidationError({"blocked_for": [said]})
+            sentence = "“blocked_for” says both health and since_before; leave those out."
+            raise ValidationError({"blocked_for": [sentence]})
         query |= {"health": (Health.BLOCKED.value,), "since_before": now - blocked_for}
     return GangFilters(**query, labels=labels)

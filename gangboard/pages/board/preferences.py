@@ -12,10 +12,10 @@ from django.views.decorators.http import require_POST
 
 from gangboard.pages.board.address import read_board_address, read_columns, write_columns
 from gangboard.pages.board.rows import OPTIONAL, OPTIONAL_KEYS
-from gangboard.readmodels.printable import printable
+from gangboard.pages.core.auth import viewer_for
+from gangboard.readmodels.formatting import printable
 from gangboard.store import board_preferences
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
 
 _AT_FIRST = tuple(column.key for column in OPTIONAL if column.shown_at_first)
 """Optional columns of people who have not chosen any."""

@@ -9,6 +9,7 @@ from django.db.models import Count, Q, Sum
 
 from gangboard.domain.health import Health
 from gangboard.pages.board.rows import Board, Choices, Heading, Line, Tile
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import (
     Freshness,
     Level,
@@ -18,7 +19,6 @@ from gangboard.readmodels.freshness import (
 )
 from gangboard.readmodels.gang_query import GangFilters, select_gangs, sort_keys
 from gangboard.readmodels.gangs import GangRow, GangsPage, build_rows, list_gangs
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import face_of, reason_title
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang
@@ -175,8 +175,8 @@ def _silence_note(clusters: Mapping[int, Freshness]) -> str:
 def export_gangs(viewer: Viewer, filters: GangFilters, *, now: datetime) -> Iterator[GangRow]:
     """Yield each gang that the filters leave and the viewer may see, in the order of the filters.
 
-    All ids are read first, because verdicts change while the file is sent: a gang that moves in the order
-    would be in it twice or never. The rows are read in batches, without gangs that are deleted meanwhile.
+    All ids are read first. Verdicts change while the file is sent, and a gang that moves in the order would be in
+    the file twice or never. The rows are read in batches, without gangs that are deleted meanwhile.
     """
     clusters = read_freshness(viewer=viewer, now=now)
     gangs = select_gangs(viewer=viewer, filters=filters, silent=silent_ids(clusters))

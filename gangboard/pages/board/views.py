@@ -17,25 +17,23 @@ from gangboard.pages.board.address import read_board_address
 from gangboard.pages.board.preferences import read_choices
 from gangboard.pages.board.queries import export_gangs, read_board
 from gangboard.pages.board.rows import COLUMNS, CSV_COLUMNS, Board, Line, Tile
+from gangboard.pages.core.auth import viewer_for
 from gangboard.pages.core.columns import headings_of
+from gangboard.pages.core.exports import Formats, send_file
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import ListPage, Paginated
+from gangboard.pages.core.query_state import Address, make_select
+from gangboard.pages.core.tables import write_csv
+from gangboard.pages.templatetags.trends import over_period
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.csv_lines import write_csv
+from gangboard.readmodels.cluster_visibility import UnobservedCluster, unread_clusters
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.gangs import GROUPINGS, ORDERINGS, GangFilters, GangRow
-from gangboard.readmodels.known_trends import since_known
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import reason_title
-from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends
-from gangboard.readmodels.unseen import Unseen, find_unread
-from gangboard.web.addresses import Address, make_select
-from gangboard.web.auth import viewer_for
-from gangboard.web.exports import Formats, send_file
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import ListPage, Paginated
-from gangboard.web.templatetags.trends import over_period
+from gangboard.readmodels.trends import DAY, Curve, Trends, read_gang_trends, since_known
 
 _NO_FILTERS = frozenset({"ordering", "group_by", "columns"})
 """Parts of an address that leave no gang out."""
@@ -89,19 +87,19 @@ class BoardPage(ListPage[Board, GangFilters]):
             now=frame.now,
         )
 
-    def fragments(self, frame: Frame, found: Paginated[Board]) -> Fragments:
+    def fragments(self, frame: Frame, paginated: Paginated[Board]) -> Fragments:
         """Return the tiles, and a row for each gang with the buttons of its owner."""
         clusters = frame.clusters
-        rows = [line.row for line in found.page.lines if line.row is not None]
+        rows = [line.row for line in paginated.page.lines if line.row is not None]
         offers = board_offers(viewer=frame.viewer, rows=rows, clusters=clusters)
         name = self.address.filters.cluster
-        unread = find_unread(each for each in clusters.values() if name in ("", each.cluster))
+        unread = unread_clusters(each for each in clusters.values() if name in ("", each.cluster))
         trends = self._trends(frame)
         return (
-            *_tile_fragments(found.page, self.address, trends),
+            *_tile_fragments(paginated.page, self.address, trends),
             not_counted_line(clusters, name),
-            *_fragments(found.page, self.address, offers, unread),
-            found.pager,
+            *_fragments(paginated.page, self.address, offers, unread),
+            paginated.pager,
         )
 
     def _trends(self, frame: Frame) -> Trends:
@@ -114,11 +112,11 @@ class BoardPage(ListPage[Board, GangFilters]):
         )
         return since_known(trends)
 
-    def context(self, frame: Frame, found: Paginated[Board]) -> dict[str, object]:
+    def context(self, frame: Frame, paginated: Paginated[Board]) -> dict[str, object]:
         """Return the filters, the headings, and the choices of the person."""
         choices = read_choices(frame.viewer, self.request.GET)
         most = MOST_AT_ONCE if frame.viewer.operates_somewhere else 0
-        context = _context(found.page, self.address)
+        context = _context(paginated.page, self.address)
         return {**context, "choices": choices, "most_at_once": most}
 
 
@@ -140,7 +138,7 @@ def export(request: HttpRequest, ending: str) -> HttpResponseBase:
 
 def _tile_fragments(board: Board, address: Address[GangFilters], trends: Trends) -> Fragments:
     """Return the tiles and their curves. A change of a number does not send the curves again."""
-    curves = {word: curve for word, curve in trends.gangs.items() if curve.can_be_drawn}
+    curves = {health: curve for health, curve in trends.gangs.items() if curve.can_be_drawn}
     tiles = tuple(
         _tile(tile, address, _over_day(curves.get(tile.face.word), trends)) for tile in board.tiles
     )
@@ -153,7 +151,10 @@ def _tile_fragments(board: Board, address: Address[GangFilters], trends: Trends)
 
 
 def _fragments(
-    board: Board, address: Address[GangFilters], offers: Offers, unread: tuple[Unseen, ...]
+    board: Board,
+    address: Address[GangFilters],
+    offers: Offers,
+    unread: tuple[UnobservedCluster, ...],
 ) -> Fragments:
     count = {
         "total": board.total,

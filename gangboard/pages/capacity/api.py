@@ -7,13 +7,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import read_list_query, short_list_response
-from gangboard.api.parameters import LONGEST_NAME, PageQuery
-from gangboard.api.views import ReadView
 from gangboard.pages.capacity.queries import read_capacity
 from gangboard.pages.capacity.rows import ClusterCapacityRow
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import read_list_query, short_list_response
+from gangboard.pages.core.api.parameters import LONGEST_NAME, PageQuery
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.readmodels.freshness import read_freshness
 

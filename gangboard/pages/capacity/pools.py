@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from gangboard.domain.pod_constraints import HOSTNAME
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.node_amounts import NodeRow, plain_number, read_decimal
-from gangboard.readmodels.pools import (
+from gangboard.readmodels.node_pools import (
     POOL_LABELS,
     TOPOLOGY_LABELS,
     NodeSquare,
@@ -17,7 +18,6 @@ from gangboard.readmodels.pools import (
     pool_of,
     sum_nodes,
 )
-from gangboard.readmodels.printable import printable
 
 MOST_LABELS = 60
 MOST_SQUARES = 120
@@ -60,8 +60,8 @@ def without_taints(pool: Pool) -> Pool:
 
 def _first_names(nodes: Iterable[NodeRow]) -> str:
     names = sorted(printable(node.name) for node in nodes)
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+    unnamed = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {unnamed:,} more" if unnamed > 0 else "")
 
 
 def _with_squares(pool: Pool, nodes: Iterable[NodeRow], gangs: Mapping[str, str]) -> Pool:

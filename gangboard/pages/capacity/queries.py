@@ -12,11 +12,16 @@ from gangboard.pages.capacity.pools import (
     without_taints,
 )
 from gangboard.pages.capacity.rows import Capacity, ClusterCapacityRow, ShapeRow
-from gangboard.readmodels.cluster_nodes import Blind, blind_of, read_nodes, within_bound
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.node_amounts import NodeRow
-from gangboard.readmodels.pools import sum_nodes
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.node_pools import (
+    AgedSentence,
+    limit_clusters,
+    read_nodes,
+    sum_nodes,
+    unknown_nodes_sentence,
+)
 from gangboard.store.access import Viewer
 from gangboard.store.models import ClusterCapacity, Gang
 from gangboard.store.objects import BATCH
@@ -37,9 +42,9 @@ def read_capacity(
             cluster_id__in=[id_ for id_ in chosen if viewer.counts_nodes(id_)]
         )
     }
-    blind = {id_: blind_of(row, stored.get(id_)) for id_, row in chosen.items()}
+    blind = {id_: unknown_nodes_sentence(row, stored.get(id_)) for id_, row in chosen.items()}
     known = [id_ for id_ in chosen if blind[id_] is None]
-    counted = within_bound(known, only=bool(cluster))
+    counted = limit_clusters(known, only=bool(cluster))
     nodes = read_nodes(counted)
     named = {id_: nodes.get(id_, []) for id_ in counted if viewer.names_nodes(id_)}
     gangs = _gang_names(viewer, named)
@@ -58,7 +63,7 @@ def read_capacity(
 
 
 def _without_nodes(
-    freshness: Freshness, blind: Blind | None, *, choose: bool
+    freshness: Freshness, blind: AgedSentence | None, *, choose: bool
 ) -> ClusterCapacityRow:
     return ClusterCapacityRow(
         cluster=freshness.cluster, freshness=freshness, blind=blind, choose=choose

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from gangboard.pages.core.rows import shown, shown_method, shown_property
-from gangboard.readmodels.cluster_nodes import Blind
-from gangboard.readmodels.fit import asks_text
+from gangboard.readmodels.declarations import shown, shown_method, shown_property
+from gangboard.readmodels.fit import requests_text
 from gangboard.readmodels.freshness import Freshness, Level, joined
-from gangboard.readmodels.pools import Pool
+from gangboard.readmodels.node_pools import AgedSentence, Pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +44,7 @@ class ShapeRow:
     @property
     def asks(self) -> str:
         """The requests of one pod as a person reads them."""
-        return asks_text(self.requests) or "nothing in particular"
+        return requests_text(self.requests) or "nothing in particular"
 
     @property
     def is_short(self) -> bool:
@@ -55,9 +54,9 @@ class ShapeRow:
     @property
     def room_short(self) -> str:
         """The requests of one pod and how many of these fit now, in a line. `why` must be empty."""
-        where = f" on nodes with {self.where}" if self.where else ""
+        location = f" on nodes with {self.where}" if self.where else ""
         times = f"{'at most ' if self.unsupported else ''}{self.fits_now or 0:,}"
-        return f"{times} with {self.asks}{where}"
+        return f"{times} with {self.asks}{location}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ class ClusterCapacityRow:
         """Return whether its numbers may be out of date."""
         return self.freshness.is_stale
 
-    blind: Blind | None = None
+    blind: AgedSentence | None = None
     """Why its nodes are not known. The other fields then have no meaning."""
     choose: bool = False
     """It is too large to be shown beside other clusters."""
@@ -176,8 +175,8 @@ class Capacity:
     def accelerators(self) -> Mapping[str, float | None]:
         """The accelerators of all clusters now: used, held, away and free. No accelerator is in two of them.
 
-        None if the nodes of a cluster are not known or not added up. Clusters that never answered are in no
-        sum; the page names them.
+        The values are None if the nodes of a cluster are unknown or not summed up. Clusters that never answered are
+        in no sum, and the page names them.
         """
         names = ("used", "held", "away", "free")
         counted = [row for row in self.clusters if row.freshness.level is not Level.NEVER]

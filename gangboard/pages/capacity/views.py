@@ -6,15 +6,19 @@ from dataclasses import dataclass
 
 from gangboard.pages.capacity.queries import read_capacity
 from gangboard.pages.capacity.rows import Capacity, ClusterCapacityRow
-from gangboard.readmodels.known_trends import current_values, since_known
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.trends import Trends, read_trends
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import FilteredPage, Fragments
+from gangboard.pages.core.query_state import (
+    Address,
+    make_select,
+    period_of,
+    select_cluster,
+    select_period,
+)
+from gangboard.readmodels.formatting import printable
+from gangboard.readmodels.trends import Trends, current_values, read_trends, since_known
 from gangboard.readmodels.waits_by_queue import read_waits_by_queue
-from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +64,16 @@ class CapacityPage(FilteredPage[CapacityData, CapacityFilters]):
         )
         return CapacityData(capacity, since_known(trends))
 
-    def fragments(self, frame: Frame, found: CapacityData) -> Fragments:
+    def fragments(self, frame: Frame, data: CapacityData) -> Fragments:
         """Return the chart and a fragment for each cluster."""
         filtered = bool(self.address.filters.cluster and frame.clusters)
-        rows, trends = found.capacity.clusters, found.trends
+        rows, trends = data.capacity.clusters, data.trends
         nothing = {"empty": not rows, "filtered": filtered}
         drawn = (
             *(trends.used, trends.held, trends.free, trends.away, trends.left_out),
             trends.known_since,
         )
-        legend = current_values(trends, found.capacity.accelerators)
+        legend = current_values(trends, data.capacity.accelerators)
         return (
             not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("trend", "capacity/trend.html", {"trends": trends}, drawn),
@@ -78,7 +82,7 @@ class CapacityPage(FilteredPage[CapacityData, CapacityFilters]):
             Fragment("nothing", "capacity/nothing.html", nothing, tuple(nothing.values())),
         )
 
-    def context(self, frame: Frame, found: CapacityData) -> dict[str, object]:
+    def context(self, frame: Frame, data: CapacityData) -> dict[str, object]:
         """Return the filters and the waits. Waits are typical over days, so updates do not change them."""
         filters = self.address.filters
         return {
@@ -90,9 +94,9 @@ class CapacityPage(FilteredPage[CapacityData, CapacityFilters]):
                 make_select(
                     "by",
                     "Nodes by",
-                    found.capacity.labels,
+                    data.capacity.labels,
                     filters.by,
-                    printable(found.capacity.default_label) or "label of their pool",
+                    printable(data.capacity.default_label) or "label of their pool",
                 ),
                 select_period(filters.days),
             ),
@@ -100,8 +104,8 @@ class CapacityPage(FilteredPage[CapacityData, CapacityFilters]):
 
 
 def _cluster(row: ClusterCapacityRow, address: Address[CapacityFilters]) -> Fragment:
-    alone = address.link(cluster=row.cluster)
-    context = {"row": row, "by": address.filters.by, "alone": alone}
+    cluster_address = address.link(cluster=row.cluster)
+    context = {"row": row, "by": address.filters.by, "alone": cluster_address}
     return Fragment(
         f"c-{row.cluster}", "capacity/cluster.html", context, (row.shown, address.filters.by)
     )

@@ -10,18 +10,18 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import read_list_query, short_list_response
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
 from gangboard.pages.clusters import trials
 from gangboard.pages.clusters.queries import cluster_detail, list_clusters
 from gangboard.pages.clusters.rows import ClusterRow
 from gangboard.pages.clusters.trials import read_managed
 from gangboard.pages.clusters.trials_api import admin, refusal
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import read_list_query, short_list_response
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.fresh_sign_in import require_fresh_session
 from gangboard.pages.core.serializers import serializer_of
-from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 
@@ -74,7 +74,7 @@ class ClusterListView(ReadView):
     def post(self, request: Request) -> Response:
         """Save a trial: watch its cluster, or use its new credentials or actor, from now on."""
         read_query(request, Query)
-        viewer = signed_in_lately(request, admin(self.viewer()))
+        viewer = require_fresh_session(request, admin(self.viewer()))
         body = SaveRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:

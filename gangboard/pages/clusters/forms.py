@@ -1,4 +1,4 @@
-"""Forms of the pages that change clusters. A pasted kubeconfig is never printed again."""
+"""Forms of the pages that change clusters. They never print a pasted kubeconfig again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOO_LARGE = "It is too large. Paste the output of: kubectl config view --raw --m
 
 
 class CredentialsForm(forms.Form):
-    """A kubeconfig, or this cluster."""
+    """A kubeconfig, or the service account of the cluster in which gangboard runs."""
 
     source = forms.ChoiceField(
         choices=[("kubeconfig", ""), ("in-cluster", "")], initial="kubeconfig"
@@ -27,7 +27,7 @@ class CredentialsForm(forms.Form):
 
     @property
     def is_in_cluster(self) -> bool:
-        """Whether this cluster is chosen, also in a form that is not valid."""
+        """Whether the service account is chosen. This also works in an invalid form."""
         return bool(self["source"].value() == "in-cluster")
 
     def arguments(self) -> dict[str, Any]:
@@ -47,11 +47,11 @@ class AddForm(CredentialsForm):
 
 
 class ChangeForm(CredentialsForm):
-    """New credentials, or an actor, of a cluster."""
+    """New credentials or an actor for a cluster."""
 
     purpose = forms.ChoiceField(choices=[("renew", ""), ("actor", "")])
 
     @property
     def is_for_actor(self) -> bool:
-        """Whether it is about the actor."""
+        """Whether the credentials are for the actor."""
         return bool(self["purpose"].value() == "actor")

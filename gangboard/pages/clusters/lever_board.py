@@ -1,4 +1,4 @@
-"""The levers of a cluster, whether each is ready, and the command that makes the next one ready."""
+"""The levers of a cluster, their readiness, and the command that enables the next one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shlex import quote
 
 from gangboard.domain.action import ClusterLevers, PolicyState
 from gangboard.domain.queue import QueueEntry
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.domain.text import sentence
-from gangboard.pages.core.rows import shown
 from gangboard.plugins import registry
 from gangboard.plugins.lever import Lever, Readiness
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.state_labels import Face
 
 _POLICIES = "mutatingadmissionpolicies.admissionregistration.k8s.io"
@@ -52,59 +52,59 @@ class LeverBoard:
     sentence: str
     """Why no lever may be used, or empty."""
     command: str
-    """The command that makes the next lever ready, or empty."""
+    """The command that enables the next lever, or empty."""
 
 
 def lever_board(levers: ClusterLevers, not_served: Collection[str]) -> LeverBoard:
     """Return the levers of a cluster. `not_served` are keys of resources that it does not serve."""
-    shut = _shut(levers)
-    rows = tuple(_rows(levers, not_served, shut))
-    return LeverBoard(rows, shut, _command(levers, not_served))
+    closed = _closed_sentence(levers)
+    rows = tuple(_rows(levers, not_served, closed))
+    return LeverBoard(rows, closed, _next_command(levers, not_served))
 
 
-def _shut(levers: ClusterLevers) -> str:
-    """Return why nothing at all may be sent, or empty."""
+def _closed_sentence(levers: ClusterLevers) -> str:
+    """Return why gangboard may not write to the cluster, or an empty string."""
     if levers.read_only:
         return sentence(levers.read_only)
     return "" if levers.has_actor else "It has no actor: gangboard may only read it."
 
 
-def _command(levers: ClusterLevers, not_served: Collection[str]) -> str:
-    """Return the command for the next step. A lever that a person has switched off is no step."""
-    # Where no such policy is served there is nothing to apply: the cluster must change first.
-    wrong = levers.hold in (PolicyState.MISSING, PolicyState.CHANGED)
-    if wrong and _POLICIES not in not_served:
-        return roles_command(levers.cluster, levers.context)
+def _next_command(levers: ClusterLevers, not_served: Collection[str]) -> str:
+    """Return the command of the next step. Levers that a person has switched off are ignored."""
+    # Without the API of these policies the command would fail, and the cluster must change first.
+    needs_policy = levers.hold in (PolicyState.MISSING, PolicyState.CHANGED)
+    if needs_policy and _POLICIES not in not_served:
+        return rbac_command(levers.cluster, levers.context)
     if not levers.has_actor:
         return f"manage.py set_actor {quote(levers.cluster)} --kubeconfig FILE"
     return ""
 
 
-def _rows(levers: ClusterLevers, not_served: Collection[str], shut: str) -> Iterator[LeverRow]:
-    """Yield the levers of what is served: of whole owners, then those on one Job as they are tried."""
+def _rows(levers: ClusterLevers, not_served: Collection[str], closed: str) -> Iterator[LeverRow]:
+    """Yield the levers of the served kinds: levers of owners, then levers of single Jobs, by preference."""
     kinds = [kind for kind in registry.owner_kinds() if kind.resource.key not in not_served]
-    of_whole = {key for kind in kinds for key in kind.levers}
+    owner_levers = {key for kind in kinds for key in kind.levers}
     entries = {
         resource
         for resource in registry.queue_resources(QueueEntry)
         if resource.key not in not_served
     }
-    of_queues = {
+    queue_levers = {
         system.lever.key
         for system in registry.queue_systems()
         if system.lever is not None and entries & set(system.resources)
     }
     for lever in registry.levers():
-        if lever.key in of_whole | of_queues:
-            yield _row(lever, levers, "", shut)
+        if lever.key in owner_levers | queue_levers:
+            yield _row(lever, levers, "", closed)
     for lever in registry.levers():
         labels = [kind.label for kind in kinds if lever.key in kind.child_levers]
-        if labels and lever.key not in of_whole:
-            yield _row(lever, levers, " and ".join(labels), shut)
+        if labels and lever.key not in owner_levers:
+            yield _row(lever, levers, " and ".join(labels), closed)
 
 
-def _row(lever: Lever, levers: ClusterLevers, kinds: str, shut: str) -> LeverRow:
-    readiness = lever.readiness(levers, kinds, shut)
+def _row(lever: Lever, levers: ClusterLevers, kinds: str, closed: str) -> LeverRow:
+    readiness = lever.readiness(levers, kinds, closed)
     return LeverRow(
         lever=lever.key,
         label=lever.title,

@@ -1,4 +1,4 @@
-"""Pages that add and change clusters. All of them are missing for anybody but admins of everything."""
+"""Pages that add and change clusters. They exist only for admins of everything."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from gangboard.pages.clusters.trials import (
     read_trial,
     runs_in_pod,
 )
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.viewers import admin_of
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.welcome import COMMANDS
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
-from gangboard.web.fresh import require_fresh
-from gangboard.web.layout import plain_page
-from gangboard.web.welcome import COMMANDS
 
 TRIAL = "clusters/trial.html"
 LONGEST_WAIT = 15
-"""Seconds after which a page says that no poll worker has taken a trial."""
+"""Seconds after which the page says that no poll worker has taken the trial."""
 
 
 @sensitive_post_parameters("kubeconfig")
 @sensitive_variables()
 @require_http_methods(["GET", "HEAD", "POST"])
 def add_cluster(request: HttpRequest) -> HttpResponse:
-    """Show the form, or try what it says."""
+    """Show the form, or begin a trial with its credentials."""
     viewer = admin_of(request)
-    if again := require_fresh(request):
-        return again
+    if redirect := require_fresh(request):
+        return redirect
     if request.method != "POST":
         return _add_page(request, viewer, AddForm())
     form = AddForm(request.POST)
@@ -50,19 +50,19 @@ def add_cluster(request: HttpRequest) -> HttpResponse:
     except ClusterError as error:
         form.add_error(None, sentence_of(error))
         return _add_page(request, viewer, form, status=409)
-    return _to_trial(trial)
+    return _redirect_to_trial(trial)
 
 
 @require_safe
 def trial(request: HttpRequest, trial_id: str) -> HttpResponse:
-    """Show how far a trial is, or its result. htmx asks for the part that trials."""
+    """Show the progress of a trial, or its result. htmx requests only the part that changes."""
     viewer = admin_of(request)
-    row = _trial(trial_id, viewer)
+    row = _find_trial(trial_id, viewer)
     if request.headers.get("HX-Request") == "true":
         context = _trial_context(row)
-        shown = (request.GET.get("shown"), request.GET.get("late") == "1")
-        # A part that is replaced is read aloud again.
-        if shown == (row.state, context["is_late"]):
+        page_state = (request.GET.get("shown"), request.GET.get("late") == "1")
+        # Screen readers read a replaced part again, so replace it only if it has changed.
+        if page_state == (row.state, context["is_late"]):
             return HttpResponse(status=204)
         return render(request, TRIAL, context)
     return _trial_page(request, viewer, row)
@@ -70,9 +70,9 @@ def trial(request: HttpRequest, trial_id: str) -> HttpResponse:
 
 @require_POST
 def save_trial(request: HttpRequest, trial_id: str) -> HttpResponse:
-    """Save what was tried."""
+    """Save the credentials of a trial."""
     viewer = admin_of(request)
-    row = _trial(trial_id, viewer)
+    row = _find_trial(trial_id, viewer)
     anyway = request.POST.get("anyway") == "1"
     try:
         trials.save_trial(viewer=viewer, trial_id=trial_id, anyway=anyway)
@@ -85,23 +85,23 @@ def save_trial(request: HttpRequest, trial_id: str) -> HttpResponse:
 def try_context(request: HttpRequest, trial_id: str) -> HttpResponse:
     """Try the same kubeconfig with another context."""
     viewer = admin_of(request)
-    row, context = _trial(trial_id, viewer), request.POST.get("context", "")
+    row, context = _find_trial(trial_id, viewer), request.POST.get("context", "")
     try:
         if context not in row.contexts:
             raise ClusterError("choose one of the contexts")
-        following = trials.try_context(viewer=viewer, trial_id=trial_id, context=context)
+        next_trial = trials.try_context(viewer=viewer, trial_id=trial_id, context=context)
     except ClusterError as error:
         return _trial_page(request, viewer, row, problem=sentence_of(error))
-    return _to_trial(following)
+    return _redirect_to_trial(next_trial)
 
 
 @require_safe
 def manage_cluster(request: HttpRequest, name: str) -> HttpResponse:
-    """Show what can be changed of a cluster."""
+    """Show the settings of a cluster."""
     viewer = admin_of(request)
-    cluster = _managed(name, viewer)
-    if again := require_fresh(request):
-        return again
+    cluster = _find_cluster(name, viewer)
+    if redirect := require_fresh(request):
+        return redirect
     return _manage_page(request, viewer, cluster)
 
 
@@ -109,11 +109,11 @@ def manage_cluster(request: HttpRequest, name: str) -> HttpResponse:
 @sensitive_variables()
 @require_POST
 def change_credentials(request: HttpRequest, name: str) -> HttpResponse:
-    """Try new credentials of a cluster, or those of an actor."""
+    """Begin a trial of new credentials for a cluster or its actor."""
     viewer = admin_of(request)
-    cluster, form = _managed(name, viewer), ChangeForm(request.POST)
-    if again := require_fresh(request):
-        return again
+    cluster, form = _find_cluster(name, viewer), ChangeForm(request.POST)
+    if redirect := require_fresh(request):
+        return redirect
     if not form.is_valid():
         return _manage_page(request, viewer, cluster, form, status=400)
     try:
@@ -122,14 +122,14 @@ def change_credentials(request: HttpRequest, name: str) -> HttpResponse:
     except ClusterError as error:
         form.add_error(None, sentence_of(error))
         return _manage_page(request, viewer, cluster, form, status=409)
-    return _to_trial(trial)
+    return _redirect_to_trial(trial)
 
 
 @require_POST
 def switch_read_only(request: HttpRequest, name: str) -> HttpResponse:
     """Switch a cluster to read-only, or back."""
     viewer = admin_of(request)
-    cluster = _managed(name, viewer)
+    cluster = _find_cluster(name, viewer)
     on = request.POST.get("on")
     if on not in ("0", "1"):
         return _manage_page(request, viewer, cluster, status=400)
@@ -144,7 +144,7 @@ def switch_read_only(request: HttpRequest, name: str) -> HttpResponse:
 def remove_cluster(request: HttpRequest, name: str) -> HttpResponse:
     """Remove a cluster whose name was typed."""
     viewer = admin_of(request)
-    cluster, typed = _managed(name, viewer), request.POST.get("name", "").strip()
+    cluster, typed = _find_cluster(name, viewer), request.POST.get("name", "").strip()
     try:
         trials.remove_cluster(viewer=viewer, name=name, typed=typed)
     except ClusterError as error:
@@ -152,22 +152,22 @@ def remove_cluster(request: HttpRequest, name: str) -> HttpResponse:
     return HttpResponseRedirect(reverse("clusters"), status=303)
 
 
-def _trial(trial_id: str, viewer: Viewer) -> ClusterTrialRow:
-    # PostgreSQL cannot even compare a NUL.
+def _find_trial(trial_id: str, viewer: Viewer) -> ClusterTrialRow:
+    # PostgreSQL refuses a NUL in a comparison.
     row = None if "\x00" in trial_id else read_trial(trial_id, viewer=viewer)
     if row is None:
         raise Http404
     return row
 
 
-def _managed(name: str, viewer: Viewer) -> ManagedCluster:
+def _find_cluster(name: str, viewer: Viewer) -> ManagedCluster:
     cluster = None if "\x00" in name else read_managed(name, viewer=viewer)
     if cluster is None:
         raise Http404
     return cluster
 
 
-def _to_trial(row: ClusterTrialRow) -> HttpResponse:
+def _redirect_to_trial(row: ClusterTrialRow) -> HttpResponse:
     return HttpResponseRedirect(reverse("cluster-trial", args=[row.id]), status=303)
 
 

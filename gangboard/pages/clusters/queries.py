@@ -9,15 +9,13 @@ from datetime import datetime, timedelta
 from django.db.models import Count
 
 from gangboard.domain.action import ClusterLevers
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.pages.clusters.lever_board import LeverBoard, lever_board
 from gangboard.pages.clusters.rows import ClusterRow, Expiry, ObjectProblem, ResourceRow, Slots
-from gangboard.readmodels.ages import duration_text
-from gangboard.readmodels.cluster_reach import problem_sentence, reach_step
-from gangboard.readmodels.freshness import Freshness, Level, level_of
+from gangboard.readmodels.formatting import duration_text, printable
+from gangboard.readmodels.freshness import Freshness, Level, level_of, problem_sentence, reach_step
 from gangboard.readmodels.liveness import Liveness, read_liveness
 from gangboard.readmodels.outages import OutageRow, read_outages
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers, read_independent_owners
@@ -40,12 +38,12 @@ _RESOURCE_FACES: Mapping[str, Face] = {
 
 
 def list_clusters(*, viewer: Viewer, now: datetime) -> tuple[ClusterRow, ...]:
-    """Return the clusters of which the viewer may see something, by name (8 queries)."""
+    """Return the clusters in which the viewer may see a namespace, by name (8 queries)."""
     return _rows(viewer, now, Cluster.objects.filter(viewer.cluster_filter()))
 
 
 def cluster_detail(name: str, *, viewer: Viewer, now: datetime) -> ClusterRow | None:
-    """Return one cluster; None if it does not exist or the viewer may not see it."""
+    """Return one cluster, or None if it does not exist or the viewer may not see it."""
     clusters = Cluster.objects.filter(viewer.cluster_filter(), name=name)
     row = next(iter(_rows(viewer, now, clusters)), None)
     if row is None:
@@ -54,13 +52,18 @@ def cluster_detail(name: str, *, viewer: Viewer, now: datetime) -> ClusterRow | 
     return replace(row, claims=tuple(printable("/".join(claim)) for claim in claims))
 
 
-def find_slots(*, viewer: Viewer, liveness: Liveness | None = None, now: datetime) -> Slots | None:
-    """Return the slots of poll workers if there are fewer slots than clusters, for viewers of all clusters."""
+def find_slot_shortage(
+    *, viewer: Viewer, liveness: Liveness | None = None, now: datetime
+) -> Slots | None:
+    """Return the slots of poll workers if there are fewer slots than clusters, else None.
+
+    The result is None for viewers who may not see all clusters.
+    """
     if not viewer.sees_everything:
         return None
     slots = (liveness or read_liveness(now=now)).slots
     clusters = Cluster.objects.count()
-    # Without any living worker the banner of liveness says more.
+    # Without a living worker the liveness banner explains the problem.
     return Slots(clusters, slots) if 0 < slots < clusters else None
 
 
@@ -76,8 +79,8 @@ class _Related:
     outages: Mapping[int, tuple[OutageRow, ...]]
 
 
-def _rows(viewer: Viewer, now: datetime, found: Iterable[Cluster]) -> tuple[ClusterRow, ...]:
-    clusters = list(found)
+def _rows(viewer: Viewer, now: datetime, rows: Iterable[Cluster]) -> tuple[ClusterRow, ...]:
+    clusters = list(rows)
     ids = [cluster.pk for cluster in clusters]
     freshness = {cluster.pk: _freshness(cluster, viewer, now) for cluster in clusters}
     holders = Lease.objects.filter(cluster_id__in=ids, expires_at__gt=now)
@@ -99,7 +102,7 @@ def _resources(clusters: Iterable[Cluster], viewer: Viewer) -> dict[int, tuple[R
     for state in ResourceState.objects.filter(cluster_id__in=list(rows)):
         rows[state.cluster_id].append(_resource_row(state, viewer))
     return {
-        # The cluster says once why all of it fails.
+        # The headline of the cluster already has this error.
         cluster.pk: tuple(
             replace(row, sentence="")
             if cluster.problem and row.state == WatchState.FAILING
@@ -168,7 +171,7 @@ def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
         face=_RESOURCE_FACES.get(state.state, Face(state.state, state.state, "?", "unknown")),
         sentence=printable(state.sentence) if sees_all else "",
         needed=state.needed,
-        # The number of pods of other people is not for all viewers.
+        # Only viewers of the whole cluster may know how many pods other people have.
         stored_objects=state.objects_count if sees_all else None,
         listed_at=state.listed_at,
         contact_at=state.contact_at,
@@ -179,8 +182,8 @@ def _resource_row(state: ResourceState, viewer: Viewer) -> ResourceRow:
 
 def _no_gangs(freshness: Freshness, resources: tuple[ResourceRow, ...]) -> int | None:
     """Return 0 if the cluster has no gangs, and None if it could not be read."""
-    unread = any(row.needed and row.state not in _READ for row in resources)
-    return None if freshness.is_silent or not freshness.listed or unread else 0
+    has_unread = any(row.needed and row.state not in _READ for row in resources)
+    return None if freshness.is_silent or not freshness.listed or has_unread else 0
 
 
 def _lever_board(
@@ -190,23 +193,24 @@ def _lever_board(
     *,
     sees_all: bool,
 ) -> LeverBoard:
-    """Return the levers. The command is for viewers of the whole cluster."""
+    """Return the levers, with the command only for viewers of the whole cluster."""
     if freshness.level is Level.NEVER:
-        unknown = f"What can be stopped in it is not known: it {freshness.has_not_once}."
-        return LeverBoard((), unknown, "")
+        sentence = f"What can be stopped in it is not known: it {freshness.has_not_once}."
+        return LeverBoard((), sentence, "")
     not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
     board = lever_board(levers, not_served)
     return board if sees_all else replace(board, command="")
 
 
-def _expiry(at: datetime | None, now: datetime, whose: str) -> Expiry | None:
-    if at is None:
+def _expiry(expires_at: datetime | None, now: datetime, owner: str) -> Expiry | None:
+    if expires_at is None:
         return None
-    left = at - now
-    if left <= timedelta():
-        return Expiry(at, f"The token of {whose} has expired.", "failed")
-    if left <= EXPIRY_WARNING:
-        return Expiry(at, f"The token of {whose} expires in {duration_text(left)}.", "degraded")
-    if whose == "the actor":
-        return Expiry(at, f"The actor's token is good for {duration_text(left)}.", "running")
-    return Expiry(at, f"The token is good for {duration_text(left)}.", "running")
+    remaining = expires_at - now
+    if remaining <= timedelta():
+        return Expiry(expires_at, f"The token of {owner} has expired.", "failed")
+    duration = duration_text(remaining)
+    if remaining <= EXPIRY_WARNING:
+        return Expiry(expires_at, f"The token of {owner} expires in {duration}.", "degraded")
+    if owner == "the actor":
+        return Expiry(expires_at, f"The actor's token is good for {duration}.", "running")
+    return Expiry(expires_at, f"The token is good for {duration}.", "running")

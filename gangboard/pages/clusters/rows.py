@@ -1,4 +1,4 @@
-"""The fields of a cluster, each declared once for its pages and for `clusters/`."""
+"""Rows of a cluster, with each field declared once for its pages and for `clusters/`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.pages.clusters.lever_board import LeverBoard, LeverRow
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.cluster_reach import ReachStep
-from gangboard.readmodels.freshness import Freshness, Level
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.freshness import Freshness, Level, ReachStep
 from gangboard.readmodels.outages import OutageRow
 from gangboard.readmodels.state_labels import Face
 
@@ -42,11 +41,11 @@ class ResourceRow:
     sentence: str = shown("What it means")
     needed: bool = shown("Needed", "Without it no verdict can be given.")
     stored_objects: int | None
-    """Stored objects of it, of the last read if it cannot be read now; None if the viewer may not know."""
+    """Number of stored objects at the last successful read, or None if the viewer may not know it."""
 
     @shown_property("Objects", "Objects read; null when they cannot be counted.")
     def objects(self) -> int | None:
-        """Return the number of objects; None if they cannot be counted now, which is not zero."""
+        """Return the number of objects, or None if they cannot be counted now."""
         return self.stored_objects if self.state == WatchState.OK else None
 
     listed_at: datetime | None = shown("Listed")
@@ -56,20 +55,20 @@ class ResourceRow:
 
     @property
     def problems_more(self) -> int:
-        """The number of objects not understood that `problems` does not name."""
+        """The number of undecodable objects that `problems` does not name."""
         return max(0, self.problems_count - len(self.problems))
 
     @property
     def is_fault(self) -> bool:
-        """Whether a person should look at it."""
+        """Whether it needs a person's attention."""
         return self.state not in _WITHOUT_FAULT or self.problems_count > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """When the credentials of a cluster end."""
+    """The expiry of credentials of a cluster."""
 
-    at: datetime
+    expires_at: datetime
     sentence: str
     tone: str
 
@@ -85,7 +84,7 @@ class ClusterRow:
     )
     server_version: str = shown("Kubernetes", empty_is_null=True)
     reachable: bool = shown("Reachable")
-    """It answered lately and has no `problem`."""
+    """True if it answered recently and has no `problem`."""
 
     @shown_property("Freshness", "live, stale, silent or never.", api_name="freshness")
     def level(self) -> str:
@@ -148,17 +147,17 @@ class ClusterRow:
     )
     expiry: Expiry | None
     actor_expiry: Expiry | None
-    """Of the second identity, which acts."""
+    """The expiry of the actor's credentials."""
 
     @shown_property("Credentials end")
     def credentials_expire_at(self) -> datetime | None:
-        """Return when the credentials end; None if that is not known."""
-        return self.expiry.at if self.expiry is not None else None
+        """Return when the credentials expire, or None if that is unknown."""
+        return self.expiry.expires_at if self.expiry is not None else None
 
     @shown_property("Credentials of the actor end")
     def actor_credentials_expire_at(self) -> datetime | None:
-        """Return when those of the actor end; None if that is not known."""
-        return self.actor_expiry.at if self.actor_expiry is not None else None
+        """Return when the actor's credentials expire, or None if that is unknown."""
+        return self.actor_expiry.expires_at if self.actor_expiry is not None else None
 
     levers: LeverBoard
 
@@ -171,11 +170,11 @@ class ClusterRow:
         "Closed", "Why nothing may be sent to it; null when it may.", empty_is_null=True
     )
     def levers_closed(self) -> str:
-        """Return why no lever may be used; empty if levers may be used."""
+        """Return why no lever may be used, or an empty string."""
         return self.levers.sentence
 
     step: ReachStep | None
-    """The step that makes it readable. None if it is read, or the viewer does not see the whole cluster."""
+    """The step that makes it readable, or None for readable clusters and viewers of only a part of it."""
 
     @shown_property(
         "Next command",
@@ -183,7 +182,7 @@ class ClusterRow:
         empty_is_null=True,
     )
     def next_command(self) -> str:
-        """Return the command of the next step; empty without one."""
+        """Return the command of the next step, or an empty string."""
         return self.step.command if self.step is not None else self.levers.command
 
     gangs: int | None = shown(
@@ -193,7 +192,7 @@ class ClusterRow:
 
     @shown_property("Served", api_name="served")
     def served_names(self) -> tuple[str, ...]:
-        """Return the names of the resources that it serves, or may serve."""
+        """Return the names of the resources that it serves or may serve."""
         return tuple(row.resource for row in self.resources if row.state != WatchState.NOT_SERVED)
 
     @shown_property("Not served", api_name="not_served")
@@ -211,16 +210,16 @@ class ClusterRow:
     holder: str
     """The worker that polls it now, or empty."""
     claims: tuple[str, ...] | None = None
-    """JobSets that ask for Independent, as `namespace/name`; None in lists, which do not read them."""
+    """Owners that claim independent Jobs, as `namespace/name`. Lists do not read them and have None."""
 
     @property
     def sentence(self) -> str:
-        """The error in words; empty without one and for viewers who may not read cluster-wide texts."""
+        """The error in words. Empty without an error, and for viewers of only a part of the cluster."""
         return self.freshness.sentence
 
     @property
     def faults(self) -> tuple[ResourceRow, ...]:
-        """The resources that a person should look at. A failure of all of them is in the headline."""
+        """The resources that need attention. The headline covers a failure of all of them."""
         return tuple(
             row
             for row in self.resources
@@ -229,7 +228,7 @@ class ClusterRow:
 
     @property
     def served(self) -> tuple[ResourceRow, ...]:
-        """The resources that it serves, or may serve, those with a fault first."""
+        """The resources that it serves or may serve, those with a fault first."""
         rows = (row for row in self.resources if row.state != WatchState.NOT_SERVED)
         return tuple(sorted(rows, key=lambda row: not row.is_fault))
 
@@ -240,13 +239,13 @@ class ClusterRow:
 
     @property
     def objects(self) -> int | None:
-        """Stored objects of it, of the last read if it cannot be read now; None before the first answer."""
+        """The number of stored objects at the last successful reads, or None before the first answer."""
         if self.freshness.level is Level.NEVER:
             return None
         return sum(row.stored_objects or 0 for row in self.resources)
 
     @property
-    def shown(self) -> tuple[object, ...]:
+    def printed_fields(self) -> tuple[object, ...]:
         """The fields that its card prints, without ages."""
         return (
             self.freshness.shown,
@@ -268,13 +267,13 @@ class ClusterRow:
 
 
 def without_contact(rows: Iterable[ResourceRow]) -> tuple[ResourceRow, ...]:
-    """Return the rows without the time of their last answer, which each poll changes and no page prints."""
+    """Return the rows without the time of their last answer. Each poll changes it, and no page prints it."""
     return tuple(replace(row, contact_at=None) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """Room for polling, when there is too little of it."""
+    """A shortage of poll slots: fewer slots than clusters."""
 
     clusters: int
     slots: int

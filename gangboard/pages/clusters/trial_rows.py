@@ -1,4 +1,4 @@
-"""What an admin sees of a trial of a cluster."""
+"""Rows of a trial of a cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.text import listed
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.store.cluster_trials import PURPOSES, STATES
 
@@ -20,13 +20,13 @@ _REFUSED: Mapping[str, str] = {
     "forbidden-address": "gangboard may not connect to this address",
     "defect": "The trial failed",
 }
-"""Code → heading of a trial of which nothing can be saved."""
+"""Code → heading of a trial that cannot be saved."""
 UNUSABLE = "These credentials cannot be used"
 
 
 @dataclass(frozen=True, slots=True)
 class TrialFace:
-    """Status of a trial: word, icon, colour."""
+    """The status badge of a trial: label, icon, tone."""
 
     label: str
     icon: str
@@ -34,24 +34,24 @@ class TrialFace:
 
 
 @dataclass(frozen=True, slots=True)
-class PurposeWords:
-    """What a page says about one purpose. `{}` stands for the cluster."""
+class PurposeTexts:
+    """The texts for one purpose of a trial. `{}` stands for the cluster."""
 
     heading: str
     save: str
     account: str
-    """File name of the kubeconfig that `print_rbac` helps to make, without its ending."""
+    """File name, without extension, of the kubeconfig that the commands create."""
 
 
-_PURPOSE_WORDS: Mapping[str, PurposeWords] = {
-    "add": PurposeWords("Add cluster {}", "Watch {}", "gangboard-reader"),
-    "renew": PurposeWords("New credentials of {}", "Use the new credentials", "gangboard-reader"),
-    "actor": PurposeWords("Actor of {}", "Let gangboard act on {}", "gangboard-actor"),
+_PURPOSE_TEXTS: Mapping[str, PurposeTexts] = {
+    "add": PurposeTexts("Add cluster {}", "Watch {}", "gangboard-reader"),
+    "renew": PurposeTexts("New credentials of {}", "Use the new credentials", "gangboard-reader"),
+    "actor": PurposeTexts("Actor of {}", "Let gangboard act on {}", "gangboard-actor"),
 }
 
 
 def trial_face(state: str, code: str, *, may_save: bool) -> TrialFace:
-    """Return the face of a trial."""
+    """Return the status badge of a trial."""
     if state == "waiting":
         return TrialFace("Waiting for a poll worker", "◷", "waiting")
     if state == "running":
@@ -89,7 +89,7 @@ class TriedLeverRow:
 
     @property
     def face(self) -> TrialFace:
-        """In words and colour."""
+        """The status badge of the lever."""
         if self.usable:
             return TrialFace("may be used", "●", "running")
         if self.namespaces:
@@ -128,32 +128,32 @@ class ClusterTrialRow:
     created_at: datetime = shown("Begun")
     expires_at: datetime = shown("Ends", "From then on it is gone, with its credentials.")
     steps: tuple[KubectlCommand, ...] = ()
-    """`commands` with what each is for; none where they are one script."""
+    """`commands` with the meaning of each. Empty if they form one script."""
 
     @property
     def script(self) -> str:
-        """The commands as one text, where they belong together."""
+        """The commands as one script. Empty if they are separate steps."""
         return "" if self.steps else "\n".join(self.commands)
 
     @property
     def face(self) -> TrialFace:
-        """Status in words."""
+        """The status badge of the trial."""
         return trial_face(self.state, self.code or "", may_save=self.may_save)
 
     @property
     def heading(self) -> str:
-        """Heading of its page."""
-        return _PURPOSE_WORDS[self.purpose].heading.format(self.cluster)
+        """The heading of its page."""
+        return _PURPOSE_TEXTS[self.purpose].heading.format(self.cluster)
 
     @property
     def save_label(self) -> str:
-        """Text of the button that saves it."""
-        return _PURPOSE_WORDS[self.purpose].save.format(self.cluster)
+        """The label of the button that saves it."""
+        return _PURPOSE_TEXTS[self.purpose].save.format(self.cluster)
 
     @property
     def account(self) -> str:
-        """Name of the kubeconfig that the commands make."""
-        return _PURPOSE_WORDS[self.purpose].account
+        """The name of the kubeconfig that the commands create."""
+        return _PURPOSE_TEXTS[self.purpose].account
 
     @property
     def is_new(self) -> bool:
@@ -162,7 +162,7 @@ class ClusterTrialRow:
 
     @property
     def is_saved(self) -> bool:
-        """Whether it is done."""
+        """Whether its credentials are saved."""
         return self.state == "saved"
 
     @property
@@ -172,7 +172,7 @@ class ClusterTrialRow:
 
     @property
     def choices(self) -> tuple[tuple[str, bool], ...]:
-        """Contexts to choose from, each with whether it was tried; none where there is no choice."""
+        """The other contexts to try, as (name, is the tried one). Empty without a choice."""
         if len(self.contexts) < 2 or self.is_saved:
             return ()
         return tuple((name, name == self.context) for name in self.contexts)

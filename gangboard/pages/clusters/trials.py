@@ -1,4 +1,4 @@
-"""Trials of credentials, and changes of clusters, for admins: on pages and in the API."""
+"""Trials of credentials, and changes of clusters by admins, for the pages and the API."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangboard.pages.clusters.trial_rows import ClusterTrialRow, TriedKindRow, TriedLeverRow
+from gangboard.pages.clusters.trial_steps import actor_steps, trial_steps
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.kubectl import KubectlCommand
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.trial_steps import actor_steps, trial_steps
 from gangboard.store import cluster_trials, clusters
 from gangboard.store.access import Viewer
 from gangboard.store.cluster_trials import find_trial
@@ -18,7 +18,7 @@ from gangboard.store.models import Cluster, ClusterTrial
 
 @dataclass(frozen=True, slots=True)
 class ManagedCluster:
-    """A cluster as the page shows it that changes it."""
+    """A cluster on the page that changes it."""
 
     name: str
     server: str
@@ -27,23 +27,23 @@ class ManagedCluster:
 
 
 def runs_in_pod() -> bool:
-    """Whether "this cluster" exists: a poll worker then tries the service account of its own pod."""
+    """Return whether gangboard runs in a pod, so that a poll worker can use its own service account."""
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def read_trial(trial_id: str, *, viewer: Viewer) -> ClusterTrialRow | None:
-    """Return a trial of the viewer; None for any other (1 query)."""
+    """Return a trial of the viewer, or None if the viewer has no such trial (1 query)."""
     trial = find_trial(user_id=viewer.user_id, trial_id=trial_id) if viewer.is_admin else None
     return None if trial is None else trial_row(trial)
 
 
 def read_managed(name: str, *, viewer: Viewer) -> ManagedCluster | None:
     """Return a cluster that the viewer may change (1 query)."""
-    found = Cluster.objects.filter(name=name).first() if viewer.is_admin else None
-    if found is None:
+    cluster = Cluster.objects.filter(name=name).first() if viewer.is_admin else None
+    if cluster is None:
         return None
     return ManagedCluster(
-        found.name, found.server, found.actor_credentials is not None, found.read_only
+        cluster.name, cluster.server, cluster.actor_credentials is not None, cluster.read_only
     )
 
 
@@ -56,7 +56,7 @@ def begin_trial(
     context: str = "",
     in_cluster: bool = False,
 ) -> ClusterTrialRow:
-    """Let a poll worker try a kubeconfig, or its pod's own account. Raises ClusterError."""
+    """Begin a trial, in which a poll worker tries a kubeconfig or its own account. Raises ClusterError."""
     if bool(kubeconfig.strip()) == in_cluster:
         raise clusters.ClusterError("give a kubeconfig, or choose this cluster")
     if in_cluster and context:
@@ -83,7 +83,7 @@ def try_context(*, viewer: Viewer, trial_id: str, context: str) -> ClusterTrialR
 
 
 def save_trial(*, viewer: Viewer, trial_id: str, anyway: bool) -> ClusterTrialRow:
-    """Save what a trial of the viewer has tried. Raises ClusterError."""
+    """Save the credentials of a trial of the viewer. Raises ClusterError."""
     return trial_row(
         cluster_trials.save_trial(
             user_id=viewer.user_id,
@@ -101,14 +101,14 @@ def set_read_only(*, viewer: Viewer, name: str, on: bool) -> None:
 
 
 def remove_cluster(*, viewer: Viewer, name: str, typed: str) -> None:
-    """Stop watching a cluster. Raises ClusterError unless its name was typed."""
+    """Stop watching a cluster. Raises ClusterError if `typed` is not its name."""
     if typed != name:
         raise clusters.ClusterError(f"type the name {name} to remove the cluster")
     clusters.remove_cluster(name=name, by=viewer.name, source=viewer.address)
 
 
 def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
-    """Return the row of a trial. It holds no secret."""
+    """Return the row of a trial, without secrets."""
     kubectl_context = trial.context or (_known_context(trial.name) if trial.levers else "")
     steps = _steps(trial, kubectl_context)
     kinds = [TriedKindRow(key, True) for key in trial.readable]
@@ -136,7 +136,7 @@ def trial_row(trial: ClusterTrial) -> ClusterTrialRow:
 
 
 def _script(trial: ClusterTrial) -> tuple[str, ...]:
-    """Return the commands that the error named, without the one that does what the page does."""
+    """Return the commands of the error, without `add_cluster`, which the page replaces."""
     return tuple(text for text in trial.commands if not text.startswith("manage.py add_cluster"))
 
 
@@ -151,7 +151,7 @@ def _lever_row(lever: dict[str, Any]) -> TriedLeverRow:
 
 
 def _known_context(name: str) -> str:
-    """Return what the kubectl of the person who added the cluster calls it, or empty (1 query)."""
+    """Return the kubectl context of the cluster from its kubeconfig, or an empty string (1 query)."""
     return Cluster.objects.filter(name=name).values_list("context", flat=True).first() or ""
 
 
@@ -161,8 +161,8 @@ def _steps(trial: ClusterTrial, context: str) -> tuple[KubectlCommand, ...]:
     if trial.commands:
         return ()
     if trial.purpose == "actor" and not trial.code:
-        lacks = any(one["missing"] and not one["namespaces"] for one in trial.levers)
-        return actor_steps(trial.name, context, needs_rights=lacks)
+        lacks_rights = any(lever["missing"] and not lever["namespaces"] for lever in trial.levers)
+        return actor_steps(trial.name, context, needs_rights=lacks_rights)
     return trial_steps(
         code=trial.code,
         server=trial.server,

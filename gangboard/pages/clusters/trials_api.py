@@ -10,16 +10,16 @@ from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.parameters import Query, read_query
-from gangboard.api.views import ReadView
 from gangboard.pages.clusters import trials
 from gangboard.pages.clusters.trial_rows import ClusterTrialRow
 from gangboard.pages.clusters.trials import read_trial
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.parameters import Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh_session
 from gangboard.pages.core.serializers import serializer_of
-from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.problem_codes import ProblemCode
 from gangboard.store.access import Viewer
 from gangboard.store.cluster_trials import LONGEST_KUBECONFIG, PURPOSES
@@ -73,7 +73,7 @@ class TrialListView(ReadView):
     def post(self, request: Request) -> Response:
         """Try credentials: a poll worker asks the cluster. Read the trial until it is over."""
         read_query(request, Query)
-        viewer = signed_in_lately(request, admin(self.viewer()))
+        viewer = require_fresh_session(request, admin(self.viewer()))
         body = TrialRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
@@ -109,5 +109,5 @@ def admin(viewer: Viewer) -> Viewer:
 
 
 def refusal(error: ClusterError) -> RefusedRequest:
-    """Return the 409 of what cannot be done."""
+    """Return the 409 response for an error."""
     return RefusedRequest(409, sentence_of(error))

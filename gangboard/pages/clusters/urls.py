@@ -1,4 +1,4 @@
-"""The addresses of clusters. A name of a cluster can stand in no fixed part of them."""
+"""URLs of clusters. In the place of a cluster's name the only fixed part is `trials`, a reserved name."""
 
 from __future__ import annotations
 

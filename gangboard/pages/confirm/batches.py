@@ -1,4 +1,4 @@
-"""Actions that were confirmed together, and their end."""
+"""Batches of actions that were confirmed together, and their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gangboard.actions.requests import RequestResult
 from gangboard.pages.core.actions import Undo, undo_of
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import action_row, make_row, with_ends
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action
 
@@ -23,11 +23,11 @@ class BatchRow:
     batch: str
     rows: tuple[ActionRow, ...]
     stoppable: int
-    """How many are not sent yet and may be stopped by the viewer."""
+    """Number of actions that are not sent yet and that the viewer may stop."""
 
     @property
     def unsent(self) -> int:
-        """How many are not sent yet."""
+        """Number of actions that are not sent yet."""
         return sum(row.is_unsent for row in self.rows)
 
     @property
@@ -35,27 +35,27 @@ class BatchRow:
         """The sentence for a batch without an action that can be stopped."""
         sent = sum(row.sent_at is not None for row in self.rows)
         ended = sum(row.sent_at is None and row.is_final for row in self.rows)
-        parts = (
+        counts = (
             (sent, "had been sent already"),
             (ended, "had ended before"),
             (len(self.rows) - sent - ended, "had been stopped before"),
         )
-        texts = [f"{count} {words}" for count, words in parts if count]
+        texts = [f"{count} {text}" for count, text in counts if count]
         return f"Nothing was left to stop: {', '.join(texts)}."
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedTarget:
-    """An object of a confirmation that got no action."""
+    """An object of a confirmation whose request was refused."""
 
     name: str
     why: str
     action_id: str = ""
-    """The action that stands in the way, or empty."""
+    """Id of the open action that blocks the request, or empty."""
 
     @classmethod
     def of(cls, result: RequestResult) -> Self:
-        """Return the object of a refused request, fit to print."""
+        """Return the object of a refused request with sanitized texts."""
         target = result.target
         name = printable(f"{target.kind} {target.name}")
         return cls(name, printable(result.refused), result.action_id)
@@ -63,17 +63,17 @@ class RejectedTarget:
 
 @dataclass(frozen=True, slots=True)
 class ProgressEnd:
-    """The end of actions that a dialog or page follows."""
+    """The common result of actions that a dialog or page follows."""
 
     total: int
     over: bool
     watched_until: datetime | None
-    """Until when the last of them is watched; None if one of those that are not over is not applied yet."""
+    """When the last watch ends. None if an open action is not applied yet."""
     undo: Undo | None
 
     @classmethod
     def of(cls, rows: Sequence[ActionRow]) -> Self:
-        """Return the end of these actions."""
+        """Return the common result of these actions."""
         times = [row.watched_until for row in rows if not row.is_final]
         known = [time for time in times if time is not None]
         watched = max(known) if known and len(known) == len(times) else None
@@ -97,7 +97,7 @@ def read_batch(*, viewer: Viewer, batch: str) -> BatchRow | None:
 
 
 def read_followed(viewer: Viewer, batch: str, action_ids: Sequence[str]) -> BatchRow:
-    """Return the actions that a dialog follows: those of a batch, else those with these ids."""
+    """Return the actions that a dialog follows: those of the batch, or else those with these ids."""
     if batch:
         return read_batch(viewer=viewer, batch=batch) or BatchRow(batch, (), 0)
     rows = (action_row(viewer=viewer, action_id=id_) for id_ in action_ids)

@@ -14,8 +14,8 @@ from django.core.exceptions import ValidationError
 from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.domain.hold import LONGEST_REASON, SHORTEST_REASON
-from gangboard.web.forms import read_target, write_target
-from gangboard.web.time_zone import zone_named
+from gangboard.pages.core.forms import read_target, write_target
+from gangboard.pages.core.middleware.time_zone import zone_named
 
 LONGEST_KEY = 100
 _LONGEST_UNTIL = 32
@@ -25,7 +25,7 @@ _NO_VERB = "The address does not say whether to suspend or resume."
 
 
 class LenientField(forms.Field):
-    """A text that is never an error: `read` returns a value for each text."""
+    """A text field that never fails validation. `read` converts every text to a value."""
 
     def __init__(self, read: Callable[[str], object]) -> None:
         super().__init__(required=False)
@@ -37,7 +37,7 @@ class LenientField(forms.Field):
 
 
 class TargetsField(forms.Field):
-    """The objects, a word for each."""
+    """The objects of a confirmation, each as one string of `write_target`."""
 
     widget = forms.MultipleHiddenInput
     default_error_messages = {  # noqa: RUF012  # as in its base class
@@ -46,19 +46,19 @@ class TargetsField(forms.Field):
 
     def to_python(self, value: Any) -> tuple[ActionTarget, ...]:
         """Return the objects, each once. Raises ValidationError."""
-        words: list[str] = list(dict.fromkeys(value))
-        if len(words) > MOST_AT_ONCE:
+        texts: list[str] = list(dict.fromkeys(value))
+        if len(texts) > MOST_AT_ONCE:
             raise ValidationError(
-                f"{len(words)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
+                f"{len(texts)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
             )
-        targets = tuple(target for word in words if (target := read_target(word)) is not None)
-        if len(targets) < len(words):
+        targets = tuple(target for text in texts if (target := read_target(text)) is not None)
+        if len(targets) < len(texts):
             raise ValidationError("The address names an object that cannot exist.")
         return targets
 
 
 class UntilField(forms.Field):
-    """The end of a Hold, with or without a zone."""
+    """The end of a Hold, with or without a time zone."""
 
     def to_python(self, value: str | None) -> datetime | None:
         """Return the time in the zone of its text; None for an empty text. Raises ValidationError."""
@@ -69,7 +69,7 @@ class UntilField(forms.Field):
             raise ValidationError(_NO_TIME) from error
 
     def bound_data(self, data: str | None, initial: object) -> str:  # noqa: ARG002  # Django's signature
-        """Return the text as the form shows it again."""
+        """Return the text with which the form is filled in again."""
         return (data or "").strip()[:_LONGEST_UNTIL]
 
 
@@ -86,16 +86,16 @@ class ActionForm(forms.Form):
     target = TargetsField()
     reason = LenientField(lambda text: text.replace("\x00", "").strip()[:LONGEST_REASON])
     zone = LenientField(lambda text: str(zone_named(text)) if text else "")
-    """Name of the time zone of the end; empty: UTC."""
+    """Name of the time zone of the end. Empty means UTC."""
     until = UntilField(required=False)
     key = LenientField(lambda text: text.replace("\x00", "")[:LONGEST_KEY])
-    """Idempotency key of the form: pressing twice makes one action."""
+    """Idempotency key of the form. Submitting twice makes one action."""
     forced = LenientField(lambda text: text == "1")
     gang = LenientField(lambda text: text if _GANG.fullmatch(text) else "")
-    """The gang to whose page the form goes back."""
+    """Id of the gang whose page the form returns to."""
 
     def clean_until(self) -> datetime | None:
-        """Return the end in UTC. An end without a zone is in that of the form. Raises ValidationError."""
+        """Return the end in UTC. Without a zone it is in the zone of the form. Raises ValidationError."""
         until: datetime | None = self.cleaned_data["until"]
         if until is None:
             return None
@@ -106,25 +106,25 @@ class ActionForm(forms.Form):
             raise ValidationError(_NO_TIME) from error
 
     @property
-    def nothing_asked(self) -> str:
-        """The error of an address without a known verb or object, in a sentence; empty without one."""
+    def missing_input(self) -> str:
+        """The error sentence for a missing or unknown verb or object, or an empty string."""
         return next(
             (str(self.errors[name][0]) for name in ("verb", "target") if name in self.errors), ""
         )
 
     @property
     def requests(self) -> tuple[ActionRequest, ...]:
-        """The request of each object. The keys of several requests are that of the form with the uid behind it."""
+        """One request per object. With several objects, each uid is appended to the form's key."""
         values = self.cleaned_data
         key, targets = values["key"], values["target"]
-        several = bool(key) and len(targets) > 1
+        has_own_keys = bool(key) and len(targets) > 1
         return tuple(
             ActionRequest(
                 verb=values["verb"],
                 target=target,
                 reason=values["reason"],
                 until=values.get("until"),
-                idempotency_key=f"{key}.{target.uid}" if several else key,
+                idempotency_key=f"{key}.{target.uid}" if has_own_keys else key,
                 forced=values["forced"],
                 via="page",
             )
@@ -133,7 +133,7 @@ class ActionForm(forms.Form):
 
     @property
     def query(self) -> str:
-        """Return the query of the confirmation's address."""
+        """The query string of the confirmation's URL."""
         values = self.cleaned_data
         pairs = [
             ("verb", values["verb"].value),

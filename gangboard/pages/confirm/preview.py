@@ -1,4 +1,4 @@
-"""The plan of each object of a confirmation, and the effect on all of them. It sends and writes nothing."""
+"""Preview of a confirmation: the plan of each object, and their common effect. It has no side effects."""
 
 from __future__ import annotations
 
@@ -10,53 +10,55 @@ from gangboard.actions.previews import NO_SELECTION, preview_many
 from gangboard.actions.requests import RequestError, RequestErrorCode
 from gangboard.domain.action import ActionRequest, ActionTarget, Plan, Step, Verb
 from gangboard.pages.confirm.forms import ActionForm
-from gangboard.pages.confirm.queries import judge_selections, read_totals
+from gangboard.pages.confirm.queries import preview_selections, read_totals
 from gangboard.pages.confirm.rows import Confirmation, StepPreview, TargetPreview
+from gangboard.pages.core.forms import write_target
 from gangboard.readmodels.action_labels import lever_label
 from gangboard.readmodels.action_rows import changes_of
 from gangboard.readmodels.actions import LONGEST_PATCH
 from gangboard.readmodels.advice import costs_of
-from gangboard.readmodels.printable import printable, printable_lines
+from gangboard.readmodels.formatting import printable, printable_lines
 from gangboard.store.access import Viewer
-from gangboard.web.forms import write_target
 
 
 def read_confirmation(*, viewer: Viewer, form: ActionForm, now: datetime) -> Confirmation:
     """Return the form with the plans of its objects and their effect together."""
     values = form.cleaned_data
     verb, targets = values["verb"], values["target"]
-    judged = judge_selections(
+    selection_rows = preview_selections(
         viewer=viewer, verb=verb, targets=targets, forced=values["forced"], now=now
     )
-    together = {uid: row.uids for row in judged for uid in row.uids}
-    previews = preview_targets(viewer, _without_end(form), now=now, together=together)
+    selections = {uid: row.uids for row in selection_rows for uid in row.uids}
+    previews = preview_targets(viewer, _requests_without_end(form), now=now, selections=selections)
     if verb is not Verb.SUSPEND:
-        return Confirmation(form=form, previews=previews, judged=judged, totals=None, costs=())
+        return Confirmation(
+            form=form, previews=previews, selection_rows=selection_rows, totals=None, costs=()
+        )
     uids = {preview.uid for preview in previews if preview.allowed}
     ready = [target for target in targets if target.uid in uids]
     return Confirmation(
         form=form,
         previews=previews,
-        judged=judged,
+        selection_rows=selection_rows,
         totals=read_totals(ready),
         costs=costs_of(ready, viewer=viewer),
     )
 
 
-def may_force(*, viewer: Viewer, shown: Confirmation, now: datetime) -> bool:
-    """Whether an admin may try a lever that is not proved, because every proved lever is refused."""
-    values = shown.form.cleaned_data
+def may_force(*, viewer: Viewer, confirmation: Confirmation, now: datetime) -> bool:
+    """Return whether the viewer may try an unproved lever, because every proved one is refused."""
+    values = confirmation.form.cleaned_data
     if values["forced"] or values["verb"] is not Verb.SUSPEND:
         return False
-    if any(target.allowed or target.error_code is not None for target in shown.previews):
+    if any(target.allowed or target.error_code is not None for target in confirmation.previews):
         return False
-    forced = [replace(request, forced=True) for request in _without_end(shown.form)]
-    # The plan says whether the viewer is an admin of the objects, as for the API.
+    forced = [replace(request, forced=True) for request in _requests_without_end(confirmation.form)]
+    # As in the API, planning checks whether the viewer is an admin of the objects.
     return any(target.allowed for target in preview_targets(viewer, forced, now=now))
 
 
-def _without_end(form: ActionForm) -> list[ActionRequest]:
-    """Return the requests without an end: people type it below the preview, and `service` checks it."""
+def _requests_without_end(form: ActionForm) -> list[ActionRequest]:
+    """Return the requests without an end. People enter it below the preview, and `service` checks it."""
     return [replace(request, until=None) for request in form.requests]
 
 
@@ -65,24 +67,25 @@ def preview_targets(
     action_requests: Iterable[ActionRequest],
     *,
     now: datetime,
-    together: Mapping[str, frozenset[str]] = NO_SELECTION,
+    selections: Mapping[str, frozenset[str]] = NO_SELECTION,
 ) -> tuple[TargetPreview, ...]:
     """Return the preview of each object, in order.
 
-    `together` maps a uid to the uids of its selection, which `judge_selections` judges as a whole.
+    `selections` maps a uid to the uids of its selection, which `preview_selections` evaluates as a
+    whole.
     """
     requests = tuple(action_requests)
-    plans = preview_many(viewer, requests, now=now, together=together)
+    plans = preview_many(viewer, requests, now=now, selections=selections)
     changed = [
         request
         for request, plan in zip(requests, plans, strict=True)
         if _has_moved_on(request, plan)
     ]
-    # An object that has changed may still be the same object: plan it as it is now.
+    # An object with a new generation may still be the same object, so plan its current state.
     current = [
         replace(request, target=replace(request.target, generation=None)) for request in changed
     ]
-    current_plans = preview_many(viewer, current, now=now, together=together)
+    current_plans = preview_many(viewer, current, now=now, selections=selections)
     replanned = dict(zip(changed, current_plans, strict=True))
     return tuple(
         _preview(request.target, plan, replanned.get(request))
@@ -101,19 +104,19 @@ def _has_moved_on(action_request: ActionRequest, plan: Plan | RequestError) -> b
 def _preview(
     target: ActionTarget, plan: Plan | RequestError, current: Plan | RequestError | None
 ) -> TargetPreview:
-    """Return the preview of one object. `current` is the second plan of an object that has moved on."""
+    """Return the preview of one object. `current` is the second plan of an object that has changed."""
     if current is None:
         current = plan
     if isinstance(current, RequestError):
         return _from_error(target, current)
     preview = _from_plan(target, current)
-    return replace(preview, moved=printable(str(plan))) if current is not plan else preview
+    return replace(preview, change_notice=printable(str(plan))) if current is not plan else preview
 
 
 def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
     lever = plan.lever if plan.lever is not None and plan.allowed else ""
     return replace(
-        _named(replace(target, generation=plan.generation)),
+        _unplanned_preview(replace(target, generation=plan.generation)),
         allowed=plan.allowed,
         lever=lever,
         lever_label=lever_label(lever),
@@ -130,14 +133,14 @@ def _from_plan(target: ActionTarget, plan: Plan) -> TargetPreview:
 
 def _from_error(target: ActionTarget, error: RequestError) -> TargetPreview:
     return replace(
-        _named(target),
+        _unplanned_preview(target),
         why_not=printable(str(error)),
         action_id=error.action_id,
         error_code=error.code,
     )
 
 
-def _named(target: ActionTarget) -> TargetPreview:
+def _unplanned_preview(target: ActionTarget) -> TargetPreview:
     return TargetPreview(
         target=write_target(target),
         cluster=printable(target.cluster),

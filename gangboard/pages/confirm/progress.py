@@ -1,4 +1,4 @@
-"""The progress of actions, live until they are over: in the dialog and as the page of a batch."""
+"""The progress of actions, updated live until they are over: in the dialog, and as the page of a batch."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from gangboard.pages.confirm.batches import (
     read_batch,
     read_followed,
 )
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment, FragmentList, write_version
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.live.views import wait_for_updates
 from gangboard.readmodels.action_rows import ActionRow
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment, FragmentList, write_version
-from gangboard.web.live.views import wait_for_updates
-from gangboard.web.live_page import Fragments, LivePage
 
 ACT_HEADER = "X-Act"
-"""Header of answers that the dialog shows, whatever their status is."""
+"""Header of responses that the dialog shows regardless of their status."""
 
 
 def progress_dialog(
@@ -48,11 +48,11 @@ def progress_dialog(
     now = timezone.now()
     pairs = [("batch", batch)] if batch else [("action", id_) for id_ in action_ids]
     followed = read_followed(viewer, batch, action_ids)
-    page = _dialog(followed, now)
+    page = _dialog_fragments(followed, now)
     context: dict[str, Any] = {
         "now": now,
         "viewer": viewer,
-        "fragments": {piece.id.replace("-", "_"): piece for piece in page},
+        "fragments": {fragment.id.replace("-", "_"): fragment for fragment in page},
         "live": f"{reverse('progress-updates')}?{urlencode(pairs)}",
         "live_id": "live-asked",
         "version": write_version(page, int(now.timestamp() * 1000)),
@@ -74,7 +74,7 @@ def progress_updates(request: HttpRequest) -> HttpResponse:
 
     def read(viewer: Viewer) -> Fragments:
         followed = read_followed(viewer, batch, action_ids)
-        return _dialog(followed, timezone.now()) if followed.rows else ()
+        return _dialog_fragments(followed, timezone.now()) if followed.rows else ()
 
     address = f"{reverse('progress-updates')}?{urlencode(pairs)}"
     return wait_for_updates(request, viewer, address, read, element="live-asked", personal=True)
@@ -88,27 +88,27 @@ class BatchPage(LivePage[BatchRow]):
     section = "actions"
     personal = True
     refused: tuple[RejectedTarget, ...] = ()
-    """Objects that the request of this answer did not get actions for."""
+    """Objects whose requests were refused by the confirmation that leads to this page."""
     sentence = ""
-    """The result of the button that was pressed."""
+    """The result of the pressed button."""
 
     def read(self, frame: Frame) -> BatchRow | None:
         """Return the actions of the batch."""
         return read_batch(viewer=frame.viewer, batch=self.kwargs["batch"])
 
-    def fragments(self, frame: Frame, found: BatchRow) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, data: BatchRow) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return a card for each action."""
-        return _cards(found, dialog=False)
+        return _card_fragments(data, dialog=False)
 
-    def context(self, frame: Frame, found: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the results of the request that shows the page."""
+    def context(self, frame: Frame, data: BatchRow) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the results of the request that leads to the page."""
         batch = self.kwargs["batch"]
         return {"batch": batch, "refused": self.refused, "sentence": self.sentence}
 
 
 @require_POST
 def stop(request: HttpRequest, batch: str) -> HttpResponse:
-    """Stop the actions of a batch that are not sent yet, and show the result."""
+    """Stop the unsent actions of a batch and show the result."""
     viewer = viewer_for(request)
     if read_batch(viewer=viewer, batch=batch) is None:
         raise Http404
@@ -122,26 +122,26 @@ def stop(request: HttpRequest, batch: str) -> HttpResponse:
     if not stopped:
         return _show_sentence(request, viewer, batch, row.nothing_to_stop, 409)
     if request.headers.get("HX-Request") or row.unsent:
-        return _show_sentence(request, viewer, batch, _stopped(stopped, row.unsent))
+        return _show_sentence(request, viewer, batch, _stopped_sentence(stopped, row.unsent))
     return HttpResponseRedirect(reverse("batch", args=[batch]), status=303)
 
 
-def _stopped(stopped: int, unsent: int) -> str:
+def _stopped_sentence(stopped: int, unsent: int) -> str:
     sentence = f"{stopped} {'was' if stopped == 1 else 'were'} stopped before anything was sent."
     if not unsent:
         return sentence
-    left = (
+    unsent_sentence = (
         "1 is not sent yet; you may not stop it."
         if unsent == 1
         else (f"{unsent} are not sent yet; you may not stop them.")
     )
-    return f"{sentence} {left}"
+    return f"{sentence} {unsent_sentence}"
 
 
 def _show_sentence(
     request: HttpRequest, viewer: Viewer, batch: str, sentence: str, status: int = 200
 ) -> HttpResponse:
-    """Return one sentence: beside the button, or on the page of the batch."""
+    """Return one sentence, beside the button or on the page of the batch."""
     if not request.headers.get("HX-Request"):
         return batch_page(request, viewer, batch, sentence=sentence, status=status)
     response = render(request, "confirm/said.html", {"sentence": sentence}, status=status)
@@ -158,7 +158,7 @@ def batch_page(
     sentence: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Return the page of a batch, with the objects that did not get an action."""
+    """Return the page of a batch, with the objects whose requests were refused."""
     page = BatchPage(refused=refused, sentence=sentence, status=status)
     page.setup(request, batch=batch)
     return page.show(viewer)
@@ -170,19 +170,19 @@ def _title(rows: tuple[ActionRow, ...]) -> str:
     return f"{len(rows)} actions"
 
 
-def _dialog(batch: BatchRow, now: datetime) -> Fragments:
-    """Return the fragments of the dialog. It has banners because it covers those of the page."""
+def _dialog_fragments(batch: BatchRow, now: datetime) -> Fragments:
+    """Return the fragments of the dialog. It has its own banners, because it covers those of the page."""
     banners = read_liveness(now=now).banners
     top = Fragment("asked-banners", "frame/banners.html", {"banners": banners}, banners)
-    return (top, *_cards(batch, dialog=True))
+    return (top, *_card_fragments(batch, dialog=True))
 
 
-def _cards(batch: BatchRow, *, dialog: bool) -> Fragments:
-    rows, end = batch.rows, ProgressEnd.of(batch.rows)
-    several = len(rows) > 1
+def _card_fragments(batch: BatchRow, *, dialog: bool) -> Fragments:
+    rows, result = batch.rows, ProgressEnd.of(batch.rows)
+    has_several = len(rows) > 1
     state = {
-        "unsent": batch.unsent if several else 0,
-        "stoppable": batch.stoppable if several else 0,
+        "unsent": batch.unsent if has_several else 0,
+        "stoppable": batch.stoppable if has_several else 0,
         "stops_all": batch.stoppable == batch.unsent,
         "total": len(rows),
     }
@@ -194,5 +194,5 @@ def _cards(batch: BatchRow, *, dialog: bool) -> Fragments:
             ),
         ),
         Fragment("asked-rest", "confirm/rest.html", state, state),
-        Fragment("asked-end", "confirm/end.html", {"end": end, "dialog": dialog}, end),
+        Fragment("asked-end", "confirm/end.html", {"end": result, "dialog": dialog}, result),
     )

@@ -1,4 +1,4 @@
-"""The effect of a confirmation on all its objects together, for each gang and in total."""
+"""The common effect of a confirmation on its objects, per gang and in total."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from gangboard.domain.text import label, names
 from gangboard.domain.verdict import MemberState
 from gangboard.facts.gang import Gang as GangModel
 from gangboard.pages.confirm.rows import ActionTotals, SelectionRow
-from gangboard.policy.selection import Selection, of_selection
+from gangboard.policy.selection import Selection, evaluate_selection
 from gangboard.readmodels.action_offers import gang_offers, no_right, owner_subject
 from gangboard.readmodels.action_rows import OfferRow
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import action_models, find_gangs, read_gang
 from gangboard.store.gangs import Detail, unpack_detail
 from gangboard.store.levers import read_levers
 from gangboard.store.models import Action, Cluster, Gang
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 _ENDED = (Health.SUCCEEDED, Health.FAILED)
 
 
-def judge_selections(
+def preview_selections(
     *,
     viewer: Viewer,
     verb: Verb,
@@ -38,36 +38,36 @@ def judge_selections(
     forced: bool,
     now: datetime,
 ) -> tuple[SelectionRow, ...]:
-    """Return a row for the targets of each gang together, in the order of the targets.
+    """Return one row per gang for all of its targets, in the order of the targets.
 
-    A gang has no row if the viewer may not act there, or if its owner is a target. A gang costs about 6 queries
-    and its offer 10, for any number of Jobs. A resume has no rows: it stops no pod.
+    A gang has no row if the viewer may not act there, or if its owner is a target. A resume has no rows,
+    because it stops no pod. A gang costs about 6 queries and its offer 10, for any number of Jobs.
     """
     if verb is not Verb.SUSPEND:
         return ()
     clusters = read_freshness(viewer=viewer, now=now)
     ids = {cluster.cluster: id_ for id_, cluster in clusters.items()}
-    wanted: dict[int, dict[Reference, None]] = defaultdict(dict)
+    references_by_cluster: dict[int, dict[Reference, None]] = defaultdict(dict)
     for target in targets:
         if (id_ := ids.get(target.cluster)) is not None:
-            wanted[id_][Reference(id_, target.namespace, target.uid)] = None
+            references_by_cluster[id_][Reference(id_, target.namespace, target.uid)] = None
     rows = []
-    for id_, references in wanted.items():
+    for id_, references in references_by_cluster.items():
         levers = replace(read_levers(Cluster.objects.get(pk=id_)), forced=forced)
         uids = [reference.uid for reference in references]
         for gang, context in _gangs(viewer, references):
-            selection = of_selection(context, levers, uids, verb, now)
+            selection = evaluate_selection(context, levers, uids, verb, now)
             if selection is not None:
                 rows.append(_selection_row(viewer, gang, selection, clusters[id_], now))
     return tuple(rows)
 
 
 def _gangs(viewer: Viewer, references: Collection[Reference]) -> Iterator[tuple[Gang, GangModel]]:
-    """Yield each gang that these objects belong to, once, if the viewer may act there."""
-    owners = follow(Gang.objects.filter(gone_at=None), references)
-    parts = [reference for reference in references if reference not in owners]
-    gangs = find_gangs(parts)
-    in_order = (gangs[reference] for reference in parts if reference in gangs)
+    """Yield each gang of these objects once, if the viewer may act there."""
+    owners = resolve_references(Gang.objects.filter(gone_at=None), references)
+    children = [reference for reference in references if reference not in owners]
+    gangs = find_gangs(children)
+    in_order = (gangs[reference] for reference in children if reference in gangs)
     for gang in {gang.pk: gang for gang in in_order}.values():
         if no_right(viewer, gang.cluster_id, gang.namespace):
             continue
@@ -88,12 +88,14 @@ def _selection_row(
         uids=frozenset(job.meta.ref.uid for job in selection.jobs),
         jobs=printable(names(job.meta.ref.name for job in selection.jobs)),
         sentences=tuple(printable(text) for text in selection.sentences),
-        offer=_owner_offer(viewer, gang, cluster, now) if selection.whole is not None else None,
+        offer=_owner_offer(viewer, gang, cluster, now)
+        if selection.owner_plan is not None
+        else None,
     )
 
 
 def _owner_offer(viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) -> OfferRow | None:
-    """Return the owner's own button, as on its page; None if it is off."""
+    """Return the suspend button of the owner, as on its page, or None if it is disabled."""
     if Action.objects.filter(cluster_id=gang.cluster_id, uid=gang.uid, finished_at=None).exists():
         return None
     subjects = [owner_subject(gang)]
@@ -104,10 +106,10 @@ def _owner_offer(viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime) 
 
 
 def read_totals(targets: Iterable[ActionTarget]) -> ActionTotals | None:
-    """Return the totals of objects that the viewer may act on: some 3 queries, and one a gang.
+    """Return the totals of objects that the viewer may act on (about 3 queries, and one per gang).
 
-    A gang whose owner is a target counts as a whole, and once. None if a target is neither a gang nor a Job of
-    one, such as a CronJob.
+    A gang whose owner is a target counts as a whole, and once. Returns None if a target is neither a gang
+    nor a Job of a gang, such as a CronJob.
     """
     objects = tuple(targets)
     clusters = Cluster.objects.filter(name__in={target.cluster for target in objects})
@@ -145,21 +147,21 @@ def _gang_totals(gang: Gang, detail: Detail, uids: Collection[str]) -> ActionTot
         for pod in pods
         if pod.node
     }
-    owners = read_referred(makers, action_models())
-    each = {maker.uid: _accelerators_per_pod(owners.get(maker)) for maker in makers}
-    return ActionTotals(len(pods), _sum(pods, jobs, gang.uid, each))
+    owners = read_referenced(makers, action_models())
+    per_pod = {maker.uid: _accelerators_per_pod(owners.get(maker)) for maker in makers}
+    return ActionTotals(len(pods), _sum_accelerators(pods, jobs, gang.uid, per_pod))
 
 
-def _sum(
+def _sum_accelerators(
     pods: Iterable[MemberState],
     jobs: dict[str, str],
-    owner: str,
-    each: dict[str, float | None],
+    owner_uid: str,
+    per_pod: dict[str, float | None],
 ) -> float | None:
     total = 0.0
     for pod in pods:
         if pod.node:
-            devices = each[jobs.get(pod.job, owner)]
+            devices = per_pod[jobs.get(pod.job, owner_uid)]
             if devices is None:
                 return None
             total += devices
@@ -167,7 +169,7 @@ def _sum(
 
 
 def _accelerators_per_pod(owner: object) -> float | None:
-    """Return the accelerators of each pod of an owner; None where they differ or are not known."""
+    """Return the accelerators of each pod of an owner, or None if they differ or are unknown."""
     if not isinstance(owner, Owner):
         return None
     amounts = {

@@ -1,4 +1,4 @@
-"""The form of a confirmation with the plan of each object, and the effect on all of them together."""
+"""Rows of a confirmation: the form, the plan of each object, and their common effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gangboard.readmodels.advice import StoppedGang
 
 @dataclass(frozen=True, slots=True)
 class StepPreview:
-    """One request as it would be sent."""
+    """One request that the action would send."""
 
     name: str
     method: str
@@ -34,7 +34,7 @@ class TargetPreview:
     """One object of a confirmation."""
 
     target: str
-    """The word that the form sends back, with the generation of this preview."""
+    """The string that the form sends back, with the generation of this preview."""
     cluster: str
     kind: str
     namespace: str
@@ -44,16 +44,16 @@ class TargetPreview:
     lever: str = ""
     lever_label: str = ""
     label: str = ""
-    """The word on its button; empty where the verb is the right word."""
+    """The label of its button. Empty if the verb is the label."""
     meaning: str = ""
-    """What the button does, where its word does not say it."""
+    """The effect of the button, if its label does not tell it."""
     why_not: str = ""
     """Why the action is not possible, in one sentence."""
     needs: str = ""
-    moved: str = ""
-    """Changes of the object since the page of the button was read."""
+    change_notice: str = ""
+    """Changes of the object since the page with the button was read."""
     action_id: str = ""
-    """The action that stands in the way."""
+    """Id of the open action that blocks the request."""
     error_code: RequestErrorCode | None = None
     changes: tuple[FieldChange, ...] = ()
     steps: tuple[StepPreview, ...] = ()
@@ -63,7 +63,7 @@ class TargetPreview:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTargets:
-    """Objects for which the action is not possible, all for the same reason."""
+    """Objects for which the action is not possible for the same reason."""
 
     why_not: str
     needs: str
@@ -103,12 +103,12 @@ class SelectionRow:
 
 @dataclass(frozen=True, slots=True)
 class ActionTotals:
-    """Totals of all objects of a confirmation, as the poller saw them last."""
+    """Totals of all objects of a confirmation, as last stored by the poller."""
 
     pods: int
     """Pods that exist and have not ended."""
     accelerators: float | None
-    """Accelerators of the pods on nodes; None if the request of a pod is not known."""
+    """Accelerators of the pods on nodes, or None if the request of a pod is unknown."""
 
     @property
     def sentence(self) -> str:
@@ -125,20 +125,20 @@ class ActionTotals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """Everything on the form."""
+    """The content of the confirmation form."""
 
     form: ActionForm
     previews: tuple[TargetPreview, ...]
-    judged: tuple[SelectionRow, ...]
+    selection_rows: tuple[SelectionRow, ...]
     """The effect on each gang."""
     totals: ActionTotals | None
-    """Totals of the objects that the action is possible for. None for a resume, and if they are not known."""
+    """Totals of the objects for which the action is possible. None for a resume, or if unknown."""
     costs: tuple[StoppedGang, ...]
-    """The running gangs that the action would suspend whole. Empty for a resume."""
+    """The running gangs that the action would suspend as a whole. Empty for a resume."""
     problem: str = ""
-    """The error of the form that was sent last."""
+    """The error of the last submitted form."""
     action_id: str = ""
-    """The action that the problem is about, or empty."""
+    """Id of the action that the problem is about, or empty."""
     wrong_field: str = ""
     """The wrong field of the form, `reason` or `until`, or empty."""
     may_force: bool = False
@@ -147,19 +147,19 @@ class Confirmation:
 
     @property
     def reason_is_wrong(self) -> bool:
-        """Whether the person has to correct the reason."""
+        """Whether the reason is invalid."""
         return self.wrong_field == "reason"
 
     @property
     def until_is_wrong(self) -> bool:
-        """Whether the person has to correct the end."""
+        """Whether the end is invalid."""
         return self.wrong_field == "until"
 
     @property
     def selections(self) -> tuple[SelectionRow, ...]:
-        """The effects to print. An effect is true only if the action is possible for every Job of the row."""
+        """The effects to show. They apply only if the action is possible for every Job of the row."""
         uids = {target.uid for target in self.ready}
-        return tuple(row for row in self.judged if row.sentences and row.uids <= uids)
+        return tuple(row for row in self.selection_rows if row.sentences and row.uids <= uids)
 
     @property
     def ready(self) -> tuple[TargetPreview, ...]:
@@ -169,7 +169,7 @@ class Confirmation:
     @property
     def refused(self) -> tuple[RefusedTargets, ...]:
         """The objects for which the action is not possible, by their reasons."""
-        return refused_together(self.previews)
+        return group_refused_targets(self.previews)
 
     @property
     def single(self) -> TargetPreview | None:
@@ -178,13 +178,13 @@ class Confirmation:
 
     @property
     def verb_label(self) -> str:
-        """The word of the button: that of all its objects, else `Suspend` or `Resume`."""
+        """The label of the button: the common label of its objects, else `Suspend` or `Resume`."""
         verb = str(self.form.cleaned_data["verb"])
         return shared_label(verb, (target.label or verb.capitalize() for target in self.ready))
 
     @property
     def meanings(self) -> tuple[Note, ...]:
-        """Meanings of the button that its word does not say, each sentence once."""
+        """Effects of the button that its label does not tell, each sentence once."""
         return notes(
             (target.name, (target.meaning,) if target.meaning else ()) for target in self.ready
         )
@@ -197,14 +197,14 @@ class Confirmation:
         return count_objects(len(self.ready) or len(self.previews), self.previews)
 
     @property
-    def wants_until(self) -> bool:
-        """Whether the form has a field for an end: only Holds have one."""
+    def has_until_field(self) -> bool:
+        """Whether the form has a field for an end, which only Holds have."""
         holds = any(target.lever == HOLD_LEVER for target in self.ready)
         return self.form.cleaned_data["verb"] is Verb.SUSPEND and holds
 
     @property
     def zone(self) -> str:
-        """The time zone of the end: of the form that was sent, else of the person."""
+        """The time zone of the end: that of the submitted form, else that of the viewer."""
         return str(self.form.cleaned_data["zone"]) or timezone.get_current_timezone_name()
 
     @property
@@ -219,7 +219,7 @@ class Confirmation:
 
     @property
     def status(self) -> int:
-        """HTTP status of the form when it is shown for the first time."""
+        """HTTP status of the form before it is submitted."""
         error_code = self.single.error_code if self.single is not None else None
         return error_code.status if error_code is not None else 200
 
@@ -231,7 +231,7 @@ def count_objects(number: int, previews: Iterable[TargetPreview]) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def refused_together(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
+def group_refused_targets(previews: Iterable[TargetPreview]) -> tuple[RefusedTargets, ...]:
     """Return the objects for which the action is not possible, grouped by reason, in order."""
     groups: dict[tuple[str, str], list[TargetPreview]] = {}
     for target in previews:

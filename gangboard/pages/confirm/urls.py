@@ -1,4 +1,4 @@
-"""The addresses of the confirmation and of the progress of actions."""
+"""URLs of the confirmation and of the progress of actions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The confirmation of an action: as a page, and as the content of a dialog.
+"""The confirmation of an action, as a page and as the content of a dialog.
 
-The form has a CSRF token, so it is never part of a page that people share.
+The form has a CSRF token, so it is never part of a page that is shared between people.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from gangboard.pages.confirm.forms import ActionForm
 from gangboard.pages.confirm.preview import may_force, read_confirmation
 from gangboard.pages.confirm.progress import ACT_HEADER, batch_page, progress_dialog
 from gangboard.pages.confirm.rows import Confirmation
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.readmodels.actions import action_row
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
-from gangboard.web.layout import plain_page
 
-THERE_IS_NONE = "There is no such object, or you may not see it."
+NO_SUCH_OBJECT = "There is no such object, or you may not see it."
 
 
-@keeps_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
+@saves_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Show the effect of an action, or request it. GET sends and writes nothing."""
+    """Show the effect of an action, or request it. A GET has no side effects."""
     viewer = viewer_for(request)
-    data = request.POST if request.method == "POST" else kept_form(request) or request.GET
+    data = request.POST if request.method == "POST" else saved_form(request) or request.GET
     form = ActionForm(data)
-    if form.nothing_asked:
-        return _render_problem(request, viewer, form.nothing_asked, 400)
-    if len(form.requests) > 1 and (again := require_fresh(request)):
-        return again
+    if form.missing_input:
+        return _render_problem(request, viewer, form.missing_input, 400)
+    if len(form.requests) > 1 and (redirect := require_fresh(request)):
+        return redirect
     if request.method == "POST":
         return _submit(request, viewer, form)
     return _show_form(request, viewer, form)
@@ -51,11 +51,12 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 def _show_form(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
     now = timezone.now()
-    shown = read_confirmation(viewer=viewer, form=form, now=now)
-    if all(target.error_code is RequestErrorCode.NOT_FOUND for target in shown.previews):
-        return _missing(request, viewer)
-    shown = replace(shown, may_force=may_force(viewer=viewer, shown=shown, now=now))
-    return _render_form(request, viewer, shown, now, shown.status)
+    confirmation = read_confirmation(viewer=viewer, form=form, now=now)
+    if all(target.error_code is RequestErrorCode.NOT_FOUND for target in confirmation.previews):
+        return _show_missing(request, viewer)
+    is_forcible = may_force(viewer=viewer, confirmation=confirmation, now=now)
+    confirmation = replace(confirmation, may_force=is_forcible)
+    return _render_form(request, viewer, confirmation, now, confirmation.status)
 
 
 def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpResponse:
@@ -71,9 +72,9 @@ def _submit(request: HttpRequest, viewer: Viewer, form: ActionForm) -> HttpRespo
         _, results = service.request_many(viewer, action_requests, now=now)
     except RequestError as error:
         if error.code is RequestErrorCode.NOT_FOUND:
-            return _missing(request, viewer)
-        changes = {"action_id": error.action_id, "wrong_field": error.field}
-        return _show_problem(request, viewer, form, str(error), error.code.status, now, **changes)
+            return _show_missing(request, viewer)
+        details = {"action_id": error.action_id, "wrong_field": error.field}
+        return _show_problem(request, viewer, form, str(error), error.code.status, now, **details)
     return _show_accepted_many(request, viewer, form, results, now)
 
 
@@ -90,14 +91,14 @@ def _show_accepted_many(
     results: tuple[RequestResult, ...],
     now: datetime,
 ) -> HttpResponse:
-    """Lead to the page of the batch. Refused objects have no page, so the answer names them."""
+    """Redirect to the page of the batch. If objects were refused, show the page directly to name them."""
     action_ids = tuple(result.action_id for result in results if not result.refused)
     refused = tuple(RejectedTarget.of(result) for result in results if result.refused)
     if not action_ids:
         sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
         return _show_problem(request, viewer, form, sentence, 409, now)
     first = action_row(viewer=viewer, action_id=action_ids[0])
-    # A form that is sent again with the same key has the batch of the first time.
+    # A form that is submitted again with the same key has the batch of the first time.
     batch = first.batch if first is not None else ""
     if _in_dialog(request):
         return _for_dialog(
@@ -119,18 +120,20 @@ def _show_problem(
     action_id: str = "",
     wrong_field: str = "",
 ) -> HttpResponse:
-    """Show the form again with its values, the plans as of now, and the problem."""
-    shown = read_confirmation(viewer=viewer, form=form, now=now)
-    shown = replace(shown, problem=problem, action_id=action_id, wrong_field=wrong_field)
-    return _render_form(request, viewer, shown, now, status)
+    """Show the form again with its values, the current plans, and the problem."""
+    confirmation = read_confirmation(viewer=viewer, form=form, now=now)
+    confirmation = replace(
+        confirmation, problem=problem, action_id=action_id, wrong_field=wrong_field
+    )
+    return _render_form(request, viewer, confirmation, now, status)
 
 
 def _render_form(
-    request: HttpRequest, viewer: Viewer, shown: Confirmation, now: datetime, status: int
+    request: HttpRequest, viewer: Viewer, confirmation: Confirmation, now: datetime, status: int
 ) -> HttpResponse:
-    gang = shown.form.cleaned_data["gang"]
+    gang = confirmation.form.cleaned_data["gang"]
     back = reverse("gang", args=[gang]) if gang else reverse("board")
-    context: dict[str, Any] = {"shown": shown, "now": now, "back": back}
+    context: dict[str, Any] = {"confirmation": confirmation, "now": now, "back": back}
     return _render(request, viewer, "confirm/form", context, status)
 
 
@@ -140,10 +143,10 @@ def _render_problem(
     return _render(request, viewer, "confirm/nothing_to_ask", {"sentence": sentence}, status)
 
 
-def _missing(request: HttpRequest, viewer: Viewer) -> HttpResponse:
+def _show_missing(request: HttpRequest, viewer: Viewer) -> HttpResponse:
     if not _in_dialog(request):
         raise Http404
-    return _render_problem(request, viewer, THERE_IS_NONE, 404)
+    return _render_problem(request, viewer, NO_SUCH_OBJECT, 404)
 
 
 def _render(

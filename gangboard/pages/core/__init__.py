@@ -1,1 +1,1 @@
-"""What pages share: declaring a field once, and making JSON, tables and CSV of it."""
+"""Parts that pages share: sign-in checks, layout, forms, tables, lists, the REST API and live updates."""

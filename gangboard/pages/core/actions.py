@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from gangboard.domain.action import Verb
+from gangboard.pages.core.forms import write_target
+from gangboard.pages.core.layout import NavigationItem
 from gangboard.readmodels.action_labels import shared_label, undo_label
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.web.forms import write_target
-from gangboard.web.layout import NavigationItem
 
 _TABS = (("actions", "Record"), ("holds", "Holds"), ("audit", "Audit"))
 """(name of the address, label)."""
@@ -33,12 +33,12 @@ class Undo:
     address: str
     label: str
     """The word of the undoing button: `Resume`, `Release`; the verb if the words differ."""
-    what: str
+    subject: str
     """The object, or the number of objects."""
 
 
 def undo_of(rows: Sequence[ActionRow]) -> Undo | None:
-    """Return the link that undoes the actions in force. None if none is in force or one is not over.
+    """Return the link that undoes the actions in force, or None if no action is in force or one still runs.
 
     The actions were confirmed together, so they have the same verb.
     """
@@ -52,6 +52,6 @@ def undo_of(rows: Sequence[ActionRow]) -> Undo | None:
     gang = [("gang", gangs.pop())] if len(gangs) == 1 else []
     query = urlencode([("verb", verb.value), *targets, *(pair for pair in gang if pair[1])])
     first = done[0]
-    what = f"{first.kind} {first.name}" if len(done) == 1 else f"all {len(done)}"
+    subject = f"{first.kind} {first.name}" if len(done) == 1 else f"all {len(done)}"
     label = shared_label(verb, (undo_label(row.lever, row.button, verb) for row in done))
-    return Undo(f"{reverse('confirm')}?{query}", label, what)
+    return Undo(f"{reverse('confirm')}?{query}", label, subject)

@@ -1,4 +1,4 @@
-"""The JSON of a row, made from its declaration: what the OpenAPI document says is what is sent."""
+"""Serializers of rows, made from the declarations of their fields. The OpenAPI document comes from the same."""
 
 from __future__ import annotations
 
@@ -11,15 +11,67 @@ from typing import Any, Union, get_args, get_origin
 
 from rest_framework import serializers
 
-from gangboard.api.fields import (
+from gangboard.domain.objects import ObjectRef
+from gangboard.domain.verdict import GangMode, Members
+from gangboard.pages.core.api.fields import (
     ChoiceOrNullField,
+    OptionalTextField,
     PageSerializer,
     QuantityField,
     TimeField,
-    WordField,
 )
-from gangboard.pages.core.domain_serializers import OF_DOMAIN
-from gangboard.pages.core.rows import Field, ShownMethod, ShownProperty, fields_of
+from gangboard.readmodels.declarations import Field, ShownMethod, ShownProperty, fields_of
+
+
+class MembersSerializer(serializers.Serializer[Any]):
+    """Pods of the current attempt.
+
+    Where `health` is `unknown` they are as they were seen last, which may be never: 0 is no count then.
+    """
+
+    desired = serializers.IntegerField(
+        help_text="Pods that the owner asks for, held ones included."
+    )
+    quorum = serializers.IntegerField(
+        allow_null=True,
+        help_text="Pods without which it does not start; null without a gang group.",
+    )
+    created = serializers.IntegerField()
+    scheduled = serializers.IntegerField()
+    ready = serializers.IntegerField()
+    succeeded = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    held = serializers.IntegerField(help_text="Pods of suspended Jobs.")
+
+
+class ObjectSerializer(serializers.Serializer[Any]):
+    """One object of the cluster."""
+
+    api_group = serializers.CharField(source="group")
+    kind = serializers.CharField()
+    namespace = serializers.CharField()
+    name = serializers.CharField()
+    uid = serializers.CharField()
+
+
+class GangModeSerializer(serializers.Serializer[Any]):
+    """How the pods of the Jobs of an owner are grouped: as it is, beside what was asked for."""
+
+    mode = serializers.CharField(
+        help_text="`whole`, `per-role`, `per-job`, `custom`, `pod-by-pod` or `unknown`."
+    )
+    label = serializers.CharField()  # type: ignore[assignment]  # as DRF's own attribute
+    reason = serializers.CharField()
+    asked = OptionalTextField(help_text="What its owner asks for; null: nothing.")
+    differs = serializers.BooleanField(help_text="It is not what was asked for.")
+
+
+OF_DOMAIN: Mapping[type, type[serializers.Serializer[Any]]] = {
+    GangMode: GangModeSerializer,
+    Members: MembersSerializer,
+    ObjectRef: ObjectSerializer,
+}
+
 
 _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
     str: serializers.CharField,
@@ -32,10 +84,10 @@ _SIMPLE: Mapping[type, type[serializers.Field[Any, Any, Any, Any]]] = {
 
 @cache
 def serializer_of(row: type) -> type[serializers.Serializer[Any]]:
-    """Return the serializer of a row, which has the docstring of the row.
+    """Return the serializer of a row, with the docstring of the row.
 
-    Its name in the OpenAPI document is that of the row without `Row`, or the `json_name` of the row. A row
-    that extends a value of `domain` has the fields of the value first.
+    Its name in the OpenAPI document is the row's `json_name`, or the name of the row without `Row`. A row that
+    extends a value of `domain` has the fields of the value first.
     """
     if row in OF_DOMAIN:
         return OF_DOMAIN[row]
@@ -51,10 +103,10 @@ def list_serializer_of(row: type) -> type[serializers.Serializer[Any]]:
     return type(name, (PageSerializer,), {"results": serializer_of(row)(many=True)})
 
 
-def extending_serializer(row: type, more: type) -> type[serializers.Serializer[Any]]:
-    """Return the serializer of `more`, which has all fields of `row` too: for the OpenAPI document."""
-    members = {**_members(more), "__doc__": more.__doc__}
-    return type(f"{_json_name(more)}Serializer", (serializer_of(row),), members)
+def extending_serializer(row: type, extension: type) -> type[serializers.Serializer[Any]]:
+    """Return a serializer with the fields of `row` and those of `extension`, for the OpenAPI document."""
+    members = {**_members(extension), "__doc__": extension.__doc__}
+    return type(f"{_json_name(extension)}Serializer", (serializer_of(row),), members)
 
 
 def _members(row: type) -> dict[str, Any]:
@@ -102,7 +154,7 @@ def _member(field: Field) -> serializers.Field[Any, Any, Any, Any]:
     if field.api_name != field.name:
         options["source"] = field.name
     if declaration.empty_is_null:
-        return (ChoiceOrNullField if declaration.choices else WordField)(**options)
+        return (ChoiceOrNullField if declaration.choices else OptionalTextField)(**options)
     if declaration.is_quantity:
         if NoneType in get_args(field.type):
             options["allow_null"] = True
@@ -121,10 +173,10 @@ def _of_type(
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType) and NoneType in arguments:
-        (wanted,) = (argument for argument in arguments if argument is not NoneType)
+        (inner,) = (argument for argument in arguments if argument is not NoneType)
         is_promised = options.get("required", True)
         nullable = {"allow_null": True} if is_promised else {}
-        return _of_type(wanted, {**options, **nullable}, serializer)
+        return _of_type(inner, {**options, **nullable}, serializer)
     if origin is tuple:
         if dataclasses.is_dataclass(arguments[0]):
             return _rows_in(arguments[0], serializer, {**options, "many": True})

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from gangboard.pages.core.rows import Field, fields_of
 from gangboard.pages.core.serializers import serializer_of
-from gangboard.readmodels.csv_lines import write_csv
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.declarations import Field, fields_of
+from gangboard.readmodels.formatting import printable
 
 DASH = "–"
 
@@ -25,13 +26,13 @@ class Cell:
     """Heading of its column: phones show it beside the text."""
     text: str
     time: datetime | None
-    """The moment, where the cell is one: the page prints its age."""
+    """The time of a cell that is a time. The page prints its age."""
     href: str
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnHeading:
-    """The heading of a column."""
+    """Heading of a column."""
 
     label: str
     meaning: str = ""
@@ -53,7 +54,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """Columns of a table that can be sorted by, and the one that it is sorted by."""
+    """The sortable columns of a table, and the current ordering."""
 
     chosen: str
     """Name of a field, `-` before it for descending."""
@@ -83,10 +84,10 @@ def sorting_of(
     known = tuple(orderings)
     chosen = chosen if chosen in known else usual
     links = {}
-    for name in {one.removeprefix("-") for one in known}:
+    for name in {ordering.removeprefix("-") for ordering in known}:
         first = f"-{name}" if name.endswith("_at") else name
-        other = name if name.endswith("_at") else f"-{name}"
-        links[name] = link(other if chosen == first else first)
+        opposite = name if name.endswith("_at") else f"-{name}"
+        links[name] = link(opposite if chosen == first else first)
     return Sorting(chosen, links)
 
 
@@ -97,7 +98,7 @@ def table_of(
     sorting: Sorting = UNSORTED,
     left_out: Collection[str] = (),
 ) -> Table:
-    """Return the table of some rows; `left_out` are names of fields that the page says elsewhere."""
+    """Return the table of some rows. `left_out` are names of fields that the page shows elsewhere."""
     fields = [
         field
         for field in fields_of(row)
@@ -145,6 +146,47 @@ def _text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, tuple):
-        parts = [_text(part) for part in value]
-        return ("; " if any("," in part for part in parts) else ", ").join(parts)
+        texts = [_text(item) for item in value]
+        return ("; " if any("," in item for item in texts) else ", ").join(texts)
     return printable(str(value))
+
+
+_FORMULA = frozenset("=+-@|%\t\r\n\0＝＋－＠")
+"""Characters with which a cell must not begin. Some programs also read the full-width ones as formulas."""
+
+
+class _Echo:
+    """A file whose `write` returns the text, so that `csv` gives each line to the caller."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def write_csv(rows: Iterable[object], columns: tuple[str, ...]) -> Iterator[str]:
+    """Yield the lines of a CSV file (RFC 4180), the heading first.
+
+    `columns` are attributes of the rows. The heading of a dotted attribute is its last name. Strangers write
+    names, reasons and messages, and a spreadsheet runs text that looks like a formula. Such a cell therefore
+    begins with an apostrophe (OWASP ASVS 1.2.10).
+    """
+    writer = csv.writer(_Echo(), quoting=csv.QUOTE_ALL)
+    readers = [attrgetter(column) for column in columns]
+    yield writer.writerow([column.rpartition(".")[2] for column in columns])
+    for row in rows:
+        yield writer.writerow([_csv_cell(read(row)) for read in readers])
+
+
+def _csv_cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return time_text(value) or ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else str(value)
+    text = str(value)
+    return f"'{text}" if text.lstrip()[:1] in _FORMULA or text[:1] in _FORMULA else text
+
+
+def time_text(time: datetime | None) -> str | None:
+    """Return a time as RFC 3339 in UTC with a Z, as in the API."""
+    return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")

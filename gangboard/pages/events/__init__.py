@@ -1,1 +1,1 @@
-"""What changed: verdicts, deletions and ended actions in one order, for robots and for people."""
+"""The feed of changes: verdicts, deletions and ended actions in one order, for programs and for people."""

@@ -12,10 +12,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.paging import invalid_cursor
-from gangboard.api.parameters import (
+from gangboard.pages.core.api.errors import RefusedRequest
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import invalid_cursor
+from gangboard.pages.core.api.parameters import (
     FIELDS,
     HEALTHS,
     USUAL_PAGE,
@@ -26,7 +26,8 @@ from gangboard.api.parameters import (
     only,
     read_query,
 )
-from gangboard.api.views import ReadView, next_url
+from gangboard.pages.core.api.views import ReadView, next_url
+from gangboard.pages.core.live.throttle import Throttle
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.events.feed_cursors import (
     NOW,
@@ -42,7 +43,6 @@ from gangboard.pages.events.waiting import FeedCrowdedError, feed_watch
 from gangboard.readmodels.cursors import LARGEST_PAGE
 from gangboard.store.access import Viewer
 from gangboard.store.feed import newest_number, number_events
-from gangboard.web.live.throttle import Throttle
 
 LONGEST_WAIT = 25
 """Seconds. A proxy cuts a silent connection after 30 or 60."""
@@ -116,15 +116,15 @@ class EventListView(ReadView):
         """
         query = read_query(request, EventQuery)
         wait, limit, text = query.pop("wait"), query.pop("limit"), query.pop("cursor", "")
-        wanted = query.pop("fields", None)
-        check_fields(wanted, serializer_of(ChangeRow))
+        field_names = query.pop("fields", None)
+        check_fields(field_names, serializer_of(ChangeRow))
         viewer = self.viewer()
         filters = EventFilters(**query)
         check_values(viewer, cluster=filters.cluster, code=filters.code)
         after = _cursor(text, self.now())
         page, waited = self._wait(viewer, after, filters, limit, wait)
         rows = serializer_of(ChangeRow)(page.rows, many=True).data
-        results = [only(wanted, row) for row in rows]
+        results = [only(field_names, row) for row in rows]
         answer = {"next": next_url(request, page.cursor), "cursor": page.cursor, "results": results}
         return Response(answer, headers=None if waited else {"Retry-After": ASK_AGAIN})
 
@@ -147,9 +147,9 @@ class EventListView(ReadView):
             with feed_watch.entered(viewer.user_id):
                 while not page.rows:
                     connection.close()
-                    left = deadline - time.monotonic()
+                    remaining = deadline - time.monotonic()
                     with event_throttle.released():
-                        moved = feed_watch.wait(page.after, viewer.sees, left)
+                        moved = feed_watch.wait(page.after, viewer.sees, remaining)
                     viewer = self._viewer_again()
                     if not moved:
                         break

@@ -1,4 +1,4 @@
-"""Cursors of the feed: the number of the last event that a reader has seen, and from when that is."""
+"""Cursors of the feed: the number of the last event that a reader has received, and its time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from gangboard.store.feed import KEPT_DAYS
+from gangboard.store.feed import RETENTION_DAYS
 
 LONGEST = 100
 """Characters; ours have about 30."""
 NOW = "now"
-"""The cursor of a reader who wants nothing of the past."""
+"""The cursor for later events only."""
 GONE = (
     "This cursor is older than {days} days, and events are kept no longer. "
     "Begin again without a cursor, or with cursor=now, and read gangs/ for how things stand."
@@ -24,15 +24,15 @@ AHEAD = (
     "Begin again with cursor=now, and read gangs/ for how things stand."
 )
 _BAD = "This is no cursor of events/. Use that of an earlier answer, or `now`."
-_DAYS = timedelta(days=KEPT_DAYS)
+_DAYS = timedelta(days=RETENTION_DAYS)
 
 
 class GoneError(ValueError):
-    """Events after the cursor are kept no more. The text is for who sent it."""
+    """Events after the cursor were deleted. The text is a sentence for the sender."""
 
 
 class BadCursorError(ValueError):
-    """The text is no cursor of the feed. The text is for who sent it."""
+    """The cursor is invalid. The text is a sentence for the sender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class FeedCursor:
 _DECODER = msgspec.json.Decoder(tuple[int, int])
 
 
-def write_cursor(number: int, at: datetime) -> str:
+def write_cursor(number: int, time: datetime) -> str:
     """Return the text of a cursor."""
-    text = msgspec.json.encode((number, int(at.timestamp())))
+    text = msgspec.json.encode((number, int(time.timestamp())))
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
@@ -61,12 +61,12 @@ def read_cursor(text: str) -> FeedCursor:
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         number, seconds = _DECODER.decode(base64.b64decode(padded, altchars=b"-_", validate=True))
-        at = datetime.fromtimestamp(seconds, UTC)
+        time = datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError, binascii.Error, msgspec.MsgspecError) as error:
         raise BadCursorError(_BAD) from error
     if not 0 <= number < 2**63:
         raise BadCursorError(_BAD)
-    return FeedCursor(number, at)
+    return FeedCursor(number, time)
 
 
 def check_cursor(cursor: FeedCursor, *, newest: int, now: datetime) -> None:
@@ -75,6 +75,6 @@ def check_cursor(cursor: FeedCursor, *, newest: int, now: datetime) -> None:
     `newest` is the number of the newest event.
     """
     if cursor.at < now - _DAYS:
-        raise GoneError(GONE.format(days=KEPT_DAYS))
+        raise GoneError(GONE.format(days=RETENTION_DAYS))
     if cursor.number > newest:
         raise GoneError(AHEAD)

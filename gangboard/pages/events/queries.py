@@ -13,7 +13,7 @@ from gangboard.pages.events.feed_cursors import FeedCursor, write_cursor
 from gangboard.pages.events.rows import ChangeActionRow, ChangeGangRow, ChangePage, ChangeRow
 from gangboard.readmodels.action_rows import ActionRow
 from gangboard.readmodels.actions import actions_by_id
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.verdict_spans import SpanRow, rows_of_spans
 from gangboard.store.access import Viewer
 from gangboard.store.feed import newest_number, read_after, read_newest
@@ -22,7 +22,7 @@ from gangboard.store.models import FeedEvent, Gang
 
 @dataclass(frozen=True, slots=True)
 class EventFilters:
-    """Which events are asked for. Empty means all."""
+    """Filters of events. Empty means all."""
 
     cluster: str = ""
     namespace: str = ""
@@ -33,7 +33,7 @@ class EventFilters:
 
     @property
     def condition(self) -> Q:
-        """As a condition on events. An action has neither health nor code."""
+        """The condition on events. An action has neither health nor code."""
         columns = {
             "cluster__name": self.cluster,
             "namespace": self.namespace,
@@ -50,11 +50,11 @@ class EventFilters:
 def read_changes(
     *, viewer: Viewer, after: FeedCursor, filters: EventFilters, limit: int, now: datetime
 ) -> ChangePage:
-    """Return the next events after a cursor, the oldest first (at most 5 queries, and `unseen_names`)."""
-    # Before the events: nothing appears below a number that was given.
+    """Return the next events after a cursor, the oldest first (at most 5 queries, and `hidden_names`)."""
+    # Read the newest number before the events. No event appears later with a lower number.
     newest = max(newest_number(), after.number)
-    where = viewer.gang_filter() & filters.condition
-    events = read_after(after.number, limit=limit, where=where)
+    condition = viewer.gang_filter() & filters.condition
+    events = read_after(after.number, limit=limit, condition=condition)
     rows = _rows(events, viewer)
     if len(events) == limit:
         last = events[-1]
@@ -66,14 +66,14 @@ def read_changes(
 def read_last_changes(
     *, viewer: Viewer, filters: EventFilters, limit: int
 ) -> tuple[ChangeRow, ...]:
-    """Return the newest events, the newest first (at most 4 queries, and `unseen_names`)."""
-    where = viewer.gang_filter() & filters.condition
-    return _rows(read_newest(limit=limit, where=where), viewer)
+    """Return the newest events, the newest first (at most 4 queries, and `hidden_names`)."""
+    condition = viewer.gang_filter() & filters.condition
+    return _rows(read_newest(limit=limit, condition=condition), viewer)
 
 
 def _rows(events: Sequence[FeedEvent], viewer: Viewer) -> tuple[ChangeRow, ...]:
     spans = [event.span for event in events if event.span is not None]
-    said = rows_of_spans(spans, viewer=viewer)
+    verdict_rows = rows_of_spans(spans, viewer=viewer)
     actions = actions_by_id(
         viewer=viewer, ids=[event.action_id for event in events if event.action_id]
     )
@@ -81,13 +81,13 @@ def _rows(events: Sequence[FeedEvent], viewer: Viewer) -> tuple[ChangeRow, ...]:
     rows: list[ChangeRow] = []
     for event in events:
         if event.span is not None:
-            rows.append(_of_verdict(event, said[event.span.pk]))
+            rows.append(_of_verdict(event, verdict_rows[event.span.pk]))
         elif event.action_id in actions:
             rows.append(_of_action(event, actions[event.action_id], gangs))
     return tuple(rows)
 
 
-def _of_verdict(event: FeedEvent, said: SpanRow) -> ChangeRow:
+def _of_verdict(event: FeedEvent, verdict: SpanRow) -> ChangeRow:
     span = event.span
     assert span is not None  # noqa: S101  # for the type checker: the caller has looked
     return ChangeRow(
@@ -99,12 +99,12 @@ def _of_verdict(event: FeedEvent, said: SpanRow) -> ChangeRow:
         gang=ChangeGangRow(
             span.gang_id, printable(span.kind), printable(span.api_group), printable(span.name)
         ),
-        health=said.health,
-        code=said.code,
-        title=said.title,
-        message=said.message,
+        health=verdict.health,
+        code=verdict.code,
+        title=verdict.title,
+        message=verdict.message,
         action=None,
-        face=said.face,
+        face=verdict.face,
         href=reverse("gang", args=[span.gang_id]),
     )
 
@@ -130,10 +130,10 @@ def _of_action(event: FeedEvent, row: ActionRow, gangs: Mapping[str, ChangeGangR
 def _gangs(ids: set[str], viewer: Viewer) -> dict[str, ChangeGangRow]:
     if not ids - {""}:
         return {}
-    found = Gang.objects.filter(viewer.gang_filter(), pk__in=ids)
+    gangs = Gang.objects.filter(viewer.gang_filter(), pk__in=ids)
     return {
         id_: ChangeGangRow(id_, printable(kind), printable(group), printable(name))
-        for id_, kind, group, name in found.values_list("id", "kind", "api_group", "name")
+        for id_, kind, group, name in gangs.values_list("id", "kind", "api_group", "name")
     }
 
 

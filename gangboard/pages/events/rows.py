@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gangboard.domain.health import Health
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.state_labels import Face
 from gangboard.store.feed import FeedType
 

@@ -1,4 +1,4 @@
-"""Requests that wait for the next event: one thread looks at the feed for all of them.
+"""Requests that wait for the next event. One thread polls the feed for all of them.
 
 A waiting request holds a thread of the lane of `events/` and never a database connection.
 """
@@ -14,16 +14,16 @@ from contextlib import contextmanager
 from django.db import DatabaseError, InterfaceError, connection
 
 from gangboard.logs import get_logger
-from gangboard.store.feed import Place, newest_number, number_events, read_places
+from gangboard.store.feed import Place, newest_number, number_events, read_event_keys
 
 MOST = 300
 """Requests of this process that may wait. The lane has some threads more (`gangboard/asgi.py`)."""
 MOST_OF_ONE = 100
 """Requests of one person that may wait."""
-LOOK_INTERVAL = 0.2
-"""Seconds between two looks while a request waits."""
+POLL_INTERVAL = 0.2
+"""Seconds between two reads of the feed while a request waits."""
 RETRY_INTERVAL = 1.0
-"""Seconds to the next look after the database has failed."""
+"""Seconds to the next read after a database error."""
 MOST_PLACES = 1000
 """Events whose places are remembered."""
 
@@ -37,11 +37,11 @@ class FeedCrowdedError(RuntimeError):
 
 
 class FeedWatch:
-    """Looks at the feed for all waiting requests of this process. Thread-safe."""
+    """Poller of the feed for all waiting requests of this process. Thread-safe."""
 
-    def __init__(self, look: Callable[[int | None], tuple[int, Sequence[Place]]]) -> None:
-        """`look` takes the newest number that is known and returns it with the places after it."""
-        self._look_at_feed = look
+    def __init__(self, read_feed: Callable[[int | None], tuple[int, Sequence[Place]]]) -> None:
+        """`read_feed` takes the last known number and returns the newest number and the places after the known one."""
+        self._read_feed = read_feed
         self._changed = threading.Condition()
         self._waiting: Counter[int] = Counter()
         self._newest: int | None = None
@@ -69,33 +69,33 @@ class FeedWatch:
                 if not self._waiting[person]:
                     del self._waiting[person]
 
-    def wait(self, seen: int, concerns: Concerns, timeout: float) -> bool:
-        """Wait for an event after `seen` that concerns the reader; False when time is up."""
+    def wait(self, known: int, concerns: Concerns, timeout: float) -> bool:
+        """Wait for an event after the number `known` that concerns the reader. Return False after the timeout."""
         deadline = time.monotonic() + timeout
         with self._changed:
             while True:
                 newest = self._newest
-                if newest is not None and newest > seen:
-                    if seen < self._complete_after or self._concerned(seen, concerns):
+                if newest is not None and newest > known:
+                    if known < self._complete_after or self._concerned(known, concerns):
                         return True
-                    seen = newest
-                left = deadline - time.monotonic()
-                if left <= 0:
+                    known = newest
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     return False
-                self._changed.wait(left)
+                self._changed.wait(remaining)
 
-    def _concerned(self, seen: int, concerns: Concerns) -> bool:
+    def _concerned(self, known: int, concerns: Concerns) -> bool:
         for number, cluster_id, namespace in reversed(self._places):
-            if number <= seen:
+            if number <= known:
                 return False
             if concerns(cluster_id, namespace):
                 return True
         return False
 
     def _run(self) -> None:
-        """Look until no request waits."""
+        """Poll until no request waits."""
         while True:
-            pause = self._look()
+            pause = self._poll()
             with self._changed:
                 if not self._waiting:
                     self._thread = None
@@ -103,10 +103,10 @@ class FeedWatch:
             time.sleep(pause)
         connection.close()
 
-    def _look(self) -> float:
-        """Read the news and wake the waiting requests; return seconds to the next look."""
+    def _poll(self) -> float:
+        """Read new events, wake the waiting requests, and return the seconds to the next read."""
         try:
-            newest, places = self._look_at_feed(self._newest)
+            newest, places = self._read_feed(self._newest)
         except (DatabaseError, InterfaceError) as error:
             log.warning("the feed could not be read", error=str(error))
             connection.close()
@@ -122,17 +122,17 @@ class FeedWatch:
                 self._places.extend(places)
                 self._newest = newest
                 self._changed.notify_all()
-        return LOOK_INTERVAL
+        return POLL_INTERVAL
 
 
-def look_at_feed(known: int | None) -> tuple[int, Sequence[Place]]:
-    """Number what can be numbered; return the newest number and the places after the known one."""
+def read_feed(known: int | None) -> tuple[int, Sequence[Place]]:
+    """Number the new events and return the newest number and the places after the known one."""
     number_events()
     newest = newest_number()
     if known is None or newest <= known:
         return newest, ()
-    return newest, read_places(known, newest, limit=MOST_PLACES)
+    return newest, read_event_keys(known, newest, limit=MOST_PLACES)
 
 
-feed_watch = FeedWatch(look_at_feed)
-"""The one of this process. Its thread lives while a request waits."""
+feed_watch = FeedWatch(read_feed)
+"""The feed watch of this process. Its thread lives while a request waits."""

@@ -1,1 +1,1 @@
-"""One gang: its verdict, its Jobs and pods, its history, and its next steps."""
+"""One gang: its verdict, its Jobs and pods, its history and its next steps."""

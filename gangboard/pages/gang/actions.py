@@ -1,31 +1,31 @@
-"""Fragments of one gang about actions: next steps, buttons, reactions of controllers, and past actions."""
+"""Fragments of a gang about actions: next steps, buttons, reactions of controllers, and past actions."""
 
 from __future__ import annotations
 
 from gangboard.domain.health import Health
+from gangboard.pages.core.live.fragments import Fragment
 from gangboard.pages.gang.next_steps import NextStep, make_steps_to_take
 from gangboard.pages.gang.rows import GangDetail
-from gangboard.pages.gang.tree import offer_now, suspends_of, unsettled
+from gangboard.pages.gang.tree import current_offer, suspends_of, unsettled_action
 from gangboard.readmodels.action_labels import Note, notes
-from gangboard.readmodels.printable import printable
-from gangboard.web.live.fragments import Fragment
+from gangboard.readmodels.formatting import printable
 
 SHOWN_LABELS = 8
-"""Labels that are shown at once; the others unfold."""
+"""Labels that the page shows at first. The others unfold."""
 
 
 def steps_to_take(detail: GangDetail) -> tuple[NextStep, ...]:
-    """Return its advice as steps, with the buttons of the gang and its Jobs that carry some out."""
-    own = (
-        offer_now(detail.actions, detail.open_action),
-        *(offer_now(job.actions, job.open_action) for job in detail.jobs),
+    """Return its advice as steps, with the buttons of the gang and its Jobs that carry them out."""
+    offers = (
+        current_offer(detail.actions, detail.open_action),
+        *(current_offer(job.actions, job.open_action) for job in detail.jobs),
     )
-    buttons = (offer for offer in own if offer is not None)
-    return make_steps_to_take(detail.row.next_steps, detail.named, buttons)
+    own = (offer for offer in offers if offer is not None)
+    return make_steps_to_take(detail.row.next_steps, detail.named, own)
 
 
 def steps_context(detail: GangDetail) -> dict[str, tuple[NextStep, ...]]:
-    """Return its steps for a template; those that stop gangs that run whole stand apart."""
+    """Return its steps for a template. Steps that stop running gangs as a whole are separate."""
     steps = steps_to_take(detail)
     return {
         "next_steps": tuple(step for step in steps if not step.stops_whole_gangs),
@@ -34,11 +34,11 @@ def steps_context(detail: GangDetail) -> dict[str, tuple[NextStep, ...]]:
 
 
 def owner_fragment(detail: GangDetail) -> Fragment:
-    """Return the button of the owner, with the action on it that is not over."""
+    """Return the button of the owner, and its last action unless that went well."""
     # A finished gang cannot be suspended, so the page shows no button and no reason.
-    over = detail.row.health in (Health.FAILED, Health.SUCCEEDED)
-    offer = None if over else offer_now(detail.actions, detail.open_action)
-    last = unsettled(detail.history, detail.row.uid)
+    is_over = detail.row.health in (Health.FAILED, Health.SUCCEEDED)
+    offer = None if is_over else current_offer(detail.actions, detail.open_action)
+    last = unsettled_action(detail.history, detail.row.uid)
     context = {"offer": offer, "last": last, "why_id": "why-owner"}
     return Fragment("owner", "gang/owner.html", context, tuple(context.values()))
 
@@ -46,7 +46,7 @@ def owner_fragment(detail: GangDetail) -> Fragment:
 def facts_fragment(detail: GangDetail) -> Fragment:
     """Return the facts of a gang, and its maker with a button."""
     maker = detail.maker
-    offer = offer_now(maker.actions, maker.open_action) if maker is not None else None
+    offer = current_offer(maker.actions, maker.open_action) if maker is not None else None
     context = {
         "row": detail.row,
         "kind_facts": detail.facts,
@@ -58,23 +58,22 @@ def facts_fragment(detail: GangDetail) -> Fragment:
         "labels": tuple(detail.row.labels.items())[:SHOWN_LABELS],
         "more_labels": tuple(detail.row.labels.items())[SHOWN_LABELS:],
     }
-    shown = (detail.row.shown, detail.facts, detail.queue_page, maker, offer)
-    return Fragment("facts", "gang/facts.html", context, shown)
+    printed = (detail.row.shown, detail.facts, detail.queue_page, maker, offer)
+    return Fragment("facts", "gang/facts.html", context, printed)
 
 
 def reactions_fragment(detail: GangDetail) -> Fragment:
-    """Return the reactions of the owner to a suspended Job, by the owner's policies."""
+    """Return the reactions of the owner to a suspended Job, as its policies determine them."""
     reactions = notes(
         (job.name, [printable(text) for text in (*offer.plan.warnings, *offer.plan.reactions)])
         for job, offer in suspends_of(detail.jobs)
         if offer.plan is not None and offer.allowed
     )
-    shown: tuple[Note, ...] = (
-        reactions if any(job.uid != detail.row.uid for job in detail.jobs) else ()
-    )
+    has_child_jobs = any(job.uid != detail.row.uid for job in detail.jobs)
+    printed: tuple[Note, ...] = reactions if has_child_jobs else ()
     kind = detail.row.kind
     return Fragment(
-        "reactions", "gang/reactions.html", {"notes": shown, "kind": kind}, (kind, shown)
+        "reactions", "gang/reactions.html", {"notes": printed, "kind": kind}, (kind, printed)
     )
 
 

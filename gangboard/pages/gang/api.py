@@ -11,11 +11,11 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import problems
-from gangboard.api.parameters import FIELDS, Query, check_fields, only, read_query
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.parameters import FIELDS, Query, check_fields, only, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import extending_serializer, serializer_of
 from gangboard.pages.gang.bundle import bundle_text
 from gangboard.pages.gang.history import DeletedGang, find_deleted_gang
@@ -23,18 +23,18 @@ from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.readmodels.gangs import GangRow
 
-_KEPT = (
+_STORED_FIELDS = (
     *("id", "cluster", "api_group", "kind", "namespace", "name", "uid", "queue", "created_at"),
     *("health", "stage", "code", "title", "message", "advice", "since", "observed_at"),
     *("findings", "timeline", "waits", "gone_at"),
 )
-"""Fields of a deleted gang. The others are null or in `_NOT_ANY_MORE`."""
-_EARLY = (
+"""Fields that a deleted gang has. The others are null or in `_DELETED_VALUES`."""
+_LEADING_FIELDS = (
     *("members", "findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
     *("groups_unseen", "gang_mode", "group_matrix", "facts"),
 )
-"""Fields that come after those of a list and before the others, as clients know the answer."""
-_NOT_ANY_MORE: dict[str, Any] = {
+"""Fields that come right after those of a list, to keep the order that clients know."""
+_DELETED_VALUES: dict[str, Any] = {
     "stale": False,
     "actions": [],
     "next_steps": [],
@@ -42,7 +42,7 @@ _NOT_ANY_MORE: dict[str, Any] = {
     "fit": [],
     "groups_unseen": [],
 }
-"""Values of every deleted gang: nothing can be done to it, and none of its pods waits."""
+"""Values of every deleted gang, which has no actions and no waiting pods."""
 
 
 class OneGangQuery(Query):
@@ -52,25 +52,26 @@ class OneGangQuery(Query):
 
 
 GangDetailSerializer = extending_serializer(GangRow, GangDetail)
-"""The fields of a gang in lists, and those of GangDetail beside or instead of them."""
+"""The fields of a gang in lists, extended or replaced by those of GangDetail."""
 
 
 def gang_data(detail: GangDetail) -> dict[str, Any]:
     """Return the JSON of one gang."""
-    in_list = serializer_of(GangRow)().to_representation(detail.row)
-    more = serializer_of(GangDetail)().to_representation(detail)
-    return {**in_list, **{name: more[name] for name in _EARLY}, **more}
+    list_data = serializer_of(GangRow)().to_representation(detail.row)
+    detail_data = serializer_of(GangDetail)().to_representation(detail)
+    leading = {name: detail_data[name] for name in _LEADING_FIELDS}
+    return {**list_data, **leading, **detail_data}
 
 
 def deleted_gang_data(gang: DeletedGang) -> dict[str, Any]:
-    """Return every key of `gangs/{id}/`, with null for values that are lost."""
+    """Return every key of `gangs/{id}/` for a deleted gang, with null for unknown values."""
     fields = GangDetailSerializer().fields
-    known = dict(_NOT_ANY_MORE)
-    for name in _KEPT:
+    values = dict(_DELETED_VALUES)
+    for name in _STORED_FIELDS:
         value = fields[name].get_attribute(gang)
-        known[name] = None if value is None else fields[name].to_representation(value)
-    names = (*serializer_of(GangRow)().fields, *_EARLY, *fields)
-    return {name: known.get(name) for name in names}
+        values[name] = None if value is None else fields[name].to_representation(value)
+    names = (*serializer_of(GangRow)().fields, *_LEADING_FIELDS, *fields)
+    return {name: values.get(name) for name in names}
 
 
 class GangView(ReadView):
@@ -84,15 +85,15 @@ class GangView(ReadView):
     @tagged
     def get(self, request: Request, gang_id: str) -> Response:
         """Return a gang with its findings, groups, Jobs and pods; of one that is gone, what is left."""
-        wanted = read_query(request, OneGangQuery).get("fields")
-        check_fields(wanted, GangDetailSerializer)
+        fields = read_query(request, OneGangQuery).get("fields")
+        check_fields(fields, GangDetailSerializer)
         viewer, now = self.viewer(), self.now()
         detail = gang_detail(viewer=viewer, gang_id=gang_id, now=now)
         if detail is not None:
-            return Response(only(wanted, gang_data(detail)))
+            return Response(only(fields, gang_data(detail)))
         deleted = find_deleted_gang(viewer=viewer, gang_id=gang_id, now=now)
         if deleted is not None:
-            return Response(only(wanted, deleted_gang_data(deleted)))
+            return Response(only(fields, deleted_gang_data(deleted)))
         raise NotFound(NOT_FOUND)
 
 

@@ -1,4 +1,4 @@
-"""The essentials of one gang, read when a person opens its row of the Board."""
+"""The essentials of one gang, below its opened row of the Board."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from gangboard.pages.core.auth import viewer_for
 from gangboard.pages.gang.actions import steps_context
 from gangboard.pages.gang.queries import gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.tree import PodLine, TreeLine, pod_lines, tree_lines
 from gangboard.readmodels.members import WELL
-from gangboard.web.auth import viewer_for
 
 MOST_LINES = 8
-"""Jobs and roles; the others are counted. Those with which something is the matter go first."""
+"""Maximum number of Jobs and roles, those with a problem first. The others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLine:
-    """A Job or role, with its first pod in trouble and the command that prints the logs of the pod."""
+    """A Job or role, with its first unhealthy pod and the command that prints the pod's logs."""
 
     tree: TreeLine
     pod: PodLine | None
 
     @property
     def is_well(self) -> bool:
-        """Whether it is in no trouble."""
+        """Whether it is healthy."""
         job, branch = self.tree.job, self.tree.branch
         face = job.state if job is not None else branch.worst if branch is not None else None
         return face is not None and face.word in WELL

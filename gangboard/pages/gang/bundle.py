@@ -1,4 +1,4 @@
-"""The evidence of one gang as Markdown, for a ticket: all that its page shows to this viewer."""
+"""The evidence about one gang as Markdown for a ticket, with everything on its page for this viewer."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from datetime import UTC, datetime
 
 from gangboard.domain.shell import command_line
 from gangboard.pages.gang.rows import GangDetail, JobRow
-from gangboard.readmodels.advice import ShownStep
-from gangboard.readmodels.ages import age_text, standing_text
-from gangboard.readmodels.fit import AlikeShapes, fold_alike
+from gangboard.readmodels.advice import AdviceStepRow
+from gangboard.readmodels.fit import EqualShapes, fold_equal_shapes
+from gangboard.readmodels.formatting import age_text, verdict_age_text
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.members import Branch, make_branches
 
 MOST_TIMELINE = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#&])")
-"""Characters with a meaning in Markdown or its HTML. Names and numbers have none but `_`."""
-_WORD = re.compile(r"\S+")
-_LIVE = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
-"""GitHub and GitLab turn words with these into mentions, references and links, even if they are escaped."""
+"""Characters with a meaning in Markdown or its HTML. Names and numbers contain none of them but `_`."""
+_TOKEN = re.compile(r"\S+")
+_LINKED = re.compile(r"[@#]|://|www\.", re.IGNORECASE)
+"""GitHub and GitLab turn words with these into mentions, references and links, even when escaped."""
 
 
 def bundle_text(detail: GangDetail, now: datetime) -> str:
-    """Return the document. Every text of a cluster is escaped: whoever may create a pod can write it."""
-    parts = (
+    """Return the document. Every text from a cluster is escaped, because pod owners control it."""
+    sections = (
         _head(detail, now),
         _list("Next step", [_step(step) for step in detail.row.next_steps]),
         _evidence(detail),
         _tree(detail, now),
         _fit(detail),
-        _others(detail),
+        _other_findings(detail),
         _timeline(detail),
         _groups(detail),
         _events(detail),
         _facts(detail.row, detail),
         _commands(detail),
     )
-    return "\n\n".join("\n".join(lines) for part in parts if (lines := list(part))) + "\n"
+    blocks = ("\n".join(lines) for section in sections if (lines := list(section)))
+    return "\n\n".join(blocks) + "\n"
 
 
 def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
@@ -45,8 +46,8 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     version = f"{row.api_group}/{row.api_version}".strip("/")
     yield f"# {_text(row.kind)} {_text(f'{row.namespace}/{row.name}')} in cluster {_text(row.cluster)}"
     yield ""
-    stands = standing_text(row.since, now, first_seen=row.since_first_seen)
-    yield f"**{row.face.label}** ({_code(row.code)}) for {stands}: {_text(row.message)}"
+    age = verdict_age_text(row.since, now, first_seen=row.since_first_seen)
+    yield f"**{row.face.label}** ({_code(row.code)}) for {age}: {_text(row.message)}"
     yield ""
     yield f"As of {_time(row.observed_at)}, written {_time(now)}. {_code(version)}, uid {_code(row.uid)}."
     if row.stale and detail.cluster_sentence:
@@ -60,8 +61,8 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (f"## {title}", "", *(f"{n}. {line}" for n, line in enumerate(lines, 1)))
 
 
-def _step(step: ShownStep) -> str:
-    """Return a step of advice. Its command is code, so that it can be copied."""
+def _step(step: AdviceStepRow) -> str:
+    """Return a step of advice. Its command is formatted as code, so that people can copy it."""
     command = command_line(step.command)
     before, code, after = step.sentence.partition(command) if command else (step.sentence, "", "")
     return _text(before) + _code(code) + _text(after)
@@ -114,15 +115,15 @@ def _fit(detail: GangDetail) -> Iterator[str]:
     yield from _table(
         "Where the waiting pods could go",
         ("One pod asks for", "Who", "Waiting", "Fit now", "Fit if empty", "Nodes"),
-        (_fit_row(row) for row in fold_alike(detail.fit)),
+        (_fit_row(row) for row in fold_equal_shapes(detail.fit)),
     )
 
 
-def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
+def _fit_row(row: EqualShapes) -> tuple[str, ...]:
     shape = row.shape
-    who = ", ".join(row.names) + (f" and {row.more} more" if row.more else "")
+    names = ", ".join(row.names) + (f" and {row.more} more" if row.more else "")
     each = " each" if row.count > 1 else ""
-    first = (_text(shape.asks or shape.title), _text(who), f"{shape.waiting}{each}")
+    first = (_text(shape.asks or shape.title), _text(names), f"{shape.waiting}{each}")
     if shape.why:
         return (*first, "cannot tell", "", _text(shape.why))
     most = "at most " if shape.unsupported else ""
@@ -131,10 +132,10 @@ def _fit_row(row: AlikeShapes) -> tuple[str, ...]:
     return (*first, f"{most}{shape.fits_now}", str(shape.fits_empty), _text(nodes))
 
 
-def _others(detail: GangDetail) -> Iterator[str]:
+def _other_findings(detail: GangDetail) -> Iterator[str]:
     texts = [
         f"{finding.unit}: {finding.message}" if finding.unit else finding.message
-        for finding in detail.others
+        for finding in detail.other_findings
     ]
     yield from _list("Also found", [_text(text) for text in texts])
 
@@ -195,7 +196,7 @@ def _facts(row: GangRow, detail: GangDetail) -> Iterator[str]:
 
 def _commands(detail: GangDetail) -> Iterator[str]:
     if detail.commands:
-        # Offered only where every name in them is fit for a shell: none can end the block.
+        # Names in commands are safe in a shell, so they cannot end the code block.
         lines = (
             line for command in detail.commands for line in (f"# {command.meaning}", command.text)
         )
@@ -215,23 +216,23 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    """Return the text escaped for Markdown. Words that a tracker would link or notify become code."""
-    return _WORD.sub(_escaped, text)
+    """Return the text escaped for Markdown. Words that a tracker would link become code."""
+    return _TOKEN.sub(_escape, text)
 
 
-def _escaped(word: re.Match[str]) -> str:
-    if _LIVE.search(word[0]):
-        return _code(word[0])
-    return _SPECIAL.sub(r"\\\1", word[0])
+def _escape(token: re.Match[str]) -> str:
+    if _LINKED.search(token[0]):
+        return _code(token[0])
+    return _SPECIAL.sub(r"\\\1", token[0])
 
 
 def _code(text: str) -> str:
-    """Return the text as code, in which no renderer looks for a link, a mention or HTML.
+    """Return the text as code, in which renderers detect no links, mentions or HTML.
 
-    A bar ends a cell of a table even inside code, and renderers disagree about a backslash before it.
-    So each bar stands escaped between two pieces of code.
+    A bar ends a table cell even inside code, and renderers disagree about a backslash before it. The
+    text is therefore split into code spans with escaped bars between them.
     """
-    return r"\|".join(_code_span(piece) for piece in text.split("|"))
+    return r"\|".join(_code_span(span) for span in text.split("|"))
 
 
 def _code_span(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Findings as they are shown, and findings and pods of a cluster that is silent."""
+"""Rows of findings, and the last known findings and pods of a silent cluster."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import datetime
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.verdict import NAMED_IN_ADVICE, Finding
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.members import MemberRow
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face, face_of
 
 GLANCE = 32
-"""Characters of evidence that can be taken in at a glance."""
+"""Maximum length of evidence that people can take in at a glance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class EvidenceRow:
 
     @property
     def is_long(self) -> bool:
-        """Whether it is a text to read, not a number or name to see at a glance."""
+        """Whether it is longer than a number or a name."""
         return len(self.value) > GLANCE
 
 
@@ -51,14 +51,14 @@ class FindingRow:
     since: datetime | None = shown("Since")
     face: Face
     symptom: bool
-    past: bool = False
-    """It is of the last look: its cluster does not answer now."""
+    is_past: bool = False
+    """True for the last known finding of a cluster that does not answer now."""
 
 
 def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> FindingRow:
-    """Return the finding; names that its reader may not see are taken out before.
+    """Return the row of a finding that the caller has already redacted.
 
-    `advice` are its sentences in their order; without it they stand as the rule gave them.
+    `advice` replaces the advice of the rule.
     """
     return FindingRow(
         code=printable(finding.code),
@@ -79,7 +79,7 @@ def finding_row(finding: Finding, advice: Iterable[str] | None = None) -> Findin
     )
 
 
-def finding_then(row: FindingRow) -> FindingRow:
+def last_known_finding(row: FindingRow) -> FindingRow:
     """Return the last known finding. It may be outdated, so it carries no advice."""
     return replace(
         row,
@@ -88,12 +88,12 @@ def finding_then(row: FindingRow) -> FindingRow:
         message=f"At the last look: {row.message}",
         advice=(),
         since=None,
-        past=True,
+        is_past=True,
     )
 
 
-def member_then(row: MemberRow) -> MemberRow:
-    """Return the last known pod: on its last node, in an unknown state."""
+def last_known_member(row: MemberRow) -> MemberRow:
+    """Return the last known pod, on its last node and with unknown health."""
     return replace(
         row,
         health=Health.UNKNOWN.value,

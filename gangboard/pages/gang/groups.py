@@ -1,4 +1,4 @@
-"""The groups of a gang: as a tree, which Jobs are in which, and how the pods of each Job are scheduled."""
+"""The groups of a gang: their tree, the Jobs in each group, and how the pods of Jobs are scheduled."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gangboard.domain.text import natural
+from gangboard.domain.text import natural_key
 from gangboard.domain.verdict import JobState, MemberState
 from gangboard.facts.groups import COMPOSITE
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.groups import GroupOfGangRow
-from gangboard.readmodels.printable import printable
 
 _MOST_COLUMNS = 12
-"""With more Jobs the columns are roles, so that the table stays readable."""
+"""Maximum number of Jobs as columns. With more, the columns are roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,22 @@ class GroupMatrix:
 
 
 def group_matrix(jobs: Sequence[JobState], members: Sequence[MemberState]) -> GroupMatrix | None:
-    """Return who is in which group; None where each group is for the Jobs of one role alone."""
-    parts = {job.ref.name: job.part for job in jobs}
-    spanned: dict[str, set[str]] = defaultdict(set)
+    """Return the pods per group and Job, or None if each group has Jobs of only one role."""
+    roles = {job.ref.name: job.part for job in jobs}
+    roles_by_group: dict[str, set[str]] = defaultdict(set)
     for member in members:
-        if member.group and member.job in parts:
-            spanned[member.group].add(parts[member.job])
-    if not any(len(parts_of_group) > 1 for parts_of_group in spanned.values()):
+        if member.group and member.job in roles:
+            roles_by_group[member.group].add(roles[member.job])
+    if not any(len(group_roles) > 1 for group_roles in roles_by_group.values()):
         return None
     of_roles = len(jobs) > _MOST_COLUMNS
-    column_of = parts if of_roles else {name: name for name in parts}
+    column_of = roles if of_roles else {name: name for name in roles}
     columns = tuple(dict.fromkeys(column_of.values()))
     pods: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for member in members:
         if member.job in column_of:
             pods[member.group, column_of[member.job]].append(member.label == "ready")
-    groups = sorted({group for group, _ in pods}, key=lambda group: (not group, natural(group)))
+    groups = sorted({group for group, _ in pods}, key=lambda group: (not group, natural_key(group)))
     return GroupMatrix(
         of_roles,
         tuple(map(printable, columns)),
@@ -80,67 +80,66 @@ def group_matrix(jobs: Sequence[JobState], members: Sequence[MemberState]) -> Gr
 
 
 _DEEPEST = 4
-"""Steps that are drawn; core groups stand four deep at most, and another API's above them."""
+"""Levels of indentation. Core groups are at most four levels deep."""
 
 
-def as_tree(rows: Sequence[GroupOfGangRow]) -> tuple[GroupOfGangRow, ...]:
-    """Return the rows as a tree: each follows its parent or its Workload, with its depth.
+def order_as_tree(rows: Sequence[GroupOfGangRow]) -> tuple[GroupOfGangRow, ...]:
+    """Return the rows of one gang as a tree: each row follows its parent or Workload, and has its depth.
 
-    Rows of one gang, which are in one namespace. Those side by side stay in their order. Where groups own
-    each other in a ring, the first of them stands on top.
+    Siblings keep their order. If groups own each other in a cycle, the first of them is the root.
     """
     labels = {f"{row.kind} {row.name}": row.uid for row in rows}
-    below: dict[str, list[GroupOfGangRow]] = defaultdict(list)
+    children: dict[str, list[GroupOfGangRow]] = defaultdict(list)
     for row in rows:
-        below[_above(row, labels)].append(row)
+        children[_parent_uid(row, labels)].append(row)
     ordered: dict[str, GroupOfGangRow] = {}
-    for top in (*below[""], *rows):
-        waiting = [(top, 0)]
-        while waiting:
-            row, depth = waiting.pop()
+    for root in (*children[""], *rows):
+        stack = [(root, 0)]
+        while stack:
+            row, depth = stack.pop()
             if row.uid not in ordered:
                 ordered[row.uid] = replace(row, depth=min(depth, _DEEPEST))
-                waiting += [(child, depth + 1) for child in reversed(below[row.uid])]
+                stack += [(child, depth + 1) for child in reversed(children[row.uid])]
     return tuple(ordered.values())
 
 
-def _above(row: GroupOfGangRow, labels: dict[str, str]) -> str:
-    """Return the uid of the group that a group names as its parent, else of its controller; empty for none."""
+def _parent_uid(row: GroupOfGangRow, labels: dict[str, str]) -> str:
+    """Return the uid of the group that a row names as its parent, else of its controller, or empty."""
     parent = labels.get(f"{COMPOSITE} {row.parent}") if row.parent else None
     uid = parent or labels.get(row.controller, "")
     return "" if uid == row.uid else uid
 
 
-SHOWN = 3
-"""Names of Jobs before the rest is counted."""
+MAX_JOB_NAMES = 3
+"""Jobs that are named before the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobsScheduledAlike:
-    """Some Jobs whose pods are scheduled in one way for one reason."""
+    """Jobs whose pods are scheduled in the same way for the same reason."""
 
     label: str
     reason: str
     names: tuple[str, ...]
-    """Some of them."""
+    """The names of at most MAX_JOB_NAMES of them."""
     count: int
 
     @property
-    def more(self) -> int:
-        """How many are not named."""
+    def unnamed_count(self) -> int:
+        """The number of Jobs that `names` does not contain."""
         return self.count - len(self.names)
 
 
-def scheduled_alike(jobs: Iterable[tuple[str, str, str]]) -> tuple[JobsScheduledAlike, ...]:
-    """Return the ways in which Jobs are scheduled, in the order of the first Job of each.
+def group_by_scheduling(jobs: Iterable[tuple[str, str, str]]) -> tuple[JobsScheduledAlike, ...]:
+    """Return the Jobs grouped by how their pods are scheduled, in the order of the first Job of each group.
 
-    A Job is given as its name, how its pods are scheduled, and why.
+    A Job is a tuple of its name, how its pods are scheduled, and why.
     """
-    alike: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for name, label, reason in jobs:
-        alike.setdefault((label, reason), []).append(name)
+        groups.setdefault((label, reason), []).append(name)
     return tuple(
-        JobsScheduledAlike(label, reason, tuple(names[:SHOWN]), len(names))
-        for (label, reason), names in alike.items()
+        JobsScheduledAlike(label, reason, tuple(names[:MAX_JOB_NAMES]), len(names))
+        for (label, reason), names in groups.items()
         if label
     )

@@ -1,4 +1,4 @@
-"""The history of a gang: its verdicts and its wait, also when the gang is deleted."""
+"""The history of a gang: its verdicts and its wait, also after its deletion."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.pages.gang.findings import FindingRow, finding_row
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.actions import actions_of_gang
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.outages import OutageRow, read_outages, with_outages
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quoted_names import finding_texts, unseen_names
-from gangboard.readmodels.redaction import Redactor
+from gangboard.readmodels.redaction import Redactor, finding_texts, hidden_names
 from gangboard.readmodels.state_labels import Face
+from gangboard.readmodels.time_to_start import (
+    Similarity,
+    TypicalWait,
+    Wait,
+    make_wait,
+    typical_wait,
+)
 from gangboard.readmodels.verdict_spans import SpanRow, read_spans
-from gangboard.readmodels.waits import Similarity, TypicalWait, Wait, make_wait, typical_wait
 from gangboard.store.access import Viewer
 from gangboard.store.models import Gang, VerdictSpan
-from gangboard.store.verdict_spans import shape_of, unpack_span_detail
+from gangboard.store.verdict_spans import request_digest, unpack_span_detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +61,23 @@ class GangHistory:
 
     spans: tuple[SpanRow, ...] = ()
     """The newest first."""
-    more: bool = False
-    """There are older ones that are not shown."""
+    has_older: bool = False
+    """Whether there are older verdicts than these."""
     outages: tuple[OutageRow, ...] = ()
     """Outages of its cluster within the time of `spans`, the newest first."""
     wait: Wait | None = None
     typical: TypicalWait | None = None
-    """Null without a wait to compare."""
+    """The typical wait, or None without a wait to compare."""
 
     @property
-    def shown(self) -> tuple[object, ...]:
-        """Return the printed values without those that the clock changes."""
-        # The wait is made of the spans and the clock.
-        return (self.spans, self.more, self.outages, self.wait is None, self.typical)
+    def printed_fields(self) -> tuple[object, ...]:
+        """The values that the page prints, except those that change with the clock."""
+        # The spans and the clock determine the wait.
+        return (self.spans, self.has_older, self.outages, self.wait is None, self.typical)
 
     @property
     def waits(self) -> Waits | None:
-        """Return the wait and the typical wait, or None if the gang was not seen waiting."""
+        """The wait and the typical wait, or None if the gang was not seen waiting."""
         if self.wait is None:
             return None
         typical = None
@@ -83,7 +88,7 @@ class GangHistory:
 
 @dataclass(frozen=True, slots=True)
 class DeletedGang:
-    """A deleted gang, of which only its history is left."""
+    """A deleted gang with only its history."""
 
     id: str
     cluster: str
@@ -109,36 +114,36 @@ class DeletedGang:
 
     @property
     def findings(self) -> tuple[FindingRow, ...]:
-        """The finding of the verdict; the others are not kept."""
+        """The finding of the verdict. The other findings are not stored."""
         return () if self.verdict is None else (self.verdict,)
 
     @property
     def waits(self) -> Waits | None:
-        """Return how long it waited."""
+        """The wait of the gang."""
         return self.gang_history.waits
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """No step is advised about a deleted gang."""
+        """The advice, which a deleted gang does not have."""
         return ()
 
     @property
     def observed_at(self) -> datetime:
-        """When its last verdict was last known to be true."""
+        """The last time for which its verdict is known to be true."""
         return self.gone_at or self.since
 
 
 def read_gang_history(
     *, viewer: Viewer, gang: Gang, cluster: Freshness, now: datetime
 ) -> GangHistory:
-    """Return the history of a gang that is stored."""
-    shape = shape_of(gang.requests, gang.desired)
+    """Return the history of a stored gang."""
+    shape = request_digest(gang.requests, gang.desired)
     like = Similarity(gang.cluster_id, gang.queue, shape, gang.desired)
     return _history(viewer, gang.pk, cluster, gang.created_at, like, now)
 
 
 def find_deleted_gang(*, viewer: Viewer, gang_id: str, now: datetime) -> DeletedGang | None:
-    """Return the history of a deleted gang, or None if there is none that the viewer may see."""
+    """Return the history of a deleted gang, or None if it does not exist or the viewer may not see it."""
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     spans = VerdictSpan.objects.filter(viewer.gang_filter(), gang_id=gang_id)
@@ -191,25 +196,28 @@ def _history(
     typical = None
     if wait is not None:
         typical = typical_wait(viewer=viewer, like=like, gang_id=gang_id)
-    return GangHistory(spans.newest, spans.more, _meanwhile(spans.newest, outages), wait, typical)
+    overlapping = _overlapping(spans.newest, outages)
+    return GangHistory(spans.newest, spans.more, overlapping, wait, typical)
 
 
-def _meanwhile(spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]) -> tuple[OutageRow, ...]:
-    """Return the outages that fell into the time of these verdicts."""
+def _overlapping(
+    spans: tuple[SpanRow, ...], outages: tuple[OutageRow, ...]
+) -> tuple[OutageRow, ...]:
+    """Return the outages that overlap the time of these verdicts."""
     if not spans:
         return ()
-    first, last = spans[-1].began_at, spans[0].ended_at
+    began_at, ended_at = spans[-1].began_at, spans[0].ended_at
     return tuple(
         outage
         for outage in outages
-        if (outage.ended_at is None or outage.ended_at > first)
-        and (last is None or outage.began_at < last)
+        if (outage.ended_at is None or outage.ended_at > began_at)
+        and (ended_at is None or outage.began_at < ended_at)
     )
 
 
 def _verdict(span: VerdictSpan, viewer: Viewer) -> FindingRow | None:
     detail = unpack_span_detail(bytes(span.findings))
-    quoted = unseen_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
+    quoted = hidden_names(finding_texts(detail.findings), viewer=viewer, cluster_id=span.cluster_id)
     redactor = Redactor(viewer, span.cluster_id, span.name, detail.own_nodes, quoted)
     hidden = redactor.hidden_refs(detail.findings)
     rows = (finding_row(redactor.redact_finding(finding, hidden)) for finding in detail.findings)

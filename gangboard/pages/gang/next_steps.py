@@ -1,4 +1,4 @@
-"""Next steps of a gang, each with its links, its command and its buttons."""
+"""Next steps of a gang, each with its links, command and buttons."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gangboard.domain.action import Verb
-from gangboard.domain.advice import AdviceKind, name_cluster
+from gangboard.domain.advice import AdviceKind, with_cluster_name
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.shell import command, command_line
 from gangboard.domain.verdict import Finding
 from gangboard.plugins import registry
 from gangboard.readmodels.action_offers import board_offers
 from gangboard.readmodels.action_rows import OfferRow
-from gangboard.readmodels.advice import STOPPING, ShownStep, StoppedGang
+from gangboard.readmodels.advice import STOPPING, AdviceStepRow, StoppedGang
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import build_rows
 from gangboard.readmodels.redaction import Redactor, mention_pattern
@@ -24,42 +24,42 @@ from gangboard.store.models import Gang
 
 
 @dataclass(frozen=True, slots=True)
-class TextPiece:
-    """Some words of a sentence, which may be the name of a node, of a gang or of another cluster."""
+class TextSegment:
+    """A segment of a sentence, which may link to a node, a gang or the Board of another cluster."""
 
     text: str
     node: str = ""
     gang_id: str = ""
     board_of: str = ""
-    """Name of a cluster whose Board it leads to."""
+    """Name of the cluster whose Board it links to."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """One step: its words, and what carries it out where there is such."""
+    """One step, with the command or the buttons that carry it out."""
 
     text: str
-    pieces: tuple[TextPiece, ...]
+    segments: tuple[TextSegment, ...]
     command: str = ""
-    """To copy: for what gangboard does not do itself."""
+    """A command to copy, for changes that gangboard does not make itself."""
     offers: tuple[OfferRow, ...] = ()
     """Buttons of the objects to suspend or to resume."""
     note: str = ""
-    """A sentence behind the text."""
+    """A sentence after the text."""
     victims: tuple[StoppedGang, ...] = ()
     stops_whole_gangs: bool = False
-    """It is of the last group, which is folded."""
+    """Whether it is in the last group, which is folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedObjects:
-    """Objects in the texts of one gang to which links may lead: nodes, and other gangs with their buttons."""
+    """Objects in the texts of one gang that may become links: nodes, and other gangs with their buttons."""
 
     own: str = ""
     """The name of the gang itself."""
     cluster: str = ""
     context: str = ""
-    """The kubeconfig context of its cluster. Empty if unknown."""
+    """The kubectl context of its cluster. Empty if unknown."""
     nodes: tuple[ObjectRef, ...] = ()
     gangs: Mapping[ObjectRef, str] = field(default_factory=dict)
     """Owner → id of its gang."""
@@ -68,30 +68,31 @@ class NamedObjects:
     run_clusters: tuple[RunCluster, ...] = ()
     """Other clusters that run it."""
 
-    def pieces(self, text: str) -> tuple[TextPiece, ...]:
-        """Return the text cut where it names something."""
+    def segments(self, text: str) -> tuple[TextSegment, ...]:
+        """Return the text split at the names of these objects."""
         matches = sorted(
-            (match.start(), -match.end(), piece)
-            for pattern, piece in self._links()
+            (match.start(), -match.end(), link)
+            for pattern, link in self._links()
             for match in pattern.finditer(text)
-            for piece in (replace(piece, text=match.group()),)
+            for link in (replace(link, text=match.group()),)
         )
-        pieces, end_of_last = [], 0
-        for start, end, piece in matches:
-            if start < end_of_last:
+        segments, position = [], 0
+        for start, negative_end, link in matches:
+            if start < position:
                 continue
-            pieces += [TextPiece(text[end_of_last:start]), piece]
-            end_of_last = -end
-        return tuple(piece for piece in (*pieces, TextPiece(text[end_of_last:])) if piece.text)
+            segments += [TextSegment(text[position:start]), link]
+            position = -negative_end
+        segments.append(TextSegment(text[position:]))
+        return tuple(segment for segment in segments if segment.text)
 
-    def _links(self) -> Iterable[tuple[re.Pattern[str], TextPiece]]:
+    def _links(self) -> Iterable[tuple[re.Pattern[str], TextSegment]]:
         for ref in self.nodes:
-            yield mention_pattern(ref, self.own), TextPiece("", node=ref.name)
+            yield mention_pattern(ref, self.own), TextSegment("", node=ref.name)
         for ref, id_ in self.gangs.items():
-            yield mention_pattern(ref, self.own), TextPiece("", gang_id=id_)
+            yield mention_pattern(ref, self.own), TextSegment("", gang_id=id_)
         for cluster in self.run_clusters:
             board_of = "" if cluster.gang_id else cluster.name
-            yield cluster.pattern, TextPiece("", gang_id=cluster.gang_id, board_of=board_of)
+            yield cluster.pattern, TextSegment("", gang_id=cluster.gang_id, board_of=board_of)
 
 
 def named_objects(
@@ -103,7 +104,7 @@ def named_objects(
     clusters: Mapping[int, Freshness],
     now: datetime,
 ) -> NamedObjects:
-    """Return what findings of a gang name (2 queries, and those of the buttons where gangs are named)."""
+    """Return the objects that the findings of a gang name (2 queries, and those of buttons of named gangs)."""
     refs = {
         item.source
         for finding in findings
@@ -117,22 +118,22 @@ def named_objects(
     run_clusters = read_run_clusters(findings, gang, viewer=viewer, clusters=clusters)
     if not uids:
         return NamedObjects(gang.name, *place, nodes, run_clusters=run_clusters)
-    others = {
+    named_gangs = {
         # Anyone can write the uid of another gang into a reference, so compare the whole reference.
-        ref: other
-        for other in Gang.objects.filter(
+        ref: named_gang
+        for named_gang in Gang.objects.filter(
             viewer.gang_filter(), cluster=gang.cluster_id, uid__in=uids, gone_at=None
         )
-        if (ref := _ref_of(other)) in refs
+        if (ref := _ref_of(named_gang)) in refs
     }
-    rows = build_rows(list(others.values()), viewer=viewer, clusters=clusters, now=now)
+    rows = build_rows(list(named_gangs.values()), viewer=viewer, clusters=clusters, now=now)
     offers = board_offers(viewer=viewer, rows=rows, clusters=clusters)
     return NamedObjects(
         gang.name,
         *place,
         nodes=nodes,
-        gangs={ref: other.pk for ref, other in others.items()},
-        offers={id_: found[0] for id_, found in offers.items()},
+        gangs={ref: named_gang.pk for ref, named_gang in named_gangs.items()},
+        offers={id_: gang_offers[0] for id_, gang_offers in offers.items()},
         run_clusters=run_clusters,
     )
 
@@ -142,15 +143,15 @@ def _ref_of(gang: Gang) -> ObjectRef:
 
 
 def make_steps_to_take(
-    advice: Iterable[ShownStep], named: NamedObjects, own: Iterable[OfferRow]
+    advice: Iterable[AdviceStepRow], named: NamedObjects, own: Iterable[OfferRow]
 ) -> tuple[NextStep, ...]:
-    """Return advice as steps; `own` are the buttons of the gang and its Jobs that change something."""
+    """Return advice as steps. `own` are the current buttons of the gang and its Jobs."""
     resumes = {offer.uid: offer for offer in own if offer.allowed and offer.verb == Verb.RESUME}
     steps = (_with_uncordon(step, named) for step in advice)
     return tuple(
         NextStep(
             step.text,
-            named.pieces(step.text),
+            named.segments(step.text),
             command_line(step.command),
             tuple(_offers(step, named, resumes)),
             step.note,
@@ -161,22 +162,22 @@ def make_steps_to_take(
     )
 
 
-def _with_uncordon(step: ShownStep, named: NamedObjects) -> ShownStep:
-    """Return a step to uncordon nodes with its command; other steps unchanged."""
+def _with_uncordon(step: AdviceStepRow, named: NamedObjects) -> AdviceStepRow:
+    """Return a step to uncordon nodes with its command, and other steps unchanged."""
     if step.kind != AdviceKind.UNCORDON or not step.objects or step.command:
         return step
     if not set(step.objects) <= set(named.nodes):
         return step
     names = [node.name for node in step.objects]
-    words = command(f"kubectl uncordon{' {}' * len(names)}", *names)
-    text, words = name_cluster(step.text, words, named.cluster, named.context)
-    return replace(step, text=text, command=words)
+    arguments = command(f"kubectl uncordon{' {}' * len(names)}", *names)
+    text, arguments = with_cluster_name(step.text, arguments, named.cluster, named.context)
+    return replace(step, text=text, command=arguments)
 
 
 def _offers(
-    step: ShownStep, named: NamedObjects, resumes: Mapping[str, OfferRow]
+    step: AdviceStepRow, named: NamedObjects, resumes: Mapping[str, OfferRow]
 ) -> Iterator[OfferRow]:
-    """Yield the buttons for the objects of a step to suspend gangs or to resume Jobs."""
+    """Yield the buttons for the objects of a step that suspends gangs or resumes Jobs."""
     for ref in step.objects:
         if step.kind == AdviceKind.RESUME and ref.uid in resumes:
             yield resumes[ref.uid]
@@ -192,29 +193,29 @@ class RunCluster:
 
     name: str
     gang_id: str = ""
-    """The gang of the same kind, namespace and name there. Empty if none is known."""
+    """Id of the gang with the same kind, namespace and name there. Empty if unknown."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """How a sentence names the cluster."""
+        """The pattern of the cluster's name in a sentence."""
         return re.compile(rf"\bcluster {re.escape(self.name)}(?![\w-]|\.\w)")
 
 
 def read_run_clusters(
     findings: Iterable[Finding], gang: Gang, *, viewer: Viewer, clusters: Mapping[int, Freshness]
 ) -> tuple[RunCluster, ...]:
-    """Return the watched clusters by which findings say that the gang runs there (at most 1 query).
+    """Return the watched clusters that run the gang, according to its findings (at most 1 query).
 
-    A dispatcher has names of its own for clusters, so the name of a watched cluster must equal that name.
+    A dispatcher has its own names for clusters, so a watched cluster must have the same name to match.
     """
     labels = registry.run_cluster_fields()
     named = {
         item.value for finding in findings for item in finding.evidence if item.label in labels
     }
     watched = {
-        found.cluster: id_
-        for id_, found in clusters.items()
-        if found.cluster in named and id_ != gang.cluster_id
+        cluster.cluster: id_
+        for id_, cluster in clusters.items()
+        if cluster.cluster in named and id_ != gang.cluster_id
     }
     if not watched:
         return ()

@@ -1,4 +1,4 @@
-"""One gang with everything that explains it, for one viewer."""
+"""One gang with everything that explains its verdict, for one viewer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.domain.verdict import GangMode, JobState
 from gangboard.pages.gang.events import EventRow, recent_events
-from gangboard.pages.gang.findings import FindingRow, finding_row, finding_then, member_then
-from gangboard.pages.gang.groups import as_tree, group_matrix
+from gangboard.pages.gang.findings import (
+    FindingRow,
+    finding_row,
+    last_known_finding,
+    last_known_member,
+)
+from gangboard.pages.gang.groups import group_matrix, order_as_tree
 from gangboard.pages.gang.history import read_gang_history
 from gangboard.pages.gang.next_steps import named_objects
 from gangboard.pages.gang.queue_waits import QueueWait, queue_of_gang, read_waits
@@ -41,24 +46,23 @@ from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.actions import actions_of_gang
 from gangboard.readmodels.advice import (
     STOPPING,
-    ShownStep,
+    AdviceStepRow,
+    build_steps,
     count_advised,
     read_victims,
-    shown_steps,
     with_counts,
     with_typical_wait,
 )
 from gangboard.readmodels.fit import FitShape, fit_shapes
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.groups import GroupOfGangRow, groups_by_uid
 from gangboard.readmodels.kubectl import commands_for
 from gangboard.readmodels.members import member_row
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quoted_names import finding_texts, unseen_names
-from gangboard.readmodels.redaction import Redactor
+from gangboard.readmodels.redaction import Redactor, finding_texts, hidden_names
 from gangboard.readmodels.state_labels import face_of, job_face, past_sentence
-from gangboard.readmodels.waits import TypicalWait
+from gangboard.readmodels.time_to_start import TypicalWait
 from gangboard.store.access import Viewer
 from gangboard.store.gang_objects import read_maker
 from gangboard.store.gang_search import has_name
@@ -68,7 +72,7 @@ from gangboard.store.models import Gang
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where one page is read from: the stored gang, its cluster, and for whom."""
+    """The stored gang, its cluster and the viewer, from which the page is built."""
 
     gang: Gang
     detail: Detail
@@ -80,18 +84,18 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class _Redaction:
-    """The names that the viewer must not read in texts about the gang."""
+    """Redaction of names that the viewer may not see in texts about the gang."""
 
     redactor: Redactor
     hidden: tuple[ObjectRef, ...]
 
     def text(self, text: str) -> str:
-        """Return a text without these names."""
+        """Return a text without the hidden names."""
         return self.redactor.redact_text(text, self.hidden)
 
 
 @dataclass(frozen=True, slots=True)
-class _Acting:
+class _ActionData:
     """The buttons of the owner, its Jobs and its maker, and the last actions on them."""
 
     offers: Mapping[str, tuple[OfferRow, ...]]
@@ -99,8 +103,8 @@ class _Acting:
     history: tuple[ActionRow, ...]
     maker: Owner | None
 
-    def of(self, uid: str) -> dict[str, Any]:
-        """Return the buttons of an object and its action that is not over, as fields of a row."""
+    def fields_of(self, uid: str) -> dict[str, Any]:
+        """Return the buttons of an object and its open action, as fields of a row."""
         return {
             "actions": self.offers.get(uid, ()),
             "open_action": open_action(self.history, uid),
@@ -110,30 +114,30 @@ class _Acting:
 def gang_detail(*, viewer: Viewer, gang_id: str, now: datetime) -> GangDetail | None:
     """Return one gang, or None if it does not exist or the viewer may not see it.
 
-    A gang whose owner was deleted is returned while its row is kept, with `row.gone_at`.
+    A deleted gang is returned, with `row.gone_at`, while its row is stored.
     """
-    source = _find(viewer, gang_id, now)
+    source = _find_source(viewer, gang_id, now)
     if source is None:
         return None
-    detail = _read(source)
+    detail = _build_detail(source)
     if detail.row.gone_at is not None:
-        return _past(detail)
-    return _then(detail) if detail.row.members_were else detail
+        return _as_deleted(detail)
+    return _as_last_known(detail) if detail.row.members_were else detail
 
 
 def find_gangs_named(
     name: str, *, viewer: Viewer, cluster: str = "", namespace: str = ""
 ) -> tuple[str, ...]:
-    """Return the ids of at most two gangs with exactly this name, or with a Job, pod, group or node of it.
+    """Return the ids of at most two visible gangs with this name, or with a Job, pod, group or node of it.
 
-    Deleted gangs count only if no other gang has the name. The viewer sees all of them, and `cluster` and
-    `namespace` narrow them (at most 2 queries).
+    `cluster` and `namespace` narrow the result. Deleted gangs count only if no other gang has the name
+    (at most 2 queries).
     """
-    places = {"cluster__name": cluster, "namespace": namespace}
+    filters = {"cluster__name": cluster, "namespace": namespace}
     named = Gang.objects.filter(
         has_name(name),
         viewer.gang_filter(),
-        **{place: text for place, text in places.items() if text},
+        **{column: text for column, text in filters.items() if text},
     )
     living = named.filter(gone_at=None).order_by("id").values_list("id", flat=True)[:2]
     return tuple(living) or tuple(
@@ -141,12 +145,12 @@ def find_gangs_named(
     )
 
 
-def _find(viewer: Viewer, gang_id: str, now: datetime) -> _Source | None:
+def _find_source(viewer: Viewer, gang_id: str, now: datetime) -> _Source | None:
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
     if gang is None or (gang.gone_at is not None and not gang.detail):
-        return None  # of the outline of a deleted gang its history says more
+        return None  # the history of a deleted gang tells more than a row without details
     clusters = read_freshness(viewer=viewer, now=now)
     cluster = clusters.get(gang.cluster_id)
     if cluster is None:
@@ -154,7 +158,7 @@ def _find(viewer: Viewer, gang_id: str, now: datetime) -> _Source | None:
     return _Source(gang, unpack_detail(bytes(gang.detail)), cluster, clusters, viewer, now)
 
 
-def _read(source: _Source) -> GangDetail:
+def _build_detail(source: _Source) -> GangDetail:
     gang, detail, viewer, cluster = source.gang, source.detail, source.viewer, source.cluster
     (row,) = build_rows((gang,), viewer=viewer, clusters=source.clusters, now=source.now)
     events = recent_events(gang=gang, detail=detail, viewer=viewer)
@@ -163,13 +167,13 @@ def _read(source: _Source) -> GangDetail:
     redaction = _redaction(source, events, groups.rows)
     gang_history = read_gang_history(viewer=viewer, gang=gang, cluster=cluster, now=source.now)
     findings, row = _with_steps(source, redaction, row, gang_history.typical)
-    acting = _acting(source)
+    action_data = _action_data(source)
     return GangDetail(
         row=row,
         findings=findings,
-        jobs=tuple(_job(job, redaction, row, acting) for job in detail.jobs),
+        jobs=tuple(_job(job, redaction, row, action_data) for job in detail.jobs),
         members=tuple(member_row(member) for member in detail.members),
-        groups=tuple(_group(group, detail, redaction) for group in as_tree(groups.rows)),
+        groups=tuple(_group(group, detail, redaction) for group in order_as_tree(groups.rows)),
         gang_mode=_printable_mode(detail.gang_mode),
         matrix=group_matrix(detail.jobs, detail.members),
         facts=tuple(
@@ -180,9 +184,9 @@ def _read(source: _Source) -> GangDetail:
         commands=commands_for(row),
         events=tuple(replace(event, note=redaction.text(event.note)) for event in events),
         cluster_sentence=cluster.sentence,
-        actions=acting.offers.get(gang.uid, ()),
-        history=acting.history,
-        maker=_maker(acting.maker, acting) if acting.maker is not None else None,
+        actions=action_data.offers.get(gang.uid, ()),
+        history=action_data.history,
+        maker=_maker(action_data.maker, action_data) if action_data.maker is not None else None,
         fit=_fit(source),
         gang_history=gang_history,
         named=named_objects(
@@ -202,7 +206,7 @@ def _redaction(
     source: _Source, events: Iterable[EventRow], groups: Iterable[GroupOfGangRow]
 ) -> _Redaction:
     gang, detail = source.gang, source.detail
-    quoted = unseen_names(
+    quoted = hidden_names(
         _quoted_texts(detail, events, groups), viewer=source.viewer, cluster_id=gang.cluster_id
     )
     nodes = frozenset(member.node for member in detail.members if member.node)
@@ -210,7 +214,7 @@ def _redaction(
     return _Redaction(redactor, redactor.hidden_refs(detail.findings))
 
 
-def _acting(source: _Source) -> _Acting:
+def _action_data(source: _Source) -> _ActionData:
     gang, viewer = source.gang, source.viewer
     history = actions_of_gang(viewer=viewer, gang_id=gang.pk)
     maker = _visible_maker(gang, viewer)
@@ -220,39 +224,39 @@ def _acting(source: _Source) -> _Acting:
     offers = gang_offers(
         viewer=viewer, gang=gang, cluster=source.cluster, subjects=subjects, now=source.now
     )
-    return _Acting(offers, history, maker)
+    return _ActionData(offers, history, maker)
 
 
 def _with_steps(
     source: _Source, redaction: _Redaction, row: GangRow, typical: TypicalWait | None
 ) -> tuple[tuple[FindingRow, ...], GangRow]:
-    """Return the findings and the row, each step with all that it costs (at most 2 queries)."""
+    """Return the findings and the row, with the cost of each step (at most 2 queries)."""
     gang, viewer = source.gang, source.viewer
     findings = [
         redaction.redactor.redact_finding(finding, redaction.hidden)
         for finding in source.detail.findings
     ]
-    given = [step for finding in findings for step in finding.advice]
-    victims = read_victims([(gang.cluster_id, given)], viewer=viewer)
-    uids = {ref.uid for step in given for ref in step.objects if step.kind in STOPPING}
+    advice = [step for finding in findings for step in finding.advice]
+    victims = read_victims([(gang.cluster_id, advice)], viewer=viewer)
+    uids = {ref.uid for step in advice for ref in step.objects if step.kind in STOPPING}
     uids.update(victim.uid for step in row.next_steps for victim in step.victims)
     counts = count_advised(uids, cluster_id=gang.cluster_id, viewer=viewer, but=gang.pk)
 
-    def completed(steps: Iterable[ShownStep]) -> tuple[ShownStep, ...]:
+    def with_costs(steps: Iterable[AdviceStepRow]) -> tuple[AdviceStepRow, ...]:
         return with_typical_wait(with_counts(steps, counts), typical)
 
     rows = []
     for finding in findings:
         named = (in_cluster(step, row.cluster, row.context) for step in finding.advice)
-        steps = completed(shown_steps(named, gang, victims, now=source.now))
-        rows.append(finding_row(finding, (step.timeless for step in steps)))
-    return tuple(rows), replace(row, next_steps=completed(row.next_steps))
+        steps = with_costs(build_steps(named, gang, victims, now=source.now))
+        rows.append(finding_row(finding, (step.sentence_without_ages for step in steps)))
+    return tuple(rows), replace(row, next_steps=with_costs(row.next_steps))
 
 
 def _quoted_texts(
     detail: Detail, events: Iterable[EventRow], groups: Iterable[GroupOfGangRow]
 ) -> Iterator[str]:
-    """Yield the texts of one gang in which a controller may have named something."""
+    """Yield the texts of one gang that quote a controller and may contain names."""
     jobs = (job.finding for job in detail.jobs if job.finding is not None)
     yield from finding_texts((*detail.findings, *jobs))
     yield from (event.note for event in events)
@@ -271,19 +275,19 @@ def _group(group: GroupOfGangRow, detail: Detail, redaction: _Redaction) -> Grou
     )
 
 
-def _past(detail: GangDetail) -> GangDetail:
-    """Return a deleted gang as it was last. It is in no step, and no advice or command is about it."""
+def _as_deleted(detail: GangDetail) -> GangDetail:
+    """Return the last state of a deleted gang, without steps, advice and commands."""
     findings = tuple(replace(finding, advice=()) for finding in detail.findings)
     return replace(detail, findings=findings, steps=(), commands=())
 
 
-def _then(detail: GangDetail) -> GangDetail:
-    """Return the gang of a cluster that is silent: all that was seen of it is of the last look."""
+def _as_last_known(detail: GangDetail) -> GangDetail:
+    """Return the last known state of a gang in a silent cluster."""
     return replace(
         detail,
-        findings=tuple(finding_then(item) for item in detail.findings),
-        jobs=tuple(_job_then(job) for job in detail.jobs),
-        members=tuple(member_then(member) for member in detail.members),
+        findings=tuple(last_known_finding(item) for item in detail.findings),
+        jobs=tuple(_last_known_job(job) for job in detail.jobs),
+        members=tuple(last_known_member(member) for member in detail.members),
         gang_mode=None,
         matrix=None,
     )
@@ -303,7 +307,7 @@ def _queue_waits(source: _Source) -> tuple[QueueWait, ...]:
 
 
 def _fit(source: _Source) -> tuple[FitShape, ...]:
-    """Return the node-fit table. After a silence of the cluster the stored one may be wrong."""
+    """Return the node-fit table, or its reason to be unknown while the cluster is silent."""
     gang, cluster = source.gang, source.cluster
     if gang.gone_at is not None:
         return ()
@@ -319,7 +323,7 @@ def _visible_maker(gang: Gang, viewer: Viewer) -> Owner | None:
     return maker
 
 
-def _maker(maker: Owner, acting: _Acting) -> MakerRow:
+def _maker(maker: Owner, action_data: _ActionData) -> MakerRow:
     ref = maker.meta.ref
     kind = registry.owner_kind(ref.group, ref.kind)
     return MakerRow(
@@ -330,17 +334,17 @@ def _maker(maker: Owner, acting: _Acting) -> MakerRow:
         generation=maker.meta.generation,
         suspended=maker.suspended,
         sentence=printable(kind.sentence(maker)) if kind is not None else "",
-        **acting.of(ref.uid),
+        **action_data.fields_of(ref.uid),
     )
 
 
-def _job(job: JobState, redaction: _Redaction, row: GangRow, acting: _Acting) -> JobRow:
+def _job(job: JobState, redaction: _Redaction, row: GangRow, action_data: _ActionData) -> JobRow:
     name = printable(job.ref.name)
     return JobRow(
         name=name,
         uid=job.ref.uid,
         generation=job.generation,
-        part=printable(job.part) if job.part != job.ref.name else "",
+        role=printable(job.part) if job.part != job.ref.name else "",
         suspended=job.suspended,
         held=job.held,
         finished=job.finished,
@@ -363,7 +367,7 @@ def _job(job: JobState, redaction: _Redaction, row: GangRow, acting: _Acting) ->
             uid=job.ref.uid,
             generation=job.generation,
         ),
-        **acting.of(job.ref.uid),
+        **action_data.fields_of(job.ref.uid),
     )
 
 
@@ -377,7 +381,7 @@ def _held(job: JobState) -> HeldRow:
     )
 
 
-def _job_then(job: JobRow) -> JobRow:
-    """Return the last known Job. The findings say in which trouble it was."""
-    state = face_of(Health.UNKNOWN)
-    return replace(job, state=state, past=True, was=past_sentence(job.state.word), message="")
+def _last_known_job(job: JobRow) -> JobRow:
+    """Return the last known Job. Its message is empty, because the findings have the last problem."""
+    state, sentence = face_of(Health.UNKNOWN), past_sentence(job.state.word)
+    return replace(job, state=state, is_past=True, past_state_sentence=sentence, message="")

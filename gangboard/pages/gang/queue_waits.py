@@ -1,4 +1,4 @@
-"""Queues in which a gang waits, the entries ahead of it, and the holders of the quota that it lacks."""
+"""Queues in which a gang waits, the entries ahead of it, and the holders of the missing quota."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from gangboard.diagnosis.scheduler_queues import scheduler_queues
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import FlavorAmount, Queue, QueueLevel, QueueState
-from gangboard.domain.resource_units import decimal_text
-from gangboard.pages.core.rows import shown, shown_property
+from gangboard.domain.resources import decimal_text
 from gangboard.plugins import registry
+from gangboard.readmodels.declarations import shown, shown_property
+from gangboard.readmodels.formatting import amount_text, printable, quantity_text
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import amount_text, quantity_text
 from gangboard.readmodels.queue_lines import QueuesOfCluster, amount_of, read_queues
 from gangboard.readmodels.queue_places import (
     AmountRow,
@@ -27,7 +26,7 @@ from gangboard.readmodels.queue_places import (
 from gangboard.readmodels.queue_visibility import WatchedQueues
 from gangboard.readmodels.state_labels import Face
 from gangboard.readmodels.visible_queues import (
-    ShowsState,
+    HasQueueState,
     VisibleQueue,
     order_sentences,
     shared_names,
@@ -38,10 +37,10 @@ from gangboard.store.objects import unpack
 from gangboard.store.uid_lookups import owned_objects
 
 MOST_WAITS = 3
-"""Entries of one gang that the page shows. Each Job can have an entry of its own."""
+"""Maximum number of entries of one gang. Each Job can have its own entry."""
 MOST_AHEAD = 5
 MOST_HOLDERS = 5
-_NOTHING = Decimal(0)
+_ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Given:
     """What queues have given of a resource in a flavor, and their quota of it."""
 
     reserved: str = shown("Reserved")
-    """Decimal text in base units, as the quota is."""
+    """A decimal string in base units, like the quota."""
     quota: str = shown("Quota")
 
 
@@ -78,32 +77,32 @@ class LackRow:
 
     @property
     def amount_text(self) -> str:
-        """How much has to become free, as a person reads it: `2 GPUs`."""
+        """The missing amount in units that people use: `2 GPUs`."""
         return amount_text(self.resource, self.exact)
 
     @property
     def own_text(self) -> str:
-        """`6 of 4 GPUs used (2 borrowed)`: reserved in its queue, of its quota."""
+        """The reserved amount and the quota of its queue: `6 of 4 GPUs used (2 borrowed)`."""
         reserved, quota = self.own.reserved, self.own.quota
-        beyond = Decimal(reserved) - Decimal(quota)
-        borrowed = f" ({self._text(decimal_text(beyond))} borrowed)" if beyond > 0 else ""
-        return f"{self._text(reserved)} of {amount_text(self.resource, quota)} used{borrowed}"
+        borrowed = Decimal(reserved) - Decimal(quota)
+        suffix = f" ({self._text(decimal_text(borrowed))} borrowed)" if borrowed > 0 else ""
+        return f"{self._text(reserved)} of {amount_text(self.resource, quota)} used{suffix}"
 
     @property
     def shared_text(self) -> str:
-        """Return `6 of 8` for all queues that share the quota. Empty if the queue shares none."""
+        """The reserved amount and the quota of all queues that share it: `6 of 8`. Empty if none do."""
         if self.shared is None:
             return ""
         return f"{self._text(self.shared.reserved)} of {self._text(self.shared.quota)}"
 
     @property
     def hidden_text(self) -> str:
-        """Return the amount of the hidden holders as a person reads it."""
+        """The amount of the hidden holders in units that people use."""
         return amount_text(self.resource, self.hidden_exact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueWait(ShowsState):
+class QueueWait(HasQueueState):
     """One entry of a gang that waits in a queue."""
 
     entry: str = shown("Entry")
@@ -130,7 +129,7 @@ class QueueWait(ShowsState):
     cluster: str
     face: Face
     shared_name: str
-    """The cohort, such as `Cohort west`. A general word if the viewer may not know its name."""
+    """The cohort, such as `Cohort west`, or a general term if the viewer may not know its name."""
 
     @property
     def is_first(self) -> bool:
@@ -141,9 +140,10 @@ class QueueWait(ShowsState):
 def read_waits(
     gang: Gang, uids: Iterable[str], *, viewer: Viewer, cluster: Freshness
 ) -> tuple[QueueWait, ...]:
-    """Return where a gang waits in queues (1 query; where it does, some 6 more).
+    """Return the queue entries with which a gang waits (1 query, and about 6 if it waits).
 
-    `uids`: of its owner and its Jobs. Nothing where it waits in none, and where that cannot be told.
+    `uids` are those of its owner and Jobs. The result is empty if the gang waits in no queue, or if that
+    is unknown.
     """
     waiting = [entry for entry in _entries(gang, uids) if entry.is_waiting]
     if not waiting:
@@ -155,7 +155,7 @@ def read_waits(
         group, queue = entry.meta.ref.group, queues.queue_of(entry)
         if queue is not None and visibility.is_known(id_, QueueEntry, group):
             stale = cluster.is_stale or visibility.is_stale(id_, group)
-            wait = _Reader(viewer, cluster, queues, queue).read(entry)
+            wait = _WaitBuilder(viewer, cluster, queues, queue).build(entry)
             waits.append(replace(wait, stale=stale))
     return tuple(waits)
 
@@ -169,21 +169,21 @@ def _entries(gang: Gang, uids: Iterable[str]) -> list[QueueEntry]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Tells of entries that wait in one queue."""
+class _WaitBuilder:
+    """Builds the rows of entries that wait in one queue."""
 
     viewer: Viewer
     cluster: Freshness
     queues: QueuesOfCluster
     queue: Queue
 
-    def read(self, entry: QueueEntry) -> QueueWait:
-        """Return what is ahead of an entry, and who has what it lacks."""
-        line = [one for one in self.queues.line(self.queue.name) if one.stands_in_line]
-        before = _before(line, entry) if not self.queue.is_by_usage else []
-        is_told = entry.stands_in_line and not self.queue.is_by_usage
+    def build(self, entry: QueueEntry) -> QueueWait:
+        """Return the entries ahead of an entry, and the holders of the quota that it lacks."""
+        line = [item for item in self.queues.line(self.queue.name) if item.stands_in_line]
+        ahead = _ahead_of(line, entry) if not self.queue.is_by_usage else []
+        has_position = entry.stands_in_line and not self.queue.is_by_usage
         ref = self.queue.meta.ref
-        place = VisibleQueue(
+        visible_queue = VisibleQueue(
             self.cluster, self.queues, self.queue, (), shared_names(self.queues, self.queue)
         )
         return QueueWait(
@@ -191,13 +191,13 @@ class _Reader:
             cluster=self.cluster.cluster,
             kind=printable(ref.kind),
             queue=printable(ref.name),
-            face=place.face,
-            position=len(before) + 1 if is_told else None,
+            face=visible_queue.face,
+            position=len(ahead) + 1 if has_position else None,
             in_line=len(line),
             priority=entry.priority,
             asks=amount_rows(entry.asks),
-            ahead=self._rows(list(enumerate(before[:MOST_AHEAD], start=1))),
-            ahead_more=max(0, len(before) - MOST_AHEAD),
+            ahead=self._rows(list(enumerate(ahead[:MOST_AHEAD], start=1))),
+            ahead_more=max(0, len(ahead) - MOST_AHEAD),
             shared_name=self._shared_name(),
             lacks=tuple(map(self._lack, entry.message.lacks)) if entry.message else (),
             order=order_sentences(self.queue, ()),
@@ -236,35 +236,36 @@ class _Reader:
             holders=self._rows([(None, entry) for entry in visible[:MOST_HOLDERS]]),
             holders_more=max(0, len(visible) - MOST_HOLDERS),
             hidden=len(hidden),
-            hidden_exact=decimal_text(sum((entry.holds[0].amount for entry in hidden), _NOTHING)),
+            hidden_exact=decimal_text(sum((entry.holds[0].amount for entry in hidden), _ZERO)),
         )
 
 
-def _before(line: Sequence[QueueEntry], entry: QueueEntry) -> list[QueueEntry]:
-    """Return who stands before an entry; nobody where it stands in no line itself."""
-    uids = [each.meta.ref.uid for each in line]
+def _ahead_of(line: Sequence[QueueEntry], entry: QueueEntry) -> list[QueueEntry]:
+    """Return the entries ahead of an entry. Empty if the entry is not in the line."""
+    uids = [item.meta.ref.uid for item in line]
     uid = entry.meta.ref.uid
     return list(line[: uids.index(uid)]) if uid in uids else []
 
 
 def _reserved(queues: Iterable[Queue], lack: FlavorAmount) -> Given:
-    """Return what these queues have given of a resource in a flavor, and their quota of it."""
+    """Return the reserved amount and the quota of these queues for a resource in a flavor."""
     quotas = [
         quota
         for queue in queues
         for quota in queue.quotas
         if (quota.flavor, quota.resource) == (lack.flavor, lack.resource)
     ]
-    reserved = sum((max(quota.reserved, quota.used) for quota in quotas), _NOTHING)
-    nominal = sum((quota.nominal or _NOTHING for quota in quotas), _NOTHING)
+    reserved = sum((max(quota.reserved, quota.used) for quota in quotas), _ZERO)
+    nominal = sum((quota.nominal or _ZERO for quota in quotas), _ZERO)
     return Given(decimal_text(reserved), decimal_text(nominal))
 
 
 def queue_of_gang(gang: Gang, groups: Iterable[ObjectRef]) -> str:
-    """Return the name of the queue whose page tells of the gang, empty where there is none (2 queries at most).
+    """Return the name of the queue whose page shows the gang, or an empty string (at most 2 queries).
 
-    The gang names an alias, which leads to a queue, or its groups name a queue of their scheduler. Two systems can
-    have queues of one name, so the API of its groups decides. A viewer of the gang may see its queue.
+    Either the gang names an alias of a queue, or its groups name a queue of their scheduler. Two systems
+    can have queues with the same name, so the API of its groups decides. A viewer of the gang may see its
+    queue.
     """
     if not gang.queue or gang.gone_at is not None:
         return ""

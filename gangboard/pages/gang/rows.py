@@ -1,4 +1,4 @@
-"""The fields of one gang, each declared once for its page and for `gangs/{id}/`."""
+"""Rows of one gang, with each field declared once for its page and for `gangs/{id}/`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from datetime import datetime
 from gangboard.domain.action import ActionTarget
 from gangboard.domain.queue_status import QueueStanding
 from gangboard.domain.verdict import GangMode, Members
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.gang.events import EventRow
 from gangboard.pages.gang.findings import FindingRow
@@ -20,6 +19,7 @@ from gangboard.pages.gang.queue_waits import QueueWait
 from gangboard.pages.gang.stages import StageStep
 from gangboard.pages.gang.timeline import TimelineRow, make_timeline
 from gangboard.readmodels.action_rows import ActionRow, OfferRow, TargetRow
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.fit import FitShape
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.group_visibility import UnseenGroups
@@ -29,15 +29,15 @@ from gangboard.readmodels.members import MemberRow
 from gangboard.readmodels.state_labels import Face
 
 SHOWN_NODES = 4
-"""Nodes of a Job that are named before the rest is counted."""
-_IN_QUEUE: Mapping[str, str] = {
+"""Nodes of a Job that the page names before it counts the rest."""
+_QUEUE_RELATIONS: Mapping[str, str] = {
     QueueStanding.WAITS: "waits in",
     QueueStanding.ADMITTED: "admitted by",
     QueueStanding.DEACTIVATED: "deactivated in",
 }
 _WITHOUT_GROUP = frozenset({"not-eligible", "owned", "pod-by-pod"})
-"""Modes of Jobs that are to have no group; in all others one is missing, or not there yet."""
-_LEFT = "null when only the history of a gang that is gone is left"
+"""Scheduling modes of Jobs without a group. In all other modes the group is missing or not created yet."""
+_NULL_IF_DELETED = "null when only the history of a gang that is gone is left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,34 +95,34 @@ class JobRow:
     target: ActionTarget = shown(
         "Target", "The Job as `POST actions/` takes it.", serializer=serializer_of(TargetRow)
     )
-    part: str
+    role: str
     state: Face
-    """`Held` is not the same as `Suspended`."""
+    """The state, in which `Held` differs from `Suspended`."""
     message: str
-    """The trouble of this Job, or empty."""
-    past: bool = False
-    """All of it is of the last look: its cluster does not answer now."""
-    was: str = ""
-    """`It was running.` when `past`, where it is known."""
+    """The problem of this Job, or empty."""
+    is_past: bool = False
+    """True for the last known state of a Job in a cluster that does not answer now."""
+    past_state_sentence: str = ""
+    """`It was running.` if `is_past`. Empty if that is unknown."""
     open_action: ActionRow | None = None
     """The action on it that is not over."""
 
     @property
     def queue_text(self) -> str:
-        """How the queue stands to it, or empty: `admitted by queue gpu`."""
-        words = _IN_QUEUE.get(self.queue.standing, "") if self.queue is not None else ""
-        return (
-            f"{words} queue {self.queue.name}" if self.queue and words and self.queue.name else ""
-        )
+        """The relation to its queue, such as `admitted by queue gpu`, or empty."""
+        if self.queue is None or not self.queue.name:
+            return ""
+        relation = _QUEUE_RELATIONS.get(self.queue.standing, "")
+        return f"{relation} queue {self.queue.name}" if relation else ""
 
     @property
     def shown_nodes(self) -> tuple[str, ...]:
-        """The nodes that are named; the rest is in `more_nodes`."""
+        """The nodes that the page names. `more_nodes` counts the others."""
         return self.nodes if len(self.nodes) <= SHOWN_NODES else self.nodes[: SHOWN_NODES - 1]
 
     @property
     def more_nodes(self) -> int:
-        """How many nodes are not named."""
+        """The number of nodes that the page does not name."""
         return len(self.nodes) - len(self.shown_nodes)
 
 
@@ -145,7 +145,7 @@ class MakerRow:
     generation: int = shown("Generation")
     suspended: bool = shown("Suspended", "It makes no further one.")
     sentence: str = shown("Next", empty_is_null=True)
-    """When it makes the next one, or that it makes none."""
+    """The time at which it creates the next gang, or that it creates none."""
     actions: tuple[OfferRow, ...] = shown(
         "Actions", "What the caller may do to it now.", default=()
     )
@@ -168,21 +168,23 @@ class GangDetail:
     was said of it, and null for what nobody knows any more.
     """
 
-    # Four fields of the row are here again, because only here they can be null.
+    # These five fields of the row are declared again, because they can be null here.
     @shown_property(
-        "API version", f"Version without the group, such as `v1`; {_LEFT}.", may_be_null=True
+        "API version",
+        f"Version without the group, such as `v1`; {_NULL_IF_DELETED}.",
+        may_be_null=True,
     )
     def api_version(self) -> str:
         """Return the API version of the owner."""
         return self.row.api_version
 
-    @shown_property("Generation", f"It is {_LEFT}.", may_be_null=True)
+    @shown_property("Generation", f"It is {_NULL_IF_DELETED}.", may_be_null=True)
     def generation(self) -> int:
         """Return the generation of the owner."""
         return self.row.generation
 
     @shown_property(
-        "Labels", f"Labels of the owner: the first 64 by key; {_LEFT}.", may_be_null=True
+        "Labels", f"Labels of the owner: the first 64 by key; {_NULL_IF_DELETED}.", may_be_null=True
     )
     def labels(self) -> Mapping[str, str]:
         """Return the labels of the owner."""
@@ -190,22 +192,27 @@ class GangDetail:
 
     @shown_property(
         "Requests",
-        f"Sum over all desired pods: decimal strings in base units; {_LEFT}.",
+        f"Sum over all desired pods: decimal strings in base units; {_NULL_IF_DELETED}.",
         may_be_null=True,
     )
     def requests(self) -> Mapping[str, str]:
-        """Return what all pods request."""
+        """Return the requests of all pods."""
         return self.row.requests
 
     @shown_property(
-        "Members", f"Pods of the current attempt; {_LEFT}.", api_name="members", may_be_null=True
+        "Members",
+        f"Pods of the current attempt; {_NULL_IF_DELETED}.",
+        api_name="members",
+        may_be_null=True,
     )
     def members_with_pods(self) -> MembersWithPods:
         """Return the counts of the gang and its pods."""
         return MembersWithPods(**asdict(self.row.members), pods=self.members)
 
     findings: tuple[FindingRow, ...] = shown("Findings", "Ranked, the one of the verdict first.")
-    groups: tuple[GroupOfGangRow, ...] = shown("Groups", f"They are {_LEFT}.", may_be_null=True)
+    groups: tuple[GroupOfGangRow, ...] = shown(
+        "Groups", f"They are {_NULL_IF_DELETED}.", may_be_null=True
+    )
     groups_unseen: tuple[UnseenGroups, ...] = shown(
         "Groups not seen",
         "Kinds of groups that cannot be looked at in its cluster: there may be more than "
@@ -231,11 +238,11 @@ class GangDetail:
     )
     facts: tuple[KindFact, ...] = shown(
         "Facts",
-        f"What only its kind knows of it, such as a runtime or progress; {_LEFT}.",
+        f"What only its kind knows of it, such as a runtime or progress; {_NULL_IF_DELETED}.",
         may_be_null=True,
         default=(),
     )
-    jobs: tuple[JobRow, ...] = shown("Jobs", f"They are {_LEFT}.", may_be_null=True)
+    jobs: tuple[JobRow, ...] = shown("Jobs", f"They are {_NULL_IF_DELETED}.", may_be_null=True)
     actions: tuple[OfferRow, ...] = shown(
         "Actions",
         "What the caller may do to the owner now.",
@@ -255,7 +262,7 @@ class GangDetail:
 
     @shown_property("Wait", "Null: it was not seen waiting.")
     def waits(self) -> Waits | None:
-        """Return how long it waited."""
+        """Return the wait of the gang."""
         return self.gang_history.waits
 
     queue_waits: tuple[QueueWait, ...] = shown(
@@ -289,9 +296,9 @@ class GangDetail:
     history: tuple[ActionRow, ...] = ()
     """The last actions on the owner and its Jobs, the newest first."""
     gang_history: GangHistory = field(default_factory=GangHistory)
-    """Its earlier verdicts, and how long it waited."""
+    """Its earlier verdicts and its wait."""
     named: NamedObjects = field(default_factory=NamedObjects)
-    """Objects in its sentences to which links may lead."""
+    """Objects in its sentences that may become links."""
 
     @property
     def open_action(self) -> ActionRow | None:
@@ -300,14 +307,14 @@ class GangDetail:
 
     @property
     def verdict(self) -> FindingRow | None:
-        """Return the finding of the verdict. None if the last findings may be outdated."""
+        """The finding of the verdict, or None if the last findings may be outdated."""
         if self.findings and self.findings[0].code == self.row.code:
             return self.findings[0]
         return None
 
     @property
     def no_groups(self) -> str:
-        """Return the meaning of a missing group. Empty if the gang has a group."""
+        """A sentence about the missing groups. Empty if the gang has a group."""
         if self.groups:
             return ""
         if self.groups_unseen:
@@ -320,17 +327,17 @@ class GangDetail:
 
     @property
     def _is_pod_by_pod(self) -> bool:
-        """Whether its Jobs, or without Jobs its pods, are to have no group."""
+        """Whether its Jobs, or else its pods, are meant to have no group."""
         if self.jobs:
             return all(job.scheduling.mode in _WITHOUT_GROUP for job in self.jobs)
         return bool(self.members) and not any(member.group for member in self.members)
 
     @property
-    def others(self) -> tuple[FindingRow, ...]:
+    def other_findings(self) -> tuple[FindingRow, ...]:
         """All other findings, ranked."""
         return self.findings[1:] if self.verdict is not None else self.findings
 
 
 def open_action(history: tuple[ActionRow, ...], uid: str) -> ActionRow | None:
-    """Return the action on an object that is not over, if there is one."""
+    """Return the action on an object that is not over, or None."""
     return next((row for row in history if row.uid == uid and not row.is_final), None)

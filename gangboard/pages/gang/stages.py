@@ -1,4 +1,4 @@
-"""The five steps of a gang and where it is in them."""
+"""The five stages of a gang as steps, with its current position."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ class StageStep:
     state: str
     """done, here, ahead or unknown."""
     face: Face | None
-    """The step where the gang is."""
+    """The state of the gang, only for its current step."""
     note: str
 
     @property
     def state_label(self) -> str:
-        """The state in words, for who cannot see the line."""
+        """The state in words, for screen readers."""
         return {"done": "done", "here": "now", "ahead": "not yet", "unknown": "not known"}[
             self.state
         ]
 
 
 def make_steps(row: GangRow) -> tuple[StageStep, ...]:
-    """Return the five steps: passed, where it is, ahead; all unknown when we could not look."""
+    """Return the five steps: done, current or ahead. All are unknown if the health is unknown."""
     position = {stage.value: stage.position for stage in Stage}.get(row.stage, 0)
-    blind = row.health == Health.UNKNOWN
-    over = row.health in (Health.RUNNING, Health.SUCCEEDED)
+    is_unknown = row.health == Health.UNKNOWN
+    has_arrived = row.health in (Health.RUNNING, Health.SUCCEEDED)
     notes = _notes(row)
     steps = []
     for stage in Stage:
         step = StageStep(stage.value, STAGE_LABELS[stage], "ahead", None, notes.get(stage, ""))
-        if blind:
+        if is_unknown:
             step = replace(step, state="unknown", note="")
-        elif stage.position < position or (over and stage.position == position):
+        elif stage.position < position or (has_arrived and stage.position == position):
             step = replace(step, state="done")
         elif stage.position == position:
             step = replace(step, state="here", face=row.face)
@@ -49,20 +49,20 @@ def make_steps(row: GangRow) -> tuple[StageStep, ...]:
 
 
 def _notes(row: GangRow) -> dict[Stage, str]:
-    """Return the numbers under the steps."""
+    """Return the note below each step."""
     members = row.members
-    wanted = members.desired - members.held
+    expected = members.desired - members.held
     return {
         Stage.ADMISSION: f"queue {row.queue}" if row.queue else "",
-        Stage.FORMATION: f"{members.created} of {wanted} pods",
-        Stage.PLACEMENT: f"{members.scheduled} of {wanted}",
-        Stage.START: f"{members.ready + members.succeeded} of {wanted} ready",
+        Stage.FORMATION: f"{members.created} of {expected} pods",
+        Stage.PLACEMENT: f"{members.scheduled} of {expected}",
+        Stage.START: f"{members.ready + members.succeeded} of {expected} ready",
         Stage.RUN: _run_note(row),
     }
 
 
 def _run_note(row: GangRow) -> str:
-    """Return `3 of 5, 2 held` where some Jobs are held and all others run, else the title."""
+    """Return the title, or `3 of 5, 2 held` if some Jobs are held and all others run."""
     members = row.members
     if row.stage != Stage.RUN or not members.held:
         return row.title

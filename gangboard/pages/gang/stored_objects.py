@@ -1,4 +1,4 @@
-"""The owner of a gang, its Jobs, groups, Holds and entries in queues as they are stored, as YAML."""
+"""The stored owner of a gang, its Jobs, groups, Holds and queue entries, as YAML."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import yaml
 
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang, WatchedObject
 
 MOST_OBJECTS = 50
-"""Of one gang; a gang can have thousands of Jobs that differ in their names."""
+"""Maximum number of objects. A gang can have thousands of Jobs that differ only in their names."""
 LONGEST_TEXT = 2_000
 _HEADING = """\
 # What gangboard keeps of these objects: a few fields of each, under names of its own.
@@ -23,41 +23,43 @@ _HEADING = """\
 
 
 def stored_yaml(*, viewer: Viewer, gang_id: str) -> str | None:
-    """Return the YAML, None when there is no such gang or the viewer may not see it (3 queries)."""
+    """Return the YAML, or None if the gang does not exist or the viewer may not see it (3 queries)."""
     if "\x00" in gang_id:  # the one character that PostgreSQL refuses
         return None
     gang = Gang.objects.filter(viewer.gang_filter(), pk=gang_id).first()
     if gang is None:
         return None
     detail = unpack_detail(bytes(gang.detail))
-    # Its Holds and its entries in queues. Jobs are in both lists and are printed once.
-    below = WatchedObject.objects.filter(
+    # Children include Holds and queue entries. Jobs are in both lists and are printed once.
+    children = WatchedObject.objects.filter(
         cluster_id=gang.cluster_id, owner_uid=gang.uid, namespace=gang.namespace
     ).order_by("name")
     uids = [gang.uid, *(job.ref.uid for job in detail.jobs), *(ref.uid for ref in detail.groups)]
-    place = {uid: number for number, uid in enumerate(dict.fromkeys(uids))}
+    position = {uid: number for number, uid in enumerate(dict.fromkeys(uids))}
     named = WatchedObject.objects.filter(
         cluster_id=gang.cluster_id,
         namespace=gang.namespace,
-        uid__in=list(place)[:MOST_OBJECTS],
+        uid__in=list(position)[:MOST_OBJECTS],
     )
-    rows = {row.uid: row for row in (*named, *below[:MOST_OBJECTS])}
-    objects = sorted(rows.values(), key=lambda row: (place.get(row.uid, len(place)), row.name))
-    left = max(0, len(place) - MOST_OBJECTS)
-    more = f"# {left} more are not shown.\n" if left else ""
-    return f"{_HEADING}{more}{''.join(map(_document, objects[:MOST_OBJECTS]))}"
+    rows = {row.uid: row for row in (*named, *children[:MOST_OBJECTS])}
+    objects = sorted(
+        rows.values(), key=lambda row: (position.get(row.uid, len(position)), row.name)
+    )
+    omitted = max(0, len(position) - MOST_OBJECTS)
+    note = f"# {omitted} more are not shown.\n" if omitted else ""
+    return f"{_HEADING}{note}{''.join(map(_document, objects[:MOST_OBJECTS]))}"
 
 
 def _document(row: WatchedObject) -> str:
-    kept = _plain(msgspec.msgpack.decode(bytes(row.data)))
+    fields = _plain(msgspec.msgpack.decode(bytes(row.data)))
     text: str = yaml.safe_dump(
-        {"resource": printable(row.resource), **kept}, sort_keys=False, allow_unicode=True
+        {"resource": printable(row.resource), **fields}, sort_keys=False, allow_unicode=True
     )
     return f"---\n{text}"
 
 
-def _plain(value: Any) -> Any:  # whatever was stored
-    """Return the stored values without the empty ones, each text fit to print."""
+def _plain(value: Any) -> Any:  # any stored value
+    """Return the stored values without empty ones and with sanitized texts."""
     if isinstance(value, dict):
         pairs = ((printable(str(key)), _plain(item)) for key, item in value.items())
         return {key: item for key, item in pairs if item not in (None, "", [], {})}

@@ -1,4 +1,4 @@
-"""One gang as plain text for a terminal, with all that its page shows."""
+"""One gang as plain text for a terminal, with everything on its page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from gangboard.domain.health import Health
 from gangboard.pages.gang.history import DeletedGang
 from gangboard.pages.gang.rows import GangDetail, JobRow
-from gangboard.readmodels.ages import age_text, standing_text
 from gangboard.readmodels.fit import FitReasonRow, FitShape
+from gangboard.readmodels.formatting import age_text, printable, verdict_age_text
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.printable import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Cluster, Gang
 
@@ -21,35 +20,35 @@ _INDENT = "  "
 
 
 class NotFoundError(LookupError):
-    """There is no such gang, or more than one. The text is a sentence or two for a person."""
+    """The gang does not exist, or there is more than one. The text is a sentence or two for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangAddress:
-    """The words with which a person names a gang."""
+    """The address with which a person names a gang."""
 
     cluster: str
     namespace: str
     kind: str
     api_group: str | None
-    """None when it is not said, empty for the core group, which is written as `Pod.`."""
+    """The API group, or None if the address has none. It is empty for the core group, written as `Pod.`."""
     name: str
 
 
 def read_address(text: str) -> GangAddress:
-    """Return what `CLUSTER/NAMESPACE/KIND[.GROUP]/NAME` names. Raises ValueError with a sentence."""
-    pieces = text.split("/")
-    if len(pieces) != 4 or not all(pieces) or "\x00" in text:
+    """Parse `CLUSTER/NAMESPACE/KIND[.GROUP]/NAME`. Raises ValueError with a sentence."""
+    segments = text.split("/")
+    if len(segments) != 4 or not all(segments) or "\x00" in text:
         raise ValueError(f"{text!r} is not {FORMAT}, such as east/research/JobSet/llama-ft")
-    cluster, namespace, kind, name = pieces
+    cluster, namespace, kind, name = segments
     kind, dot, group = kind.partition(".")
     return GangAddress(cluster, namespace, kind, group if dot else None, name)
 
 
 def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
-    """Return the id of the gang; one that is gone only when no other has its name.
+    """Return the id of the gang. A deleted gang counts only if no other has its name.
 
-    Raises NotFoundError, which lists the gangs that exist.
+    Raises NotFoundError, which lists the existing gangs.
     """
     gangs = Gang.objects.filter(
         viewer.gang_filter(),
@@ -64,14 +63,16 @@ def find_gang(address: GangAddress, *, viewer: Viewer) -> str:
     living = [gang for gang in matches if gang.gone_at is None]
     groups = sorted({gang.api_group for gang in living or matches})
     if len(groups) > 1:
-        ways = " or ".join(
+        addresses = " or ".join(
             f"{address.cluster}/{address.namespace}/{matches[0].kind}.{group}/{address.name}"
             for group in groups
         )
-        raise NotFoundError(f"there is more than one {matches[0].kind} of that name: write {ways}")
+        raise NotFoundError(
+            f"there is more than one {matches[0].kind} of that name: write {addresses}"
+        )
     if matches:
         return (living or matches)[0].pk
-    raise NotFoundError(_instead(address, named, viewer))
+    raise NotFoundError(_not_found_sentence(address, named, viewer))
 
 
 def explain_deleted(gang: DeletedGang, now: datetime) -> str:
@@ -80,14 +81,14 @@ def explain_deleted(gang: DeletedGang, now: datetime) -> str:
     return f"Deleted {age} ago. Last state: {gang.face.label}. Its page has its history."
 
 
-def _instead(address: GangAddress, named: list[Gang], viewer: Viewer) -> str:
+def _not_found_sentence(address: GangAddress, named: list[Gang], viewer: Viewer) -> str:
     clusters = list(Cluster.objects.filter(viewer.cluster_filter()).values_list("name", flat=True))
     if address.cluster not in clusters:
         names = ", ".join(clusters) or "none"
         return f"there is no cluster {address.cluster!r}; the clusters are: {names}"
     group = f".{address.api_group}" if address.api_group else ""
-    wanted = f"{address.kind}{group} {address.namespace}/{address.name}"
-    text = f"no gang {wanted} is known in cluster {address.cluster}"
+    gang_label = f"{address.kind}{group} {address.namespace}/{address.name}"
+    text = f"no gang {gang_label} is known in cluster {address.cluster}"
     if named:
         kinds = ", ".join(sorted({f"{gang.kind}.{gang.api_group}" for gang in named}))
         return f"{text}; of that name there is: {printable(kinds)}"
@@ -95,17 +96,17 @@ def _instead(address: GangAddress, named: list[Gang], viewer: Viewer) -> str:
 
 
 def explain(detail: GangDetail, *, freshness: Freshness, now: datetime) -> tuple[str, ...]:
-    """Return the lines; no line is wrapped."""
+    """Return the lines of the report, unwrapped."""
     blocks = (
         _head(detail, now),
         _list("What would let it go", detail.row.advice),
         _evidence(detail),
         _members(detail),
         _fit(detail.fit),
-        _others(detail),
+        _other_findings(detail),
         _wait(detail),
         _timeline(detail),
-        _fresh(detail, freshness, now),
+        _freshness(detail, freshness, now),
     )
     lines: list[str] = []
     for block in map(list, blocks):
@@ -118,10 +119,10 @@ def _head(detail: GangDetail, now: datetime) -> Iterator[str]:
     row = detail.row
     version = f"{row.api_group}/{row.api_version}".strip("/")
     yield f"{row.kind} {row.namespace}/{row.name} in cluster {row.cluster} ({version})"
-    # The last known stage says nothing about an unknown health.
+    # An unknown health has no stage.
     stage = "" if row.health == Health.UNKNOWN else f" · stage {row.stage}"
-    stands = standing_text(row.since, now, first_seen=row.since_first_seen)
-    yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {stands}"
+    age = verdict_age_text(row.since, now, first_seen=row.since_first_seen)
+    yield f"{row.face.icon} {row.face.label}{stage} · {row.code} · for {age}"
     if row.gone_at is not None:
         yield f"Deleted {age_text(row.gone_at, now)} ago. Last state: {row.face.label}."
     yield ""
@@ -138,10 +139,10 @@ def _list(title: str, texts: Iterable[str]) -> Iterator[str]:
 def _evidence(detail: GangDetail) -> Iterator[str]:
     if detail.verdict is not None and detail.verdict.evidence:
         yield "Evidence"
-        values: dict[str, list[str]] = {}
+        evidence: dict[str, list[str]] = {}
         for item in detail.verdict.evidence:
-            values.setdefault(item.label, []).append(item.value)
-        yield from _columns([(label, ", ".join(found)) for label, found in values.items()])
+            evidence.setdefault(item.label, []).append(item.value)
+        yield from _columns([(label, ", ".join(values)) for label, values in evidence.items()])
 
 
 def _members(detail: GangDetail) -> Iterator[str]:
@@ -172,7 +173,7 @@ def _members(detail: GangDetail) -> Iterator[str]:
 
 def _job(job: JobRow) -> tuple[str, ...]:
     nodes = ", ".join(job.shown_nodes) + (f" and {job.more_nodes} more" if job.more_nodes else "")
-    ready = f"{'was ' if job.past else ''}{job.ready}/{job.desired} ready"
+    ready = f"{'was ' if job.is_past else ''}{job.ready}/{job.desired} ready"
     return (job.name, job.state.label, ready, " · ".join(filter(None, (nodes, job.message))))
 
 
@@ -182,8 +183,8 @@ def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
     yield "Where the waiting pods could go (each shape is counted alone)"
     for shape in shapes:
         name = shape.shape or shape.unit
-        one = f"; one asks for {shape.asks}" if shape.asks else ""
-        yield f"{_INDENT}{name}: {shape.waiting} waiting{one}"
+        request = f"; one asks for {shape.asks}" if shape.asks else ""
+        yield f"{_INDENT}{name}: {shape.waiting} waiting{request}"
         if shape.why:
             yield f"{_INDENT * 2}cannot tell: {shape.why}"
             continue
@@ -196,24 +197,24 @@ def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
         width = len(str(shape.nodes))
         counts = [
             (shape.open_nodes, "have room for one more"),
-            *((row.nodes, f"full: {row.text}{_more(row)}") for row in shape.saturated),
-            *((row.nodes, f"excluded: {row.text}{_more(row)}") for row in shape.excluded),
+            *((row.nodes, f"full: {row.text}{_reason_details(row)}") for row in shape.saturated),
+            *((row.nodes, f"excluded: {row.text}{_reason_details(row)}") for row in shape.excluded),
             (shape.nodes, "nodes in all"),
         ]
         yield from (f"{_INDENT * 2}{number:>{width}}  {text}" for number, text in counts)
 
 
-def _more(row: FitReasonRow) -> str:
+def _reason_details(row: FitReasonRow) -> str:
     names = ", ".join(row.examples) + (", …" if row.examples and row.more > 0 else "")
     detail = f" {row.detail}" if row.detail else ""
     return f"{detail} ({names})" if names else detail
 
 
-def _others(detail: GangDetail) -> Iterator[str]:
-    if not detail.others:
+def _other_findings(detail: GangDetail) -> Iterator[str]:
+    if not detail.other_findings:
         return
     yield "Also found"
-    for finding in detail.others:
+    for finding in detail.other_findings:
         unit = f" {finding.unit}:" if finding.unit else ""
         yield f"{_INDENT}{finding.face.label} · {finding.code}:{unit} {finding.message}"
         yield from (f"{_INDENT * 2}- {text}" for text in finding.advice)
@@ -223,27 +224,27 @@ def _timeline(detail: GangDetail) -> Iterator[str]:
     if detail.timeline:
         yield "Timeline, newest first"
     for entry in detail.timeline:
-        word = f"{entry.face.label} · " if entry.kind != "action" else ""
+        state = f"{entry.face.label} · " if entry.kind != "action" else ""
         lasted = f" for {entry.duration}" if entry.duration else ""
         by = f" (by {entry.actor})" if entry.actor else ""
         message = f": {entry.message}" if entry.message else ""
-        yield f"{_INDENT}{_exact(entry.at)}  {word}{entry.title}{lasted}{by}{message}"
+        yield f"{_INDENT}{_exact(entry.at)}  {state}{entry.title}{lasted}{by}{message}"
 
 
 def _wait(detail: GangDetail) -> Iterator[str]:
     wait, typical = detail.gang_history.wait, detail.gang_history.typical
     if wait is None:
         return
-    parts = ", ".join(f"{part.text} {part.label}" for part in wait.parts)
+    by_stage = ", ".join(f"{stage.text} {stage.label}" for stage in wait.parts)
     since = "" if wait.from_creation else f", counted from {_exact(wait.started_at)}"
-    yield f"{wait.verb} {wait.text} {wait.until}{since}{': ' if parts else ''}{parts}"
+    yield f"{wait.verb} {wait.text} {wait.until}{since}{': ' if by_stage else ''}{by_stage}"
     if typical is not None and typical.median_seconds is not None:
         yield f"{_INDENT}Typical for its queue, shape and size: {typical.text} ({typical.cases} gangs)"
     elif typical is not None:
         yield f"{_INDENT}What is typical is not known: too few gangs like it have run."
 
 
-def _fresh(detail: GangDetail, freshness: Freshness, now: datetime) -> Iterator[str]:
+def _freshness(detail: GangDetail, freshness: Freshness, now: datetime) -> Iterator[str]:
     if freshness.contact_at is None:
         yield f"Cluster {freshness.cluster} {freshness.has_not_once}."
         return
@@ -261,8 +262,8 @@ def _exact(time: datetime) -> str:
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yield rows with their columns below each other; the last one is as wide as it likes."""
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
+    """Yield rows with aligned columns. The last column has no fixed width."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for row in rows:
         cells = [text.ljust(width) for text, width in zip(row[:-1], widths, strict=True)]
         yield (_INDENT + "  ".join([*cells, row[-1]])).rstrip()

@@ -1,4 +1,4 @@
-"""Verdicts of a gang and actions on it in the order of time, with the nodes of its pods before and after."""
+"""Verdicts of a gang and actions on it by time, with the nodes of its pods before and after."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from datetime import datetime
 
 from gangboard.domain.action import ActionState, Verb
 from gangboard.domain.health import Health, Stage
-from gangboard.pages.core.rows import shown
 from gangboard.readmodels.action_rows import ActionRow
-from gangboard.readmodels.ages import duration_text
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import duration_text
 from gangboard.readmodels.outages import OutageRow
 from gangboard.readmodels.state_labels import Face, face_of
 from gangboard.readmodels.verdict_spans import SpanRow
 
 MOST_NODES = 8
-"""Nodes that one sentence names."""
+"""Maximum number of nodes in one sentence."""
 
-Places = Mapping[tuple[str, str], tuple[str, ...]]
+NodesByObject = Mapping[tuple[str, str], tuple[str, ...]]
 """(kind, name) → nodes."""
 
 
@@ -51,36 +51,35 @@ class TimelineRow:
     row: ActionRow | None = None
     """The action."""
     last: bool = False
-    """The gang was deleted at the end of it."""
+    """Whether the gang was deleted at its end."""
 
     @property
     def duration(self) -> str:
-        """How long a verdict or an outage lasted that is over."""
+        """The duration of a verdict or outage. Empty if it is not over."""
         return duration_text(self.until - self.at) if self.until is not None else ""
 
 
 def make_timeline(
     history: tuple[ActionRow, ...],
-    places: Places,
+    nodes: NodesByObject,
     spans: tuple[SpanRow, ...] = (),
     outages: tuple[OutageRow, ...] = (),
 ) -> tuple[TimelineRow, ...]:
     """Return the entries, the newest first.
 
-    `history` are the gang's actions, `spans` its verdicts, `outages` those of its cluster, each the
-    newest first. `places`: the nodes that the
-    pods of the owner and of each Job are on now. Where a Job came up after a resume is known from the next
-    action on it, which looked before it acted; after the last one, from now.
+    `history` are the gang's actions, `spans` its verdicts and `outages` those of its cluster, each with the
+    newest first. `nodes` has the current nodes of the owner and of each Job. The next action on a Job has
+    recorded the nodes on which the Job started after a resume. For the last action, `nodes` has them.
     """
-    entries = [*(_unseen(outage) for outage in outages), *(_said(span) for span in spans)]
-    later: dict[tuple[str, str], tuple[str, ...]] = {}
-    earlier = _places_before(history)
+    entries = [*map(_outage_entry, outages), *map(_verdict_entry, spans)]
+    nodes_after: dict[tuple[str, str], tuple[str, ...]] = {}
+    nodes_before = _nodes_before_resumes(history)
     for row in history:
-        # A restart makes the Job anew with another uid: its name is what stays.
+        # A restart re-creates the Job with another uid, but with the same name.
         key = (row.kind, row.name)
-        after = later.get(key, places.get(key, ()))
-        where = _where(row, earlier.get(row.id, ()), after)
-        message = " ".join(filter(None, (row.message, where)))
+        after = nodes_after.get(key, nodes.get(key, ()))
+        nodes_sentence = _nodes_sentence(row, nodes_before.get(row.id, ()), after)
+        message = " ".join(filter(None, (row.message, nodes_sentence)))
         title = f"{row.label} {row.kind} {row.name}"
         time = row.finished_at or row.sent_at or row.requested_at
         entries.append(
@@ -95,13 +94,13 @@ def make_timeline(
                 row=row,
             )
         )
-        later[key] = row.nodes
+        nodes_after[key] = row.nodes
     if not spans:
         return tuple(entries)
     return tuple(sorted(entries, key=lambda entry: entry.at, reverse=True))
 
 
-def _unseen(outage: OutageRow) -> TimelineRow:
+def _outage_entry(outage: OutageRow) -> TimelineRow:
     return TimelineRow(
         at=outage.began_at,
         kind="cluster",
@@ -112,7 +111,7 @@ def _unseen(outage: OutageRow) -> TimelineRow:
     )
 
 
-def _said(span: SpanRow) -> TimelineRow:
+def _verdict_entry(span: SpanRow) -> TimelineRow:
     return TimelineRow(
         at=span.began_at,
         kind="verdict",
@@ -127,31 +126,31 @@ def _said(span: SpanRow) -> TimelineRow:
     )
 
 
-def _places_before(history: tuple[ActionRow, ...]) -> dict[str, tuple[str, ...]]:
-    """Return, for each resume, the nodes that the Job was on before it was suspended."""
-    places: dict[str, tuple[str, ...]] = {}
+def _nodes_before_resumes(history: tuple[ActionRow, ...]) -> dict[str, tuple[str, ...]]:
+    """Return the id of each resume → the nodes of the Job before it was suspended."""
+    nodes: dict[str, tuple[str, ...]] = {}
     last: dict[tuple[str, str], tuple[str, ...]] = {}
     for row in reversed(history):
         key = (row.kind, row.name)
         if row.verb == Verb.RESUME:
-            places[row.id] = last.get(key, ())
+            nodes[row.id] = last.get(key, ())
         elif row.nodes:
             last[key] = row.nodes
-    return places
+    return nodes
 
 
-def _where(row: ActionRow, before: tuple[str, ...], after: tuple[str, ...]) -> str:
+def _nodes_sentence(row: ActionRow, before: tuple[str, ...], after: tuple[str, ...]) -> str:
     if row.state != ActionState.VERIFIED:
         return ""
     if row.verb == Verb.SUSPEND:
         return f"It was on {_names(row.nodes)}." if row.nodes else ""
     if before and after:
-        same = "again " if set(before) == set(after) else ""
-        return f"It was on {_names(before)}; it came up {same}on {_names(after)}."
+        again = "again " if set(before) == set(after) else ""
+        return f"It was on {_names(before)}; it came up {again}on {_names(after)}."
     return f"It came up on {_names(after)}." if after else ""
 
 
 def _names(nodes: tuple[str, ...]) -> str:
-    shown = ", ".join(nodes[:MOST_NODES])
-    more = len(nodes) - MOST_NODES
-    return f"{shown} and {more} more" if more > 0 else shown
+    names = ", ".join(nodes[:MOST_NODES])
+    omitted = len(nodes) - MOST_NODES
+    return f"{names} and {omitted} more" if omitted > 0 else names

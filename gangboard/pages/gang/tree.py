@@ -1,4 +1,4 @@
-"""The tree of the Gang page: owner → Job or role → pod as one table, with the buttons of the Jobs."""
+"""The tree of the Gang page as one table: owner → Job or role → pod, with the buttons of the Jobs."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from datetime import datetime
 
 from gangboard.domain.action import Verb
 from gangboard.domain.text import for_each
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
 from gangboard.pages.gang.rows import GangDetail, JobRow
 from gangboard.readmodels.action_labels import shared_label
 from gangboard.readmodels.action_rows import ActionRow, OfferRow
 from gangboard.readmodels.kubectl import KubectlPlace, member_command
 from gangboard.readmodels.members import EVERY, WELL, Branch, MemberRow, make_branches
-from gangboard.web.forms import element_key
-from gangboard.web.live.fragments import Fragment, FragmentList
 
 NOT_OVER = "An action on it is not over yet."
 WHY_ALL = "why-jobs"
-"""Id of the sentence that says why the buttons of all Jobs are off."""
+"""Element id of the sentence about the common reason of all disabled buttons."""
 MOST_OPEN = 20
-"""Jobs or roles that an address may name as open."""
+"""Maximum number of Jobs or roles that an address may name as open."""
 BLOCK = 64
-"""Pods that are drawn, and replaced, together."""
+"""Pods per fragment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +31,44 @@ class PodLine:
 
     pod: MemberRow
     command_label: str
-    """Empty where no command can be offered."""
+    """Empty without a command."""
     command: str
 
 
 @dataclass(frozen=True, slots=True)
 class TreeLine:
-    """One Job or role with its pods, its button, and the last action on it when there is something to tell."""
+    """One Job or role with its pods, its button, and the last action on it unless that went well."""
 
     name: str
     job: JobRow | None
-    """None for a role, and for pods without a known Job."""
+    """The Job, or None for a role and for pods without a known Job."""
     branch: Branch | None
-    """None if it has no pod."""
+    """Its pods, or None without pods."""
     offer: OfferRow | None = None
     why_id: str = ""
     last: ActionRow | None = None
-    says: str = ""
-    """Its trouble, if no other part of the page has it."""
+    message: str = ""
+    """Its problem, unless another part of the page shows it."""
     is_past: bool = False
 
     @property
     def key(self) -> str:
-        """Return its part of the ids of elements."""
+        """The key in the ids of its elements."""
         return element_key(self.job.uid if self.job is not None else self.name)
 
     @property
-    def says_why(self) -> bool:
-        """Whether the reason of an off-button stands in its own row."""
+    def has_own_reason(self) -> bool:
+        """Whether its own row shows the reason of a disabled button."""
         return self.why_id != WHY_ALL
 
     @property
     def has_details(self) -> bool:
-        """Whether a button that is off leads to more: its needs, and a trial for admins."""
+        """Whether a disabled button links to details: its needs, and a forced try for admins."""
         return self.offer is not None and not self.offer.allowed and self.offer.plan is not None
 
     @property
     def since(self) -> datetime | None:
-        """Return since when it is in this state, or None if that is not known."""
+        """The time since which it has this state, or None if that is unknown."""
         job, branch = self.job, self.branch
         if self.is_past:
             return None
@@ -78,16 +78,16 @@ class TreeLine:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Where its pods are."""
+        """The nodes of its pods."""
         if self.job is not None:
             return self.job.nodes
         return self.branch.nodes if self.branch is not None else ()
 
     @property
     def named_nodes(self) -> tuple[str, ...]:
-        """Nodes that its own row names: those of pods that have no row are one or two."""
-        shown = self.branch.rows if self.branch is not None else ()
-        return () if shown or len(self.nodes) > 2 else self.nodes
+        """The nodes that its own row names: at most two, and only if its pods have no rows."""
+        pods = self.branch.rows if self.branch is not None else ()
+        return () if pods or len(self.nodes) > 2 else self.nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ class SelectionBar:
     """The bar below the Jobs."""
 
     buttons: tuple[tuple[str, str], ...]
-    """(verb, word) of each button for the Jobs that are ticked."""
+    """(verb, label) of each button for the selected Jobs."""
     meanings: tuple[tuple[str, str], ...]
-    """(word, sentence) of buttons that do less than their verb says."""
-    others_run: bool
-    """At least two Jobs run, so one that is suspended leaves one that runs on."""
+    """(label, sentence) of buttons that do less than their verb suggests."""
+    leaves_others_running: bool
+    """Whether at least two Jobs run, so that suspending one leaves another running."""
 
 
 def read_opened(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the Jobs and roles of which an address asks for all pods."""
+    """Return the Jobs and roles whose pods an address opens."""
     return tuple(dict.fromkeys(text[:253] for text in texts if text and "\x00" not in text))[
         :MOST_OPEN
     ]
@@ -113,7 +113,7 @@ def tree_fragments(
     detail: GangDetail, opened: Collection[str]
 ) -> tuple[Fragment | FragmentList, ...]:
     """Return the table with its heading and its bar."""
-    lines, why_all, needs_all = tree_lines(detail, opened, above=_said_by_owner(detail))
+    lines, why_all, needs_all = tree_lines(detail, opened, hidden_reasons=_owner_reasons(detail))
     any_allowed = any(line.offer is not None and line.offer.allowed for line in lines)
     bar = _bar(lines)
     base = {
@@ -135,21 +135,21 @@ def tree_fragments(
 
 
 def _bar(lines: Iterable[TreeLine]) -> SelectionBar:
-    """Return the buttons for the Jobs that are ticked: only those that can do something."""
-    shown = tuple(lines)
-    offers = [line.offer for line in shown if line.offer is not None and line.offer.allowed]
+    """Return the buttons for the selected Jobs, only those that some Job allows."""
+    all_lines = tuple(lines)
+    offers = [line.offer for line in all_lines if line.offer is not None and line.offer.allowed]
     labels = {verb: [offer.label for offer in offers if offer.verb == verb.value] for verb in Verb}
     meanings = dict.fromkeys((offer.label, offer.meaning) for offer in offers if offer.meaning)
-    running = sum(_runs(line.job) for line in shown)
+    running = sum(_may_run(line.job) for line in all_lines)
     return SelectionBar(
-        tuple((verb.value, shared_label(verb, words)) for verb, words in labels.items() if words),
+        tuple((verb.value, shared_label(verb, texts)) for verb, texts in labels.items() if texts),
         tuple(meanings),
         bool(labels[Verb.SUSPEND]) and running > 1,
     )
 
 
-def _runs(job: JobRow | None) -> bool:
-    """Whether a Job may run: it is neither suspended nor finished."""
+def _may_run(job: JobRow | None) -> bool:
+    """Return whether a Job may run, because it is neither suspended nor finished."""
     return job is not None and not (job.suspended or job.held or job.finished)
 
 
@@ -174,20 +174,22 @@ def _bodies(
     yield Fragment("tree-columns", "gang/tree_columns.html", base, columns)
     if len(lines) != 1 or lines[0].job is None or lines[0].job.uid != detail.row.uid:
         row = detail.row
-        shown = (columns, row.shown, detail.cluster_sentence)
-        yield Fragment("tree-owner", "gang/tree_owner.html", {**base, "row": row}, shown)
+        printed = (columns, row.shown, detail.cluster_sentence)
+        yield Fragment("tree-owner", "gang/tree_owner.html", {**base, "row": row}, printed)
     for line in lines:
         key, pods = line.key, pod_lines(detail, line)
         first = {**base, "line": line, "pods": pods[:BLOCK], "closes": len(pods) <= BLOCK}
         yield Fragment(f"branch-{key}", "gang/branch.html", first, (columns, line, pods[:BLOCK]))
         for start in range(BLOCK, len(pods), BLOCK):
             block = pods[start : start + BLOCK]
-            more = {**base, "pods": block}
-            yield Fragment(f"branch-{key}-{start}", "gang/branch_more.html", more, (columns, block))
+            context = {**base, "pods": block}
+            yield Fragment(
+                f"branch-{key}-{start}", "gang/branch_more.html", context, (columns, block)
+            )
 
 
 def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
-    """Return the pods of a Job or role that are named, each with its command."""
+    """Return the pods of a Job or role that have a row, each with its command."""
     rows = line.branch.rows if line.branch is not None else ()
     place = KubectlPlace(detail.row.cluster, detail.row.context)
     commands = (
@@ -200,25 +202,25 @@ def pod_lines(detail: GangDetail, line: TreeLine) -> tuple[PodLine, ...]:
 
 
 def tree_lines(
-    detail: GangDetail, opened: Collection[str] = (), *, above: Collection[str] = ()
+    detail: GangDetail, opened: Collection[str] = (), *, hidden_reasons: Collection[str] = ()
 ) -> tuple[tuple[TreeLine, ...], str, str]:
-    """Return Jobs and roles, and the reason and the need if all their buttons are off for the same reason.
+    """Return the Jobs and roles, and the common reason and need if all buttons are disabled for one reason.
 
-    A Job has no button where that is off for a reason that stands `above` the tree.
+    A Job has no button if its reason is one of `hidden_reasons`, which the page shows above the tree.
     """
     branches = {branch.name: branch for branch in make_branches(detail.members, opened=opened)}
-    # The owner's own button stands in the heading; a Job that is a gang by itself has only that.
+    # The heading has the button of the owner, also if the owner is a Job without children.
     jobs = [(job, job.uid != detail.row.uid) for job in detail.jobs]
     offers = [
-        _offer_unless(above, offer_now(job.actions, job.open_action))
-        if own and not job.finished
+        _offer_unless(hidden_reasons, current_offer(job.actions, job.open_action))
+        if is_child and not job.finished
         else None
-        for job, own in jobs
+        for job, is_child in jobs
     ]
-    reasons = {_for_each(offer) for offer in offers if offer is not None}
+    reasons = {_general_reason(offer) for offer in offers if offer is not None}
     why_all, needs_all = reasons.pop() if len(reasons) == 1 and len(offers) > 1 else ("", "")
-    # The sentence of the gang and the other findings stand in panels of their own.
-    shown = {detail.row.message, "", *(finding.message for finding in detail.findings)}
+    # Other panels show the sentence of the gang and the other findings.
+    shown_elsewhere = {detail.row.message, "", *(finding.message for finding in detail.findings)}
     lines = [
         TreeLine(
             job.name,
@@ -226,36 +228,38 @@ def tree_lines(
             branches.pop(job.name, None),
             offer,
             WHY_ALL if why_all else f"why-{element_key(job.uid)}",
-            unsettled(detail.history, job.uid) if own else None,
-            job.message if job.message not in shown and job.state.word not in WELL else "",
-            job.past,
+            unsettled_action(detail.history, job.uid) if is_child else None,
+            job.message
+            if job.message not in shown_elsewhere and job.state.word not in WELL
+            else "",
+            job.is_past,
         )
-        for (job, own), offer in zip(jobs, offers, strict=True)
+        for (job, is_child), offer in zip(jobs, offers, strict=True)
     ]
-    past = detail.row.members_were
-    lines += [TreeLine(name, None, branch, is_past=past) for name, branch in branches.items()]
+    is_past = detail.row.members_were
+    lines += [TreeLine(name, None, branch, is_past=is_past) for name, branch in branches.items()]
     return tuple(lines), why_all, needs_all
 
 
-def _said_by_owner(detail: GangDetail) -> frozenset[str]:
-    """Return why the owner has no button, which then holds for each of its Jobs with the same reason."""
+def _owner_reasons(detail: GangDetail) -> frozenset[str]:
+    """Return the reasons of the owner's disabled button, which the page shows in the heading."""
     return frozenset(
         offer.why_not for offer in detail.actions if offer.primary and not offer.allowed
     )
 
 
 def _offer_unless(reasons: Collection[str], offer: OfferRow | None) -> OfferRow | None:
-    """Return a button, or None if it is off for a reason that stands elsewhere on the page."""
+    """Return a button, or None if it is disabled for a reason that the page already shows."""
     return None if offer is None or offer.why_not in reasons else offer
 
 
-def _for_each(offer: OfferRow) -> tuple[str, str]:
-    """Return the reason and the need of a button that is off, without the name of its Job."""
+def _general_reason(offer: OfferRow) -> tuple[str, str]:
+    """Return the reason and the need of a disabled button, without the name of its Job."""
     return for_each(offer.why_not, offer.kind, offer.name), offer.needs
 
 
-def offer_now(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | None:
-    """Return the button that changes something; it is off while an action is not over."""
+def current_offer(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | None:
+    """Return the primary button. It is disabled while an action is not over."""
     offer = next((offer for offer in offers if offer.primary), None)
     if offer is None or busy is None or not offer.allowed:
         return offer
@@ -263,13 +267,13 @@ def offer_now(offers: Iterable[OfferRow], busy: ActionRow | None) -> OfferRow | 
 
 
 def suspends_of(jobs: Iterable[JobRow]) -> Iterable[tuple[JobRow, OfferRow]]:
-    """Yield the Jobs with the button that suspends each."""
+    """Yield the Jobs, each with its suspend button."""
     return (
         (job, offer) for job in jobs for offer in job.actions if offer.verb == Verb.SUSPEND.value
     )
 
 
-def unsettled(history: Iterable[ActionRow], uid: str) -> ActionRow | None:
-    """Return the newest action on an object unless it went as it should: that shows in its state."""
+def unsettled_action(history: Iterable[ActionRow], uid: str) -> ActionRow | None:
+    """Return the newest action on an object, or None if it went well, as the state then shows it."""
     newest = next((row for row in history if row.uid == uid), None)
     return None if newest is None or newest.went_well else newest

@@ -1,4 +1,4 @@
-"""The addresses of one gang."""
+"""URLs of one gang."""
 
 from __future__ import annotations
 

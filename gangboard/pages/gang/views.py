@@ -10,6 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.query_state import read_text
 from gangboard.pages.gang.actions import (
     facts_fragment,
     history_fragment,
@@ -18,31 +23,26 @@ from gangboard.pages.gang.actions import (
     steps_context,
 )
 from gangboard.pages.gang.bundle import bundle_text
-from gangboard.pages.gang.groups import scheduled_alike
+from gangboard.pages.gang.groups import group_by_scheduling
 from gangboard.pages.gang.history import DeletedGang, GangHistory, find_deleted_gang
 from gangboard.pages.gang.queries import find_gangs_named, gang_detail
 from gangboard.pages.gang.rows import GangDetail
 from gangboard.pages.gang.stored_objects import stored_yaml
 from gangboard.pages.gang.tree import read_opened, tree_fragments
-from gangboard.readmodels.fit import fold_alike
+from gangboard.readmodels.fit import fold_equal_shapes
 from gangboard.readmodels.members import WELL
 from gangboard.readmodels.verdict_spans import make_strip
 from gangboard.store.access import Viewer
-from gangboard.web.addresses import read_text
-from gangboard.web.auth import viewer_for
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, LivePage
 
 OPEN = "open"
-"""The word of the address that names a Job or role of which all pods are shown."""
+"""Query parameter with a Job or role whose pods are all shown."""
 
 _RUNS_OR_RAN = frozenset({"running", "succeeded", "failed"})
-"""Healths of gangs that run or will not run any more."""
+"""Healths of gangs that run already or will never run."""
 
 
 class GangPage(LivePage[GangDetail]):
-    """A gang; one that is not there and one that may not be seen look the same."""
+    """One gang. Missing and invisible gangs have the same response."""
 
     name = "gang"
     template_name = "gang/page.html"
@@ -50,42 +50,42 @@ class GangPage(LivePage[GangDetail]):
 
     @property
     def opened(self) -> tuple[str, ...]:
-        """Return the Jobs and roles that show all their pods."""
+        """The Jobs and roles that show all their pods."""
         return read_opened(self.request.GET.getlist(OPEN))
 
     @property
     def live(self) -> str:
-        """Return the address of the waiting request, which shows the same pods."""
+        """The URL of the waiting request, which shows the same pods."""
         address = super().live
         return (
-            f"{address}?{urlencode([(OPEN, one) for one in self.opened])}"
+            f"{address}?{urlencode([(OPEN, name) for name in self.opened])}"
             if self.opened
             else address
         )
 
     def read(self, frame: Frame) -> GangDetail | None:
-        """Return the gang. An open page loads itself anew when its row goes."""
+        """Return the gang. An open page reloads when the gang's row is deleted."""
         return gang_detail(viewer=frame.viewer, gang_id=self.kwargs["gang_id"], now=frame.now)
 
-    def fragments(self, frame: Frame, found: GangDetail) -> Fragments:
-        """Return all that is known of it."""
-        return _fragments(found, frame.now, self.opened)
+    def fragments(self, frame: Frame, data: GangDetail) -> Fragments:
+        """Return the fragments of the gang."""
+        return _fragments(data, frame.now, self.opened)
 
-    def context(self, frame: Frame, found: GangDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return its row, and whether it may come to run."""
-        return {"row": found.row, "may_run": found.row.health not in _RUNS_OR_RAN}
+    def context(self, frame: Frame, data: GangDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return its row, and whether it may still start to run."""
+        return {"row": data.row, "may_run": data.row.health not in _RUNS_OR_RAN}
 
     def show_missing(self) -> HttpResponse:
         """Return the page of the deleted gang."""
-        return self._deleted().show(viewer_for(self.request))
+        return self._deleted_page().show(viewer_for(self.request))
 
     def wait(self, viewer: Viewer) -> HttpResponse:
         """Answer the waiting request of the page of a gang or of a deleted gang."""
         if DELETED in self.request.GET:
-            return self._deleted().wait(viewer)
+            return self._deleted_page().wait(viewer)
         return super().wait(viewer)
 
-    def _deleted(self) -> DeletedGangPage:
+    def _deleted_page(self) -> DeletedGangPage:
         page = DeletedGangPage()
         page.setup(self.request, **self.kwargs)
         return page
@@ -96,9 +96,10 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
     return (
         _verdict(detail),
         Fragment("queue", "gang/queue.html", {"waits": detail.queue_waits}, detail.queue_waits),
-        # The tree shows members that run.
+        # The tree shows healthy members.
         _fragment(
-            "findings", tuple(finding for finding in detail.others if finding.health not in WELL)
+            "findings",
+            tuple(finding for finding in detail.other_findings if finding.health not in WELL),
         ),
         owner_fragment(detail),
         *tree_fragments(detail, opened),
@@ -118,7 +119,7 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
                 detail.members == (),
             ),
         ),
-        _fragment("fit", fold_alike(detail.fit)),
+        _fragment("fit", fold_equal_shapes(detail.fit)),
         _groups(detail),
         _fragment("events", detail.events),
         facts_fragment(detail),
@@ -128,15 +129,15 @@ def _fragments(detail: GangDetail, now: datetime, opened: tuple[str, ...]) -> Fr
 
 def _verdict(detail: GangDetail) -> Fragment:
     row = detail.row
-    shown = {
+    context = {
         "verdict": detail.verdict,
         "steps": detail.steps,
         "cluster_sentence": detail.cluster_sentence,
         **steps_context(detail),
-        "sentence": detail.named.pieces(row.message_parts[0]),
+        "sentence": detail.named.segments(row.message_parts[0]),
     }
     return Fragment(
-        "verdict", "gang/verdict.html", {**shown, "row": row}, (row.shown, *shown.values())
+        "verdict", "gang/verdict.html", {**context, "row": row}, (row.shown, *context.values())
     )
 
 
@@ -145,39 +146,39 @@ def _fragment(name: str, items: tuple[object, ...]) -> Fragment:
 
 
 def _groups(detail: GangDetail) -> Fragment:
-    shown = {
+    context = {
         "groups": detail.groups,
         "unseen": detail.groups_unseen,
         "no_groups": detail.no_groups,
         "mode": detail.gang_mode,
         "matrix": detail.matrix,
-        # How pods of a silent cluster are scheduled now is not known.
+        # The current scheduling of pods in a silent cluster is unknown.
         "scheduling": ()
         if detail.row.members_were
-        else scheduled_alike(
+        else group_by_scheduling(
             (job.name, job.scheduling.label, job.scheduling.reason) for job in detail.jobs
         ),
     }
-    return Fragment("groups", "gang/groups.html", shown, tuple(shown.values()))
+    return Fragment("groups", "gang/groups.html", context, tuple(context.values()))
 
 
 DELETED = "gone"
-"""Parameter with which an open page of a deleted gang asks for updates."""
+"""Query parameter with which an open page of a deleted gang requests updates."""
 
 
-def past_fragment(past: GangHistory, now: datetime) -> Fragment:
-    """Return the strip and the wait of a gang."""
+def past_fragment(history: GangHistory, now: datetime) -> Fragment:
+    """Return the strip of verdicts and the wait of a gang."""
     context = {
-        "strip": make_strip(past.spans, now, past.outages),
-        "more": past.more,
-        "wait": past.wait,
-        "typical": past.typical,
+        "strip": make_strip(history.spans, now, history.outages),
+        "more": history.has_older,
+        "wait": history.wait,
+        "typical": history.typical,
     }
-    return Fragment("past", "gang/past.html", context, past.shown)
+    return Fragment("past", "gang/past.html", context, history.printed_fields)
 
 
 class DeletedGangPage(LivePage[DeletedGang]):
-    """The history of a deleted gang, at the address of the gang."""
+    """The history of a deleted gang, at the URL of the gang."""
 
     name = "gang"
     template_name = "gang/gone.html"
@@ -185,34 +186,34 @@ class DeletedGangPage(LivePage[DeletedGang]):
 
     @property
     def live(self) -> str:
-        """Return the address of the waiting request: that of a gang, marked."""
+        """The URL of the waiting request of the gang, with a parameter for deleted gangs."""
         return f"{super().live}?{DELETED}=1"
 
     def read(self, frame: Frame) -> DeletedGang | None:
-        """Return its history, or None if the gang exists again: then it has a page of its own."""
+        """Return its history, or None if the gang exists again and has its own page."""
         gang_id, viewer, now = self.kwargs["gang_id"], frame.viewer, frame.now
         if gang_detail(viewer=viewer, gang_id=gang_id, now=now) is not None:
             return None
         return find_deleted_gang(viewer=viewer, gang_id=gang_id, now=now)
 
-    def fragments(self, frame: Frame, found: DeletedGang) -> Fragments:
-        """Return its last verdict and its past."""
-        said = (found.face, found.code, found.message, found.since, found.gone_at, found.verdict)
-        timeline = found.timeline
+    def fragments(self, frame: Frame, data: DeletedGang) -> Fragments:
+        """Return its last verdict and its history."""
+        verdict = (data.face, data.code, data.message, data.since, data.gone_at, data.verdict)
+        timeline = data.timeline
         return (
-            Fragment("verdict", "gang/gone_verdict.html", {"gang": found}, said),
-            past_fragment(found.gang_history, frame.now),
+            Fragment("verdict", "gang/gone_verdict.html", {"gang": data}, verdict),
+            past_fragment(data.gang_history, frame.now),
             Fragment("history", "gang/timeline.html", {"timeline": timeline}, timeline),
         )
 
-    def context(self, frame: Frame, found: DeletedGang) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+    def context(self, frame: Frame, data: DeletedGang) -> dict[str, object]:  # noqa: ARG002  # LivePage's
         """Return the gang."""
-        return {"gang": found}
+        return {"gang": data}
 
 
 @require_safe
 def bundle(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Return the evidence of a gang as Markdown. Raises Http404 where it is not there or not to be seen."""
+    """Return the evidence of a gang as Markdown. Raises Http404 for missing and invisible gangs."""
     now = timezone.now()
     detail = gang_detail(viewer=viewer_for(request), gang_id=gang_id, now=now)
     if detail is None:
@@ -227,23 +228,27 @@ def bundle(request: HttpRequest, gang_id: str) -> HttpResponse:
 
 @require_safe
 def stored(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Return the stored objects of a gang as YAML. Raises Http404 as `bundle` does."""
+    """Return the stored objects of a gang as YAML. Raises Http404 like `bundle`."""
     text = stored_yaml(viewer=viewer_for(request), gang_id=gang_id)
     if text is None:
         raise Http404
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
-_PLACES = ("cluster", "namespace")
+_LOCATION_PARAMETERS = ("cluster", "namespace")
 
 
 @require_safe
 def find(request: HttpRequest) -> HttpResponseRedirect:
-    """Lead to the gang that has this name, or a part of this name; to a search where it is not one gang."""
+    """Redirect to the gang with this name, or with an object of this name; if there are several, to a search."""
     name = read_text(request.GET, "name")
-    places = {place: text for place in _PLACES if (text := read_text(request.GET, place))}
-    found = find_gangs_named(name, viewer=viewer_for(request), **places) if name else ()
-    if len(found) == 1:
-        return HttpResponseRedirect(reverse("gang", args=found))
-    query = {"q": name, **places} if name else places
+    location = {
+        parameter: text
+        for parameter in _LOCATION_PARAMETERS
+        if (text := read_text(request.GET, parameter))
+    }
+    gang_ids = find_gangs_named(name, viewer=viewer_for(request), **location) if name else ()
+    if len(gang_ids) == 1:
+        return HttpResponseRedirect(reverse("gang", args=gang_ids))
+    query = {"q": name, **location} if name else location
     return HttpResponseRedirect(f"{reverse('board')}?{urlencode(query)}")

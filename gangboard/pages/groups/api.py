@@ -8,12 +8,12 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import LONGEST_NAME, PageQuery, Query, read_query
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import LONGEST_NAME, PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.groups.queries import (
     GroupFilters,
@@ -68,9 +68,9 @@ class GroupListView(ReadView):
                 cursor=paging.cursor,
                 now=self.now(),
             )
-        unseen = serializer_of(UnseenGroups)(page.unseen, many=True).data
+        unobserved = serializer_of(UnseenGroups)(page.unseen, many=True).data
         return list_response(
-            request, paging, serializer, page.rows, page.next_cursor, unseen=unseen
+            request, paging, serializer, page.rows, page.next_cursor, unseen=unobserved
         )
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.freshness import Freshness, read_freshness
 from gangboard.readmodels.group_gangs import GangName, find_gangs
 from gangboard.readmodels.group_visibility import (
     GroupVisibility,
     UnseenGroups,
-    describe_unseen_groups,
+    describe_unobserved_groups,
     read_group_visibility,
 )
 from gangboard.readmodels.groups import GroupRow, group_resources, read_groups
@@ -82,7 +82,7 @@ def list_groups(
     visibility = read_group_visibility(kinds, clusters)
     return GroupPage(
         rows=_rows(stored, viewer=viewer, clusters=clusters, visibility=visibility),
-        unseen=describe_unseen_groups(
+        unseen=describe_unobserved_groups(
             visibility, kinds, clusters, cluster=filters.cluster, kind=filters.kind
         ),
         next_cursor=following,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments
+from gangboard.pages.core.pagination import ListPage, Paginated
+from gangboard.pages.core.query_state import make_select, select_cluster
 from gangboard.pages.groups.queries import GroupFilters, GroupPage, group_kinds, list_groups
 from gangboard.readmodels.freshness import Level
-from gangboard.web.addresses import make_select, select_cluster
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments
-from gangboard.web.pagination import ListPage, Paginated
 
 
 class GroupsPage(ListPage[GroupPage, GroupFilters]):
@@ -34,13 +33,13 @@ class GroupsPage(ListPage[GroupPage, GroupFilters]):
 
     def fragments(self, frame: Frame, paginated: Paginated[GroupPage]) -> Fragments:
         """Return a row for each group."""
-        rows, unseen = paginated.page.rows, paginated.page.unseen
+        rows, unobserved = paginated.page.rows, paginated.page.unseen
         nothing = {
             "empty": not rows,
             "filtered": bool(self.address.pairs),
-            "unseen": bool(unseen),
+            "unseen": bool(unobserved),
         }
-        partly = tuple(row for row in unseen if row.state != Level.NEVER)
+        partly = tuple(row for row in unobserved if row.state != Level.NEVER)
         return (
             not_counted_line(frame.clusters, self.address.filters.cluster),
             Fragment("unseen", "frame/unseen_notice.html", {"unseen": partly}, partly),

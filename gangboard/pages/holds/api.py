@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import PageQuery
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import PageQuery
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.holds.queries import HoldFilters, read_holds
 from gangboard.pages.holds.rows import HoldRow, UnseenHoldsRow

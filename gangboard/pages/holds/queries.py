@@ -1,4 +1,4 @@
-"""The Holds that are in the clusters: who holds what, since when, and whether it is in force."""
+"""The Holds in the clusters: who holds which Job, since when, and whether the Hold is in force."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.domain.action import ClusterLevers, PolicyState
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.hold import HOLDS, Hold
 from gangboard.domain.owner import Owner
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.holds.rows import HoldOwnerRow, HoldPage, HoldRow, UnseenHoldsRow
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_sentence, unobserved_states
 from gangboard.readmodels.cursors import CLUSTER_NAME, SortKey, read_page
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, read_freshness
-from gangboard.readmodels.group_gangs import GangName, Place, gangs_above
+from gangboard.readmodels.group_gangs import GangName, Place, find_owner_gangs
 from gangboard.readmodels.hold_counts import owner_keys
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.unseen import unseen_sentence, unseen_states
 from gangboard.readmodels.watched_objects import PlaceName, objects_by_name, select_objects
 from gangboard.store.access import Viewer
 from gangboard.store.levers import read_all_levers
 from gangboard.store.models import Cluster, Gang, HoldCheck, ResourceState
 from gangboard.store.objects import unpack
-from gangboard.store.suspend_records import HoldKey, ended_records
-from gangboard.store.uid_lookups import Reference, follow, read_referred
+from gangboard.store.suspend_records import HoldKey, expired_hold_records
+from gangboard.store.uid_lookups import Reference, read_referenced, resolve_references
 
 JOBS = "jobs.batch"
 _KEYS = (SortKey(CLUSTER_NAME), SortKey("namespace"), SortKey("name"), SortKey("uid"))
 
 _ACTION_ID = re.compile("[0-9a-f]{1,32}")
-"""Anybody who may edit a Hold can write the annotation: nothing else becomes a link."""
+"""The annotation becomes a link only if it matches, because everyone who may edit a Hold can write it."""
 
 _IN_FORCE = Face("in-force", "In force", "❚❚", "suspended")
 _NOT_IN_FORCE = Face("not-in-force", "Not in force", "■", "blocked")
 _NOT_KNOWN = Face("not-known", "Not known", "?", "unknown")
 _LOST = Face("lost", "Hold lost", "✕", "failed")
 
-_UNSEEN = {
+_UNLISTED_SENTENCES = {
     WatchState.NOT_SERVED: "The Hold is not installed in cluster {cluster}.",
     WatchState.FORBIDDEN: "The reader may not list Holds in cluster {cluster}, so they are unknown.",
     WatchState.LISTING: "The Holds of cluster {cluster} are being listed for the first time.",
@@ -52,7 +52,7 @@ _UNSEEN = {
 
 @dataclass(frozen=True, slots=True)
 class HoldFilters:
-    """Filters of the list of Holds. An empty filter leaves all."""
+    """Filters of the list of Holds. An empty filter matches all Holds."""
 
     cluster: str = ""
     namespace: str = ""
@@ -66,16 +66,16 @@ class _Related:
 
     owners: Mapping[Reference, Owner]
     jobs: Mapping[PlaceName, Owner]
-    """Jobs that Holds name, whoever owns them."""
+    """Jobs that Holds name, with any owner."""
     gangs: Mapping[Place, GangName]
     former: Mapping[Reference, Gang]
-    """Gangs of deleted owners, while the store keeps them."""
+    """Stored gangs of deleted owners."""
     checks: Mapping[Place, HoldCheck]
     levers: Mapping[int, ClusterLevers]
     unreadable: frozenset[tuple[int, str]]
-    """(cluster, resource) that cannot be read. An object that is missing there may exist."""
+    """(cluster id, resource key) pairs that cannot be read. A missing object of these may exist."""
     ended: frozenset[HoldKey] = frozenset()
-    """Holds whose end has passed by our own record: gangboard removes these."""
+    """Holds whose end in the record of an action has passed. gangboard removes these."""
 
 
 def read_holds(
@@ -102,19 +102,23 @@ def read_holds(
         for row in stored
         if row.cluster_id in clusters
     ]
-    related = replace(_read_related(page, viewer), ended=_ended(page, now))
+    related = replace(_read_related(page, viewer), ended=_ended_holds(page, now))
     return HoldPage(
         rows=tuple(_row(clusters[id_], hold, related, now) for id_, hold in page),
-        unseen=_unseen(clusters, filters),
+        unseen=_unlisted_clusters(clusters, filters),
         next_cursor=next_cursor,
     )
 
 
-def _unseen(clusters: Mapping[int, Freshness], filters: HoldFilters) -> tuple[UnseenHoldsRow, ...]:
+def _unlisted_clusters(
+    clusters: Mapping[int, Freshness], filters: HoldFilters
+) -> tuple[UnseenHoldsRow, ...]:
     """Return the clusters whose Holds are not all in the list, with the reason (1 query)."""
-    states = unseen_states((HOLDS,), clusters)
+    states = unobserved_states((HOLDS,), clusters)
     return tuple(
-        UnseenHoldsRow(cluster.cluster, state, unseen_sentence(_UNSEEN, state, cluster))
+        UnseenHoldsRow(
+            cluster.cluster, state, unobserved_sentence(_UNLISTED_SENTENCES, state, cluster)
+        )
         for id_, cluster in clusters.items()
         if filters.cluster in ("", cluster.cluster) and (state := states.get((id_, HOLDS)))
     )
@@ -132,14 +136,14 @@ def _read_related(page: list[tuple[int, Hold]], viewer: Viewer) -> _Related:
         cluster_id__in=ids, hold_uid__in=[hold.meta.ref.uid for _, hold in page]
     )
     unreadable = ResourceState.objects.filter(cluster_id__in=ids).exclude(state=WatchState.OK)
-    owners = read_referred(references, dict.fromkeys(owner_keys(), Owner))
+    owners = read_referenced(references, dict.fromkeys(owner_keys(), Owner))
     return _Related(
         owners=owners,
         jobs=objects_by_name(
             ((id_, hold.meta.ref.namespace, hold.job_name) for id_, hold in page), (JOBS,), Owner
         ),
-        gangs=gangs_above(above, viewer=viewer),
-        former=_former(references - owners.keys(), viewer),
+        gangs=find_owner_gangs(above, viewer=viewer),
+        former=_former_gangs(references - owners.keys(), viewer),
         checks={(check.cluster_id, check.hold_uid): check for check in checks},
         levers=read_all_levers(Cluster.objects.filter(pk__in=ids)),
         unreadable=frozenset(unreadable.values_list("cluster_id", "resource")),
@@ -150,20 +154,22 @@ def _owner_of(cluster_id: int, hold: Hold) -> Reference:
     return Reference(cluster_id, hold.meta.ref.namespace, hold.owner_uid)
 
 
-def _ended(page: Iterable[tuple[int, Hold]], now: datetime) -> frozenset[HoldKey]:
-    """Return the Holds that gangboard had to remove by now (1 or 2 queries, none while no end has passed)."""
+def _ended_holds(page: Iterable[tuple[int, Hold]], now: datetime) -> frozenset[HoldKey]:
+    """Return the Holds that gangboard should have removed by now (no query if no end has passed, else 1 or 2)."""
     past = [(id_, hold) for id_, hold in page if hold.until is not None and hold.until <= now]
     if not past:
         return frozenset()
     action_ids = {hold.action for _, hold in past if _ACTION_ID.fullmatch(hold.action)}
-    records = ended_records({id_ for id_, _ in past}, action_ids, now)
+    records = expired_hold_records({id_ for id_, _ in past}, action_ids, now)
     return frozenset(record.key for record in records)
 
 
-def _former(references: Set[Reference], viewer: Viewer) -> dict[Reference, Gang]:
-    """Return the gangs of deleted owners, while the store keeps them (1 query, none without such owners)."""
+def _former_gangs(references: Set[Reference], viewer: Viewer) -> dict[Reference, Gang]:
+    """Return the stored gangs of deleted owners (1 query, none without such owners)."""
     rows = Gang.objects.filter(viewer.gang_filter())
-    return follow(rows.only("cluster_id", "namespace", "uid", "kind", "name"), references)
+    return resolve_references(
+        rows.only("cluster_id", "namespace", "uid", "kind", "name"), references
+    )
 
 
 def _row(cluster: Freshness, hold: Hold, related: _Related, now: datetime) -> HoldRow:
@@ -172,7 +178,7 @@ def _row(cluster: Freshness, hold: Hold, related: _Related, now: datetime) -> Ho
     gang = related.gangs.get((id_, ref.uid))
     job = related.jobs.get((id_, ref.namespace, hold.job_name))
     check = related.checks.get((id_, ref.uid))
-    lost = _lost(cluster, hold, owner, job, related)
+    lost = _lost_sentence(cluster, hold, owner, job, related)
     in_force = None if lost else _in_force(cluster, check, related.levers.get(id_))
     return HoldRow(
         cluster=cluster.cluster,
@@ -198,7 +204,7 @@ def _row(cluster: Freshness, hold: Hold, related: _Related, now: datetime) -> Ho
 
 
 def _owner_row(hold: Hold, owner: Owner | None, former: Gang | None) -> HoldOwnerRow:
-    kind, name = _owner_word(), ""
+    kind, name = _owner_noun(), ""
     if owner is not None:
         kind, name = owner.meta.ref.kind, owner.meta.ref.name
     elif former is not None:
@@ -215,7 +221,7 @@ def _face(in_force: bool | None) -> Face:
 def _in_force(
     cluster: Freshness, check: HoldCheck | None, levers: ClusterLevers | None
 ) -> bool | None:
-    """Return the result of the last check, which counts while its cluster answers and has the policy."""
+    """Return the result of the last check. It counts only while the cluster answers and has the policy."""
     if cluster.is_silent:
         return None
     if levers is not None and levers.hold is PolicyState.MISSING:
@@ -223,10 +229,10 @@ def _in_force(
     return check.in_force if check is not None else None
 
 
-def _lost(
+def _lost_sentence(
     cluster: Freshness, hold: Hold, owner: Owner | None, job: Owner | None, related: _Related
 ) -> str:
-    """Return the sentence about a Hold whose owner is gone; empty while it exists or is not known."""
+    """Return a sentence if the owner of a Hold is gone. Empty if the owner exists or may exist."""
     if owner is not None or cluster.is_silent:
         return ""
     if job is not None and hold.owner_uid not in job.meta.owner_uids:
@@ -239,13 +245,13 @@ def _lost(
     if any((cluster.cluster_id, key) in related.unreadable for key in owner_keys()):
         return ""
     return printable(
-        f"Hold lost: namespace {hold.meta.ref.namespace} has no {_owner_word()} with uid "
+        f"Hold lost: namespace {hold.meta.ref.namespace} has no {_owner_noun()} with uid "
         f"{hold.owner_uid}."
     )
 
 
-def _owner_word() -> str:
-    """Return the word for a deleted owner: its kind if only one kind has Holds, else `owner`."""
+def _owner_noun() -> str:
+    """Return the noun for a deleted owner: the kind if only one kind has Holds, else `owner`."""
     kinds = registry.kinds_with_holds()
     return kinds[0].label if len(kinds) == 1 else "owner"
 
@@ -257,7 +263,7 @@ def _message(
     related: _Related,
     now: datetime,
 ) -> str:
-    """Return what is the matter with a Hold whose owner exists, or empty."""
+    """Return a sentence about a problem of a Hold whose owner exists, or an empty string."""
     key = (cluster.cluster_id, hold.meta.ref.uid)
     check, levers = related.checks.get(key), related.levers.get(cluster.cluster_id)
     if cluster.is_silent:

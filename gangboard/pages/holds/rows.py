@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
 from gangboard.pages.core.tables import labels_of
+from gangboard.readmodels.declarations import shown
 from gangboard.readmodels.state_labels import Face
 
 
@@ -16,7 +16,7 @@ class HoldOwnerRow:
 
     kind: str = shown("Kind", empty_is_null=True)
     name: str = shown("Name", empty_is_null=True)
-    """Empty when the owner is gone and no stored gang names it."""
+    """Empty if the owner is gone and no stored gang names it."""
     uid: str = shown("uid")
 
 
@@ -46,7 +46,7 @@ class HoldRow:
     message: str = shown("Message", "What is the matter with it.", empty_is_null=True)
     face: Face = shown("State", in_api=False)
     job_uid: str = ""
-    """The Job that has the name now; empty without such a Job."""
+    """The uid of the Job that has the name now, or empty."""
     job_generation: int | None = None
 
 
@@ -64,7 +64,7 @@ class UnseenHoldsRow:
 
 @dataclass(frozen=True, slots=True)
 class HoldPage:
-    """Some Holds by place and name, and the clusters whose Holds cannot be listed."""
+    """Some Holds by cluster, namespace and name, and the clusters whose Holds cannot be listed."""
 
     rows: tuple[HoldRow, ...]
     unseen: tuple[UnseenHoldsRow, ...]

@@ -1,4 +1,4 @@
-"""The addresses of the Holds."""
+"""URLs of Holds."""
 
 from __future__ import annotations
 

@@ -195,8 +195,8 @@ def _of_processes(liveness: Liveness) -> Iterator[Metric]:
         ("queue",),
         (
             ((kind.removesuffix("-orders"),), kind not in dead)
-            for kind, ends in ORDERS.items()
-            if dead.isdisjoint(ends)
+            for kind, processes in ORDERS.items()
+            if dead.isdisjoint(processes)
         ),
     )
     yield gauge(

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Count, Min, Sum
 
-from gangboard.domain.watch_state import WatchState
+from gangboard.domain.api_resource import WatchState
 from gangboard.pages.metrics.rows import (
     AcceleratorCount,
     ActionCount,
@@ -24,9 +24,9 @@ from gangboard.readmodels.liveness import read_liveness
 from gangboard.store.access import Viewer
 from gangboard.store.models import Action, Cluster, ResourceState, TrendPoint
 
-ROOM_COUNTS = timedelta(minutes=5)
+CAPACITY_MAX_AGE = timedelta(minutes=5)
 """Older points of a curve do not count as current."""
-_ROOM = ("used", "held", "free", "away")
+_CAPACITY_STATES = ("used", "held", "free", "away")
 
 
 def read_metrics(*, viewer: Viewer, now: datetime, namespaces: int = 0) -> Metrics:
@@ -124,13 +124,13 @@ def _accelerators(clusters: dict[int, Freshness], now: datetime) -> tuple[Accele
     """Return the sums of the newest minute of each cluster. A minute in which the nodes could not be read has none."""
     heard = [id_ for id_, cluster in clusters.items() if not cluster.is_silent]
     rows = TrendPoint.objects.filter(
-        cluster_id__in=heard, at__gt=now - ROOM_COUNTS, at__lte=now
+        cluster_id__in=heard, at__gt=now - CAPACITY_MAX_AGE, at__lte=now
     ).order_by("at")
-    newest = {id_: sums for id_, *sums in rows.values_list("cluster_id", *_ROOM)}
+    newest = {id_: sums for id_, *sums in rows.values_list("cluster_id", *_CAPACITY_STATES)}
     return tuple(
         AcceleratorCount(clusters[id_].cluster, state, number - (sums[1] if state == "used" else 0))
         for id_, sums in newest.items()
-        for state, number in zip(_ROOM, sums, strict=True)
+        for state, number in zip(_CAPACITY_STATES, sums, strict=True)
         if number is not None
     )
 

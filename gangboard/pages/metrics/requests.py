@@ -34,9 +34,9 @@ class RequestDurationMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Return the answer."""
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         response = self.get_response(request)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - started_at
         method = request.method if request.method in METHODS else "other"
         view = request.resolver_match.view_name if request.resolver_match else NO_VIEW
         _SECONDS.labels(method, view, f"{response.status_code // 100}xx").observe(seconds)

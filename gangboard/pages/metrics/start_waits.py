@@ -10,7 +10,7 @@ from django.db.models import Max, Min
 
 from gangboard.domain.health import Health
 from gangboard.readmodels.freshness import Freshness
-from gangboard.readmodels.waits import LOOKED_THROUGH, whole_waits
+from gangboard.readmodels.time_to_start import MOST_SPANS_READ, whole_waits
 from gangboard.store.access import Viewer
 from gangboard.store.models import VerdictSpan
 
@@ -63,7 +63,7 @@ def _started(viewer: Viewer, ids: list[int], begin: datetime) -> dict[str, int]:
     newest = VerdictSpan.objects.aggregate(pk=Max("pk"))["pk"] or 0
     rows = VerdictSpan.objects.filter(
         viewer.gang_filter(),
-        pk__gt=newest - LOOKED_THROUGH,
+        pk__gt=newest - MOST_SPANS_READ,
         cluster_id__in=ids,
         health=Health.RUNNING.value,
         began_at__gte=begin,

@@ -57,8 +57,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
     refused = refusal(request)
     if refused is not None:
         return refused
-    parts = (_PROCESS, REQUESTS, MetricsCollector(_read()))
-    text = b"".join(generate_latest(part) for part in parts)
+    registries = (_PROCESS, REQUESTS, MetricsCollector(_read()))
+    text = b"".join(generate_latest(source) for source in registries)
     return HttpResponse(text, content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 

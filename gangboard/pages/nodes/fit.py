@@ -1,4 +1,4 @@
-"""Waiting gangs that would fit on one node, and the filter or resource that keeps each of the others out."""
+"""Waiting gangs that would fit on one node, and the filter or resource that excludes each of the others."""
 
 from __future__ import annotations
 
@@ -11,33 +11,31 @@ from gangboard.domain.capacity import PODS, Shape
 from gangboard.domain.node import Node
 from gangboard.domain.placement_result import Constraint, Filter
 from gangboard.domain.pod import Pod
-from gangboard.domain.resource_units import base_units, decimal_text
-from gangboard.domain.resources import unit_word
+from gangboard.domain.resources import base_units, decimal_text, unit_word
 from gangboard.domain.text import all_of, sentence_case
 from gangboard.domain.verdict import FitRow, MemberState
 from gangboard.pages.nodes.rows import ANSWERS, FITS, OUT, UNCLEAR, UNCORDON, WaitingRow
-from gangboard.placement.one_node import NodeAnswer, OneNode
+from gangboard.placement.node_fit import NodeFit, NodeFitCheck
 from gangboard.plugins import registry
-from gangboard.readmodels.fit import asks_text
+from gangboard.readmodels.fit import requests_text
+from gangboard.readmodels.formatting import printable, quantity_text
 from gangboard.readmodels.gangs import GangRow
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
 from gangboard.store.models import Gang
 from gangboard.store.objects import read_objects
 
-PODS_ASKED = 12
-"""Waiting pods of one gang that are read at the most: pods of one Job ask for the same."""
+MAX_SAMPLED_PODS = 12
+"""Maximum number of waiting pods read per gang. Pods of one Job have the same requests."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
-    """The part of a stored Detail that is needed. The decoder skips the rest."""
+class _WaitingDetail:
+    """The fields of a stored Detail about waiting pods. The decoder skips all others."""
 
     fit: tuple[FitRow, ...] = ()
     members: tuple[MemberState, ...] = ()
 
 
-_decoder = msgspec.msgpack.Decoder(_Waiting)
+_decoder = msgspec.msgpack.Decoder(_WaitingDetail)
 
 
 def waiting_rows(
@@ -46,48 +44,57 @@ def waiting_rows(
     node: Node,
     pods_on_node: Sequence[Pod],
 ) -> tuple[WaitingRow, ...]:
-    """Return the answer of a node to each waiting gang (1 query), the gangs that fit first.
+    """Return whether each waiting gang fits on a node (1 query), the gangs that fit first.
 
     `gangs` are the stored gangs with their rows.
     """
     details = [(row, _decoder.decode(bytes(gang.detail))) for gang, row in gangs]
-    chosen = {row.id: _some_waiting(detail.members) for row, detail in details if detail.fit}
+    samples = {row.id: _sample_waiting(detail.members) for row, detail in details if detail.fit}
     models = {registry.pods().key: Pod}
-    pods = read_objects(cluster_id, {uid for uids in chosen.values() for uid in uids}, models)
-    placement = OneNode(node, pods_on_node, pods.values())
+    pods = read_objects(cluster_id, {uid for uids in samples.values() for uid in uids}, models)
+    placement = NodeFitCheck(node, pods_on_node, pods.values())
     rows = [
-        _row(row, detail.fit, placement, [pods[uid] for uid in chosen[row.id] if uid in pods])
+        _row(row, detail.fit, placement, [pods[uid] for uid in samples[row.id] if uid in pods])
         for row, detail in details
-        if row.id in chosen
+        if row.id in samples
     ]
     return tuple(sorted(rows, key=lambda row: ANSWERS.index(row.answer)))
 
 
-def _some_waiting(members: Iterable[MemberState]) -> list[str]:
-    """Return the uids of one waiting pod of each Job or role, then of others."""
-    firsts: dict[tuple[str, str, str], str] = {}
-    others: list[str] = []
+def _sample_waiting(members: Iterable[MemberState]) -> list[str]:
+    """Return uids of waiting pods: one of each Job or role first, then further ones."""
+    samples: dict[tuple[str, str, str], str] = {}
+    duplicates: list[str] = []
     for member in members:
         if member.node or member.label != "waiting":
             continue
-        kind = (member.job, member.part, member.group)
-        if kind in firsts:
-            others.append(member.ref.uid)
+        key = (member.job, member.part, member.group)
+        if key in samples:
+            duplicates.append(member.ref.uid)
         else:
-            firsts[kind] = member.ref.uid
-    return [*firsts.values(), *others][:PODS_ASKED]
+            samples[key] = member.ref.uid
+    return [*samples.values(), *duplicates][:MAX_SAMPLED_PODS]
 
 
-def _row(gang: GangRow, fit: Sequence[FitRow], node: OneNode, pods: Sequence[Pod]) -> WaitingRow:
-    answers = [(shape, node.ask(shape)) for shape in node.shapes(pods)]
+def _row(
+    gang: GangRow, fit: Sequence[FitRow], node: NodeFitCheck, pods: Sequence[Pod]
+) -> WaitingRow:
+    answers = [(shape, node.check(shape)) for shape in node.shapes_of(pods)]
     shape, best = min(answers, key=_rank_of, default=(None, None))
     largest = max(fit, key=lambda row: row.waiting)
     waiting = sum(row.waiting for row in fit)
-    asks = asks_text(tuple((printable(name), text) for name, text in largest.requests.items()))
+    request_text = requests_text(
+        tuple((printable(name), text) for name, text in largest.requests.items())
+    )
     if shape is None or best is None:
         sentence = "What its waiting pods ask for has not been read."
         return WaitingRow(
-            gang=gang, pods=waiting, asks=asks, answer=UNCLEAR, fitting=0, sentence=sentence
+            gang=gang,
+            pods=waiting,
+            request_text=request_text,
+            answer=UNCLEAR,
+            fitting=0,
+            sentence=sentence,
         )
     fitting = min(best.pods, waiting)
     unsupported = tuple(
@@ -98,15 +105,15 @@ def _row(gang: GangRow, fit: Sequence[FitRow], node: OneNode, pods: Sequence[Pod
     return WaitingRow(
         gang=gang,
         pods=waiting,
-        asks=asks,
+        request_text=request_text,
         answer=_answer(best),
         fitting=fitting,
         sentence=printable(_sentence(best, shape, fitting, waiting)),
-        at_most=unsupported if best.pods else (),
+        unsupported=unsupported if best.pods else (),
     )
 
 
-def _answer(answer: NodeAnswer) -> str:
+def _answer(answer: NodeFit) -> str:
     if answer.unclear:
         return UNCLEAR
     if not answer.pods:
@@ -114,8 +121,8 @@ def _answer(answer: NodeAnswer) -> str:
     return UNCORDON if answer.cordoned else FITS
 
 
-def _rank_of(pair: tuple[Shape, NodeAnswer]) -> tuple[int, bool]:
-    """Return a key that sorts shapes that fit first, then those that only have no room now."""
+def _rank_of(pair: tuple[Shape, NodeFit]) -> tuple[int, bool]:
+    """Return a sort key: shapes that fit come first, then those that would fit on an empty node."""
     _, answer = pair
     return ANSWERS.index(_answer(answer)), answer.filter is not None
 
@@ -134,7 +141,7 @@ _LIMITS = {
 }
 
 
-def _sentence(answer: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> str:
+def _sentence(answer: NodeFit, shape: Shape, fitting: int, waiting: int) -> str:
     if answer.unclear:
         return f"Cannot be told: {', '.join(answer.unclear)}."
     if answer.pods:
@@ -145,33 +152,36 @@ def _sentence(answer: NodeAnswer, shape: Shape, fitting: int, waiting: int) -> s
             return f"{sentence_case(all_of(waiting, 'pod'))} fit {once}."
         return f"{fitting} of {waiting} pods fit {once}."
     if answer.filter is not None:
-        return _never(answer, answer.filter, shape)
+        return _filter_sentence(answer, answer.filter, shape)
     if answer.limit in _LIMITS:
         return _LIMITS[answer.limit]
-    request, free = _amount(answer.limit, answer.asked), _amount(answer.limit, max(0, answer.there))
+    request, free = (
+        _amount(answer.limit, answer.requested),
+        _amount(answer.limit, max(0, answer.available)),
+    )
     return f"Needs {request} {unit_word(answer.limit, request)}; {free} free."
 
 
-def _never(answer: NodeAnswer, why: Filter, shape: Shape) -> str:
-    if why is Filter.SELECTOR:
+def _filter_sentence(answer: NodeFit, node_filter: Filter, shape: Shape) -> str:
+    if node_filter is Filter.SELECTOR:
         pairs = [f"{label}={value}" for label, value in sorted(shape.node_selector.items())]
         if pairs and shape.affinity is None:
             return f"Wants nodes with {', '.join(pairs)}."
         return "Its node selector or affinity leaves this node out."
-    if why is Filter.MISSING_RESOURCE:
+    if node_filter is Filter.MISSING_RESOURCE:
         return f"This node has no {answer.detail}."
-    if why is Filter.TOO_SMALL:
+    if node_filter is Filter.TOO_SMALL:
         request, total = (
-            _amount(answer.detail, answer.asked),
-            _amount(answer.detail, max(0, answer.there)),
+            _amount(answer.detail, answer.requested),
+            _amount(answer.detail, max(0, answer.available)),
         )
         unit = unit_word(answer.detail, request)
         return f"Needs {request} {unit}; this node has {total}, even empty."
-    if why is Filter.TAINT:
+    if node_filter is Filter.TAINT:
         return f"Does not tolerate the taint {answer.detail}."
-    if why is Filter.UNREADABLE:
+    if node_filter is Filter.UNREADABLE:
         return f"How much {answer.detail} this node has could not be read."
-    return _SENTENCES[why]
+    return _SENTENCES[node_filter]
 
 
 def _amount(resource: str, units: int) -> str:

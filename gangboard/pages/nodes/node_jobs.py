@@ -32,16 +32,13 @@ class NodeJob:
     gang: str
     gang_kind: str
     gang_state: Face
-    """As the Board shows it: unknown while the cluster is silent."""
+    """The state on the Board, which is unknown while the cluster is silent."""
     accelerators: float
-    """Requests of the whole gang."""
+    """Accelerators that the whole gang requests."""
 
 
 def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> tuple[NodeJob, ...]:
-    """Return the Jobs of the gangs that the viewer may see, by namespace and name.
-
-    About 10 queries a gang.
-    """
+    """Return the Jobs of visible gangs on a node, by namespace and name (about 10 queries per gang)."""
     clusters = read_freshness(viewer=viewer, now=now)
     id_ = next((key for key, row in clusters.items() if row.cluster == cluster), None)
     if id_ is None or not node or "\x00" in node:
@@ -76,7 +73,7 @@ def jobs_on_node(*, viewer: Viewer, cluster: str, node: str, now: datetime) -> t
 
 @dataclass(frozen=True, slots=True)
 class _Jobs:
-    """The part of a stored Detail that names nodes. The decoder skips the rest."""
+    """The field of a stored Detail that names nodes. The decoder skips all others."""
 
     jobs: tuple[JobState, ...] = ()
 
@@ -93,7 +90,7 @@ def _gangs_on(
     jobs_by_gang: dict[str, tuple[JobState, ...]] = {}
     for id_, data in visible.values_list("pk", "detail").iterator(chunk_size=200):
         detail = bytes(data)
-        # Most gangs are elsewhere: looking for the name costs less than decoding.
+        # Most gangs are on other nodes, and a search for the name is cheaper than decoding.
         if name not in detail:
             continue
         jobs = tuple(job for job in decode_detail(_decoder, detail).jobs if node in job.nodes)

@@ -1,7 +1,7 @@
-"""One node: what it offers, the gangs on it, and its answers to waiting gangs.
+"""One node: its allocatable resources, the gangs on it, and whether waiting gangs fit.
 
-A viewer of the whole cluster sees everything. A viewer with pods on the node sees these pods, what the node
-offers, and a sum of the other pods. For other viewers the node does not exist.
+A viewer of the whole cluster sees everything. A viewer with pods on the node sees these pods, the
+resources, and a sum of the other pods. For other viewers the node does not exist.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gangboard.domain.node import Node
 from gangboard.domain.pod import Pod
 from gangboard.domain.resources import is_accelerator, unit_word
 from gangboard.domain.text import listed
-from gangboard.facts.suspensions import writers_words
+from gangboard.facts.suspensions import writers_text
 from gangboard.pages.nodes.fit import waiting_rows
 from gangboard.pages.nodes.rows import (
     NodeDetail,
@@ -30,32 +30,31 @@ from gangboard.pages.nodes.rows import (
     StrandedRow,
     WaitingRow,
 )
-from gangboard.placement.one_node import stranded_on
-from gangboard.placement.unavailable_nodes import maintenance_words
+from gangboard.placement.node_fit import find_stranded_accelerators
+from gangboard.placement.unavailable_nodes import maintenance_markers
 from gangboard.plugins import registry
-from gangboard.readmodels.cluster_nodes import blind_of
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, joined
 from gangboard.readmodels.gangs import GangRow, build_rows
 from gangboard.readmodels.kubectl import KubectlCommand, KubectlPlace
 from gangboard.readmodels.members import MemberRow, member_row
 from gangboard.readmodels.node_amounts import Amount, NodeRow, node_amounts, read_decimal
-from gangboard.readmodels.pools import TOPOLOGY_LABELS, pool_of
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.node_pools import TOPOLOGY_LABELS, pool_of, unknown_nodes_sentence
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import ClusterCapacity, Gang, NodeCapacity, WatchedObject
 from gangboard.store.objects import read_objects, unpack
 
 MOST_WAITING = 50
-"""Waiting gangs that the node answers: those that wait for the most accelerators."""
+"""Maximum number of waiting gangs to check, those with the most accelerators first."""
 
 
 def read_node(
     *, viewer: Viewer, cluster: str, name: str, clusters: Mapping[int, Freshness], now: datetime
 ) -> NodeDetail | None:
-    """Return the node (about 8 queries); None if it does not exist or the viewer may not see it.
+    """Return the node, or None if it does not exist or the viewer may not see it (about 8 queries).
 
-    `clusters` are all that the viewer sees.
+    `clusters` are all clusters that the viewer may see.
     """
     id_ = next((key for key, row in clusters.items() if row.cluster == cluster), None)
     if id_ is None or "\x00" in name:
@@ -66,7 +65,7 @@ def read_node(
         return None
     roots: Mapping[str, str] = row.pods
     pods = read_objects(id_, roots, {registry.pods().key: Pod})
-    # A pod that has left since the row was written is not on the node any more.
+    # A pod may have left the node since the row was written.
     present = [pod for pod in pods.values() if name in (pod.node, pod.nominated_node)]
     is_visible = viewer.names_nodes(id_) or any(
         viewer.sees(id_, pod.meta.ref.namespace) for pod in present
@@ -74,7 +73,7 @@ def read_node(
     if not is_visible:
         return None
     stored = ClusterCapacity.objects.filter(cluster_id=id_).first()
-    return _Reader(viewer, clusters, clusters[id_], row, node, present, now).read(stored)
+    return _NodeBuilder(viewer, clusters, clusters[id_], row, node, present, now).build(stored)
 
 
 def _node_object(cluster_id: int, name: str) -> Node | None:
@@ -86,8 +85,8 @@ def _node_object(cluster_id: int, name: str) -> Node | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Makes the rows of a node for one viewer."""
+class _NodeBuilder:
+    """Builds the rows of a node for one viewer."""
 
     viewer: Viewer
     clusters: Mapping[int, Freshness]
@@ -95,22 +94,23 @@ class _Reader:
     row: NodeCapacity
     node: Node
     pods: Sequence[Pod]
-    """The pods on it."""
+    """The pods on the node."""
     now: datetime
 
-    def read(self, stored: ClusterCapacity | None) -> NodeDetail:
-        """Return the node. `stored` is what is stored of all nodes of its cluster."""
+    def build(self, stored: ClusterCapacity | None) -> NodeDetail:
+        """Return the node. `stored` is the stored capacity of its cluster."""
         node, row = self.node, _node_row(self.row)
-        whole = self.viewer.names_nodes(self.cluster.cluster_id)
-        blind = blind_of(self.cluster, stored)
+        sees_cluster = self.viewer.names_nodes(self.cluster.cluster_id)
+        blind = unknown_nodes_sentence(self.cluster, stored)
         amounts = node_amounts([row])
         stranded = () if blind or stored is None else _stranded(row, stored)
-        waiting, more = ((), 0) if blind else self._waiting()
-        occupants, others = self._occupants()
-        named = {pod.uid for gang in occupants for pod in gang.pods} | {pod.uid for pod in others}
-        rest = [pod for pod in self.pods if pod.meta.ref.uid not in named]
+        waiting, more_waiting = ((), 0) if blind else self._waiting()
+        occupants, other_pods = self._occupants()
+        named = {pod.uid for gang in occupants for pod in gang.pods}
+        named |= {pod.uid for pod in other_pods}
+        unnamed = [pod for pod in self.pods if pod.meta.ref.uid not in named]
         ready = node.ready
-        label, value = pool_of(row) if whole else ("", "")
+        label, value = pool_of(row) if sees_cluster else ("", "")
         return NodeDetail(
             cluster=self.cluster.cluster,
             name=printable(self.row.name),
@@ -126,24 +126,24 @@ class _Reader:
             cordoned=node.unschedulable,
             created_at=node.meta.created_at,
             pool=(printable(label), printable(value)),
-            topology=_topology(row.labels) if whole else (),
-            taints=tuple(printable(str(taint)) for taint in node.taints) if whole else (),
+            topology=_topology(row.labels) if sees_cluster else (),
+            taints=tuple(printable(str(taint)) for taint in node.taints) if sees_cluster else (),
             amounts=() if blind else amounts,
             stranded=stranded,
             occupants=occupants,
-            others=others,
-            stay=_sum(pod for pod in rest if pod.stays),
-            hidden=_sum(pod for pod in rest if not pod.stays),
+            other_pods=other_pods,
+            staying=_sum(pod for pod in unnamed if pod.stays),
+            hidden=_sum(pod for pod in unnamed if not pod.stays),
             waiting=waiting,
-            more_waiting=more,
-            whole=whole,
+            more_waiting=more_waiting,
+            sees_cluster=sees_cluster,
             commands=_commands(
                 self.row.name, node, KubectlPlace(self.cluster.cluster, self.cluster.context)
             ),
         )
 
     def _occupants(self) -> tuple[tuple[OccupantRow, ...], tuple[NodePodRow, ...]]:
-        """Return the gangs on the node, and pods of no gang (1 query)."""
+        """Return the gangs on the node, and pods without a gang (1 query)."""
         roots: Mapping[str, str] = self.row.pods
         id_ = self.cluster.cluster_id
         visible = [pod for pod in self.pods if self.viewer.sees(id_, pod.meta.ref.namespace)]
@@ -154,15 +154,15 @@ class _Reader:
         )
         rows = build_rows(gangs, viewer=self.viewer, clusters=self.clusters, now=self.now)
         occupants: list[OccupantRow] = []
-        of_gangs: set[str] = set()
+        gang_pods: set[str] = set()
         for gang, row in zip(gangs, rows, strict=True):
             pods = [pod for pod in visible if roots.get(pod.meta.ref.uid) == gang.uid]
             if pods:
-                of_gangs |= {pod.meta.ref.uid for pod in pods}
+                gang_pods |= {pod.meta.ref.uid for pod in pods}
                 occupants.append(self._occupant(gang, row, pods))
-        others = [pod for pod in visible if pod.meta.ref.uid not in of_gangs and not pod.stays]
+        other_pods = [pod for pod in visible if pod.meta.ref.uid not in gang_pods and not pod.stays]
         occupants.sort(key=lambda row: (-row.accelerators, row.gang.namespace, row.gang.name))
-        return tuple(occupants), tuple(_pod_row(pod, None) for pod in _by_name(others))
+        return tuple(occupants), tuple(_pod_row(pod, None) for pod in _by_name(other_pods))
 
     def _occupant(self, gang: Gang, row: GangRow, pods: Sequence[Pod]) -> OccupantRow:
         members = unpack_detail(bytes(gang.detail)).members
@@ -175,16 +175,16 @@ class _Reader:
         )
 
     def _waiting(self) -> tuple[tuple[WaitingRow, ...], int]:
-        """Return the answers of the node to waiting gangs, and how many gangs were left out."""
+        """Return whether each waiting gang fits, and the number of gangs that were not checked."""
         id_ = self.cluster.cluster_id
         waiting = Gang.objects.filter(
             self.viewer.gang_filter(), cluster_id=id_, gone_at=None, health__in=NOT_WHOLE
         ).filter(created__gt=F("scheduled"))
         gangs = list(waiting.order_by("-accelerators", "since", "id")[:MOST_WAITING])
         rows = build_rows(gangs, viewer=self.viewer, clusters=self.clusters, now=self.now)
-        more = waiting.count() - len(gangs) if len(gangs) == MOST_WAITING else 0
+        unchecked = waiting.count() - len(gangs) if len(gangs) == MOST_WAITING else 0
         pairs = list(zip(gangs, rows, strict=True))
-        return waiting_rows(id_, pairs, self.node, self.pods), more
+        return waiting_rows(id_, pairs, self.node, self.pods), unchecked
 
 
 def _node_row(row: NodeCapacity) -> NodeRow:
@@ -206,12 +206,12 @@ def _stranded(row: NodeRow, stored: ClusterCapacity) -> tuple[StrandedRow, ...]:
     ]
     return tuple(
         StrandedRow(stranded.resource, stranded.amount, stranded.for_lack_of)
-        for stranded in stranded_on(_left_on(row), shapes)
+        for stranded in find_stranded_accelerators(_free_amounts(row), shapes)
     )
 
 
-def _left_on(node: NodeRow) -> dict[str, Decimal]:
-    """Return the free amount of each resource whose amounts could be read; nothing if it takes no pods."""
+def _free_amounts(node: NodeRow) -> dict[str, Decimal]:
+    """Return the free amount of each readable resource. Empty if the node takes no pods."""
     if not node.takes_pods:
         return {}
     amounts: dict[str, Decimal] = {}
@@ -223,7 +223,7 @@ def _left_on(node: NodeRow) -> dict[str, Decimal]:
 
 
 def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[StrandedRow]) -> str:
-    """Return the main fact in numbers of its first kind of accelerator; without any, in pods."""
+    """Return the main fact about the node, counted in its first accelerator resource, else in pods."""
     if not node.is_ready:
         return "Not ready: nothing new starts here, and what was here may be lost."
     main = next(iter(amounts), None)
@@ -231,10 +231,10 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
         return "It has not said what it offers."
     name = printable(unit_word(main.resource, main.allocatable))
     if node.unschedulable:
-        by = writers_words([node.cordoned_by])
+        by = writers_text([node.cordoned_by])
         cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"
-        if why := maintenance_words(node.lifecycle, node.taints):
-            cordoned += f", for {printable(listed(why))}"
+        if reasons := maintenance_markers(node.lifecycle, node.taints):
+            cordoned += f", for {printable(listed(reasons))}"
         return f"{cordoned}: {main.away or '0'} of {main.allocatable} {name} stand free and take no new pods."
     if main.unreadable:
         return f"How much {name} is free could not be read."
@@ -285,10 +285,11 @@ def _sum(pods: Iterable[Pod]) -> PodSum:
 
 
 def _commands(name: str, node: Node, place: KubectlPlace) -> tuple[KubectlCommand, ...]:
-    """Return the commands for a node; none when its name is not fit for a shell."""
+    """Return the commands for a node. Empty if its name is unsafe in a shell."""
     pods = "kubectl get pods -A --field-selector spec.nodeName={} -o wide"
-    why = maintenance_words(node.lifecycle, node.taints)
-    meaning = f"Let pods in again, once this is over: {listed(why)}" if why else "Let pods in again"
+    meaning = "Let pods in again"
+    if reasons := maintenance_markers(node.lifecycle, node.taints):
+        meaning = f"{meaning}, once this is over: {listed(reasons)}"
     commands = (
         place.command(printable(meaning), "kubectl uncordon {}", name)
         if node.unschedulable

@@ -9,17 +9,17 @@ from decimal import Decimal
 from typing import ClassVar
 
 from gangboard.domain.health import Health
-from gangboard.pages.core.rows import shown, shown_property
-from gangboard.readmodels.cluster_nodes import Blind
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gangs import GangRow
 from gangboard.readmodels.kubectl import KubectlCommand
 from gangboard.readmodels.members import MemberRow
 from gangboard.readmodels.node_amounts import Amount
+from gangboard.readmodels.node_pools import AgedSentence
 
 FITS, UNCORDON, OUT, UNCLEAR = "fits", "fits-uncordoned", "kept-out", "cannot-tell"
 ANSWERS = (FITS, UNCORDON, OUT, UNCLEAR)
-"""Answers of a node to a waiting gang, as the API spells them."""
+"""The results for a waiting gang on a node, as in the API."""
 _MARKS = {FITS: "✓", UNCORDON: "✓", OUT: "✕", UNCLEAR: "?"}
 _TONES = {FITS: "running", UNCORDON: "degraded", OUT: "unknown", UNCLEAR: "unknown"}
 
@@ -32,7 +32,7 @@ class NodePodRow:
     name: str = shown("Pod")
     uid: str = shown("UID")
     member: MemberRow | None
-    """The pod as a member of its gang; None for a pod of no gang."""
+    """The pod as a member of its gang, or None for a pod without a gang."""
 
     @shown_property("State", "Null for a pod of no gang.", choices=Health, may_be_absent=True)
     def state(self) -> str | None:
@@ -41,7 +41,7 @@ class NodePodRow:
 
     @shown_property("Word", empty_is_null=True, may_be_absent=True)
     def label(self) -> str:
-        """Return the state of the member in a word of Kubernetes."""
+        """Return the Kubernetes word for the state of the member."""
         return self.member.label if self.member is not None else ""
 
     @shown_property("Reason", empty_is_null=True, may_be_absent=True)
@@ -95,10 +95,10 @@ class OccupantRow(GangOfNode):
     )
     pods: tuple[NodePodRow, ...] = shown("Pods")
     elsewhere: int = shown("Elsewhere", api_name="pods_elsewhere")
-    """Its pods on other nodes."""
+    """Number of its pods on other nodes."""
 
     @property
-    def shown(self) -> tuple[object, ...]:
+    def printed_fields(self) -> tuple[object, ...]:
         """The fields that the page prints."""
         return self.gang.shown, self.pods, self.elsewhere
 
@@ -109,8 +109,8 @@ class WaitingRow(GangOfNode):
 
     json_name: ClassVar = "NodeWaiting"
     pods: int = shown("Waits with", "Its pods that wait for a node.", api_name="waiting")
-    asks: str
-    """The request of one of these pods in words. Of several shapes the one that asks for the most."""
+    request_text: str
+    """The request of one of these pods in words, of the largest of several shapes."""
     answer: str = shown(
         "Answer",
         "`fits-uncordoned`: nothing but the cordon keeps it out. For this node only: a gang needs room for "
@@ -118,19 +118,19 @@ class WaitingRow(GangOfNode):
         choices=ANSWERS,
     )
     fitting: int = shown("Fit", "Pods of it for which there is room here.")
-    """With a cordon: once the node is uncordoned."""
+    """On a cordoned node, the number after it is uncordoned."""
     sentence: str = shown("Here")
-    at_most: tuple[str, ...] = shown(
+    unsupported: tuple[str, ...] = shown(
         "Not worked out",
         "What else its pods ask for and was not worked out: they may still not fit.",
-        api_name="unsupported",
         default=(),
     )
 
     @property
-    def shown(self) -> tuple[object, ...]:
+    def printed_fields(self) -> tuple[object, ...]:
         """The fields that the page prints."""
-        return self.gang.shown, self.pods, self.asks, self.answer, self.sentence, self.at_most
+        pods = (self.pods, self.request_text)
+        return self.gang.shown, *pods, self.answer, self.sentence, self.unsupported
 
     @property
     def would_fit(self) -> bool:
@@ -144,12 +144,12 @@ class WaitingRow(GangOfNode):
 
     @property
     def tone(self) -> str:
-        """The pair of colours of the sign."""
+        """The tone of the sign, which selects its colours."""
         return _TONES[self.answer]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptOut:
+class ExcludedGangs:
     """Waiting gangs that do not fit for the same reason."""
 
     mark: str
@@ -202,15 +202,15 @@ class NodeDetail:
         """Return whether its data may be out of date."""
         return self.freshness.is_stale
 
-    blind: Blind | None
-    """Why its room is not known; then amounts, stranded and waiting are empty."""
+    blind: AgedSentence | None
+    """Why its free capacity is unknown; then amounts, stranded and waiting are empty."""
     why: str = shown(
         "Why",
         "Why nothing can be said of room: then `amounts`, `stranded` and `waiting` are empty.",
         empty_is_null=True,
         is_read_only=True,
     )
-    """`blind` as one text. The page prints an age that goes on instead."""
+    """`blind` as one text. The page prints a live age instead."""
     sentence: str = shown("Summary", "What matters most of it now.", empty_is_null=True)
     ready: bool | None = shown("Ready", "Null: it has not said.")
     ready_since: datetime | None = shown("Ready since")
@@ -218,7 +218,7 @@ class NodeDetail:
     cordoned: bool = shown("Cordoned")
     created_at: datetime | None = shown("Created")
     pool: tuple[str, str]
-    """Label and value by which it is in a pool; both empty for none."""
+    """Label and value of its node pool. Both are empty without a pool."""
 
     @shown_property(
         "Pool",
@@ -228,7 +228,7 @@ class NodeDetail:
         is_read_only=True,
     )
     def pool_name(self) -> str:
-        """Return the value of the label by which it is in a pool."""
+        """Return the value of its node pool label."""
         return self.pool[1]
 
     topology: tuple[NodeLabelRow, ...] = shown(
@@ -244,35 +244,33 @@ class NodeDetail:
     )
     occupants: tuple[OccupantRow, ...] = shown("Gangs")
     """Those with the most accelerators on the node first."""
-    others: tuple[NodePodRow, ...] = shown("Other pods", "Pods of no gang.", api_name="other_pods")
-    """Without those in `stay` and `hidden`."""
-    stay: PodSum = shown(
-        "Staying", "Pods of DaemonSets and of the node itself.", api_name="staying"
-    )
+    other_pods: tuple[NodePodRow, ...] = shown("Other pods", "Pods of no gang.")
+    """Without those in `staying` and `hidden`."""
+    staying: PodSum = shown("Staying", "Pods of DaemonSets and of the node itself.")
     hidden: PodSum = shown("Hidden", "Pods in namespaces that the caller may not see.")
     waiting: tuple[WaitingRow, ...] = shown("Waiting gangs", "Those that fit first.")
     more_waiting: int = shown(
         "More waiting", "Gangs that wait for fewer accelerators and were not asked about."
     )
-    whole: bool
+    sees_cluster: bool
     """Whether the viewer may see the whole cluster."""
     commands: tuple[KubectlCommand, ...]
 
     @property
     def would_fit(self) -> tuple[WaitingRow, ...]:
-        """The waiting gangs that have pods that fit here."""
+        """The waiting gangs with pods that fit on the node."""
         return tuple(row for row in self.waiting if row.would_fit)
 
     @property
-    def kept_out(self) -> tuple[KeptOut, ...]:
-        """The other waiting gangs, by what keeps them out."""
-        return kept_out(self.waiting)
+    def excluded(self) -> tuple[ExcludedGangs, ...]:
+        """The other waiting gangs, grouped by the reason that excludes them."""
+        return group_excluded(self.waiting)
 
 
-def kept_out(rows: Iterable[WaitingRow]) -> tuple[KeptOut, ...]:
-    """Return the rows that do not fit by what keeps them out, in the order of their first gangs."""
-    alike: dict[tuple[str, str, str], list[WaitingRow]] = {}
+def group_excluded(rows: Iterable[WaitingRow]) -> tuple[ExcludedGangs, ...]:
+    """Return the rows that do not fit, grouped by reason, in the order of their first gangs."""
+    groups: dict[tuple[str, str, str], list[WaitingRow]] = {}
     for row in rows:
         if not row.would_fit:
-            alike.setdefault((row.mark, row.tone, row.sentence), []).append(row)
-    return tuple(KeptOut(*key, tuple(members)) for key, members in alike.items())
+            groups.setdefault((row.mark, row.tone, row.sentence), []).append(row)
+    return tuple(ExcludedGangs(*key, tuple(members)) for key, members in groups.items())

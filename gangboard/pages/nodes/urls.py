@@ -1,4 +1,4 @@
-"""The addresses of nodes: the page, the Jobs on a node, and the API."""
+"""URLs of nodes: the page, the Jobs on a node, and the API."""
 
 from __future__ import annotations
 

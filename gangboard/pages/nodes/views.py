@@ -9,19 +9,19 @@ from django.http import HttpRequest
 
 from gangboard.actions.requests import MOST_AT_ONCE
 from gangboard.domain.action import Verb
+from gangboard.pages.core.layout import Frame
+from gangboard.pages.core.live.fragments import Fragment
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.query_state import read_text
 from gangboard.pages.nodes.node_jobs import NodeJob, jobs_on_node
 from gangboard.pages.nodes.queries import read_node
 from gangboard.pages.nodes.rows import NodeDetail
 from gangboard.readmodels.action_labels import shared_label
-from gangboard.readmodels.printable import printable
-from gangboard.web.addresses import read_text
-from gangboard.web.frame import Frame
-from gangboard.web.live.fragments import Fragment
-from gangboard.web.live_page import Fragments, LivePage
+from gangboard.readmodels.formatting import printable
 
 
 class NodePage(LivePage[NodeDetail]):
-    """One node: what it offers, who is on it, which waiting gangs would fit, and what keeps the others out."""
+    """One node: its resources, the gangs on it, and the waiting gangs that would fit or are excluded."""
 
     name = "node"
     template_name = "nodes/page.html"
@@ -37,46 +37,46 @@ class NodePage(LivePage[NodeDetail]):
             now=frame.now,
         )
 
-    def fragments(self, frame: Frame, found: NodeDetail) -> Fragments:
-        """Return all panels, each with the values that it prints."""
-        state = {"node": found}
+    def fragments(self, frame: Frame, data: NodeDetail) -> Fragments:
+        """Return the panels, each with the values that it prints."""
+        state = {"node": data}
         may_act = any(
-            frame.viewer.may_operate(found.freshness.cluster_id, row.gang.namespace)
-            for row in found.occupants
+            frame.viewer.may_operate(data.freshness.cluster_id, row.gang.namespace)
+            for row in data.occupants
         )
-        verdict = (found.sentence, found.ready, found.cordoned, found.blind)
-        room = (found.blind, found.amounts, found.stranded)
+        verdict = (data.sentence, data.ready, data.cordoned, data.blind)
+        capacity = (data.blind, data.amounts, data.stranded)
         waiting = (
-            *(found.blind, found.cordoned, found.more_waiting),
-            tuple(row.shown for row in found.waiting),
+            *(data.blind, data.cordoned, data.more_waiting),
+            tuple(row.printed_fields for row in data.waiting),
         )
         pods = (
-            tuple(row.shown for row in found.occupants),
-            *(found.others, found.stay, found.hidden, may_act),
+            tuple(row.printed_fields for row in data.occupants),
+            *(data.other_pods, data.staying, data.hidden, may_act),
         )
         facts = (
-            *(found.ready, found.ready_since, found.ready_reason, found.cordoned),
-            *(found.taints, found.topology, found.pool),
+            *(data.ready, data.ready_since, data.ready_reason, data.cordoned),
+            *(data.taints, data.topology, data.pool),
         )
-        commands = {"commands": found.commands}
+        commands = {"commands": data.commands}
         return (
             Fragment("node-verdict", "nodes/verdict.html", state, verdict),
-            Fragment("node-room", "nodes/room.html", state, room),
+            Fragment("node-room", "nodes/room.html", state, capacity),
             Fragment("node-pods", "nodes/pods.html", {**state, "may_act": may_act}, pods),
             Fragment("node-waiting", "nodes/waiting.html", state, waiting),
             Fragment("node-facts", "nodes/facts.html", state, facts),
-            Fragment("commands", "gang/commands.html", commands, found.commands),
+            Fragment("commands", "gang/commands.html", commands, data.commands),
         )
 
-    def context(self, frame: Frame, found: NodeDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the node, for its name."""
-        return {"node": found}
+    def context(self, frame: Frame, data: NodeDetail) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the node, whose name the template prints."""
+        return {"node": data}
 
 
 class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
-    """The Jobs on a node, to hold them with one confirmation before the node is repaired.
+    """The Jobs on a node, to suspend them with one confirmation before a repair of the node.
 
-    The page has the gangs that the viewer may see.
+    It shows the Jobs of gangs that the viewer may see.
     """
 
     name = "node-jobs"
@@ -96,7 +96,7 @@ class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
         return f"{super().live}?{urlencode({'cluster': self.cluster, 'node': self.node})}"
 
     def read(self, frame: Frame) -> tuple[NodeJob, ...] | None:
-        """Return the Jobs; None when the viewer sees no such cluster.
+        """Return the Jobs, or None if the viewer may not see the cluster.
 
         A node that the viewer may not see and a node without Jobs look the same.
         """
@@ -107,12 +107,12 @@ class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
             viewer=frame.viewer, cluster=self.cluster, node=self.node, now=frame.now
         )
 
-    def fragments(self, frame: Frame, found: tuple[NodeJob, ...]) -> Fragments:  # noqa: ARG002  # LivePage's
+    def fragments(self, frame: Frame, data: tuple[NodeJob, ...]) -> Fragments:  # noqa: ARG002  # LivePage's
         """Return the table of Jobs."""
-        labels = [job.offer.label for job in found if job.offer.allowed]
+        labels = [job.offer.label for job in data if job.offer.allowed]
         allowed = len(labels)
         state = {
-            "jobs": found,
+            "jobs": data,
             "allowed": allowed,
             "word": shared_label(Verb.SUSPEND, labels),
             "most": MOST_AT_ONCE,
@@ -120,6 +120,6 @@ class NodeJobsPage(LivePage[tuple[NodeJob, ...]]):
         }
         return (Fragment("node-jobs", "nodes/jobs.html", state, tuple(state.values())),)
 
-    def context(self, frame: Frame, found: tuple[NodeJob, ...]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
-        """Return the names, fit to print."""
+    def context(self, frame: Frame, data: tuple[NodeJob, ...]) -> dict[str, object]:  # noqa: ARG002  # LivePage's
+        """Return the sanitized names of cluster and node."""
         return {"cluster": printable(self.cluster), "node": printable(self.node)}

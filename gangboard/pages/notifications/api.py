@@ -8,20 +8,20 @@ from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.fields import problems
-from gangboard.api.paging import (
+from gangboard.notify import channels, rules
+from gangboard.notify.channels import NotifyError
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import (
     cursor_errors,
     list_response,
     read_list_query,
     short_list_response,
 )
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
-from gangboard.notify import channels, rules
-from gangboard.notify.channels import NotifyError
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.fresh_sign_in import require_fresh_session
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
-from gangboard.pages.core.session_only import signed_in_lately
 from gangboard.pages.notifications.queries import (
     channel_row,
     delivery_row,
@@ -75,7 +75,7 @@ class ChannelListView(ReadView):
         read_query(request, Query)
         viewer = _admin(self.viewer())
         if not viewer.token:
-            signed_in_lately(request, viewer)
+            require_fresh_session(request, viewer)
         body = ChannelRequestSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
@@ -102,7 +102,7 @@ class ChannelView(ReadView):
         """Change a channel. The secret of a webhook stays; messages that wait go to a new address."""
         viewer, number = _admin(self.viewer()), _number(channel_id)
         if not viewer.token:
-            signed_in_lately(request, viewer)
+            require_fresh_session(request, viewer)
         body = ChannelChangeSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         try:
@@ -138,7 +138,7 @@ class ChannelTestView(ReadView):
     def post(self, request: Request, channel_id: str) -> Response:  # noqa: ARG002  # DRF's signature
         """Order a test message. `deliveries/` tells what became of it."""
         viewer = _admin(self.viewer())
-        delivery = channels.order_test(viewer=viewer, channel_id=_number(channel_id))
+        delivery = channels.queue_test_message(viewer=viewer, channel_id=_number(channel_id))
         if delivery is None:
             raise NotFound(NOT_FOUND)
         row = delivery_row(delivery, viewer)

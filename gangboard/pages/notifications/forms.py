@@ -10,7 +10,7 @@ from django import forms
 from gangboard.domain.health import Health
 from gangboard.notify.channels import LONGEST_ADDRESS
 from gangboard.notify.posting import APPRISE, WEBHOOK
-from gangboard.notify.rules import CHOICES, MEANINGS, MOST_HOURS, MOST_MINUTES, Trigger
+from gangboard.notify.rules import CHOICES, MOST_HOURS, MOST_MINUTES, TRIGGER_INFO, Trigger
 
 ANY = (("", "any"),)
 KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))
@@ -19,7 +19,7 @@ HOURS = ((1, "1 hour"), (8, "8 hours"), (24, "1 day"), (7 * 24, "1 week"))
 
 
 class ChannelChangeForm(forms.Form):
-    """A channel to change. Its address is never shown, and an empty one keeps it."""
+    """A channel to change. The form never shows its address, and an empty address keeps it."""
 
     name = forms.CharField(max_length=60)
     address = forms.CharField(max_length=LONGEST_ADDRESS, required=False, label="New address")
@@ -29,16 +29,16 @@ class ChannelChangeForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Return the arguments of `make_channel` and `change_channel`."""
         data = super().clean() or {}
-        wanted = data.pop("used_by", "admins")
-        if wanted == "person" and not data.get("owner"):
+        used_by = data.pop("used_by", "admins")
+        if used_by == "person" and not data.get("owner"):
             self.add_error("owner", "Name the person.")
-        if wanted != "person":
+        if used_by != "person":
             data["owner"] = ""
-        return {**data, "for_everybody": wanted == "everybody"}
+        return {**data, "for_everybody": used_by == "everybody"}
 
 
 class ChannelForm(ChannelChangeForm):
-    """A channel to make."""
+    """A new channel."""
 
     kind = forms.ChoiceField(choices=KINDS)
     address = forms.CharField(max_length=LONGEST_ADDRESS)
@@ -64,11 +64,12 @@ class RuleForm(GangRuleForm):
     """A rule to make or to change."""
 
     trigger = forms.ChoiceField(
-        choices=[(one, MEANINGS[Trigger(one)].label) for one in CHOICES], label="When"
+        choices=[(trigger, TRIGGER_INFO[Trigger(trigger)].label) for trigger in CHOICES],
+        label="When",
     )
     minutes = forms.IntegerField(min_value=1, max_value=MOST_MINUTES, required=False)
     health = forms.ChoiceField(
-        choices=[*ANY, *((one.value, one.value) for one in Health)], required=False
+        choices=[*ANY, *((health.value, health.value) for health in Health)], required=False
     )
     code = forms.CharField(max_length=64, required=False, label="Reason")
     kind = forms.CharField(max_length=63, required=False)
@@ -84,7 +85,7 @@ class RuleForm(GangRuleForm):
 
 
 class NewRuleForm(RuleForm):
-    """A rule to make."""
+    """A new rule."""
 
     for_admins = forms.BooleanField(required=False)
 
@@ -94,6 +95,6 @@ class TellForm(_WithChannels):
 
 
 class MuteForm(forms.Form):
-    """For how long a rule is muted."""
+    """How long a rule is muted."""
 
     hours = forms.IntegerField(min_value=0, max_value=MOST_HOURS)

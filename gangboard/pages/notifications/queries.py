@@ -9,34 +9,35 @@ from django.db.models import Count, Q, QuerySet
 
 from gangboard.notify.channels import usable_channels, users_in_words
 from gangboard.notify.items import count_items, read_items
-from gangboard.notify.rules import MEANINGS, Trigger, owner_of, visible_rules
+from gangboard.notify.rules import TRIGGER_INFO, Trigger, owner_of, visible_rules
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, RuleRow
 from gangboard.readmodels.cursors import SortKey, read_page
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 from gangboard.store.models import Channel, Cluster, Delivery, Gang, Rule
 
 FOR_ADMINS = "Admins see what failed."
-"""In place of errors of shared channels, which may name addresses."""
+"""Replaces errors of shared channels, which may name addresses."""
 _KEYS = (SortKey("pk", descending=True),)
 
 
 def read_channels(*, viewer: Viewer) -> tuple[ChannelRow, ...]:
     """Return the channels that the viewer's rules may use, by name (1 query)."""
     waiting = Count("deliveries", filter=Q(deliveries__finished_at=None))
-    found = usable_channels(viewer).select_related("owner").annotate(waiting=waiting)
-    found = found.order_by("name")
-    return tuple(channel_row(channel, viewer, channel.waiting) for channel in found)
+    channels = usable_channels(viewer).select_related("owner").annotate(waiting=waiting)
+    return tuple(
+        channel_row(channel, viewer, channel.waiting) for channel in channels.order_by("name")
+    )
 
 
 def read_channel(*, viewer: Viewer, channel_id: int) -> ChannelRow | None:
-    """Return one channel; None if the viewer's rules may not use it."""
+    """Return one channel, or None if the viewer's rules may not use it."""
     rows = read_channels(viewer=viewer)
     return next((row for row in rows if row.id == str(channel_id)), None)
 
 
 def channel_row(channel: Channel, viewer: Viewer, waiting: int = 0) -> ChannelRow:
-    """Return a channel as the viewer may see it."""
+    """Return the row of a channel for the viewer."""
     state = "fails" if channel.failures else "works" if channel.sent_at else "new"
     error = channel.error if viewer.is_admin else FOR_ADMINS if channel.error else ""
     return ChannelRow(
@@ -55,23 +56,23 @@ def channel_row(channel: Channel, viewer: Viewer, waiting: int = 0) -> ChannelRo
 
 
 def read_rules(*, viewer: Viewer, now: datetime) -> tuple[RuleRow, ...]:
-    """Return the viewer's rules, of an admin all rules, the newest first; ended ones are left out."""
+    """Return the viewer's rules in force, the newest first. Admins get all rules."""
     return _rows(visible_rules(viewer).filter(ended_at=None), viewer, now)
 
 
 def read_rule(*, viewer: Viewer, rule_id: int, now: datetime) -> RuleRow | None:
-    """Return one rule; None if the viewer has no such rule."""
+    """Return one rule, or None if the viewer has no such rule."""
     return next(iter(_rows(visible_rules(viewer).filter(pk=rule_id), viewer, now)), None)
 
 
 def _rows(rules: QuerySet[Rule], viewer: Viewer, now: datetime) -> tuple[RuleRow, ...]:
-    found = list(rules.select_related("owner", "cluster").prefetch_related("channels"))
-    gangs = _gang_names(viewer, {rule.gang_id for rule in found if rule.gang_id})
-    return tuple(_rule_row(rule, gangs, now) for rule in found)
+    related = list(rules.select_related("owner", "cluster").prefetch_related("channels"))
+    gangs = _gang_names(viewer, {rule.gang_id for rule in related if rule.gang_id})
+    return tuple(_rule_row(rule, gangs, now) for rule in related)
 
 
 def _gang_names(viewer: Viewer, ids: Iterable[str]) -> dict[str, str]:
-    """Return kind, name and place of the gangs that the viewer may see."""
+    """Return gang id → kind, name, namespace and cluster of the gangs that the viewer may see."""
     gangs = Gang.objects.filter(viewer.gang_filter(), pk__in=ids).select_related("cluster")
     return {
         gang.pk: printable(f"{gang.kind} {gang.name} ({gang.namespace}, {gang.cluster.name})")
@@ -80,8 +81,8 @@ def _gang_names(viewer: Viewer, ids: Iterable[str]) -> dict[str, str]:
 
 
 def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
-    muted = rule.muted_until is not None and rule.muted_until > now
-    state = "ended" if rule.ended_at else "muted" if muted else "in force"
+    is_muted = rule.muted_until is not None and rule.muted_until > now
+    state = "ended" if rule.ended_at else "muted" if is_muted else "in force"
     when = conditions_in_words(rule)
     if rule.gang_id:
         when = f"{gangs.get(rule.gang_id, 'A gang that you may not see')} runs or ends"
@@ -90,10 +91,10 @@ def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
         id=str(rule.pk),
         when=when,
         channels=tuple(channel.name for channel in rule.channels.all()),
-        whose=str(rule.owner) if rule.owner is not None else "all admins",
+        owner_text=str(rule.owner) if rule.owner is not None else "all admins",
         owner=str(rule.owner) if rule.owner is not None else None,
         state=state,
-        muted_until=rule.muted_until if muted else None,
+        muted_until=rule.muted_until if is_muted else None,
         trigger=rule.trigger,
         minutes=rule.minutes,
         cluster=rule.cluster.name if rule.cluster is not None else None,
@@ -108,12 +109,12 @@ def _rule_row(rule: Rule, gangs: dict[str, str], now: datetime) -> RuleRow:
 
 
 def conditions_in_words(rule: Rule) -> str:
-    """Return the trigger with the conditions of a rule."""
-    known = rule.trigger in set(Trigger)
-    label = MEANINGS[Trigger(rule.trigger)].label if known else rule.trigger
+    """Return the trigger and the conditions of a rule in words."""
+    is_known = rule.trigger in set(Trigger)
+    label = TRIGGER_INFO[Trigger(rule.trigger)].label if is_known else rule.trigger
     if rule.minutes is not None:
         label = label.replace("some minutes", f"{rule.minutes:,} minutes")
-    parts = [
+    texts = [
         f"health {rule.health}" if rule.health else "",
         f"reason {rule.code}" if rule.code else "",
         f"kind {rule.kind}" if rule.kind else "",
@@ -123,26 +124,26 @@ def conditions_in_words(rule: Rule) -> str:
         f"namespace {rule.namespace}" if rule.namespace else "",
         f"cluster {rule.cluster.name}" if rule.cluster is not None else "",
     ]
-    conditions = ", ".join(part for part in parts if part)
+    conditions = ", ".join(filter(None, texts))
     return printable(f"{label}: {conditions}" if conditions else label)
 
 
 def read_deliveries(
     *, viewer: Viewer, cursor: str | None = None, limit: int = 50
 ) -> tuple[tuple[DeliveryRow, ...], str | None]:
-    """Return messages of the viewer's rules, of an admin all, the newest first, and the next cursor.
+    """Return the messages of the viewer's rules, the newest first, and the next cursor.
 
-    Raises CursorError.
+    Admins get all messages. Raises CursorError.
     """
-    found = Delivery.objects.select_related("rule", "channel")
+    deliveries = Delivery.objects.select_related("rule", "channel")
     if not viewer.is_admin:
-        found = found.filter(rule__owner_id=viewer.user_id)
-    rows, following = read_page(found, _KEYS, cursor=cursor, limit=limit)
-    return tuple(delivery_row(row, viewer) for row in rows), following
+        deliveries = deliveries.filter(rule__owner_id=viewer.user_id)
+    rows, next_cursor = read_page(deliveries, _KEYS, cursor=cursor, limit=limit)
+    return tuple(delivery_row(row, viewer) for row in rows), next_cursor
 
 
 def delivery_row(delivery: Delivery, viewer: Viewer) -> DeliveryRow:
-    """Return a message as the viewer may see it."""
+    """Return the row of a message for the viewer."""
     rule = delivery.rule
     return DeliveryRow(
         rule=printable(rule.name) if rule is not None else "",
@@ -159,19 +160,19 @@ def delivery_row(delivery: Delivery, viewer: Viewer) -> DeliveryRow:
 
 
 def read_rule_owner(*, viewer: Viewer, rule_id: int) -> Viewer | None:
-    """Return with whose rights a rule works; None if the viewer has no such rule that is in force."""
+    """Return the person whose rights a rule uses. None if the viewer has no such rule in force."""
     rules = visible_rules(viewer).filter(pk=rule_id, ended_at=None)
     rule = rules.select_related("owner").first()
     return owner_of(rule, viewer) if rule is not None else None
 
 
 def read_cluster_names(*, viewer: Viewer) -> tuple[str, ...]:
-    """Return the clusters of which the viewer may see something (1 query)."""
+    """Return the names of the clusters in which the viewer may see a namespace (1 query)."""
     return tuple(Cluster.objects.filter(viewer.cluster_filter()).values_list("name", flat=True))
 
 
 def read_gang(*, viewer: Viewer, gang_id: str) -> Gang | None:
-    """Return the gang of "Tell me when it runs"; None if the viewer may not see it."""
+    """Return the gang of "Tell me when it runs", or None if the viewer may not see it."""
     return (
         Gang.objects.filter(viewer.gang_filter(), pk=gang_id)
         .select_related("cluster")
@@ -181,5 +182,5 @@ def read_gang(*, viewer: Viewer, gang_id: str) -> Gang | None:
 
 
 def number_of(text: str) -> int | None:
-    """Return the id in an address; None if it is no number."""
+    """Return the id in a URL, or None if it is no number."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -6,10 +6,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from gangboard.api.parameters import HEALTHS
 from gangboard.notify import channels, rules
 from gangboard.notify.posting import KINDS
 from gangboard.notify.rules import CHOICES
+from gangboard.pages.core.api.parameters import HEALTHS
 
 
 class ChannelChangeSerializer(serializers.Serializer[Any]):

@@ -8,7 +8,7 @@ from datetime import datetime
 from gangboard.notify.outbox import STATES
 from gangboard.notify.posting import KINDS
 from gangboard.notify.rules import TRIGGERS
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 
 CHANNEL_STATES = ("new", "works", "fails")
 RULE_STATES = ("in force", "muted", "ended")
@@ -52,7 +52,7 @@ class RuleRow:
     id: str = shown("Id", on_page=False)
     when: str = shown("When", "The conditions in words.")
     channels: tuple[str, ...] = shown("Channels")
-    whose: str = shown("Of", in_api=False)
+    owner_text: str = shown("Of", in_api=False)
     owner: str | None = shown("Owner", "Whose rule it is; null: of all admins.", on_page=False)
     state: str = shown("State", choices=RULE_STATES)
     muted_until: datetime | None = shown("Muted until")

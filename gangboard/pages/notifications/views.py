@@ -1,4 +1,4 @@
-"""The page of messages, and the small pages about one channel, one rule and one gang."""
+"""The page of messages, and the pages of one channel, one rule and one gang."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from gangboard.notify import channels, rules
 from gangboard.notify.channels import NotifyError
 from gangboard.notify.outbox import MOST_WAITING
 from gangboard.notify.rules import RUNS
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.layout import plain_page
+from gangboard.pages.core.saved_forms import refill_form, saves_form
 from gangboard.pages.notifications.forms import (
     HOURS,
     ChannelChangeForm,
@@ -36,12 +40,8 @@ from gangboard.pages.notifications.queries import (
     read_rules,
 )
 from gangboard.pages.notifications.rows import ChannelRow
-from gangboard.readmodels.printable import printable
+from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
-from gangboard.web.auth import viewer_for
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, refilled
-from gangboard.web.layout import plain_page
 
 NO_ADMIN = "Only an admin makes, changes, tests and removes channels."
 
@@ -54,18 +54,18 @@ def notifications(request: HttpRequest) -> HttpResponse:
     return _page(
         request,
         viewer,
-        rule_form=refilled(rule_form, request, "notification-rules"),
-        channel_form=refilled(ChannelForm(), request, "notification-channels"),
+        rule_form=refill_form(rule_form, request, "notification-rules"),
+        channel_form=refill_form(ChannelForm(), request, "notification-channels"),
     )
 
 
-@keeps_form("notifications", fields=("name", "kind", "used_by", "owner"), part="channels")
+@saves_form("notifications", fields=("name", "kind", "used_by", "owner"), anchor="channels")
 @require_POST
 def make_channel(request: HttpRequest) -> HttpResponse:
-    """Make a channel; the secret of a webhook is shown this once."""
+    """Create a channel. Only this response shows the secret of a webhook."""
     viewer, form = _admin(request), ChannelForm(request.POST)
-    if again := require_fresh(request):
-        return again
+    if redirect := require_fresh(request):
+        return redirect
     if not form.is_valid():
         return _page(request, viewer, channel_form=form, status=400)
     try:
@@ -74,26 +74,26 @@ def make_channel(request: HttpRequest) -> HttpResponse:
         form.add_error(None, sentence_of(error))
         return _page(request, viewer, channel_form=form, status=409)
     if not secret:
-        return _back("channels")
+        return _redirect_to("channels")
     return _page(request, viewer, secret=secret, secret_of=channel.name)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
-    """Show the settings of a channel without its address, and change them."""
+    """Show the settings of a channel without its address, or change them."""
     viewer, number = _admin(request), number_of(channel_id)
     row = read_channel(viewer=viewer, channel_id=number) if number is not None else None
     if row is None or number is None:
         raise Http404
-    if again := require_fresh(request):
-        return again
-    whom = "everybody" if row.for_everybody else "person" if row.owner else "admins"
-    initial = {"name": row.name, "used_by": whom, "owner": row.owner}
-    form, status = ChannelChangeForm(_sent(request), initial=initial), 200
+    if redirect := require_fresh(request):
+        return redirect
+    used_by = "everybody" if row.for_everybody else "person" if row.owner else "admins"
+    initial = {"name": row.name, "used_by": used_by, "owner": row.owner}
+    form, status = ChannelChangeForm(_posted(request), initial=initial), 200
     if form.is_valid():
         try:
             if channels.change_channel(viewer=viewer, channel_id=number, **form.cleaned_data):
-                return _back("channels")
+                return _redirect_to("channels")
             raise Http404  # removed meanwhile
         except NotifyError as error:
             form.add_error(None, sentence_of(error))
@@ -104,11 +104,11 @@ def change_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
 
 @require_POST
 def test_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
-    """Order a test message."""
+    """Enqueue a test message."""
     viewer, number = _admin(request), number_of(channel_id)
-    if number is None or channels.order_test(viewer=viewer, channel_id=number) is None:
+    if number is None or channels.queue_test_message(viewer=viewer, channel_id=number) is None:
         raise Http404
-    return _back("messages")
+    return _redirect_to("messages")
 
 
 @require_POST
@@ -117,13 +117,13 @@ def remove_channel(request: HttpRequest, channel_id: str) -> HttpResponse:
     viewer, number = _admin(request), number_of(channel_id)
     if number is None or not channels.remove_channel(viewer=viewer, channel_id=number):
         raise Http404
-    return _back("channels")
+    return _redirect_to("channels")
 
 
-@keeps_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), part="rules")
+@saves_form("notifications", fields=(*RuleForm.base_fields, "for_admins"), anchor="rules")
 @require_POST
 def make_rule(request: HttpRequest) -> HttpResponse:
-    """Make a rule."""
+    """Create a rule."""
     viewer = viewer_for(request)
     form = _rule_form(viewer, read_channels(viewer=viewer), request)
     if not form.is_valid():
@@ -133,33 +133,33 @@ def make_rule(request: HttpRequest) -> HttpResponse:
     except NotifyError as error:
         form.add_error(None, sentence_of(error))
         return _page(request, viewer, rule_form=form, status=409)
-    return _back("rules")
+    return _redirect_to("rules")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def change_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
-    """Show the settings of a rule, and change them."""
+    """Show the settings of a rule, or change them."""
     viewer, number = viewer_for(request), number_of(rule_id)
     row = read_rule(viewer=viewer, rule_id=number, now=timezone.now()) if number else None
     owner = read_rule_owner(viewer=viewer, rule_id=number) if number else None
     if row is None or number is None or owner is None:
         raise Http404
-    # The choices are those of the owner, with whose rights the rule works.
+    # The rule uses the rights of its owner, so the form offers the owner's choices.
     names = [channel.name for channel in read_channels(viewer=owner)]
     initial = {name: getattr(row, name) for name in RuleForm.base_fields}
     if row.accelerators_at_least is not None:
         initial["accelerators_at_least"] = f"{row.accelerators_at_least:g}"
     form: GangRuleForm
     if row.gang_id:
-        form = GangRuleForm(_sent(request), initial=initial, channels=names)
+        form = GangRuleForm(_posted(request), initial=initial, channels=names)
     else:
         clusters = read_cluster_names(viewer=owner)
-        form = RuleForm(_sent(request), initial=initial, channels=names, clusters=clusters)
+        form = RuleForm(_posted(request), initial=initial, channels=names, clusters=clusters)
     status = 200
     if form.is_valid():
         try:
             if rules.change_rule(viewer=viewer, rule_id=number, **form.cleaned_data):
-                return _back("rules")
+                return _redirect_to("rules")
             raise Http404  # removed meanwhile
         except NotifyError as error:
             form.add_error(None, sentence_of(error))
@@ -173,21 +173,21 @@ def remove_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     number = number_of(rule_id)
     if number is None or not rules.remove_rule(viewer=viewer_for(request), rule_id=number):
         raise Http404
-    return _back("rules")
+    return _redirect_to("rules")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def mute_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
-    """Ask for how long a rule is muted, and mute it."""
+    """Show the form to mute a rule, or mute it."""
     viewer, number = viewer_for(request), number_of(rule_id)
     row = read_rule(viewer=viewer, rule_id=number, now=timezone.now()) if number else None
     if row is None or number is None:
         raise Http404
-    form, status = MuteForm(_sent(request)), 200
+    form, status = MuteForm(_posted(request)), 200
     if form.is_valid():
         try:
             if rules.mute_rule(viewer=viewer, rule_id=number, **form.cleaned_data):
-                return _back("rules")
+                return _redirect_to("rules")
             raise Http404  # removed meanwhile
         except NotifyError as error:
             form.add_error(None, sentence_of(error))
@@ -198,18 +198,18 @@ def mute_rule(request: HttpRequest, rule_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def tell_of_gang(request: HttpRequest, gang_id: str) -> HttpResponse:
-    """Show the channels for "Tell me when it runs", and make that rule."""
+    """Show the channels for "Tell me when it runs", or create that rule."""
     viewer = viewer_for(request)
     gang = read_gang(viewer=viewer, gang_id=gang_id) if "\x00" not in gang_id else None
     if gang is None:
         raise Http404
     usable = read_channels(viewer=viewer)
     names = [row.name for row in usable]
-    form, status = TellForm(_sent(request), channels=names), 200
+    form, status = TellForm(_posted(request), channels=names), 200
     if form.is_valid():
         try:
             rules.make_gang_rule(viewer=viewer, gang_id=gang_id, **form.cleaned_data)
-            return _back("rules")
+            return _redirect_to("rules")
         except NotifyError as error:
             form.add_error(None, sentence_of(error))
             status = 409
@@ -265,7 +265,7 @@ def _form_page(
     form: Form,
     status: int,
 ) -> HttpResponse:
-    """Return a small page with one form; its status is 400 if the form was not understood."""
+    """Return a page with one form. Its status is 400 if the form is invalid."""
     return plain_page(
         request,
         f"notifications/{name}.html",
@@ -276,7 +276,7 @@ def _form_page(
     )
 
 
-def _sent(request: HttpRequest) -> QueryDict | None:
+def _posted(request: HttpRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
@@ -287,16 +287,16 @@ def _rule_form(
         "clusters": read_cluster_names(viewer=viewer),
         "channels": [row.name for row in usable],
     }
-    return NewRuleForm(_sent(request) if request is not None else None, **choices)
+    return NewRuleForm(_posted(request) if request is not None else None, **choices)
 
 
 def _admin(request: HttpRequest) -> Viewer:
-    """Return the viewer. Raises PermissionDenied for who is no admin of everything."""
+    """Return the viewer. Raises PermissionDenied unless they are an admin of everything."""
     viewer = viewer_for(request)
     if not viewer.is_admin:
         raise PermissionDenied(NO_ADMIN)
     return viewer
 
 
-def _back(part: str) -> HttpResponse:
-    return HttpResponseRedirect(f"{reverse('notifications')}#{part}", status=303)
+def _redirect_to(section: str) -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('notifications')}#{section}", status=303)

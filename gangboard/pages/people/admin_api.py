@@ -1,4 +1,4 @@
-"""What operations for admins of everything share. A token may read and change nothing."""
+"""Base of the API operations for admins of everything. Tokens may read but not change."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND, RefusedRequest
-from gangboard.api.paging import cursor_errors, list_response, read_list_query
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.pager import Rows
+from gangboard.pages.core.api.errors import NOT_FOUND, RefusedRequest
+from gangboard.pages.core.api.paging import cursor_errors, list_response, read_list_query
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh_session, signed_in
+from gangboard.pages.core.pagination import Rows
 from gangboard.pages.core.serializers import serializer_of
-from gangboard.pages.core.session_only import signed_in, signed_in_lately
 from gangboard.pages.people.changes import RoleChoice
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.clusters import ClusterError
@@ -45,19 +45,19 @@ class AdminView(ReadView):
     """An operation for admins of everything. For anybody else there is nothing at its address."""
 
     def viewer(self) -> Viewer:
-        """Return the admin who asks. Raises NotFound for anybody else."""
+        """Return the calling admin. Raises NotFound for other people."""
         viewer = super().viewer()
         if not viewer.is_admin:
             raise NotFound(NOT_FOUND)
         return viewer
 
     def admin(self) -> Viewer:
-        """Return the admin who may take something away. Raises PermissionDenied for a token."""
+        """Return the admin who may revoke rights. Raises PermissionDenied for a token."""
         return signed_in(self.viewer())
 
     def giver(self) -> Viewer:
-        """Return the admin who may give rights: who has signed in lately. Raises PermissionDenied."""
-        return signed_in_lately(self.request, self.viewer())
+        """Return the admin who may grant rights. Raises PermissionDenied without a recent sign-in."""
+        return require_fresh_session(self.request, self.viewer())
 
     def page(
         self,
@@ -66,23 +66,26 @@ class AdminView(ReadView):
         query: type[PageQuery],
         read: Callable[..., Rows[Any]],
         filters: Callable[..., Any],
-        **more: Any,
+        **arguments: Any,
     ) -> Response:
-        """Return the page that the query asks for. `read` takes `filters`, made of the query, and `more`."""
+        """Return one page of a list.
+
+        `read` takes `filters`, which are built from the query, and `arguments`.
+        """
         viewer, serializer = self.viewer(), serializer_of(row)
-        asked, paging = read_list_query(request, query, serializer)
+        values, paging = read_list_query(request, query, serializer)
         with cursor_errors():
             page = read(
                 viewer=viewer,
-                filters=filters(**asked),
+                filters=filters(**values),
                 cursor=paging.cursor,
                 limit=paging.limit,
-                **more,
+                **arguments,
             )
         return list_response(request, paging, serializer, page.rows, page.next_cursor)
 
     def body(self, request: Request, serializer: type[Query]) -> dict[str, Any]:
-        """Return what was sent. Raises ValidationError."""
+        """Return the validated body. Raises ValidationError."""
         read_query(request, Query)
         body = serializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -90,7 +93,7 @@ class AdminView(ReadView):
 
 
 def role_of(body: dict[str, Any]) -> RoleChoice:
-    """Return the role that was sent."""
+    """Return the role in a validated body."""
     return {
         "role": body["role"],
         "cluster": body.get("cluster") or None,
@@ -99,7 +102,7 @@ def role_of(body: dict[str, Any]) -> RoleChoice:
 
 
 def change(make: Callable[[], Result]) -> Result:
-    """Return what a change returns. Raises RefusedRequest if it is refused."""
+    """Apply a change and return its result. Raises RefusedRequest if it is refused."""
     try:
         return make()
     except (PeopleError, ClusterError) as error:

@@ -1,4 +1,4 @@
-"""`people/`: for admins of everything. A token may read and change nothing."""
+"""`people/`, for admins of everything. Tokens may read but not change."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import problems
-from gangboard.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.admin_api import AdminView, RoleRequestSerializer, change, role_of
@@ -24,7 +24,6 @@ from gangboard.pages.people.queries import (
     users_page,
 )
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
-from gangboard.pages.people.sign_in_links import link_address
 from gangboard.store.access import Viewer
 
 
@@ -65,8 +64,8 @@ class OnePersonView(AdminView):
             raise NotFound(NOT_FOUND)
         return row
 
-    def shown(self, viewer: Viewer, name: str, status: int = 200) -> Response:
-        """Return a person as an answer. Raises NotFound."""
+    def person_response(self, viewer: Viewer, name: str, status: int = 200) -> Response:
+        """Return the response with a person. Raises NotFound."""
         return Response(serializer_of(UserRow)(self.person(viewer, name)).data, status=status)
 
 
@@ -93,8 +92,8 @@ class PeopleView(OnePersonView):
         """Add a person with a role. They sign in at the identity provider, or by a link of `links/`."""
         viewer, body = self.giver(), self.body(request, PersonRequestSerializer)
         name = body["name"]
-        change(lambda: changes.make_user(viewer=viewer, name=name, role=role_of(body)))
-        return self.shown(viewer, name, 201)
+        change(lambda: changes.create_new_user(viewer=viewer, name=name, role=role_of(body)))
+        return self.person_response(viewer, name, 201)
 
 
 class PersonView(OnePersonView):
@@ -109,7 +108,7 @@ class PersonView(OnePersonView):
     def get(self, request: Request, name: str) -> Response:
         """Return a person."""
         read_query(request, Query)
-        return self.shown(self.viewer(), name)
+        return self.person_response(self.viewer(), name)
 
     @extend_schema(
         operation_id="change_person",
@@ -122,7 +121,7 @@ class PersonView(OnePersonView):
         self.person(viewer, name)
         body = self.body(request, PersonChangeSerializer)
         change(lambda: changes.set_disabled(viewer=viewer, name=name, disabled=body["disabled"]))
-        return self.shown(viewer, name)
+        return self.person_response(viewer, name)
 
 
 class RolesView(OnePersonView):
@@ -141,7 +140,7 @@ class RolesView(OnePersonView):
         self.person(viewer, name)
         body = self.body(request, RoleRequestSerializer)
         change(lambda: changes.give_role(viewer=viewer, name=name, role=role_of(body)))
-        return self.shown(viewer, name)
+        return self.person_response(viewer, name)
 
     @extend_schema(
         operation_id="take_role",
@@ -171,6 +170,6 @@ class LinksView(OnePersonView):
         """Make a link. It is in this answer and nowhere else."""
         viewer = self.giver()
         self.person(viewer, name)
-        secret, ends = change(lambda: changes.make_link(viewer=viewer, name=name))
-        row = SignInLinkRow(link_address(request, secret), ends)
+        secret, expires_at = change(lambda: changes.make_link(viewer=viewer, name=name))
+        row = SignInLinkRow(changes.link_address(request, secret), expires_at)
         return Response(serializer_of(SignInLinkRow)(row).data, status=status.HTTP_201_CREATED)

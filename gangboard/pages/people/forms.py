@@ -12,11 +12,11 @@ from gangboard.store.group_roles import LONGEST_GROUP
 from gangboard.store.models import Cluster
 
 LONGEST_NAME = 150
-"""Characters of a user name, as Django's column has them."""
+"""Length of a user name, as in Django's column."""
 
 
 class RoleForm(forms.Form):
-    """A role on a place."""
+    """A role in a cluster and namespace."""
 
     role = forms.ChoiceField(choices=[(role, role) for role in ROLES])
     cluster = forms.ChoiceField(required=False)
@@ -36,7 +36,7 @@ class RoleForm(forms.Form):
         )
 
     def arguments(self) -> dict[str, Any]:
-        """Return what the functions of `changes` take, of a valid form: `role`, and the fields of the subclass."""
+        """Return the arguments of functions in `changes`: `role`, and the fields of the subclass. Valid forms only."""
         data = dict(self.cleaned_data)
         role: RoleChoice = {
             "role": data.pop("role"),

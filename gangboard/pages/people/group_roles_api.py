@@ -1,4 +1,4 @@
-"""`group-roles/`: for admins of everything. A token may read and change nothing."""
+"""`group-roles/`, for admins of everything. Tokens may read but not change."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import problems
-from gangboard.api.paging import read_list_query, short_list_response
-from gangboard.api.parameters import PageQuery
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.paging import read_list_query, short_list_response
+from gangboard.pages.core.api.parameters import PageQuery
 from gangboard.pages.core.serializers import list_serializer_of, serializer_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.admin_api import (
@@ -65,15 +65,15 @@ class GroupRolesView(AdminView):
         viewer, body = self.giver(), self.body(request, GroupRoleRequestSerializer)
         role, group = role_of(body), body["group"]
         change(lambda: changes.give_group_role(viewer=viewer, group=group, role=role))
-        place = (group, role["role"], role["cluster"], role["namespace"])
-        found = [
+        key = (group, role["role"], role["cluster"], role["namespace"])
+        rows = [
             row
             for row in read_group_roles(viewer=viewer)
-            if (row.group, row.role, row.cluster, row.namespace) == place
+            if (row.group, row.role, row.cluster, row.namespace) == key
         ]
-        if not found:
-            raise NotFound(NOT_FOUND)  # another admin has taken it back already
-        (row,) = found
+        if not rows:
+            raise NotFound(NOT_FOUND)  # another admin has revoked it already
+        (row,) = rows
         return Response(serializer_of(GroupRoleRow)(row).data, status=status.HTTP_201_CREATED)
 
 

@@ -6,67 +6,66 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.viewers import admin_of
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import RoleForm
 from gangboard.pages.people.queries import read_user
 from gangboard.pages.people.rows import SignInLinkRow, UserRow
-from gangboard.pages.people.section import back, carry_out, show
-from gangboard.pages.people.sign_in_links import link_address
+from gangboard.pages.people.section import carry_out, redirect_to, show
 from gangboard.pages.people.sign_ins import sessions_of, tokens_of
 from gangboard.store.access import Viewer
 from gangboard.store.people import PeopleError
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
 
 
 @require_safe
 def person(request: HttpRequest, name: str) -> HttpResponse:
     """Show a person."""
-    viewer, _ = _found(request, name)
-    form = RoleForm(kept_form(request, "person-roles"), viewer=viewer)
+    viewer, _ = _find_person(request, name)
+    form = RoleForm(saved_form(request, "person-roles"), viewer=viewer)
     return _page(request, viewer, name, form=form)
 
 
-@keeps_form("person", fields=RoleForm.base_fields, part="roles")
+@saves_form("person", fields=RoleForm.base_fields, anchor="roles")
 @require_POST
 def give_role(request: HttpRequest, name: str) -> HttpResponse:
-    """Give a role."""
-    viewer, _ = _found(request, name)
-    if again := require_fresh(request):
-        return again
+    """Grant a role."""
+    viewer, _ = _find_person(request, name)
+    if redirect := require_fresh(request):
+        return redirect
     form = RoleForm(request.POST, viewer=viewer)
     if status := carry_out(
         form, lambda: changes.give_role(viewer=viewer, name=name, **form.arguments())
     ):
         return _page(request, viewer, name, form=form, status=status)
-    return back("person", name, part="roles")
+    return redirect_to("person", name, anchor="roles")
 
 
 @require_POST
 def take_role(request: HttpRequest, name: str) -> HttpResponse:
-    """Take a role back."""
-    viewer, _ = _found(request, name)
+    """Revoke a role."""
+    viewer, _ = _find_person(request, name)
     form = RoleForm(request.POST, viewer=viewer)
     if status := carry_out(
         form, lambda: changes.take_role(viewer=viewer, name=name, **form.arguments())
     ):
         return _page(request, viewer, name, form=form, status=status)
-    return back("person", name, part="roles")
+    return redirect_to("person", name, anchor="roles")
 
 
 @require_POST
 def make_link(request: HttpRequest, name: str) -> HttpResponse:
-    """Make a link that signs the person in, and show it, this once."""
-    viewer, _ = _found(request, name)
-    if again := require_fresh(request):
-        return again
+    """Create a link that signs the person in, and show it, only in this response."""
+    viewer, _ = _find_person(request, name)
+    if redirect := require_fresh(request):
+        return redirect
     try:
-        secret, ends = changes.make_link(viewer=viewer, name=name)
+        secret, expires_at = changes.make_link(viewer=viewer, name=name)
     except PeopleError as error:
         return _page(request, viewer, name, refusal=sentence_of(error), status=409)
-    link = SignInLinkRow(link_address(request, secret), ends)
+    link = SignInLinkRow(changes.link_address(request, secret), expires_at)
     return _page(request, viewer, name, link=link)
 
 
@@ -78,22 +77,22 @@ def disable(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def reopen(request: HttpRequest, name: str) -> HttpResponse:
-    """Open the account again."""
+    """Reopen the account."""
     return _set_disabled(request, name, disabled=False)
 
 
 def _set_disabled(request: HttpRequest, name: str, *, disabled: bool) -> HttpResponse:
-    viewer, _ = _found(request, name)
+    viewer, _ = _find_person(request, name)
     try:
         changes.set_disabled(viewer=viewer, name=name, disabled=disabled)
     except PeopleError as error:
         return _page(request, viewer, name, refusal=sentence_of(error), status=409)
-    return back("person", name)
+    return redirect_to("person", name)
 
 
-def _found(request: HttpRequest, name: str) -> tuple[Viewer, UserRow]:
+def _find_person(request: HttpRequest, name: str) -> tuple[Viewer, UserRow]:
     viewer = admin_of(request)
-    # PostgreSQL cannot even compare a NUL.
+    # PostgreSQL refuses a NUL in a comparison.
     row = None if "\x00" in name else read_user(name, viewer=viewer)
     if row is None:
         raise Http404

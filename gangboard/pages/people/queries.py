@@ -1,4 +1,4 @@
-"""What an admin of everything may read of people; everybody else gets nothing."""
+"""People, their roles, and group roles, for admins of everything. Other viewers get no rows."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from django.db.models.functions import Coalesce, Greatest
 from django.urls import reverse
 from django.utils import timezone
 
-from gangboard.pages.core.pager import Rows
+from gangboard.pages.core.pagination import Rows
 from gangboard.pages.people.rows import GivenRoleRow, GroupRoleRow, HeldRoleRow, UserRow
 from gangboard.pages.people.sign_ins import NEVER, open_sessions
 from gangboard.readmodels.cursors import SortKey, read_page
+from gangboard.readmodels.filters import all_occur_in
 from gangboard.readmodels.rights import right_texts
-from gangboard.readmodels.word_search import all_occur_in
 from gangboard.store import group_roles
 from gangboard.store.access import ROLES, Viewer
 from gangboard.store.models import AccessToken, Grant, Identity, SessionRecord
@@ -51,12 +51,12 @@ USER_ORDERINGS: Mapping[str, tuple[SortKey, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class UserFilters:
-    """Which people are asked for. Empty means all."""
+    """Filters of the list of people. An empty filter matches all."""
 
     q: str = ""
     """Words that must all occur in the name."""
     role: str = ""
-    """One of ROLE_FILTERS: who has that role anywhere, or none at all."""
+    """One of ROLE_FILTERS: people with this role anywhere, or without any role."""
     state: str = ""
     """One of STATES."""
     ordering: str = ""
@@ -66,21 +66,21 @@ def users_page(
     *, viewer: Viewer, filters: UserFilters, cursor: str | None = None, limit: int = 100
 ) -> Rows[UserRow]:
     """Return one page of people (4 queries). Raises CursorError."""
-    found = _users(viewer).filter(all_occur_in(filters.q, ("username",)))
+    users = _users(viewer).filter(all_occur_in(filters.q, ("username",)))
     if filters.state in STATES:
-        found = found.filter(is_active=filters.state == "open")
+        users = users.filter(is_active=filters.state == "open")
     grants = Grant.objects.filter(user=OuterRef("pk"))
     if filters.role == "none":
-        found = found.filter(~Exists(grants))
+        users = users.filter(~Exists(grants))
     elif filters.role in ROLES:
-        found = found.filter(Exists(grants.filter(role=filters.role)))
+        users = users.filter(Exists(grants.filter(role=filters.role)))
     keys = USER_ORDERINGS.get(filters.ordering, USER_ORDERINGS["name"])
-    page, following = read_page(found, keys, cursor=cursor, limit=limit)
-    return Rows(_user_rows(page), following)
+    page, next_cursor = read_page(users, keys, cursor=cursor, limit=limit)
+    return Rows(_user_rows(page), next_cursor)
 
 
 def read_user(name: str, *, viewer: Viewer) -> UserRow | None:
-    """Return a person, None if there is none of that name (3 queries)."""
+    """Return a person, or None if no person has this name (3 queries)."""
     rows = _user_rows(list(_users(viewer).filter(username=name)))
     return rows[0] if rows else None
 
@@ -90,7 +90,7 @@ def read_group_roles(*, viewer: Viewer) -> tuple[GroupRoleRow, ...]:
     if not viewer.is_admin:
         return ()
     groups = Identity.objects.filter(user__is_active=True).values_list("groups", flat=True)
-    members = Counter(group for named in groups for group in set(named))
+    members = Counter(group for user_groups in groups for group in set(user_groups))
     return tuple(
         GroupRoleRow(
             row.group, row.role, row.cluster, row.namespace or None, members[row.group], row.id
@@ -100,7 +100,7 @@ def read_group_roles(*, viewer: Viewer) -> tuple[GroupRoleRow, ...]:
 
 
 def read_held_roles(*, viewer: Viewer) -> tuple[HeldRoleRow, ...]:
-    """Return who has which role, by name (1 query)."""
+    """Return the roles of all people, by name (1 query)."""
     if not viewer.is_admin:
         return ()
     grants = Grant.objects.order_by("user__username", "cluster__name", "namespace", "pk")
@@ -115,12 +115,12 @@ def _users(viewer: Viewer) -> QuerySet[User]:
     if not viewer.is_admin:
         return User.objects.none()
     now = timezone.now()
-    seen = SessionRecord.objects.filter(user=OuterRef("pk"))
+    sessions = SessionRecord.objects.filter(user=OuterRef("pk"))
     return User.objects.annotate(
         seen=Greatest(
             Coalesce("last_login", Value(NEVER, DateTimeField())),
             Coalesce(
-                Subquery(_one_of_each_user(seen, Max("last_seen_at"))),
+                Subquery(_aggregate_by_user(sessions, Max("last_seen_at"))),
                 Value(NEVER, DateTimeField()),
             ),
         ),
@@ -129,12 +129,12 @@ def _users(viewer: Viewer) -> QuerySet[User]:
     )
 
 
-def _one_of_each_user(found: QuerySet[Model], value: Max | Count) -> Any:
-    return found.order_by().values("user").annotate(value=value).values("value")
+def _aggregate_by_user(rows: QuerySet[Model], value: Max | Count) -> Any:
+    return rows.order_by().values("user").annotate(value=value).values("value")
 
 
-def _count(found: QuerySet[Model]) -> Coalesce:
-    return Coalesce(Subquery(_one_of_each_user(found, Count("pk"))), 0, output_field=IntegerField())
+def _count(rows: QuerySet[Model]) -> Coalesce:
+    return Coalesce(Subquery(_aggregate_by_user(rows, Count("pk"))), 0, output_field=IntegerField())
 
 
 def _user_rows(users: Sequence[User]) -> tuple[UserRow, ...]:
@@ -155,20 +155,20 @@ def _user_rows(users: Sequence[User]) -> tuple[UserRow, ...]:
 def _role_row(
     name: str, role: str, cluster: str | None, namespace: str, origin: str
 ) -> GivenRoleRow:
-    words = role_text(role, cluster, namespace)
+    text = role_text(role, cluster, namespace)
     href = reverse("person-role-take", args=[name])
-    return GivenRoleRow(role, cluster, namespace or None, origin, words, href)
+    return GivenRoleRow(role, cluster, namespace or None, origin, text, href)
 
 
 def _user_row(user: User, roles: tuple[GivenRoleRow, ...], groups: tuple[str, ...]) -> UserRow:
     name = user.get_username()
-    seen: datetime = user.seen  # type: ignore[attr-defined]  # annotated by _users
+    last_seen: datetime = user.seen  # type: ignore[attr-defined]  # annotated by _users
     return UserRow(
         name=name,
         disabled=not user.is_active,
         rights=right_texts((row.role, row.cluster, row.namespace) for row in roles),
         groups=groups,
-        last_seen_at=None if seen == NEVER else seen,
+        last_seen_at=None if last_seen == NEVER else last_seen,
         tokens=user.live_tokens,  # type: ignore[attr-defined]
         sessions=user.live_sessions,  # type: ignore[attr-defined]
         roles=roles,

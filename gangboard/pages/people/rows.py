@@ -1,18 +1,18 @@
-"""What an admin sees of people."""
+"""Rows of people, their roles, links and tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.roles import (
+from gangboard.pages.core.account_rows import (
     RoleRow,
     cluster_field,
     namespace_field,
     origin_field,
     role_field,
 )
-from gangboard.pages.core.rows import shown
+from gangboard.readmodels.declarations import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class GivenRoleRow(RoleRow):
     """A role that a person has."""
 
     origin: str = origin_field(default="hand")
-    words: str = ""
+    text: str = ""
     href: str = ""
-    """Where the form to take it back goes."""
+    """URL of the form that revokes it."""
 
     @property
     def is_by_hand(self) -> bool:
-        """Whether an admin gave it, and can take it back: that of a group goes with the group."""
+        """Whether an admin granted it and can revoke it. Roles of a group end with the group."""
         return self.origin == "hand"
 
 

@@ -1,4 +1,4 @@
-"""The section People: its tabs, changes by its forms, and the way back after a change."""
+"""The section People: its tabs, its forms, and the redirect after a change."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from django import forms
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from gangboard.pages.core.errors import sentence_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.layout import NavigationItem, plain_page
 from gangboard.store.access import Viewer
 from gangboard.store.clusters import ClusterError
 from gangboard.store.people import PeopleError
-from gangboard.web.layout import NavigationItem, plain_page
 
 _TABS = (
     ("people", "People"),
@@ -20,7 +20,7 @@ _TABS = (
     ("people-tokens", "Tokens"),
     ("people-sessions", "Sessions"),
 )
-"""(name of the address, label)."""
+"""(URL name, label) of each tab."""
 
 
 def show(
@@ -32,7 +32,7 @@ def show(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    """Return a page of the section; `tab` is the name of its address."""
+    """Return a page of the section. `tab` is the URL name of its tab."""
     tabs = tuple(_tab(name, label, name == tab, request.path) for name, label in _TABS)
     return plain_page(
         request,
@@ -50,7 +50,7 @@ def _tab(name: str, label: str, is_current: bool, path: str) -> NavigationItem:
 
 
 def carry_out(form: forms.Form, change: Callable[[], object]) -> int:
-    """Make the change of a form; return 0, or the status of the page that shows the form with what is wrong."""
+    """Apply the change of a form. Return 0, or the HTTP status of the page that shows the form's errors."""
     if not form.is_valid():
         return 400
     try:
@@ -61,7 +61,7 @@ def carry_out(form: forms.Form, change: Callable[[], object]) -> int:
     return 0
 
 
-def back(page: str, *arguments: str, part: str = "") -> HttpResponse:
-    """Return the way to a page after a change."""
-    address = reverse(page, args=arguments) + (f"#{part}" if part else "")
+def redirect_to(page: str, *arguments: str, anchor: str = "") -> HttpResponse:
+    """Return the redirect to a page after a change."""
+    address = reverse(page, args=arguments) + (f"#{anchor}" if anchor else "")
     return HttpResponseRedirect(address, status=303)

@@ -1,4 +1,4 @@
-"""The lists of tokens and sessions of everybody, and what ends them."""
+"""The lists of everybody's tokens and sessions, and the views that revoke or end them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST, require_safe
 
-from gangboard.pages.core.pager import PAGE_SIZE, Rows, read_rows
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.pagination import PAGE_SIZE, Rows, read_rows
+from gangboard.pages.core.query_state import read_address
 from gangboard.pages.core.tables import sorting_of
-from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
-from gangboard.pages.people.section import back, show
+from gangboard.pages.people.section import redirect_to, show
 from gangboard.pages.people.sign_ins import (
     SESSION_ORDERINGS,
     TOKEN_ORDERINGS,
@@ -22,36 +23,35 @@ from gangboard.pages.people.sign_ins import (
     tokens_page,
 )
 from gangboard.store.people import PeopleError
-from gangboard.web.addresses import read_address
 
 
 @require_safe
 def tokens(request: HttpRequest) -> HttpResponse:
-    """Show the tokens of everybody."""
-    words = {
+    """Show everybody's tokens."""
+    texts = {
         "title": "Tokens",
         "filter": "owner or token",
         "nothing": "No token matches.",
         "button": "people/revoke.html",
     }
-    return _list(
-        request, "people-tokens", words, TokenFilters, TOKEN_ORDERINGS, tokens_page, "-created_at"
+    return _list_page(
+        request, "people-tokens", texts, TokenFilters, TOKEN_ORDERINGS, tokens_page, "-created_at"
     )
 
 
 @require_safe
 def sessions(request: HttpRequest) -> HttpResponse:
-    """Show the sessions of everybody."""
-    words = {
+    """Show everybody's sessions."""
+    texts = {
         "title": "Sessions",
         "filter": "owner or address",
         "nothing": "No session matches.",
         "button": "people/end_session.html",
     }
-    return _list(
+    return _list_page(
         request,
         "people-sessions",
-        words,
+        texts,
         SessionFilters,
         SESSION_ORDERINGS,
         sessions_page,
@@ -60,37 +60,42 @@ def sessions(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _list(
+def _list_page(
     request: HttpRequest,
     page: str,
-    words: Mapping[str, str],
-    kind: type[TokenFilters] | type[SessionFilters],
+    texts: Mapping[str, str],
+    filter_type: type[TokenFilters] | type[SessionFilters],
     orderings: Mapping[str, object],
     read: Callable[..., Rows[Any]],
-    usual: str,
-    **more: Any,
+    default_ordering: str,
+    **arguments: Any,
 ) -> HttpResponse:
-    """Show one page of a list.
+    """Return one page of a list.
 
-    `words` are those of the template, `read` takes the filters and `more`, and `usual` is the ordering without
-    one in the address.
+    `texts` are those of the template. `read` takes the filters and `arguments`. `default_ordering`
+    applies if the address names no ordering.
     """
     viewer = admin_of(request)
-    address = read_address(page, kind, request.GET)
+    address = read_address(page, filter_type, request.GET)
     filters = address.filters
     rows, pager = read_rows(
         address,
-        lambda cursor: read(viewer=viewer, filters=filters, cursor=cursor, limit=PAGE_SIZE, **more),
+        lambda cursor: read(
+            viewer=viewer, filters=filters, cursor=cursor, limit=PAGE_SIZE, **arguments
+        ),
     )
     context = {
-        **words,
+        **texts,
         "page": page,
         "rows": rows,
         "pager": pager,
         "filters": filters,
         "hidden": address.without("q"),
         "sorting": sorting_of(
-            filters.ordering, orderings, lambda one: address.link(ordering=one), usual=usual
+            filters.ordering,
+            orderings,
+            lambda key: address.link(ordering=key),
+            usual=default_ordering,
         ),
     }
     return show(request, "people/sign_ins.html", viewer, page, context)
@@ -98,26 +103,26 @@ def _list(
 
 @require_POST
 def revoke_token(request: HttpRequest, token_id: str) -> HttpResponse:
-    """Revoke a token of anybody."""
+    """Revoke a token of any person."""
     viewer = admin_of(request)
     try:
         owner = changes.revoke_token(viewer=viewer, token_id=token_id)
     except PeopleError as error:
         raise Http404 from error
-    return _back(request, owner, "tokens")
+    return _redirect_back(request, owner, "tokens")
 
 
 @require_POST
 def end_session(request: HttpRequest, session_id: int) -> HttpResponse:
-    """End a session of anybody."""
+    """End a session of any person."""
     owner = changes.end_session(viewer=admin_of(request), session_id=session_id)
     if owner is None:
         raise Http404
-    return _back(request, owner, "sessions")
+    return _redirect_back(request, owner, "sessions")
 
 
-def _back(request: HttpRequest, owner: str, part: str) -> HttpResponse:
-    """Return the way to the page with the button: that of the owner, or the list."""
+def _redirect_back(request: HttpRequest, owner: str, section: str) -> HttpResponse:
+    """Return the redirect to the page with the button: the page of the owner, or the list."""
     if request.POST.get("back") == "person":
-        return back("person", owner, part=part)
-    return back(f"people-{part}")
+        return redirect_to("person", owner, anchor=section)
+    return redirect_to(f"people-{section}")

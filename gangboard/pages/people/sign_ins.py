@@ -1,4 +1,4 @@
-"""Tokens and sessions of everybody, for an admin of everything; everybody else gets nothing."""
+"""Everybody's tokens and sessions, for admins of everything. Other viewers get no rows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
-from gangboard.pages.core.pager import Rows
-from gangboard.pages.core.sessions import SessionRow
+from gangboard.pages.core.account_rows import SessionRow
+from gangboard.pages.core.pagination import Rows
 from gangboard.pages.people.rows import OwnedTokenRow
 from gangboard.readmodels.cursors import SortKey, read_page
-from gangboard.readmodels.word_search import all_occur_in
+from gangboard.readmodels.filters import all_occur_in
 from gangboard.store.access import Viewer
 from gangboard.store.models import AccessToken, SessionRecord
 from gangboard.store.sessions import row_key
 
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
-"""Sorts before every time: a column that may be null cannot be sorted by."""
+"""A time before all others. It replaces null, because cursors cannot sort by a nullable column."""
 TOKEN_ORDERINGS: Mapping[str, tuple[SortKey, ...]] = MappingProxyType(
     {
         "owner": (SortKey("owner"), SortKey("id")),
@@ -51,7 +51,7 @@ SESSION_ORDERINGS: Mapping[str, tuple[SortKey, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class TokenFilters:
-    """Which tokens are asked for. Empty means all."""
+    """Filters of the list of tokens. An empty filter matches all."""
 
     q: str = ""
     """Words that must all occur in the owner's name or the public part."""
@@ -60,7 +60,7 @@ class TokenFilters:
 
 @dataclass(frozen=True, slots=True)
 class SessionFilters:
-    """Which sessions are asked for. Empty means all."""
+    """Filters of the list of sessions. An empty filter matches all."""
 
     q: str = ""
     """Words that must all occur in the owner's name or the address."""
@@ -70,21 +70,21 @@ class SessionFilters:
 def tokens_page(
     *, viewer: Viewer, filters: TokenFilters, cursor: str | None = None, limit: int = 100
 ) -> Rows[OwnedTokenRow]:
-    """Return one page of everybody's tokens, the newest first if nothing else is asked for (1 query).
+    """Return one page of everybody's tokens, by default the newest first (1 query).
 
     Raises CursorError.
     """
-    words = filters.q.removeprefix("gb_")
-    found = _tokens(viewer).filter(all_occur_in(words, ("user__username", "id")))
+    search = filters.q.removeprefix("gb_")
+    tokens = _tokens(viewer).filter(all_occur_in(search, ("user__username", "id")))
     keys = TOKEN_ORDERINGS.get(filters.ordering, TOKEN_ORDERINGS["-created_at"])
-    page, following = read_page(found, keys, cursor=cursor, limit=limit)
-    return Rows(tuple(map(_token_row, page)), following)
+    page, next_cursor = read_page(tokens, keys, cursor=cursor, limit=limit)
+    return Rows(tuple(map(_token_row, page)), next_cursor)
 
 
 def tokens_of(name: str, *, viewer: Viewer) -> tuple[OwnedTokenRow, ...]:
     """Return the tokens of a person, the newest first."""
-    found = _tokens(viewer).filter(user__username=name).order_by("-created_at", "pk")
-    return tuple(map(_token_row, found))
+    tokens = _tokens(viewer).filter(user__username=name).order_by("-created_at", "pk")
+    return tuple(map(_token_row, tokens))
 
 
 def sessions_page(
@@ -95,23 +95,23 @@ def sessions_page(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Rows[SessionRow]:
-    """Return one page of everybody's sessions, those used last first if nothing else is asked for (1 query).
+    """Return one page of everybody's sessions, by default the last used first (1 query).
 
     `current` is the session of the request. Raises CursorError.
     """
-    found = _sessions(viewer).filter(all_occur_in(filters.q, ("user__username", "address")))
+    sessions = _sessions(viewer).filter(all_occur_in(filters.q, ("user__username", "address")))
     keys = SESSION_ORDERINGS.get(filters.ordering, SESSION_ORDERINGS["-last_seen_at"])
-    page, following = read_page(found, keys, cursor=cursor, limit=limit)
-    here = _key_of(current)
-    return Rows(tuple(_session_row(record, here) for record in page), following)
+    page, next_cursor = read_page(sessions, keys, cursor=cursor, limit=limit)
+    current_key = _key_of(current)
+    return Rows(tuple(_session_row(record, current_key) for record in page), next_cursor)
 
 
 def sessions_of(
     name: str, *, viewer: Viewer, current: SessionBase | None = None
 ) -> tuple[SessionRow, ...]:
-    """Return the sessions of a person, those used last first (1 query)."""
-    found = _sessions(viewer).filter(user__username=name).order_by("-last_seen_at", "pk")
-    return tuple(_session_row(record, _key_of(current)) for record in found)
+    """Return the sessions of a person, the last used first (1 query)."""
+    sessions = _sessions(viewer).filter(user__username=name).order_by("-last_seen_at", "pk")
+    return tuple(_session_row(record, _key_of(current)) for record in sessions)
 
 
 def _tokens(viewer: Viewer) -> QuerySet[AccessToken]:
@@ -128,7 +128,7 @@ def _sessions(viewer: Viewer) -> QuerySet[SessionRecord]:
 
 
 def open_sessions() -> QuerySet[SessionRecord]:
-    """Return the records of sessions that have not ended, idle or by their age."""
+    """Return the records of sessions that have not expired, by idle time or age."""
     alive = Session.objects.filter(pk=OuterRef("session_key"), expire_date__gt=timezone.now())
     return SessionRecord.objects.filter(Exists(alive), ends_at__gt=timezone.now())
 
@@ -137,7 +137,7 @@ def _key_of(session: SessionBase | None) -> str:
     return row_key(str(session.session_key)) if session and session.session_key else ""
 
 
-def _session_row(record: SessionRecord, here: str) -> SessionRow:
+def _session_row(record: SessionRecord, current_key: str) -> SessionRow:
     owner = record.user.get_username()
     return SessionRow(
         id=record.pk,
@@ -147,7 +147,7 @@ def _session_row(record: SessionRecord, here: str) -> SessionRow:
         created_at=record.created_at,
         last_seen_at=record.last_seen_at,
         ends_at=record.ends_at,
-        is_current=record.session_key == here,
+        is_current=record.session_key == current_key,
         href=reverse("person", args=[owner]),
     )
 

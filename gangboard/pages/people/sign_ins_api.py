@@ -1,4 +1,4 @@
-"""`tokens/` and `sessions/`: for admins of everything. A token may read and change nothing."""
+"""`tokens/` and `sessions/`, for admins of everything. Tokens may read but not change."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import problems
-from gangboard.api.parameters import PageQuery
+from gangboard.pages.core.account_rows import SessionRow
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.parameters import PageQuery
 from gangboard.pages.core.serializers import list_serializer_of
-from gangboard.pages.core.sessions import SessionRow
 from gangboard.pages.people import changes
 from gangboard.pages.people.admin_api import AdminView
 from gangboard.pages.people.rows import OwnedTokenRow

@@ -1,4 +1,4 @@
-"""The addresses of people."""
+"""URLs of people, groups, tokens and sessions."""
 
 from __future__ import annotations
 

@@ -1,14 +1,17 @@
-"""The lists of people and of the roles of groups."""
+"""The lists of people and of group roles."""
 
 from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from gangboard.pages.core.errors import sentence_of
-from gangboard.pages.core.pager import PAGE_SIZE, read_rows
+from gangboard.pages.core.auth import admin_of
+from gangboard.pages.core.forms import sentence_of
+from gangboard.pages.core.fresh_sign_in import require_fresh
+from gangboard.pages.core.pagination import PAGE_SIZE, read_rows
+from gangboard.pages.core.query_state import make_select, read_address
+from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.pages.core.tables import sorting_of
-from gangboard.pages.core.viewers import admin_of
 from gangboard.pages.people import changes
 from gangboard.pages.people.forms import GroupForm, PersonForm
 from gangboard.pages.people.queries import (
@@ -19,30 +22,29 @@ from gangboard.pages.people.queries import (
     read_group_roles,
     users_page,
 )
-from gangboard.pages.people.section import back, carry_out, show
+from gangboard.pages.people.section import carry_out, redirect_to, show
 from gangboard.store.access import Viewer
 from gangboard.store.people import PeopleError
-from gangboard.web.addresses import make_select, read_address
-from gangboard.web.fresh import require_fresh
-from gangboard.web.kept_forms import keeps_form, kept_form
 
 
-@keeps_form("people", fields=PersonForm.base_fields, part="add")
+@saves_form("people", fields=PersonForm.base_fields, anchor="add")
 @require_http_methods(["GET", "HEAD", "POST"])
 def people(request: HttpRequest) -> HttpResponse:
-    """Show people, or add one and go to their page."""
+    """Show people, or add a person and redirect to their page."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _people(request, viewer, PersonForm(kept_form(request), viewer=viewer))
-    if again := require_fresh(request):
-        return again
+        return _people_page(request, viewer, PersonForm(saved_form(request), viewer=viewer))
+    if redirect := require_fresh(request):
+        return redirect
     form = PersonForm(request.POST, viewer=viewer)
-    if status := carry_out(form, lambda: changes.make_user(viewer=viewer, **form.arguments())):
-        return _people(request, viewer, form, status=status)
-    return back("person", form.cleaned_data["name"])
+    if status := carry_out(
+        form, lambda: changes.create_new_user(viewer=viewer, **form.arguments())
+    ):
+        return _people_page(request, viewer, form, status=status)
+    return redirect_to("person", form.cleaned_data["name"])
 
 
-def _people(
+def _people_page(
     request: HttpRequest, viewer: Viewer, form: PersonForm, *, status: int = 200
 ) -> HttpResponse:
     address = read_address("people", UserFilters, request.GET)
@@ -61,45 +63,45 @@ def _people(
             make_select("state", "Account", STATES, filters.state),
         ),
         "sorting": sorting_of(
-            filters.ordering, USER_ORDERINGS, lambda one: address.link(ordering=one), usual="name"
+            filters.ordering, USER_ORDERINGS, lambda key: address.link(ordering=key), usual="name"
         ),
         "form": form,
     }
     return show(request, "people/page.html", viewer, "people", context, status=status)
 
 
-@keeps_form("people-groups", fields=GroupForm.base_fields, part="give")
+@saves_form("people-groups", fields=GroupForm.base_fields, anchor="give")
 @require_http_methods(["GET", "HEAD", "POST"])
 def groups(request: HttpRequest) -> HttpResponse:
-    """Show the roles of groups, or give one."""
+    """Show the roles of groups, or grant one."""
     viewer = admin_of(request)
     if request.method != "POST":
-        return _groups(request, viewer, GroupForm(kept_form(request), viewer=viewer))
-    if again := require_fresh(request):
-        return again
+        return _groups_page(request, viewer, GroupForm(saved_form(request), viewer=viewer))
+    if redirect := require_fresh(request):
+        return redirect
     form = GroupForm(request.POST, viewer=viewer)
     if status := carry_out(
         form, lambda: changes.give_group_role(viewer=viewer, **form.arguments())
     ):
-        return _groups(request, viewer, form, status=status)
-    return back("people-groups")
+        return _groups_page(request, viewer, form, status=status)
+    return redirect_to("people-groups")
 
 
 @require_POST
 def take_group_role(request: HttpRequest, role_id: int) -> HttpResponse:
-    """Take a role from a group."""
+    """Revoke a role of a group."""
     viewer = admin_of(request)
     try:
-        found = changes.take_group_role(viewer=viewer, role_id=role_id)
+        is_revoked = changes.take_group_role(viewer=viewer, role_id=role_id)
     except PeopleError as error:
         form = GroupForm(viewer=viewer)
-        return _groups(request, viewer, form, refusal=sentence_of(error), status=409)
-    if not found:
+        return _groups_page(request, viewer, form, refusal=sentence_of(error), status=409)
+    if not is_revoked:
         raise Http404
-    return back("people-groups")
+    return redirect_to("people-groups")
 
 
-def _groups(
+def _groups_page(
     request: HttpRequest, viewer: Viewer, form: GroupForm, *, refusal: str = "", status: int = 200
 ) -> HttpResponse:
     context = {"rows": read_group_roles(viewer=viewer), "form": form, "refusal": refusal}

@@ -8,17 +8,17 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.errors import NOT_FOUND
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import (
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.errors import NOT_FOUND
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import (
     cursor_errors,
     list_response,
     read_list_query,
     short_list_response,
 )
-from gangboard.api.parameters import PageQuery, Query, read_query
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.parameters import PageQuery, Query, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.queues.queries import list_queues, queue_detail
 from gangboard.pages.queues.rows import LostAliasRow, QueueDetailRow, QueueRow, UnseenQueuesRow

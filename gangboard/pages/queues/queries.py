@@ -59,18 +59,18 @@ def queue_detail(
     queue = next(named, None)
     if queue is None:
         return None
-    holders, more = reader.holders(queue)
+    holders, holders_more = reader.holders(queue)
     (row,) = reader.rows((queue,), MOST_IN_LINE)
     return QueueDetailRow(
         **{field.name: getattr(row, field.name) for field in fields(row)},
         holders=holders,
-        holders_more=more,
+        holders_more=holders_more,
         unseen=reader.unseen,
     )
 
 
 def _named(clusters: Mapping[int, Freshness], name: str) -> dict[int, Freshness]:
-    """Return the cluster of this name, by id; nothing if the viewer does not see it."""
+    """Return the cluster of this name by id. Empty if the viewer does not see it."""
     return {id_: cluster for id_, cluster in clusters.items() if cluster.cluster == name}
 
 

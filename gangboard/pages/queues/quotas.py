@@ -8,11 +8,9 @@ from decimal import Decimal
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
 from gangboard.domain.quota import Queue, Quota, QuotaTerm
-from gangboard.domain.resource_units import decimal_text
-from gangboard.domain.resources import is_accelerator
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.printable import printable
-from gangboard.readmodels.quantities import quantity_text
+from gangboard.domain.resources import decimal_text, is_accelerator
+from gangboard.readmodels.declarations import shown
+from gangboard.readmodels.formatting import printable, quantity_text
 
 _NOTHING = Decimal(0)
 
@@ -116,23 +114,23 @@ class QuotaRow:
         return ", ".join(texts)
 
     @property
-    def _whole(self) -> Decimal:
+    def _total(self) -> Decimal:
         return max(Decimal(self.nominal or 0), Decimal(self.reserved))
 
     @property
     def bar(self) -> tuple[float, float, float]:
         """The ends of used, reserved and lent in the bar, in percent of quota and borrowed together."""
-        reserved, whole = Decimal(self.reserved), self._whole
+        reserved, total = Decimal(self.reserved), self._total
         lent = Decimal(self.lent.at_most) if self.lent is not None else _NOTHING
-        ends = (Decimal(self.used), reserved, min(reserved + lent, whole))
-        used, held, away = (_percent(end, whole) for end in ends)
+        segment_ends = (Decimal(self.used), reserved, min(reserved + lent, total))
+        used, held, away = (_percent(segment_end, total) for segment_end in segment_ends)
         return used, held, away
 
     @property
     def borrowed_from(self) -> float | None:
         """The place in the bar where the quota ends and the borrowed part begins; None without a borrowed part."""
         nominal = Decimal(self.nominal or 0)
-        return _percent(nominal, self._whole) if Decimal(self.reserved) > nominal else None
+        return _percent(nominal, self._total) if Decimal(self.reserved) > nominal else None
 
     @property
     def borrowed_width(self) -> float:
@@ -158,7 +156,7 @@ def _row(
     sharing: Collection[Queue] | None,
     flavors: Collection[str] | None,
 ) -> QuotaRow:
-    words, system = queue_words(queue.meta.ref.group), queue_system(queue.meta.ref.group)
+    vocabulary, system = queue_words(queue.meta.ref.group), queue_system(queue.meta.ref.group)
     lends = sharing is not None and system is not None and system.lends
     return QuotaRow(
         flavor=printable(quota.flavor),
@@ -166,11 +164,11 @@ def _row(
         resource=printable(quota.resource),
         is_accelerator=is_accelerator(quota.resource),
         nominal=_text_or_none(quota.nominal),
-        nominal_word=words.nominal if quota.nominal is not None else words.no_nominal,
+        nominal_word=vocabulary.nominal if quota.nominal is not None else vocabulary.no_nominal,
         used=decimal_text(quota.used),
         reserved=decimal_text(max(quota.reserved, quota.used)),
         borrowed=decimal_text(quota.borrowed),
-        borrowed_word=words.borrowed,
+        borrowed_word=vocabulary.borrowed,
         lent=_lent(quota, queue, sharing or ()) if lends else None,
         borrowing_limit=_text_or_none(quota.borrowing_limit),
         lending_limit=_text_or_none(quota.lending_limit),
@@ -196,8 +194,8 @@ def _text_or_none(amount: Decimal | None) -> str | None:
     return decimal_text(amount) if amount is not None else None
 
 
-def _percent(part: Decimal, whole: Decimal) -> float:
-    return round(float(100 * part / whole), 1) if whole > 0 else 0.0
+def _percent(amount: Decimal, total: Decimal) -> float:
+    return round(float(100 * amount / total), 1) if total > 0 else 0.0
 
 
 def _lent(quota: Quota, queue: Queue, sharing: Iterable[Queue]) -> LentRow:
@@ -206,9 +204,9 @@ def _lent(quota: Quota, queue: Queue, sharing: Iterable[Queue]) -> LentRow:
     Every borrowed amount was lent by a queue that shares and has as much to spare. A queue has lent at most its
     own spare amount, and at least the rest if all others lend as much as they can.
     """
-    others = [_same(other, quota) for other in sharing if other.name != queue.name]
-    borrowed = sum((other.borrowed for other in others), _NOTHING)
-    spare_of_others = sum(map(_spare, others), _NOTHING)
+    sharers = [_same(sharer, quota) for sharer in sharing if sharer.name != queue.name]
+    borrowed = sum((sharer.borrowed for sharer in sharers), _NOTHING)
+    spare_of_others = sum(map(_spare, sharers), _NOTHING)
     most = min(_spare(quota), borrowed)
     least = min(max(borrowed - spare_of_others, _NOTHING), most)
     return LentRow(decimal_text(least), decimal_text(most))
@@ -216,14 +214,14 @@ def _lent(quota: Quota, queue: Queue, sharing: Iterable[Queue]) -> LentRow:
 
 def _same(queue: Queue, quota: Quota) -> Quota:
     """Return the quota of another queue for the same resource in the same flavor."""
-    wanted = quota.flavor, quota.resource
+    key = quota.flavor, quota.resource
     return next(
-        (other for other in queue.quotas if (other.flavor, other.resource) == wanted),
-        Quota(*wanted),
+        (candidate for candidate in queue.quotas if (candidate.flavor, candidate.resource) == key),
+        Quota(*key),
     )
 
 
 def _spare(quota: Quota) -> Decimal:
     """Return how much of a quota is left for others, lent or not."""
-    left = max((quota.nominal or _NOTHING) - quota.reserved, _NOTHING)
-    return left if quota.lending_limit is None else min(left, quota.lending_limit)
+    spare = max((quota.nominal or _NOTHING) - quota.reserved, _NOTHING)
+    return spare if quota.lending_limit is None else min(spare, quota.lending_limit)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from decimal import Decimal
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words, scheduler_queues
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.group import Group
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.quota import Flavor, Queue, QueueLevel
 from gangboard.domain.resources import is_accelerator
 from gangboard.domain.text import listed, sentence
-from gangboard.domain.watch_state import WatchState
 from gangboard.pages.queues.quotas import quota_rows, term_rows
 from gangboard.pages.queues.rows import (
     AliasRow,
@@ -22,12 +22,12 @@ from gangboard.pages.queues.rows import (
     UnseenQueuesRow,
 )
 from gangboard.plugins import registry
+from gangboard.readmodels.cluster_visibility import unobserved_sentence
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, Level
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import read_queues
 from gangboard.readmodels.queue_places import Gangs, PlaceRow, gangs_of_entries, place_rows
 from gangboard.readmodels.queue_visibility import WatchedQueues
-from gangboard.readmodels.unseen import unseen_sentence
 from gangboard.readmodels.visible_queues import (
     QUEUE_FACES,
     VisibleQueue,
@@ -74,7 +74,7 @@ class QueueReader:
                 cluster.cluster,
                 state,
                 kinds,
-                unseen_sentence(
+                unobserved_sentence(
                     _UNSEEN, state, cluster, kinds=listed([f"{kind}s" for kind in kinds])
                 ),
             )
@@ -142,12 +142,12 @@ class QueueReader:
     def _reached_by(self, queue: VisibleQueue) -> str:
         """Return who may use a queue without an alias, as far as that is known."""
         group = queue.queue.meta.ref.group
-        words = queue_words(group)
-        if words.open_to or _alias_count(queue):
-            return words.open_to
+        vocabulary = queue_words(group)
+        if vocabulary.open_to or _alias_count(queue):
+            return vocabulary.open_to
         if not self.watched.is_known(queue.cluster.cluster_id, Queue, group):
             return "Which namespaces can use it is not known: what leads to it cannot be read."
-        return words.no_alias
+        return vocabulary.no_alias
 
     def _row(
         self, visible: VisibleQueue, line: list[QueueEntry] | None, places: tuple[PlaceRow, ...]
@@ -171,7 +171,7 @@ class QueueReader:
             uid=ref.uid,
             shared=visible.shared,
             shared_kind=printable(queue.parent.kind) if visible.shared and queue.parent else "",
-            shares_with=sum(other.level is QueueLevel.QUEUE for other in sharing) - 1,
+            shares_with=sum(sharer.level is QueueLevel.QUEUE for sharer in sharing) - 1,
             face=visible.face,
             cause=printable(sentence(cause[:1].upper() + cause[1:])),
             advice=printable(queue.advice),
@@ -258,7 +258,7 @@ def _accelerators(entry: QueueEntry) -> Decimal:
 
 def _alias_count(queue: VisibleQueue) -> int:
     """Return how many aliases a queue has, hidden ones included."""
-    named_by = queue.queues.tree.named_by(queue.queue.name)
+    named_by = queue.queues.tree.children(queue.queue.name)
     return sum(alias.level is QueueLevel.ALIAS for alias in named_by)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gangboard.diagnosis.scheduler_queues import queue_system, queue_words
-from gangboard.pages.core.rows import shown, shown_property
 from gangboard.pages.queues.quotas import QuotaRow, TermRow
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.queue_places import PlaceRow
 from gangboard.readmodels.state_labels import Face
-from gangboard.readmodels.visible_queues import QUEUE_STATES, ShowsState
+from gangboard.readmodels.visible_queues import QUEUE_STATES, HasQueueState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AliasRow(ShowsState):
+class AliasRow(HasQueueState):
     """A name by which the owners of a namespace reach a queue, such as a LocalQueue."""
 
     kind: str = shown("Kind")
@@ -39,7 +39,7 @@ class NamespaceRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueueRow(ShowsState):
+class QueueRow(HasQueueState):
     """One queue that admits, such as a ClusterQueue."""
 
     id: str = shown("Id")
@@ -125,7 +125,7 @@ class QueueRow(ShowsState):
     def line_text(self) -> str:
         """`2 waiting, 1 not eligible`; empty for none."""
         counts = ((self.in_line, "waiting"), (self.kept_out, "not eligible"))
-        return ", ".join(f"{number:,} {word}" for number, word in counts if number)
+        return ", ".join(f"{number:,} {label}" for number, label in counts if number)
 
     @property
     def lends(self) -> bool:
@@ -135,7 +135,7 @@ class QueueRow(ShowsState):
 
     @property
     def borrowed_word(self) -> str:
-        """What its system calls the part beyond a quota."""
+        """The system's name for the amount beyond a quota."""
         return queue_words(self.api_group).borrowed
 
     @property

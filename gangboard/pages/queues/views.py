@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import Fragments, LivePage
+from gangboard.pages.core.pagination import ListPage, Paginated
+from gangboard.pages.core.query_state import make_select, select_cluster
 from gangboard.pages.queues.queries import list_queues, queue_detail
 from gangboard.pages.queues.rows import QueueDetailRow, QueuePage, QueueRow
 from gangboard.readmodels.freshness import Level
 from gangboard.readmodels.visible_queues import QUEUE_STATES, QueueFilters
-from gangboard.web.addresses import make_select, select_cluster
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import Fragments, LivePage
-from gangboard.web.pagination import ListPage, Paginated
 
 
 class QueuesPage(ListPage[QueuePage, QueueFilters]):
@@ -37,8 +36,8 @@ class QueuesPage(ListPage[QueuePage, QueueFilters]):
     def fragments(self, frame: Frame, paginated: Paginated[QueuePage]) -> Fragments:
         """Return a row for each queue."""
         page = paginated.page
-        unseen = tuple(row for row in page.unseen if row.state != Level.NEVER)
-        notices = {"unseen": unseen, "lost": page.lost}
+        unobserved = tuple(row for row in page.unseen if row.state != Level.NEVER)
+        notices = {"unseen": unobserved, "lost": page.lost}
         nothing = {
             "empty": not page.rows,
             "filtered": bool(self.address.pairs),

@@ -7,11 +7,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.fields import PageSerializer, problems
-from gangboard.api.paging import read_list_query, short_list_response
-from gangboard.api.parameters import LONGEST_NAME, PageQuery
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.fields import PageSerializer, problems
+from gangboard.pages.core.api.paging import read_list_query, short_list_response
+from gangboard.pages.core.api.parameters import LONGEST_NAME, PageQuery
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.reasons.queries import read_reasons
 from gangboard.pages.reasons.rows import REASON_ORDERINGS, ReasonRow, Reasons, place_of

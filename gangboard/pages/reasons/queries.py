@@ -17,18 +17,18 @@ from django.db.models.functions import Greatest
 from gangboard.domain.health import NOT_WHOLE, Health, Stage
 from gangboard.facts.stored_verdict import FULL
 from gangboard.pages.reasons.rows import ExampleRow, LimitRow, ReasonRow, Reasons
+from gangboard.readmodels.cluster_visibility import unobserved_clusters
 from gangboard.readmodels.fit import full_text
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness, knows_zero, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
 from gangboard.readmodels.gangs import GangRow, build_rows
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.state_labels import STAGE_LABELS, HealthCount, face_of, reason_title
-from gangboard.readmodels.unseen import find_unseen
 from gangboard.store.access import Viewer
 from gangboard.store.bulk_statements import first_of_each
 from gangboard.store.models import Gang
 
-APART = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)
+NOT_COUNTED = (Health.RUNNING, Health.SUSPENDED, Health.SUCCEEDED, Health.FAILED)
 EXAMPLES = 3
 """Gangs that are named for each reason: those that ask for the most accelerators."""
 MOST_LIMITS = 3
@@ -56,11 +56,11 @@ def read_reasons(
     rows = _rows(counted, _examples(counted, held_back, viewer, clusters, now))
     by_health = _by_health(gangs.exclude(cluster_id__in=silent))
     # A health of a newer release counts as unknown.
-    unknown = _unknown(gangs, silent, set(by_health) - set(APART))
-    wanted = {
+    unknown = _unknown(gangs, silent, set(by_health) - set(NOT_COUNTED))
+    selected = {
         id_: freshness for id_, freshness in clusters.items() if cluster in ("", freshness.cluster)
     }
-    read = knows_zero(wanted.values())
+    read = knows_zero(selected.values())
     total, total_unknown = sum(row.gangs for row in rows), sum(unknown.values())
     return Reasons(
         rows=tuple(sorted(rows, key=_heaviest)),
@@ -69,12 +69,14 @@ def read_reasons(
         dearest=min((row for row in rows if row.accelerators), key=_heaviest, default=None),
         commonest=min(rows, key=lambda row: (-row.gangs, *_heaviest(row)), default=None),
         apart=tuple(
-            HealthCount(face_of(word), by_health[word]) for word in APART if word in by_health
+            HealthCount(face_of(health), by_health[health])
+            for health in NOT_COUNTED
+            if health in by_health
         ),
         unknown=total_unknown if read or total_unknown else None,
-        clusters=len(wanted),
-        looked_at=sum(not freshness.is_silent for freshness in wanted.values()),
-        unseen=find_unseen(wanted, unknown),
+        clusters=len(selected),
+        looked_at=sum(not freshness.is_silent for freshness in selected.values()),
+        unseen=unobserved_clusters(selected, unknown),
         namespaces=_namespaces(viewer),
     )
 
@@ -95,19 +97,19 @@ def _counted(held_back: QuerySet[Any]) -> list[dict[str, Any]]:
 def _by_health(gangs: QuerySet[Any]) -> dict[str, int]:
     """Return health → gangs of gangs in no reason (1 query)."""
     numbers: Counter[str] = Counter()
-    others = gangs.exclude(health__in=NOT_WHOLE).values_list(*GROUPED)
-    for *_, health, number in others.annotate(gangs=Count("*")):
+    other_gangs = gangs.exclude(health__in=NOT_WHOLE).values_list(*GROUPED)
+    for *_, health, number in other_gangs.annotate(gangs=Count("*")):
         numbers[health] += number
     return numbers
 
 
 def _unknown(
-    gangs: QuerySet[Any], silent: Collection[int], words: Collection[str]
+    gangs: QuerySet[Any], silent: Collection[int], healths: Collection[str]
 ) -> dict[int, int]:
     """Return cluster → gangs of silent clusters, and gangs with one of these healths (at most 1 query)."""
-    if not silent and not words:
+    if not silent and not healths:
         return {}
-    unknown = gangs.filter(Q(cluster_id__in=silent) | Q(health__in=words))
+    unknown = gangs.filter(Q(cluster_id__in=silent) | Q(health__in=healths))
     return dict(unknown.values_list("cluster_id").annotate(gangs=Count("*")))
 
 
@@ -141,13 +143,13 @@ def _rows(
     codes = [code for _, code in groups]
     all_counts = [row for counts in groups.values() for row in counts]
     measure = "devices" if any(row["devices"] for row in all_counts) else "gangs"
-    whole = sum(row[measure] for row in all_counts)
+    total = sum(row[measure] for row in all_counts)
     return [
         _row(
             counts,
             examples.get((stage, code), ()),
             _limits(counts) if stage == Stage.PLACEMENT else (),
-            share=round(100 * sum(row[measure] for row in counts) / whole, 1),
+            share=round(100 * sum(row[measure] for row in counts) / total, 1),
             several_stages=codes.count(code) > 1,
         )
         for (stage, code), counts in groups.items()
@@ -200,12 +202,16 @@ def _row(
     )
 
 
-def _healths(counted: Iterable[dict[str, Any]], words: Iterable[Health]) -> tuple[HealthCount, ...]:
+def _healths(
+    counted: Iterable[dict[str, Any]], healths: Iterable[Health]
+) -> tuple[HealthCount, ...]:
     numbers: dict[str, int] = {}
     for row in counted:
         numbers[row["health"]] = numbers.get(row["health"], 0) + row["gangs"]
     return tuple(
-        HealthCount(face_of(word), numbers[word.value]) for word in words if numbers.get(word.value)
+        HealthCount(face_of(health), numbers[health.value])
+        for health in healths
+        if numbers.get(health.value)
     )
 
 

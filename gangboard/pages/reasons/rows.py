@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from gangboard.domain.health import Stage
-from gangboard.pages.core.rows import shown, shown_property
+from gangboard.readmodels.cluster_visibility import UnobservedCluster
 from gangboard.readmodels.cursors import Place
+from gangboard.readmodels.declarations import shown, shown_property
 from gangboard.readmodels.state_labels import HealthCount
-from gangboard.readmodels.unseen import Unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ReasonRow:
         is_quantity=True,
     )
     share: float
-    """Percent of the accelerators of all reasons; of the gangs if none of them asks for any."""
+    """Percent of the accelerators of all reasons, or of the gangs if no gang asks for accelerators."""
     since: datetime = shown("Longest", "Since when the first of them has had this verdict.")
     since_first_seen: bool = shown(
         "Seen since",
@@ -75,7 +75,7 @@ class ReasonRow:
         "Largest gangs", "Up to three, those that ask for the most accelerators."
     )
     several_stages: bool
-    """Whether the same code stands in another stage too."""
+    """Whether another stage has the same code."""
 
 
 _MEASURES: Mapping[str, Callable[[ReasonRow], float]] = MappingProxyType(
@@ -120,7 +120,7 @@ class Reasons:
         "Those of them that have answered lately.",
         api_name="clusters_looked_at",
     )
-    unseen: tuple[Unseen, ...] = shown(
+    unseen: tuple[UnobservedCluster, ...] = shown(
         "Unseen", "Clusters of which something could not be looked at."
     )
     namespaces: tuple[str, ...]

@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.fields import TimeField, problems
-from gangboard.api.parameters import Query, read_query
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.fields import TimeField, problems
+from gangboard.pages.core.api.parameters import Query, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.trends import PERIODS, Curve, Trends, read_trends
 

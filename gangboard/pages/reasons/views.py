@@ -7,16 +7,20 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from gangboard.pages.core.forms import element_key
+from gangboard.pages.core.layout import Frame, not_counted_line
+from gangboard.pages.core.live.fragments import Fragment, FragmentList
+from gangboard.pages.core.live.page import FilteredPage, Fragments
+from gangboard.pages.core.query_state import (
+    Address,
+    make_select,
+    period_of,
+    select_cluster,
+    select_period,
+)
 from gangboard.pages.reasons.queries import read_reasons
 from gangboard.pages.reasons.rows import ReasonRow, Reasons, stage_number
-from gangboard.readmodels.known_trends import current_values, since_known
-from gangboard.readmodels.trends import Curve, Trends, read_trends
-from gangboard.web.addresses import Address, make_select, period_of, select_cluster, select_period
-from gangboard.web.forms import element_key
-from gangboard.web.frame import Frame
-from gangboard.web.layout import not_counted_line
-from gangboard.web.live.fragments import Fragment, FragmentList
-from gangboard.web.live_page import FilteredPage, Fragments
+from gangboard.readmodels.trends import Curve, Trends, current_values, read_trends, since_known
 
 OPEN_ROWS = 8
 """Reasons that are not folded: those with the most accelerators. The others are folded by stage."""
@@ -143,30 +147,30 @@ def _drawn(trends: Trends) -> tuple[object, ...]:
     return trends.waiting, trends.left_out, trends.period, trends.known_since
 
 
-def _board(address: Address[ReasonFilters], **more: str) -> str:
+def _board(address: Address[ReasonFilters], **changes: str) -> str:
     """Return the address of the Board with the same filters and more."""
-    kept = address.without("days")
-    return f"{reverse('board')}?{urlencode([*kept, *more.items()])}"
+    pairs = address.without("days")
+    return f"{reverse('board')}?{urlencode([*pairs, *changes.items()])}"
 
 
 def _summary(reasons: Reasons, address: Address[ReasonFilters]) -> Fragment:
     dearest = reasons.dearest and _line(reasons.dearest, address)
     commonest = reasons.commonest and _line(reasons.commonest, address)
-    unseen = tuple(cluster for cluster in reasons.unseen if cluster.is_counted)
+    unobserved = tuple(cluster for cluster in reasons.unseen if cluster.is_counted)
     context = {
         "found": reasons,
-        "unseen": unseen,
+        "unseen": unobserved,
         "dearest": dearest,
         "commonest": commonest,
         "only_one": dearest == commonest,
         "apart": tuple((count, _board(address, health=count.face.word)) for count in reasons.apart),
         "unknown_href": _board(address, health="unknown"),
     }
-    shown = (
+    content = (
         *(dearest, commonest, reasons.gangs, reasons.accelerators, reasons.apart, reasons.unknown),
-        *(reasons.clusters, reasons.looked_at, unseen),
+        *(reasons.clusters, reasons.looked_at, unobserved),
     )
-    return Fragment("summary", "reasons/summary.html", context, shown)
+    return Fragment("summary", "reasons/summary.html", context, content)
 
 
 def _row(line: ReasonLine) -> Fragment:
@@ -188,8 +192,8 @@ def _folds(lines: list[ReasonLine]) -> list[tuple[str, StageFold]]:
 
 def _fold(named: tuple[str, StageFold]) -> Fragment:
     stage, fold = named
-    shown = (fold.label, tuple((line.row, line.href, line.curve) for line in fold.lines))
-    return Fragment(f"f-{element_key(stage)}", "reasons/fold.html", {"fold": fold}, shown)
+    content = (fold.label, tuple((line.row, line.href, line.curve) for line in fold.lines))
+    return Fragment(f"f-{element_key(stage)}", "reasons/fold.html", {"fold": fold}, content)
 
 
 def _line(

@@ -11,14 +11,14 @@ from datetime import datetime
 
 from django.db.models import Count, Q
 
+from gangboard.readmodels.filters import all_occur_in, search_words
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import Freshness
 from gangboard.readmodels.gang_query import GangFilters
 from gangboard.readmodels.gangs import GangRow, list_gangs
-from gangboard.readmodels.printable import printable
 from gangboard.readmodels.queue_lines import read_queues
 from gangboard.readmodels.queue_visibility import serves_queues
 from gangboard.readmodels.visible_queues import QueueFilters, visible_queues
-from gangboard.readmodels.word_search import all_occur_in, search_words
 from gangboard.store.access import Viewer
 from gangboard.store.gangs import unpack_detail
 from gangboard.store.models import Gang, NodeCapacity
@@ -69,7 +69,7 @@ class SearchResults:
 
     @property
     def hits(self) -> int:
-        """How many hits are shown."""
+        """The number of hits shown."""
         groups = (self.gangs, self.deleted, self.nodes, self.queues, self.namespaces)
         return sum(map(len, groups))
 
@@ -87,12 +87,12 @@ def search_everything(
         "queues": _queues(text, viewer, clusters),
         "namespaces": _namespaces(text, viewer, clusters),
     }
-    more = {sort for sort, hits in places.items() if len(hits) > MOST_HITS}
-    more |= {
+    sorts_with_more = {sort for sort, hits in places.items() if len(hits) > MOST_HITS}
+    sorts_with_more |= {
         sort for sort, is_more in (("gangs", more_gangs), ("deleted", more_deleted)) if is_more
     }
     first = {sort: hits[:MOST_HITS] for sort, hits in places.items()}
-    return SearchResults(gangs, deleted, **first, more=frozenset(more))
+    return SearchResults(gangs, deleted, **first, more=frozenset(sorts_with_more))
 
 
 def _gangs(
@@ -107,37 +107,37 @@ def _gangs(
     return tuple(ranked), page.next_cursor is not None
 
 
-def _matches(rows: Sequence[GangRow], words: Sequence[str], viewer: Viewer) -> dict[str, Match]:
+def _matches(rows: Sequence[GangRow], terms: Sequence[str], viewer: Viewer) -> dict[str, Match]:
     """Return the object of each gang whose name has all words, by id of the gang (1 query)."""
-    ids = [row.id for row in rows if not _has_all(row.name, words)]
+    ids = [row.id for row in rows if not _has_all(row.name, terms)]
     details = Gang.objects.filter(pk__in=ids).values_list("id", "cluster_id", "detail")
     matches = {}
     for id_, cluster_id, detail in details:
-        match = _match(bytes(detail), words, names_nodes=viewer.names_nodes(cluster_id))
+        match = _match(bytes(detail), terms, names_nodes=viewer.names_nodes(cluster_id))
         if match is not None:
             matches[id_] = match
     return matches
 
 
-def _match(detail: bytes, words: Sequence[str], *, names_nodes: bool) -> Match | None:
+def _match(detail: bytes, terms: Sequence[str], *, names_nodes: bool) -> Match | None:
     stored = unpack_detail(detail)
     for member in stored.members:
-        if _has_all(member.ref.name, words):
+        if _has_all(member.ref.name, terms):
             node = printable(member.node) if names_nodes else ""
             return Match(member.ref.kind.lower(), printable(member.ref.name), node)
     for ref in (*(job.ref for job in stored.jobs), *stored.groups):
-        if _has_all(ref.name, words):
+        if _has_all(ref.name, terms):
             return Match(ref.kind, printable(ref.name))
     for member in stored.members:
-        if names_nodes and _has_all(member.node, words):
+        if names_nodes and _has_all(member.node, terms):
             return Match(
                 member.ref.kind.lower(), printable(member.ref.name), printable(member.node)
             )
     return None
 
 
-def _has_all(name: str, words: Sequence[str]) -> bool:
-    return all(word in name.lower() for word in words)
+def _has_all(name: str, terms: Sequence[str]) -> bool:
+    return all(term in name.lower() for term in terms)
 
 
 def _nodes(text: str, viewer: Viewer, clusters: Mapping[int, Freshness]) -> tuple[PlaceHit, ...]:

@@ -9,23 +9,23 @@ from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from gangboard.pages.core.auth import viewer_for
+from gangboard.pages.core.layout import layout_fragments, render_page
+from gangboard.pages.core.query_state import read_text
 from gangboard.pages.search.queries import (
     MOST_HITS,
     PlaceHit,
     SearchResults,
     search_everything,
 )
+from gangboard.readmodels.formatting import printable
 from gangboard.readmodels.freshness import read_freshness
 from gangboard.readmodels.liveness import read_liveness
-from gangboard.readmodels.printable import printable
-from gangboard.web.addresses import read_text
-from gangboard.web.auth import viewer_for
-from gangboard.web.layout import layout_fragments, render_page
 
 
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """Redirect to the only hit, or show all hits. With `all` in the address the page shows a single hit, too."""
+    """Redirect to the only hit, or show all hits. With `all` in the address, a single hit is also shown."""
     viewer, now = viewer_for(request), timezone.now()
     text = read_text(request.GET, "q")
     clusters = read_freshness(viewer=viewer, now=now)

@@ -7,10 +7,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangboard.api.entity_tags import tagged
-from gangboard.api.fields import problems
-from gangboard.api.parameters import LONGEST_NAME, Query, check_values, read_query
-from gangboard.api.views import ReadView
+from gangboard.pages.core.api.entity_tags import tagged
+from gangboard.pages.core.api.fields import problems
+from gangboard.pages.core.api.parameters import LONGEST_NAME, Query, check_values, read_query
+from gangboard.pages.core.api.views import ReadView
 from gangboard.pages.core.serializers import serializer_of
 from gangboard.pages.summary.queries import read_summary
 from gangboard.pages.summary.rows import Summary

@@ -10,9 +10,9 @@ from django.db.models import Count, Sum
 
 from gangboard.domain.health import Health
 from gangboard.pages.summary.rows import UNKNOWN, Summary, Tally
+from gangboard.readmodels.cluster_visibility import unobserved_clusters
 from gangboard.readmodels.freshness import Freshness, knows_zero, read_freshness, silent_ids
 from gangboard.readmodels.gang_query import GangFilters, select_gangs
-from gangboard.readmodels.unseen import find_unseen
 from gangboard.store.access import Viewer
 
 
@@ -31,7 +31,7 @@ def read_summary(
         gangs=Count("*"), devices=Sum("accelerators")
     )
     empty = _empty(is_known=knows_zero(clusters.values()))
-    by_health = {word.value: empty for word in Health}
+    by_health = {health.value: empty for health in Health}
     by_code: dict[str, Tally] = {}
     by_cluster = {
         row.cluster: _empty(is_known=row.was_read and not row.is_silent)
@@ -39,12 +39,12 @@ def read_summary(
     }
     total = empty
     unknown: Counter[int] = Counter()
-    for word, code, cluster_id, number, devices in rows:
-        if word == Health.UNKNOWN.value:
+    for health, code, cluster_id, number, devices in rows:
+        if health == Health.UNKNOWN.value:
             unknown[cluster_id] += number
         # A cluster that was added after the first query has no name here.
         name = clusters[cluster_id].cluster if cluster_id in clusters else ""
-        for tallies, key in ((by_health, word), (by_code, code), (by_cluster, name)):
+        for tallies, key in ((by_health, health), (by_code, code), (by_cluster, name)):
             tallies[key] = _add(tallies.get(key, Tally()), number, devices)
         total = _add(total, number, devices)
     return Summary(
@@ -55,7 +55,7 @@ def read_summary(
         by_cluster=by_cluster,
         observed_at=_oldest_contact(clusters.values()),
         stale=any(row.is_stale for row in clusters.values()),
-        unseen=find_unseen(clusters, unknown),
+        unseen=unobserved_clusters(clusters, unknown),
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from gangboard.pages.core.rows import shown
-from gangboard.readmodels.unseen import Unseen
+from gangboard.readmodels.cluster_visibility import UnobservedCluster
+from gangboard.readmodels.declarations import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Summary:
     )
     stale: bool = shown("Stale")
     """Whether a cluster has not answered for a while. Its gangs may count as unknown."""
-    unseen: tuple[Unseen, ...] = shown(
+    unseen: tuple[UnobservedCluster, ...] = shown(
         "Unseen", "Clusters of which something could not be looked at."
     )
     """Their counts may be too low."""

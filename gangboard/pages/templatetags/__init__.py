@@ -1,1 +1,1 @@
-"""Tags that the templates of these pages load."""
+"""Template tags of the pages."""

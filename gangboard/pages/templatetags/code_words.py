@@ -11,12 +11,12 @@ register = template.Library()
 
 @register.filter
 def with_code(text: str) -> SafeString:
-    """Print a text, and as code what stands between backticks."""
-    pieces = text.split("`")
-    if len(pieces) % 2 == 0:  # one of them has no partner
+    """Print a text with the parts between backticks as code."""
+    segments = text.split("`")
+    if len(segments) % 2 == 0:  # one of them has no partner
         return format_html("{}", text)
     marked = (
-        (format_html("<code>{}</code>", piece) if index % 2 else piece,)
-        for index, piece in enumerate(pieces)
+        (format_html("<code>{}</code>", segment) if index % 2 else segment,)
+        for index, segment in enumerate(segments)
     )
     return format_html_join("", "{}", marked)

@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 
 from gangboard.pages.core.columns import Column
 from gangboard.pages.core.tables import DASH, UNSORTED, Sorting, table_of
+from gangboard.pages.templatetags.pages import age, number
 from gangboard.readmodels.state_labels import Face
-from gangboard.web.templatetags.pages import age, number
 
 register = template.Library()
 
@@ -34,15 +34,17 @@ def table(
 ) -> dict[str, Any]:
     """Print rows of one kind as a table.
 
-    `name` is what a screen reader calls it, `nothing` the sentence for no rows, and `button` a template
-    that prints the last cell of each row, which knows it as `row`. `left_out` are names of columns,
-    with blanks between; `back` tells the button to which page its change returns.
+    - `name`: the label for screen readers.
+    - `nothing`: the sentence for an empty table.
+    - `button`: a template that prints the last cell of each row. Its context has `row`.
+    - `left_out`: names of columns to leave out, separated by blanks.
+    - `back`: the page to which the button returns.
     """
-    shown = None
+    printed = None
     if rows:
-        shown = table_of(type(rows[0]), rows, sorting=sorting, left_out=left_out.split())
+        printed = table_of(type(rows[0]), rows, sorting=sorting, left_out=left_out.split())
     return {
-        "table": shown,
+        "table": printed,
         "name": name,
         "nothing": nothing,
         "button": button,

@@ -1,1 +1,1 @@
-"""Changes that would make a gang fit. Each was tried before it is given, and states its cost."""
+"""Advice: changes that would make a gang fit. Each change is tried before it is given, and states its cost."""

@@ -1,7 +1,7 @@
-"""Whether a change of a gang's own object is made in place or by making the object anew.
+"""Whether a change of a gang's object works in place or needs a re-created object.
 
-Every row was established by a dry run on a real control plane, and is again in each run of the tests
-(tests/placement/test_change_methods.py). Other changes are made by re-creating the object, which always works.
+Dry runs on real control planes prove every row, in each run of tests/placement/test_change_methods.py. Other changes
+need a re-created object, which always works.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ V1_35, V1_36, V1_37 = (1, 35), (1, 36), (1, 37)
 
 
 class ChangedObject(StrEnum):
-    """What is changed. One kind can differ by how its pods are scheduled."""
+    """The object to change. Jobs differ by how their pods are scheduled."""
 
     JOB = "Job"
     """Scheduled pod by pod, or by a basic group."""
     GANG_JOB = "Job in a gang"
-    """Its spec asks for a gang (1.37), and the group follows the spec."""
+    """The spec of the Job requests a gang (1.37), and the group follows the spec."""
     UNASKED_GANG_JOB = "Job in a gang that nobody asked for"
     """1.36 makes one of every Indexed Job whose parallelism equals its completions."""
-    OF_PARTS = "owner of parts"
-    """The size of its parts cannot be changed (`KindTraits.parts`)."""
+    MULTI_ROLE_OWNER = "owner of parts"
+    """An owner such as a JobSet, whose roles have a fixed size (`KindTraits.role_size_field`)."""
     ROLE = "Role of an owner"
     """The owner's spec has its quorum (`Role.quorum`), which cannot be changed."""
     POD = "Pod"
@@ -48,6 +48,6 @@ _IN_PLACE: Mapping[tuple[AdviceKind, ChangedObject], frozenset[Minor]] = {
 def change_method(
     change: AdviceKind, changed_object: ChangedObject, minor: Minor | None
 ) -> ChangeMethod:
-    """Return how the change is made on a cluster of that minor, None when that is not known."""
+    """Return how the change works on a cluster of this minor version. An unknown version (None) means re-creation."""
     known = _IN_PLACE.get((change, changed_object), frozenset())
     return ChangeMethod.IN_PLACE if minor in known else ChangeMethod.RECREATE

@@ -1,4 +1,4 @@
-"""Advice about the gang itself: which nodes it selects and tolerates, how it wants to be placed."""
+"""Advice about the constraints of the gang: node selector, tolerations, topology and gang scheduling."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gangboard.domain.pod_constraints import Taint, Toleration
 from gangboard.domain.text import names
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import V1_36, ChangedObject, change_method
-from gangboard.placement.advice.labels import mend_sources, select_another
-from gangboard.placement.advice.size import job_of, most_that_fit, so_many
+from gangboard.placement.advice.labels import advise_label_sources, advise_label_values
+from gangboard.placement.advice.size import job_of_group, largest_fit, pods_fit_text
 from gangboard.placement.advice.what_if import WhatIf
-from gangboard.placement.advice.wording import marked, then_fits
+from gangboard.placement.advice.wording import then_fits, with_method
 from gangboard.placement.matching import untolerated
-from gangboard.placement.unavailable_nodes import LEAVING, nodes_in_maintenance
+from gangboard.placement.unavailable_nodes import MAINTENANCE_TAINTS, nodes_in_maintenance
 
-MOST_TAINTS = 3
-_OF_CONTROLLERS = (
+MAX_TAINTS = 3
+_CONTROLLER_TAINTS = (
     "node.kubernetes.io/",
     "node.cloudprovider.kubernetes.io/",
     "karpenter.sh/unregistered",
@@ -31,36 +31,39 @@ _OF_CONTROLLERS = (
     "startup-taint.cluster-autoscaler.kubernetes.io/",
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
     "node.cluster.x-k8s.io/uninitialized",
-    *LEAVING,
+    *MAINTENANCE_TAINTS,
 )
-"""Prefixes of taints on nodes that are in trouble, leave or are not ready yet. No pod should start there.
+"""Prefixes of taints on nodes that fail, leave or are not ready yet. No pod should start there.
 
 The node lifecycle controller, cloud providers, Karpenter (v1 and before) and cluster-autoscaler set and
-remove them (taints.go of each). Cluster API does so until a node has its labels. AWS's termination
-handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE do so before they remove a node."""
-_OF_AGENTS = "not-ready"
-"""Suffixes of taints that an agent of the node removes when it runs, whoever set them:
-`node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready` and those of other CSI drivers
-(install guides of each), `node.gardener.cloud/critical-components-not-ready`. Before that pods find
-no network or no volumes."""
+remove them (taints.go of each). Cluster API sets them until a node has its labels. AWS's termination
+handler (pkg/node/node.go: spot-itn, scheduled-maintenance, …) and GKE set them before they remove a node."""
+_AGENT_TAINT_SUFFIX = "not-ready"
+"""Suffix of taints that an agent removes once it runs on the node. Until then, pods have no network or no volumes.
+
+Examples are `node.cilium.io/agent-not-ready`, `ebs.csi.aws.com/agent-not-ready`, the taints of other CSI drivers
+(install guides of each) and `node.gardener.cloud/critical-components-not-ready`."""
 
 
 # Taints
 
 
 def tolerate(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the one taint whose toleration is enough, on the most nodes.
+    """Advise to tolerate one taint, if that is enough. Taints on the most nodes come first.
 
-    Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
+    There is no such advice for an owner with roles while other pods wait as well, because it would be re-created as a
+    whole.
     """
-    if _changed_object(what_if) is ChangedObject.OF_PARTS and _others_wait(what_if.unit):
+    if _changed_object(what_if) is ChangedObject.MULTI_ROLE_OWNER and _other_pods_wait(
+        what_if.unit
+    ):
         return
     closed = {
         node.name: replace(node, unschedulable=True)
         for node in nodes_in_maintenance(what_if.snapshot)
     }
-    for taint, count in _taints(what_if).most_common(MOST_TAINTS):
-        request = _tolerating(what_if.request, taint)
+    for taint, count in _count_taints(what_if).most_common(MAX_TAINTS):
+        request = _add_toleration(what_if.request, taint)
         if not what_if.frees(closed, request):
             continue
         method = change_method(
@@ -69,7 +72,7 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
         nodes = "1 node" if count == 1 else f"{count} nodes"
         yield Advice(
             AdviceKind.TOLERATE,
-            marked(f"Tolerate the taint {taint} of {nodes}: {then_fits(what_if)}", method),
+            with_method(f"Tolerate the taint {taint} of {nodes}: {then_fits(what_if)}", method),
             method=method,
             taint=taint,
         )
@@ -77,17 +80,18 @@ def tolerate(what_if: WhatIf) -> Iterator[Advice]:
 
 
 def select(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which values of a label there are that the members select with one that no node has, or whose label it is.
+    """Advise on a selected label that no node has: other values, or its source.
 
-    Not of an owner of parts of which other pods wait as well: it is made anew as a whole.
+    There is no such advice for an owner with roles while other pods wait as well, because it would be re-created as a
+    whole.
     """
     changed_object = _changed_object(what_if)
-    if not (changed_object is ChangedObject.OF_PARTS and _others_wait(what_if.unit)):
-        yield from select_another(what_if, changed_object)
-        yield from mend_sources(what_if, changed_object)
+    if not (changed_object is ChangedObject.MULTI_ROLE_OWNER and _other_pods_wait(what_if.unit)):
+        yield from advise_label_values(what_if, changed_object)
+        yield from advise_label_sources(what_if, changed_object)
 
 
-def _others_wait(unit: Unit) -> bool:
+def _other_pods_wait(unit: Unit) -> bool:
     own_uids = {pod.meta.ref.uid for pod in unit.pods}
     return any(
         pod.is_live and not pod.is_placed and pod.meta.ref.uid not in own_uids
@@ -95,8 +99,8 @@ def _others_wait(unit: Unit) -> bool:
     )
 
 
-def _taints(what_if: WhatIf) -> Counter[Taint]:
-    """Return the taints that keep members away and that people set, by number of nodes.
+def _count_taints(what_if: WhatIf) -> Counter[Taint]:
+    """Return the untolerated taints that people set, with their numbers of nodes.
 
     Nodes in maintenance do not count.
     """
@@ -111,14 +115,15 @@ def _taints(what_if: WhatIf) -> Counter[Taint]:
             taint
             for pod_set in what_if.pod_sets
             for taint in untolerated(kind, pod_set.shape)
-            if not taint.key.startswith(_OF_CONTROLLERS) and not taint.key.endswith(_OF_AGENTS)
+            if not taint.key.startswith(_CONTROLLER_TAINTS)
+            and not taint.key.endswith(_AGENT_TAINT_SUFFIX)
         }
         if number:
             taints.update(dict.fromkeys(sorted(untolerated_taints, key=str), number))
     return taints
 
 
-def _tolerating(request: PlacementRequest, taint: Taint) -> PlacementRequest:
+def _add_toleration(request: PlacementRequest, taint: Taint) -> PlacementRequest:
     toleration = Toleration(taint.key, "Equal", taint.value, taint.effect)
     pod_sets = tuple(
         PodSet(
@@ -130,11 +135,11 @@ def _tolerating(request: PlacementRequest, taint: Taint) -> PlacementRequest:
     return replace(request, pod_sets=pod_sets)
 
 
-# How it wants to be placed
+# Topology and gang scheduling
 
 
 def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
-    """Say that it fits without its topology constraint, which is proven by the assessment."""
+    """Advise to drop the topology constraint, if the assessment proves that the members fit without it."""
     if what_if.assessment.constraints != (Constraint.TOPOLOGY,):
         return
     free_of_it = replace(what_if.request, topology_keys=(), domain=None)
@@ -147,26 +152,26 @@ def drop_topology(what_if: WhatIf) -> Iterator[Advice]:
     keys = names(what_if.request.topology_keys)
     yield Advice(
         AdviceKind.DROP_TOPOLOGY,
-        marked(f"Drop the constraint to one {keys}: {then_fits(what_if)}", method),
+        with_method(f"Drop the constraint to one {keys}: {then_fits(what_if)}", method),
         method=method,
     )
 
 
 def opt_out(what_if: WhatIf) -> Iterator[Advice]:
-    """Advise how a Job leaves the gang that 1.36 makes of it unasked, if some members fit.
+    """Advise how a Job leaves the gang that Kubernetes 1.36 created without a request, if some members fit.
 
-    1.36 makes one of every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
-    If the group has its quorum already, its other pods are placed one by one as well.
+    1.36 creates a gang for every Indexed Job with `completions` = `parallelism` > 1 (k8s-gang-api.md §5.1).
+    If the group already has its quorum, its other pods are placed one by one in any case.
     """
     unit = what_if.unit
     if what_if.request.quorum is None:
         return
     if unit.gang.cluster.kubernetes != V1_36 or unit.group is None or len(unit.jobs) != 1:
         return
-    job = job_of(what_if, unit.group)
+    job = job_of_group(what_if, unit.group)
     if job is None or job.gang_request is not None or not what_if.is_one_shape:
         return
-    fitting = most_that_fit(what_if)
+    fitting = largest_fit(what_if)
     if fitting < 1:
         return
     method = change_method(
@@ -174,10 +179,10 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     )
     yield Advice(
         AdviceKind.OPT_OUT,
-        marked(
+        with_method(
             f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
             f"parallelism equals its completions. As a NonIndexed Job, or with a parallelism below "
-            f"its completions, its pods are placed one by one, and {so_many(fitting)}",
+            f"its completions, its pods are placed one by one, and {pods_fit_text(fitting)}",
             method,
         ),
         method=method,
@@ -187,8 +192,8 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
 
 def _changed_object(what_if: WhatIf) -> ChangedObject:
     unit = what_if.unit
-    if unit.gang.traits.parts:
-        return ChangedObject.OF_PARTS
+    if unit.gang.traits.role_size_field:
+        return ChangedObject.MULTI_ROLE_OWNER
     if unit.jobs:
         return ChangedObject.GANG_JOB if unit.quorum is not None else ChangedObject.JOB
     return ChangedObject.POD

@@ -12,15 +12,15 @@ from gangboard.domain.capacity import NodeInfo
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import listed
-from gangboard.facts.suspensions import writers_words
+from gangboard.facts.suspensions import writers_text
 from gangboard.placement.advice.what_if import WhatIf
-from gangboard.placement.advice.wording import node_names, shown, then_fits
-from gangboard.placement.amounts import amounts_of, wanted
+from gangboard.placement.advice.wording import first_examples, node_names_text, then_fits
+from gangboard.placement.amounts import format_amounts, requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.node_columns import IntColumn
 from gangboard.placement.unavailable_nodes import restored_nodes, uncordonable_nodes
 
-MOST_CORDONS = 50
+MAX_CHANGED_NODES = 50
 EMPTIED = (1, 2, 3, 6)
 """Numbers of nodes that are emptied to see whether that is enough."""
 MOST_HALVINGS = 20
@@ -29,30 +29,30 @@ MOST_HALVINGS = 20
 
 
 def uncordon(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which cordoned nodes would be enough, the fewest."""
+    """Advise to uncordon the fewest nodes that are enough."""
     shapes = [pod_set.shape for pod_set in what_if.pod_sets]
     opened = uncordonable_nodes(what_if.snapshot, shapes, what_if.request.topology_keys)
     if not opened:
         return
-    chosen = fewest(what_if, opened)
+    chosen = find_fewest_nodes(what_if, opened)
     if not chosen or not what_if.frees(changed=chosen):
         return
     names = sorted(chosen)
-    by = writers_words(chosen[name].cordoned_by for name in names)
+    by = writers_text(chosen[name].cordoned_by for name in names)
     yield Advice(
         AdviceKind.UNCORDON,
-        f"Uncordon {node_names(names)}{f' (cordoned {by})' if by else ''}: {then_fits(what_if)}.",
+        f"Uncordon {node_names_text(names)}{f' (cordoned {by})' if by else ''}: {then_fits(what_if)}.",
         nodes=tuple(node_ref(name) for name in names),
-        named=tuple(node_ref(name) for name in shown(names)),
+        named=tuple(node_ref(name) for name in first_examples(names)),
     )
 
 
-def fewest(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
-    """Return the fewest of the changed nodes that are enough, those that take the most pods first."""
+def find_fewest_nodes(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
+    """Return the fewest changed nodes that are enough. Nodes that take the most pods come first."""
     best: dict[str, NodeInfo] = {}
-    places = _places(what_if, opened)
+    places = _places_by_node(what_if, opened)
     for nodes in _by_domain(what_if, opened):
-        ranked = sorted(nodes, key=lambda node: (-places[node.name], node.name))[:MOST_CORDONS]
+        ranked = sorted(nodes, key=lambda node: (-places[node.name], node.name))[:MAX_CHANGED_NODES]
         chosen: dict[str, NodeInfo] = {}
         for node in ranked:
             if best and len(chosen) + 1 >= len(best):
@@ -65,7 +65,7 @@ def fewest(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> dict[str, NodeInf
 
 
 def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Iterator[list[NodeInfo]]:
-    """Yield the nodes that could be opened, those of one topology domain together."""
+    """Yield the changed nodes of each topology domain."""
     by_domain: dict[tuple[str, ...], list[NodeInfo]] = {}
     for node in opened.values():
         values = tuple(node.labels.get(key, "") for key in what_if.request.topology_keys)
@@ -75,8 +75,8 @@ def _by_domain(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Iterator[list
             yield by_domain[values]
 
 
-def _places(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int]:
-    """Return how many members of the shape with the most places each of the changed nodes takes."""
+def _places_by_node(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int]:
+    """Return the number of members that each changed node takes, for the shape with the largest number."""
     snapshot, keys = what_if.snapshot.changed(opened), what_if.request.topology_keys
     most: IntColumn = np.zeros(len(snapshot), dtype=np.int64)
     for pod_set in what_if.pod_sets:
@@ -91,28 +91,28 @@ def _places(what_if: WhatIf, opened: Mapping[str, NodeInfo]) -> Mapping[str, int
 
 
 def restore(what_if: WhatIf) -> Iterator[Advice]:
-    """Say which nodes would be enough with all their devices, the fewest."""
+    """Advise to restore the devices of the fewest nodes that are enough."""
     shapes = [pod_set.shape for pod_set in what_if.pod_sets]
     restored = restored_nodes(what_if.snapshot, shapes, tuple(what_if.request.topology_keys))
-    chosen = fewest(what_if, restored) if restored else {}
+    chosen = find_fewest_nodes(what_if, restored) if restored else {}
     if not chosen or not what_if.frees(changed=chosen):
         return
-    requested = {name for shape in shapes for name in wanted(shape)}
+    requested = {name for shape in shapes for name in requested_amounts(shape)}
     amounts = Counter[str]()
     for node in chosen.values():
         amounts.update({name: node.withheld[name] for name in requested & node.withheld.keys()})
     names = sorted(chosen)
-    what = listed(amounts_of(amounts))
+    amounts_text = listed(format_amounts(amounts))
     yield Advice(
         AdviceKind.RESTORE,
-        f"Make {what} of {node_names(names)} allocatable again: {then_fits(what_if)}. "
-        f"Look at {_culprits(amounts)}.",
+        f"Make {amounts_text} of {node_names_text(names)} allocatable again: {then_fits(what_if)}. "
+        f"Look at {_likely_causes(amounts)}.",
         nodes=tuple(node_ref(name) for name in names),
-        named=tuple(node_ref(name) for name in shown(names)),
+        named=tuple(node_ref(name) for name in first_examples(names)),
     )
 
 
-def _culprits(amounts: Counter[str]) -> str:
+def _likely_causes(amounts: Counter[str]) -> str:
     """Return the likely causes of capacity that is not allocatable."""
     culprits = []
     if any("/" in name for name in amounts):

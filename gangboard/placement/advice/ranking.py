@@ -1,6 +1,6 @@
-"""Which advice a unit gets, the least harm first. Each piece was tried before it is given.
+"""Selection of the advice for a unit, least harm first.
 
-No advice is better than wrong advice. A unit gets none if the arithmetic cannot tell, or if a change could not be
+Wrong advice is worse than no advice. A unit gets none if the arithmetic cannot tell, or if a change could not be
 checked within its budget.
 """
 
@@ -13,27 +13,29 @@ from gangboard.domain.placement_result import Constraint, PlacementCause
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.constraints import drop_topology, opt_out, select, tolerate
 from gangboard.placement.advice.deadlines import (
-    counting_on,
-    deletions,
+    find_deletions,
+    mention_deletions,
+    wait_for_deadlines,
     wait_for_deletions,
-    wait_for_end,
 )
+from gangboard.placement.advice.free_capacity import wait_for_capacity, wait_for_more_capacity
 from gangboard.placement.advice.nodes import restore, uncordon
-from gangboard.placement.advice.room import wait_for_any_room, wait_for_room
 from gangboard.placement.advice.size import lower_quorum, lower_size
 from gangboard.placement.advice.suspend_other_gangs import suspend_broken, suspend_gangs
 from gangboard.placement.advice.what_if import WhatIf
 from gangboard.placement.gang_nodes import nodes_to_free
 
-MOST = 3
-_SILENT = frozenset({PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL})
+MAX_ADVICE = 3
+_CAUSES_WITHOUT_ADVICE = frozenset(
+    {PlacementCause.FITS, PlacementCause.TOO_FEW_PODS, PlacementCause.CANNOT_TELL}
+)
 
-Maker = Callable[[WhatIf], Iterable[Advice]]
+AdviceSource = Callable[[WhatIf], Iterable[Advice]]
 
 # Ordered by harm, least first.
-_BY_NODES: tuple[Maker, ...] = (
-    wait_for_end,
-    wait_for_room,
+_BY_NODES: tuple[AdviceSource, ...] = (
+    wait_for_deadlines,
+    wait_for_capacity,
     uncordon,
     restore,
     suspend_broken,
@@ -44,49 +46,58 @@ _BY_NODES: tuple[Maker, ...] = (
     drop_topology,
     opt_out,
 )
-_BY_TOPOLOGY: tuple[Maker, ...] = (
-    wait_for_end,
-    wait_for_room,
+_BY_TOPOLOGY: tuple[AdviceSource, ...] = (
+    wait_for_deadlines,
+    wait_for_capacity,
     uncordon,
     restore,
     suspend_broken,
     drop_topology,
     lower_quorum,
 )
-_OF_ROOM: tuple[Maker, ...] = (wait_for_end, wait_for_room, suspend_broken, suspend_gangs)
-"""Advice that is tried on the nodes without the pods that are being deleted."""
+_CAPACITY_ADVICE: tuple[AdviceSource, ...] = (
+    wait_for_deadlines,
+    wait_for_capacity,
+    suspend_broken,
+    suspend_gangs,
+)
+"""Advice that is tried on nodes without the pods that are being deleted."""
 
 
 def advise(unit: Unit) -> tuple[Advice, ...]:
-    """Return up to three changes, the least harm first, each of which alone makes the members fit.
+    """Return up to three changes, least harm first. Each change alone makes the members fit.
 
-    The advice to stop whole gangs comes last, if no broken gang has enough room. It is never alone, because the
-    members can also wait. If the pods being deleted free enough room, the only advice is to wait for them.
+    The advice to stop whole gangs comes last, if no broken gang holds enough. It is never alone, because the
+    members can also wait. If the pods being deleted free enough capacity, the only advice is to wait for them.
     """
     placing = unit.placing
-    if placing is None or placing.assessment is None or placing.assessment.cause in _SILENT:
+    if (
+        placing is None
+        or placing.assessment is None
+        or placing.assessment.cause in _CAUSES_WITHOUT_ADVICE
+    ):
         return ()
     what_if = WhatIf(unit, placing.request, placing.assessment, nodes_to_free(unit))
     is_topology = Constraint.TOPOLOGY in placing.assessment.constraints
-    going = deletions(what_if)
-    waits = wait_for_deletions(what_if, going) if going is not None else None
-    if waits is not None:
-        return (waits,)
+    pending = find_deletions(what_if)
+    wait = wait_for_deletions(what_if, pending) if pending is not None else None
+    if wait is not None:
+        return (wait,)
 
-    def advice_by(maker: Maker) -> Iterable[Advice]:
-        if going is not None and maker in _OF_ROOM:
-            return counting_on(what_if, going, maker(going.what_if))
-        return maker(what_if)
+    def advice_by(source: AdviceSource) -> Iterable[Advice]:
+        if pending is not None and source in _CAPACITY_ADVICE:
+            return mention_deletions(what_if, pending, source(pending.what_if))
+        return source(what_if)
 
     advised: list[Advice] = []
-    for maker in _BY_TOPOLOGY if is_topology else _BY_NODES:
-        advised += advice_by(maker)
-        if len(advised) >= MOST:
+    for source in _BY_TOPOLOGY if is_topology else _BY_NODES:
+        advised += advice_by(source)
+        if len(advised) >= MAX_ADVICE:
             break
-    advised = advised[:MOST]
+    advised = advised[:MAX_ADVICE]
     if not any(harm_of(advice.change) is Harm.BROKEN_GANGS for advice in advised):
         advised += advice_by(suspend_gangs)
     harms = {harm_of(advice.change) for advice in advised}
     if Harm.WHOLE_GANGS in harms and Harm.NOTHING not in harms:
-        advised.insert(0, wait_for_any_room(what_if))
+        advised.insert(0, wait_for_more_capacity(what_if))
     return tuple(advised)

@@ -1,4 +1,4 @@
-"""Advice about the size of an owner of parts (a JobSet). It cannot be changed, so it is tried as if re-created."""
+"""Advice about the size of an owner with fixed roles (a JobSet), which is tried as if it was re-created."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from gangboard.domain.text import label, names
 from gangboard.facts.unit import Unit
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.placement.advice.what_if import WhatIf
-from gangboard.placement.advice.wording import fit_when, marked, sized
+from gangboard.placement.advice.wording import fit_when, size_fields, with_method
 from gangboard.placement.feasible_nodes import feasible_nodes_of
-from gangboard.placement.gang_nodes import nodes_for, removed, requested_by
-from gangboard.placement.members import request_of
-from gangboard.placement.neighbours import NO_TERMS
+from gangboard.placement.gang_nodes import nodes_for, requested_by_pods, subtract_requested
+from gangboard.placement.members import placement_request_of
 from gangboard.placement.node_snapshot import NodeSnapshot
+from gangboard.placement.term_matching import NO_TERMS
 
-MOST_TRIED = 3
-"""Sizes that are tried, from what fits of the role alone downwards."""
-MOST_WORK = 10_000
-"""Pods times Jobs. Each waiting Job tries this, and each time looks at all pods of the owner."""
+MAX_SIZES_TRIED = 3
+"""Most sizes to try, downwards from the number of the role's pods that fit alone."""
+MAX_WORK = 10_000
+"""Most pods times Jobs, because each waiting Job tries this and reads all pods of the owner."""
 
 
-def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
-    """Advise a number of Jobs of the unit's role, or a size of each, with which all of the owner fits.
+def lower_role_size(what_if: WhatIf) -> Iterator[Advice]:
+    """Advise a lower number of Jobs in the unit's role, or of pods per Job, with which the whole owner fits.
 
     The owner must be plain and have all its pods, because the requests of missing pods are unknown.
     """
-    recreated = _recreated(what_if)
+    recreated = _recreate(what_if)
     if recreated is None:
         return
     when, role = what_if.moment, recreated.role
@@ -44,14 +44,14 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
         return
     before = role.replicas if of_jobs else role.pods
     method = change_method(
-        AdviceKind.SIZE, ChangedObject.OF_PARTS, what_if.unit.gang.cluster.kubernetes
+        AdviceKind.SIZE, ChangedObject.MULTI_ROLE_OWNER, what_if.unit.gang.cluster.kubernetes
     )
-    fields = ("replicas",) if of_jobs else sized(recreated.job)
+    fields = ("replicas",) if of_jobs else size_fields(recreated.job)
     each = "" if of_jobs or role.replicas == 1 else " of each Job"
     yield Advice(
         AdviceKind.SIZE,
-        marked(
-            f"Lower the {names(fields)} of {what_if.unit.gang.traits.parts}[{role.name}] of "
+        with_method(
+            f"Lower the {names(fields)} of {what_if.unit.gang.traits.role_size_field}[{role.name}] of "
             f"{label(what_if.unit.owner.meta.ref)} from {before} to {size}: that many{each} "
             f"{fit_when(when, now)}",
             method,
@@ -62,56 +62,58 @@ def lower_size_of_parts(what_if: WhatIf) -> Iterator[Advice]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Recreated:
-    """An owner without a node for any of its pods, and the nodes without them."""
+class _RecreatedOwner:
+    """A re-created owner, whose pods have no nodes, and the nodes without its pods."""
 
     what_if: WhatIf
     job: Owner
-    """One whose pods wait."""
+    """A Job with waiting pods."""
     role: Role
     jobs: Mapping[str, Sequence[Pod]]
     """Job of the role → its pods."""
-    others: Sequence[Pod]
+    other_pods: Sequence[Pod]
     changed: Mapping[str, NodeInfo]
 
     def fits_alone(self, when: When) -> int:
-        """Return how many pods of the role fit, if there were no others of the owner."""
-        return feasible_nodes_of(self._snapshot(when), self.what_if.shape).most(when)
+        """Return how many pods of the role fit without the owner's other pods."""
+        return feasible_nodes_of(self._snapshot(when), self.what_if.shape).total_pods(when)
 
     def largest(self, of_jobs: bool, when: When) -> int:
-        """Return the largest number of Jobs of the role, or of pods of each, with which all fits."""
+        """Return the largest number of Jobs, or of pods per Job, with which the whole owner fits."""
         role, fits = self.role, self.fits_alone(when)
         before = role.replicas if of_jobs else role.pods
         most = min(fits // (role.pods if of_jobs else role.replicas), before - 1)
-        for size in range(most, max(0, most - MOST_TRIED), -1):
+        for size in range(most, max(0, most - MAX_SIZES_TRIED), -1):
             jobs, pods = (size, role.pods) if of_jobs else (role.replicas, size)
             if self._fits(jobs, pods, when):
                 return size
         return 0
 
     def _snapshot(self, when: When) -> NodeSnapshot:
-        # Its own pods do not stay when it is made anew.
+        # A re-created owner loses its own pods.
         now = when is When.CURRENT
         return self.what_if.snapshot.changed(self.changed) if now else nodes_for(self.what_if.unit)
 
     def _fits(self, jobs: int, pods: int, when: When) -> bool:
-        """Whether all of the owner fits with so many Jobs of so many pods in the role."""
+        """Return whether the whole owner fits with this number of Jobs in the role and of pods per Job."""
         kept_pods = [pod for _, own in sorted(self.jobs.items())[:jobs] for pod in own[:pods]]
         unit = replace(
             self.what_if.unit,
-            pods=(*self.others, *kept_pods),
+            pods=(*self.other_pods, *kept_pods),
             jobs=self.what_if.unit.gang.jobs,
             group=None,
             quorum=None,
         )
-        later = WhatIf(unit, request_of(unit), self.what_if.assessment, self._snapshot(when))
+        later = WhatIf(
+            unit, placement_request_of(unit), self.what_if.assessment, self._snapshot(when)
+        )
         return later.frees() if when is When.CURRENT else later.frees_empty(later.request.size)
 
 
-def _recreated(what_if: WhatIf) -> _Recreated | None:
-    """Return the owner as it is when it was made anew; None where that cannot be told."""
+def _recreate(what_if: WhatIf) -> _RecreatedOwner | None:
+    """Return the owner as if it was re-created. None: the state after that is unknown."""
     unit = what_if.unit
-    gang, job = unit.gang, _job_that_waits(unit)
+    gang, job = unit.gang, _find_waiting_job(unit)
     if job is None:
         return None
     role = next((role for role in unit.owner.roles if role.name == job.role_name), None)
@@ -124,19 +126,21 @@ def _recreated(what_if: WhatIf) -> _Recreated | None:
         for pod in role_pods
     ):
         return None
-    changed = _without(what_if, gang.pods)
+    changed = _nodes_without(what_if, gang.pods)
     if changed is None:
         return None
     jobs: dict[str, list[Pod]] = {}
     for pod in role_pods:
         maker = pod.meta.controller
-        jobs.setdefault(maker.uid if maker is not None else "", []).append(_free(pod))
-    others = [_free(pod) for name, pods in by_role.items() if name != role.name for pod in pods]
-    return _Recreated(what_if, job, role, jobs, others, changed)
+        jobs.setdefault(maker.uid if maker is not None else "", []).append(_unbind(pod))
+    other_pods = [
+        _unbind(pod) for name, pods in by_role.items() if name != role.name for pod in pods
+    ]
+    return _RecreatedOwner(what_if, job, role, jobs, other_pods, changed)
 
 
-def _job_that_waits(unit: Unit) -> Owner | None:
-    """Return a Job whose pods wait; None where they are of several roles, or not all of its Jobs."""
+def _find_waiting_job(unit: Unit) -> Owner | None:
+    """Return a Job with waiting pods. None: they belong to several roles, or some to no Job of the unit."""
     makers = {pod.meta.controller.uid if pod.meta.controller else "" for pod in unit.unplaced}
     jobs = [job for job in unit.jobs if job.meta.ref.uid in makers]
     if len(jobs) < len(makers) or len({job.role_name for job in jobs}) != 1:
@@ -145,28 +149,34 @@ def _job_that_waits(unit: Unit) -> Owner | None:
 
 
 def _is_plain(unit: Unit, role: Role) -> bool:
-    """Whether only the owner's controller and user decide its size and the quorums of its Jobs."""
+    """Return whether only the owner's spec and controller decide its size and the quorums of its Jobs."""
     gang, owner = unit.gang, unit.owner
     makers = {job.meta.ref.uid for job in gang.jobs}
-    unasked = all(
+    groups_are_plain = all(
         group.entry is None
         and group.meta.controller is not None
         and group.meta.controller.uid in makers
         and not group.topology_keys
         for group in gang.groups
     )
-    asks = any(job.gang_request is not None for job in (owner, *gang.jobs))
+    has_gang_request = any(job.gang_request is not None for job in (owner, *gang.jobs))
     is_known = unit.quorum is None or unit.quorum == role.pods
     if unit.group is None and unit.group_name:
         is_known = False
     is_managed = owner.meta.controller is not None or owner.managed_by or owner.restarting
-    return unasked and not asks and is_known and not is_managed and not gang.foreign_pods
+    return (
+        groups_are_plain
+        and not has_gang_request
+        and is_known
+        and not is_managed
+        and not gang.foreign_pods
+    )
 
 
 def _pods_by_role(unit: Unit) -> Mapping[str, Sequence[Pod]] | None:
-    """Return the pods of each role. None: the owner does not have exactly the pods that it asks for."""
+    """Return the pods of each role. None: the owner does not have exactly its desired pods."""
     gang = unit.gang
-    if len(gang.pods) * len(gang.jobs) > MOST_WORK or any(map(_has_worked, gang.jobs)):
+    if len(gang.pods) * len(gang.jobs) > MAX_WORK or any(map(_has_worked, gang.jobs)):
         return None
     role_of = {job.meta.ref.uid: job.role_name for job in gang.jobs}
     by_role: dict[str, list[Pod]] = {role.name: [] for role in unit.owner.roles}
@@ -184,11 +194,11 @@ def _has_worked(job: Owner) -> bool:
     return job.finish is not None or bool(job.succeeded_pods)
 
 
-def _free(pod: Pod) -> Pod:
+def _unbind(pod: Pod) -> Pod:
     return replace(pod, node="") if pod.node else pod
 
 
-def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | None:
+def _nodes_without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | None:
     """Return the nodes of these pods without their requests.
 
     None: a pod has host ports or rules about other pods, or an unknown node.
@@ -206,6 +216,8 @@ def _without(what_if: WhatIf, pods: Sequence[Pod]) -> Mapping[str, NodeInfo] | N
         row = snapshot.row(name)
         if row is None:
             return None
-        remaining = removed(snapshot[row].now, requested_by(pods_there, lambda _: NO_TERMS))
+        remaining = subtract_requested(
+            snapshot[row].now, requested_by_pods(pods_there, lambda _: NO_TERMS)
+        )
         changed[name] = replace(snapshot[row], now=remaining)
     return changed

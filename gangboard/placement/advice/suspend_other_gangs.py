@@ -1,4 +1,4 @@
-"""Advice about other gangs: which of them, suspended, make room."""
+"""Advice to suspend other gangs that hold the needed capacity."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gangboard.domain.advice import Advice, AdviceKind
 from gangboard.domain.capacity import NodeInfo, RunningGang
 from gangboard.domain.placement_result import FitAnswer
 from gangboard.domain.text import is_or_are, listed, plural
-from gangboard.placement.advice.what_if import WhatIf, without_needless
+from gangboard.placement.advice.what_if import WhatIf, keep_only_needed
 from gangboard.placement.advice.wording import then_fits
-from gangboard.placement.amounts import amount_of, taken
+from gangboard.placement.amounts import format_amount, used_amount
 from gangboard.placement.node_columns import BoolColumn, IntColumn
 from gangboard.placement.running_gangs import RunningGangs, running_gangs_of
 
-MOST_GANGS = 3
-MOST_SEARCHED = 4
-"""Tries of one alone where shapes differ, so that each has to be searched."""
+MAX_GANGS = 3
+MAX_SEARCHES = 4
+"""Most single gangs, and most combinations, to try by search."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A gang of equal or lower priority that holds something useful."""
+    """A gang of equal or lower priority that holds useful capacity."""
 
     gang: RunningGang
     held: int
@@ -34,30 +34,30 @@ class _Candidate:
 
 
 def suspend_broken(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the fewest gangs that hold enough room without being whole, at most three."""
+    """Advise to suspend the fewest gangs, at most three, that are not whole and hold enough capacity."""
     yield from _suspend(what_if, AdviceKind.SUSPEND_BROKEN)
 
 
 def suspend_gangs(what_if: WhatIf) -> Iterator[Advice]:
-    """Name the fewest gangs that make room, whole or not, at most three."""
+    """Advise to suspend the fewest gangs, at most three, that hold enough capacity, whole or not."""
     yield from _suspend(what_if, AdviceKind.SUSPEND_GANGS)
 
 
 def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
-    """Name gangs of lower or equal priority: lower priorities first, then those that run shorter."""
+    """Advise to suspend gangs of equal or lower priority: lower priorities first, then shorter runs."""
     if what_if.assessment.empty.answer is not FitAnswer.YES:
         return
     running = running_gangs_of(what_if.unit.gang.cluster.room, what_if.snapshot)
-    allowed = _allowed(what_if, running)
+    allowed = _allowed_gangs(what_if, running)
     if kind is AdviceKind.SUSPEND_BROKEN:
         allowed = allowed & ~running.are_whole
     if not allowed.any():
         return
-    chosen = _by_places(what_if, running, allowed) if _adds_up(what_if) else ()
-    chosen = chosen or _by_search(what_if, running, allowed)
+    chosen = _choose_by_places(what_if, running, allowed) if _places_add_up(what_if) else ()
+    chosen = chosen or _choose_by_search(what_if, running, allowed)
     if not chosen:
         return
-    whom = listed(
+    gangs_text = listed(
         [
             f"{candidate.gang.ref.kind} {candidate.gang.ref.namespace}/{candidate.gang.ref.name} "
             f"(priority {candidate.gang.priority})"
@@ -65,33 +65,33 @@ def _suspend(what_if: WhatIf, kind: AdviceKind) -> Iterator[Advice]:
         ]
     )
     if kind is AdviceKind.SUSPEND_BROKEN:
-        whom += f", which {is_or_are(len(chosen))} not whole and"
+        gangs_text += f", which {is_or_are(len(chosen))} not whole and"
     else:
-        whom += ", which"
+        gangs_text += ", which"
     yield Advice(
         kind,
-        f"Suspend {whom} {_what_they_hold(what_if, chosen)}: {then_fits(what_if)}.",
+        f"Suspend {gangs_text} {_held_text(what_if, chosen)}: {then_fits(what_if)}.",
         gangs=tuple(candidate.gang.ref for candidate in chosen),
     )
 
 
-def _what_they_hold(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
-    """Return `holds 8 GPUs`, or the part that it frees if members cannot use all of it.
+def _held_text(what_if: WhatIf, chosen: Sequence[_Candidate]) -> str:
+    """Return `holds 8 GPUs`, or `frees 4 GPUs …` if members cannot use all of it.
 
     The user who decides which gang to stop reads the amount as the size of the gang.
     """
     held = sum(candidate.held for candidate in chosen)
     loads = chain.from_iterable(candidate.gang.loads.values() for candidate in chosen)
-    is_all = held == sum(taken(load, what_if.deciding) for load in loads)
+    is_all = held == sum(used_amount(load, what_if.deciding) for load in loads)
     verb = plural(len(chosen), "hold" if is_all else "free")
-    text = f"{verb} {amount_of(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
+    text = f"{verb} {format_amount(what_if.deciding, held)}{' together' if len(chosen) > 1 else ''}"
     if is_all:
         return text
     return f"{text} on nodes that the waiting {'pod' if what_if.request.size == 1 else 'pods'} could use"
 
 
-def _adds_up(what_if: WhatIf) -> bool:
-    """Whether the places on each node can simply be added: one shape that shares nodes freely."""
+def _places_add_up(what_if: WhatIf) -> bool:
+    """Return whether the places of all nodes add up: one shape without constraints between pods."""
     shape = what_if.shape
     bound = (
         shape.host_ports
@@ -108,46 +108,46 @@ def _priority(what_if: WhatIf) -> int:
     return max(priorities, default=0)
 
 
-def _allowed(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
-    """Return the gangs that advice may stop: none of higher priority, and not the gang itself."""
+def _allowed_gangs(what_if: WhatIf, running: RunningGangs) -> BoolColumn:
+    """Return the gangs that advice may stop, without gangs of higher priority and the gang itself."""
     own_uid = what_if.own_uid
     allowed: BoolColumn = running.priorities <= _priority(what_if)
-    if own_uid in running.places:
+    if own_uid in running.index_by_uid:
         allowed = allowed.copy()
-        allowed[running.places[own_uid]] = False
+        allowed[running.index_by_uid[own_uid]] = False
     return allowed
 
 
-def _held(what_if: WhatIf, running: RunningGangs) -> IntColumn:
-    """Return how much of the deciding resource each holds on nodes where members can go."""
+def _held_amounts(what_if: WhatIf, running: RunningGangs) -> IntColumn:
+    """Return how much of the deciding resource each gang holds on nodes that members could use."""
     return running.held(what_if.deciding, what_if.candidate_nodes)
 
 
-def _by_places(
+def _choose_by_places(
     what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
 ) -> tuple[_Candidate, ...]:
-    """Choose by the places that each makes: the fewest gangs, then those that lose the least."""
+    """Choose gangs by the places that they free: the fewest gangs, then those with the least loss."""
     codes, missing = what_if.missing_by_domain()
     gains = running.gains(what_if.snapshot, what_if.feasible, what_if.shape, codes)
     may = np.flatnonzero(allowed[gains.owners])
-    owners, domains, places = gains.owners[may], gains.domains[may], gains.places[may]
+    owners, domains, places = gains.owners[may], gains.domains[may], gains.pods[may]
     enough = np.flatnonzero(places >= missing[domains])
     if len(enough):
-        held = _held(what_if, running)
-        best = _least_loss(running, held, owners[enough])[0]
+        held = _held_amounts(what_if, running)
+        best = _order_by_loss(running, held, owners[enough])[0]
         return (_Candidate(running.all[best], int(held[best])),)
-    for indexes in _several(owners, domains, places, missing):
-        held = _held(what_if, running)
+    for indexes in _combinations(owners, domains, places, missing):
+        held = _held_amounts(what_if, running)
         candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in indexes)
         if _fits_without(what_if, candidates):
-            return without_needless(candidates, partial(_fits_without, what_if))
+            return keep_only_needed(candidates, partial(_fits_without, what_if))
     return ()
 
 
-def _least_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> IntColumn:
-    """Return places in `RunningGangs.all`, those first whose end loses the least.
+def _order_by_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> IntColumn:
+    """Return indexes in `RunningGangs.all`, ordered by the loss if the gang is stopped.
 
-    Gangs that are not whole, then low priorities, then short runs, then those that hold little.
+    Gangs that are not whole come first, then low priorities, then short runs, then gangs that hold little.
     """
     order = np.lexsort(
         (
@@ -162,14 +162,14 @@ def _least_loss(running: RunningGangs, held: IntColumn, gangs: IntColumn) -> Int
     return ordered
 
 
-def _several(
+def _combinations(
     owners: IntColumn, domains: IntColumn, places: IntColumn, missing: IntColumn
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the two or three that make the most places in a domain, where that may be enough."""
+    """Yield the two or three gangs that free the most places in a domain, if that may be enough."""
     order = np.lexsort((owners, -places, domains))
     starts = np.flatnonzero(np.diff(domains[order], prepend=-1))
-    remaining = MOST_SEARCHED
-    for size in range(2, MOST_GANGS + 1):
+    remaining = MAX_SEARCHES
+    for size in range(2, MAX_GANGS + 1):
         for start in starts.tolist():
             most = order[start : start + size]
             domain = domains[most[0]]
@@ -182,25 +182,25 @@ def _several(
                 return
 
 
-def _by_search(
+def _choose_by_search(
     what_if: WhatIf, running: RunningGangs, allowed: BoolColumn
 ) -> tuple[_Candidate, ...]:
-    """Try a few that hold enough alone, those that lose the least first, then the two and three largest."""
-    held = _held(what_if, running)
+    """Choose by search: gangs that hold enough alone, least loss first, then the two and three largest."""
+    held = _held_amounts(what_if, running)
     least = what_if.shortfall
     holders = np.flatnonzero((held > 0) & allowed)
-    if int(np.sort(held[holders])[-MOST_GANGS:].sum()) < least:
+    if int(np.sort(held[holders])[-MAX_GANGS:].sum()) < least:
         return ()
     order = holders[np.lexsort((running.priorities[holders], held[holders]))]
-    sufficient = _least_loss(running, held, holders[held[holders] >= least])
-    tried = [[index] for index in sufficient[:MOST_SEARCHED].tolist()]
-    tried += [order[-size:].tolist() for size in range(2, MOST_GANGS + 1) if len(order) >= size]
+    sufficient = _order_by_loss(running, held, holders[held[holders] >= least])
+    tried = [[index] for index in sufficient[:MAX_SEARCHES].tolist()]
+    tried += [order[-size:].tolist() for size in range(2, MAX_GANGS + 1) if len(order) >= size]
     for places in tried:
         candidates = tuple(_Candidate(running.all[index], int(held[index])) for index in places)
         if sum(candidate.held for candidate in candidates) >= least and _fits_without(
             what_if, candidates
         ):
-            fewest = without_needless(candidates, partial(_fits_without, what_if))
+            fewest = keep_only_needed(candidates, partial(_fits_without, what_if))
             if _frees_without(what_if, fewest):
                 return fewest
     return ()
@@ -215,4 +215,4 @@ def _frees_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> bool:
 
 
 def _nodes_without(what_if: WhatIf, candidates: Sequence[_Candidate]) -> dict[str, NodeInfo]:
-    return what_if.nodes_without([candidate.gang.kept for candidate in candidates])
+    return what_if.nodes_without([candidate.gang.active_loads for candidate in candidates])

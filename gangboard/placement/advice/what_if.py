@@ -1,4 +1,4 @@
-"""One what-if of advice: the waiting members and the nodes, with a change of either."""
+"""A what-if of advice: the waiting members and the nodes, with a change of either."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ import numpy as np
 from gangboard.domain.capacity import NodeInfo, PlacementRequest, PodSet, Requested, Shape
 from gangboard.domain.placement_result import Assessment, Fit, FitAnswer, PlacementCause, When
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import wanted
-from gangboard.placement.domains import domains_of
+from gangboard.placement.amounts import requested_amounts
 from gangboard.placement.feasible_nodes import FeasibleNodes, feasible_nodes_of
-from gangboard.placement.fits import fits
-from gangboard.placement.gang_nodes import without
+from gangboard.placement.gang_fit import check_fit
+from gangboard.placement.gang_nodes import without_requested
 from gangboard.placement.matching import is_about_values
 from gangboard.placement.node_columns import BoolColumn, IntColumn, largest_rows
 from gangboard.placement.node_snapshot import NodeSnapshot
-from gangboard.placement.scheduler_order import is_found_in_scheduler_order, work_of
+from gangboard.placement.scheduler_order import is_found_in_scheduler_order, scoring_cost
+from gangboard.placement.topology_domains import domains_of
 
 STEPS = 2_000
-"""Search steps for one what-if. Advice that is harder to check is not given."""
-MOST_HOSTS = 32
-"""Nodes for each shape that a what-if of several shapes looks at: what fits on some fits on all, but for
-what concerns all nodes of a domain."""
+"""Search steps of one check. Advice that is harder to check is not given."""
+MAX_HOSTS = 32
+"""Most nodes for each shape in a what-if of several shapes.
+
+A placement on some nodes is also valid on all nodes, except for constraints between nodes."""
 SPARE_HOSTS = 8
-"""More of them, for what another shape takes or a change takes away."""
-MOST_SCORES = 5_000
-"""Nodes that are scored for a pod, in all plays of one what-if together: some 20 ms."""
-_OF_ROOM = frozenset(
+"""Additional nodes, for capacity that another shape uses or a change takes away."""
+MAX_SCORES = 5_000
+"""Most node scorings in all simulations of one what-if, which take about 20 ms."""
+_CAPACITY_CAUSES = frozenset(
     {
         PlacementCause.TOO_LARGE,
         PlacementCause.SHORT,
@@ -41,27 +42,27 @@ _OF_ROOM = frozenset(
 )
 _NO_CHANGE: Mapping[str, NodeInfo] = {}
 
-Thing = TypeVar("Thing")
-Freed = dict[str, dict[str, int]]
-"""Node → resource → how much more must be free there, in scheduler units."""
+Item = TypeVar("Item")
+FreedAmounts = dict[str, dict[str, int]]
+"""Node → resource → amount that must become free, in scheduler units."""
 
 
 @dataclass(slots=True)
 class WhatIf:
-    """One unit whose members do not fit, and the nodes on which changes are tried."""
+    """A unit whose members do not fit, and the nodes on which changes are tried."""
 
     unit: Unit
     request: PlacementRequest
     assessment: Assessment
     snapshot: NodeSnapshot
     pod_sets: tuple[PodSet, ...] = ()
-    freed: Freed | None = None
-    """The least that must become free, once computed."""
-    _asked: Mapping[str, int] | None = None
+    freed: FreedAmounts | None = None
+    """The smallest amounts that must become free, once computed."""
+    _requests: Mapping[str, int] | None = None
     _feasible: FeasibleNodes | None = None
     _best: tuple[int, ...] | None = None
     _best_snapshot: NodeSnapshot | None = None
-    _scores: int = MOST_SCORES
+    _scores: int = MAX_SCORES
 
     def __post_init__(self) -> None:
         """Leave out shapes without members."""
@@ -69,7 +70,7 @@ class WhatIf:
 
     @property
     def own_uid(self) -> str:
-        """Return the uid of the gang's owner."""
+        """The uid of the gang's owner."""
         return self.unit.owner.meta.ref.uid
 
     @property
@@ -79,26 +80,26 @@ class WhatIf:
 
     @property
     def shape(self) -> Shape:
-        """Return the shape with the most members."""
+        """The shape with the most members."""
         return max(self.pod_sets, key=lambda pod_set: pod_set.count).shape
 
     @property
     def deciding(self) -> str:
-        """Return the resource that is the trouble; where none alone is, a device, else any."""
+        """The deciding resource. If the assessment has none, it is a device, or else any requested resource."""
         if self.assessment.deciding:
             return self.assessment.deciding
-        return min(self.asked, key=lambda name: ("/" not in name, name))
+        return min(self.requests, key=lambda name: ("/" not in name, name))
 
     @property
-    def asked(self) -> Mapping[str, int]:
-        """Return the requests of the shape with the most members, in scheduler units."""
-        if self._asked is None:
-            self._asked = wanted(self.shape)
-        return self._asked
+    def requests(self) -> Mapping[str, int]:
+        """The requests of the shape with the most members, in scheduler units."""
+        if self._requests is None:
+            self._requests = requested_amounts(self.shape)
+        return self._requests
 
     @property
     def feasible(self) -> FeasibleNodes:
-        """Return the nodes for the shape with the most members."""
+        """The nodes for the shape with the most members."""
         if self._feasible is None:
             self._feasible = feasible_nodes_of(self.snapshot, self.shape)
         return self._feasible
@@ -108,7 +109,7 @@ class WhatIf:
         return self.snapshot.nodes[self.row(name)]
 
     def row(self, name: str) -> int:
-        """Return where a node stands in the columns; KeyError where it is not known."""
+        """Return the row of a node. Raise KeyError if it is unknown."""
         row = self.snapshot.row(name)
         if row is None:
             raise KeyError(name)
@@ -116,7 +117,7 @@ class WhatIf:
 
     @property
     def candidate_nodes(self) -> BoolColumn:
-        """Return the nodes that could host a member."""
+        """Mask of the nodes that could host a member."""
         keys = self.request.topology_keys
         masks = [
             feasible_nodes_of(self.snapshot, pod_set.shape).eligible(keys)
@@ -127,42 +128,47 @@ class WhatIf:
 
     @property
     def shortfall(self) -> int:
-        """Return how much of the deciding resource must become free at least."""
+        """The least amount of the deciding resource that must become free."""
         for line in self.assessment.totals:
             if line.resource == self.deciding:
                 return max(1, line.needed - line.free)
         return 1
 
-    def nodes_without(self, parts: Iterable[Mapping[str, Requested]]) -> dict[str, NodeInfo]:
-        """Return the nodes that these loads leave, by name and without them."""
+    def nodes_without(
+        self, loads_by_gang: Iterable[Mapping[str, Requested]]
+    ) -> dict[str, NodeInfo]:
+        """Return the nodes of these loads by name, without the loads."""
         changed: dict[str, NodeInfo] = {}
-        for loads in parts:
+        for loads in loads_by_gang:
             for name, load in loads.items():
                 row = self.snapshot.row(name)
                 if row is not None:
-                    changed[name] = without(changed.get(name, self.snapshot.nodes[row]), load)
+                    changed[name] = without_requested(
+                        changed.get(name, self.snapshot.nodes[row]), load
+                    )
         return changed
 
     def needed_changes(self, changed: Mapping[str, NodeInfo]) -> dict[str, NodeInfo]:
-        """Return the changed nodes, by name, without those that need not change."""
+        """Return the changed nodes by name, without changes that are not needed."""
 
-        def some(names: Sequence[str]) -> dict[str, NodeInfo]:
+        def select(names: Sequence[str]) -> dict[str, NodeInfo]:
             return {name: changed[name] for name in names}
 
-        return some(without_needless(sorted(changed), lambda names: self.fits(some(names))))
+        return select(keep_only_needed(sorted(changed), lambda names: self.fits(select(names))))
 
     @property
     def moment(self) -> When:
-        """Return the moment a size is lowered for: now, or drained if it is too large even for drained nodes.
+        """The moment a size is lowered for: now, or drained if it is too large even for drained nodes.
 
         Members with a node stay there in both cases.
         """
         never = (
-            self.assessment.cause in _OF_ROOM and self._empty(self.request.needed) is FitAnswer.NO
+            self.assessment.cause in _CAPACITY_CAUSES
+            and self._empty(self.request.needed) is FitAnswer.NO
         )
         return When.DRAINED if never else When.CURRENT
 
-    # Does it fit then?
+    # Checks after a change
 
     def fits(
         self,
@@ -170,12 +176,12 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Whether it is proven that the members fit after the change.
+        """Return whether the members provably fit after the change.
 
-        `changed` are nodes by name, `target` another number than the request needs.
+        `changed` are nodes by name. `target` replaces the number that the request needs.
         """
         if request is None and self._adds_up:
-            return self.most(changed) >= (self.request.needed if target is None else target)
+            return self.max_members(changed) >= (self.request.needed if target is None else target)
         return self.fit(changed, request, target).answer is FitAnswer.YES
 
     @property
@@ -196,23 +202,23 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> Fit:
-        """Return whether they fit after the change, with a placement."""
+        """Return whether the members fit after the change, with a placement."""
         request = request or self.request
         target = request.needed if target is None else target
-        return fits(
+        return check_fit(
             request, self._snapshot_for(request, changed), When.CURRENT, target, steps=STEPS
         )
 
     def fits_empty(self, target: int) -> bool:
-        """Whether it is proven that so many fit without the pods that can leave."""
+        """Return whether `target` members provably fit on drained nodes."""
         return self._empty(target) is FitAnswer.YES
 
     def frees_empty(self, target: int) -> bool:
-        """Whether they fit then and the scheduler comes upon a placement by itself."""
+        """Return whether `target` members fit on drained nodes and the scheduler finds a placement."""
         if self.is_one_shape or not self.fits_empty(target):
             return self.fits_empty(target)
         if self._must_see_all(self.request):
-            return False  # all nodes would have to be played on
+            return False  # a simulation would need all nodes
         best = self._find_best(When.DRAINED)
         nodes = [
             replace(node, now=node.pinned) for node in map(self.snapshot.nodes.__getitem__, best)
@@ -222,7 +228,7 @@ class WhatIf:
         )
 
     def _empty(self, target: int) -> FitAnswer:
-        return fits(self.request, self.snapshot, When.DRAINED, target, steps=STEPS).answer
+        return check_fit(self.request, self.snapshot, When.DRAINED, target, steps=STEPS).answer
 
     def frees(
         self,
@@ -230,16 +236,19 @@ class WhatIf:
         request: PlacementRequest | None = None,
         target: int | None = None,
     ) -> bool:
-        """Whether they fit after the change and the scheduler comes upon a placement by itself."""
+        """Return whether the members fit after the change and the scheduler finds a placement."""
         if self.is_one_shape:
-            # Wherever each goes, the places of the others are the same number.
+            # The order does not matter for equal pods.
             return self.fits(changed, request, target)
         request = request or self.request
         target = request.needed if target is None else target
         snapshot = self._snapshot_for(request, changed)
-        if fits(request, snapshot, When.CURRENT, target, steps=STEPS).answer is not FitAnswer.YES:
+        if (
+            check_fit(request, snapshot, When.CURRENT, target, steps=STEPS).answer
+            is not FitAnswer.YES
+        ):
             return False
-        self._scores -= work_of(request, snapshot)
+        self._scores -= scoring_cost(request, snapshot)
         return self._scores >= 0 and is_found_in_scheduler_order(request, snapshot, target)
 
     def _snapshot_for(
@@ -254,27 +263,27 @@ class WhatIf:
         return self._best_snapshot
 
     def _must_see_all(self, request: PlacementRequest) -> bool:
-        """Whether what fits on some nodes alone may not fit on them beside all the others."""
+        """Return whether a placement on some nodes may be invalid with all nodes."""
         return bool(request.topology_keys) or any(
             is_about_values(pod_set.shape) for pod_set in self.pod_sets
         )
 
-    def most(self, changed: Mapping[str, NodeInfo] = _NO_CHANGE) -> int:
-        """Return how many members of the one shape fit, in the best domain where it must be one."""
+    def max_members(self, changed: Mapping[str, NodeInfo] = _NO_CHANGE) -> int:
+        """Return how many members fit, for one shape. With topology keys it is the number in the best domain."""
         gains = self._gains(changed)
         if not self.request.topology_keys:
             return int(self.feasible.summary()[0]) + sum(gain for _, gain in gains)
         codes, missing = self.missing_by_domain()
-        room = self.request.needed - missing
+        counts = self.request.needed - missing
         for row, gain in gains:
             if codes[row] >= 0:
-                room[codes[row]] += gain
-        return max(0, int(room.max())) if len(room) else 0
+                counts[codes[row]] += gain
+        return max(0, int(counts.max())) if len(counts) else 0
 
     def missing_by_domain(self) -> tuple[IntColumn, IntColumn]:
-        """Return the domain of each node (-1: none that counts) and how many places each lacks.
+        """Return the domain of each node (-1: none) and the missing places of each domain.
 
-        One shape only. Without a topology all nodes are one domain.
+        It supports one shape only. Without topology keys, all nodes are one domain.
         """
         max_pods, size = self.feasible.max_pods(When.CURRENT), self.pod_sets[0].count
         if not self.request.topology_keys:
@@ -291,7 +300,7 @@ class WhatIf:
         return codes, self.request.needed - sums
 
     def _gains(self, changed: Mapping[str, NodeInfo]) -> list[tuple[int, int]]:
-        """Return the place of each changed node in the columns, and how many members more it takes."""
+        """Return (row, additional members) of each changed node."""
         if not changed:
             return []
         nodes = NodeSnapshot(changed.values())
@@ -304,7 +313,7 @@ class WhatIf:
         return list(zip(places, gains.tolist(), strict=True))
 
     def _best_nodes(self, changed: Mapping[str, NodeInfo]) -> Iterable[NodeInfo]:
-        """Return the nodes with the most places for each shape, and those that are changed."""
+        """Return the nodes with the most places for each shape, and the changed nodes."""
         if self._best is None:
             self._best = self._find_best(When.CURRENT)
         chosen = set(self._best) | {self.row(name) for name in changed}
@@ -315,20 +324,20 @@ class WhatIf:
         rows: set[int] = set()
         for pod_set in self.pod_sets:
             max_pods = feasible_nodes_of(self.snapshot, pod_set.shape).max_pods(when)
-            rows.update(largest_rows(max_pods, min(pod_set.count, MOST_HOSTS) + SPARE_HOSTS))
+            rows.update(largest_rows(max_pods, min(pod_set.count, MAX_HOSTS) + SPARE_HOSTS))
         return tuple(sorted(rows))
 
 
-def without_needless(
-    things: Sequence[Thing], are_enough: Callable[[Sequence[Thing]], bool]
-) -> tuple[Thing, ...]:
-    """Return things that are enough together, without those that are not needed.
+def keep_only_needed(
+    items: Sequence[Item], are_enough: Callable[[Sequence[Item]], bool]
+) -> tuple[Item, ...]:
+    """Return the items that are enough together, without unneeded ones.
 
-    They are tried in their order. `are_enough` may be called with none of them.
+    The items are tried in their order. `are_enough` may be called without any item.
     """
-    needed = tuple(things)
-    for thing in things:
-        fewer = tuple(other for other in needed if other is not thing)
+    needed = tuple(items)
+    for item in items:
+        fewer = tuple(candidate for candidate in needed if candidate is not item)
         if are_enough(fewer):
             needed = fewer
     return needed

@@ -1,4 +1,4 @@
-"""How advice counts and names: room, nodes, and what fits then."""
+"""Text building blocks of advice: amounts, nodes, and the outcome of a change."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.placement_result import When
 from gangboard.domain.text import all_of, listed
 from gangboard.placement.advice.what_if import WhatIf
-from gangboard.placement.amounts import amounts_of
+from gangboard.placement.amounts import format_amounts
 
 Named = TypeVar("Named")
 
@@ -18,53 +18,53 @@ _SHOWN = 3
 _EXAMPLES = 2
 
 
-def marked(text: str, method: ChangeMethod) -> str:
-    """Return a sentence that ends with how the change is made, as `ChangeMethod` says it."""
+def with_method(text: str, method: ChangeMethod) -> str:
+    """Return a sentence that ends with the method of the change."""
     return f"{text} ({method})."
 
 
-def sized(job: Owner) -> tuple[str, ...]:
-    """Return the fields by which a Job is made smaller.
+def size_fields(job: Owner) -> tuple[str, ...]:
+    """Return the fields that set the size of a Job.
 
-    The completions of an Indexed Job are its members where they equal the parallelism, and work to
-    do where they are more; those of a NonIndexed Job can never be changed.
+    The completions of an Indexed Job are its members if they equal the parallelism. If there are more, they are a work
+    queue. The completions of a NonIndexed Job can never be changed.
     """
     is_all = job.indexed and job.completions == job.parallelism
     return ("parallelism", "completions") if is_all else ("parallelism",)
 
 
-def shown(items: Sequence[Named]) -> Sequence[Named]:
-    """Return those that a sentence names: all of three, of more the first two."""
+def first_examples(items: Sequence[Named]) -> Sequence[Named]:
+    """Return the items that a sentence names: up to three, or the first two of more."""
     return items if len(items) <= _SHOWN else items[:_EXAMPLES]
 
 
-def node_names(names: Sequence[str]) -> str:
+def node_names_text(names: Sequence[str]) -> str:
     """Return `node a`, `nodes a and b`, `5 nodes (a, b, …)`."""
     if len(names) == 1:
         return f"node {names[0]}"
     if len(names) <= _SHOWN:
         return f"nodes {listed(names)}"
-    return f"{len(names)} nodes ({', '.join(shown(names))}, …)"
+    return f"{len(names)} nodes ({', '.join(first_examples(names))}, …)"
 
 
-def each_node(names: Sequence[str]) -> str:
+def each_node_text(names: Sequence[str]) -> str:
     """Return `on node a`, `on each of the nodes a and b`."""
     if len(names) == 1:
         return f"on node {names[0]}"
     if len(names) <= _SHOWN:
         return f"on each of the nodes {listed(names)}"
-    return f"on each of {len(names)} nodes ({', '.join(shown(names))}, …)"
+    return f"on each of {len(names)} nodes ({', '.join(first_examples(names))}, …)"
 
 
-def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
+def freed_text(freed: Mapping[str, Mapping[str, int]]) -> str:
     """Return `4 GPUs on each of the nodes a and b`, or the amount of each node if they differ.
 
     For more than three nodes that differ, it names the largest amount and two nodes as examples.
     """
     nodes = sorted(freed)
     if all(freed[name] == freed[nodes[0]] for name in nodes):
-        return f"{_amounts_of(freed[nodes[0]])} {each_node(nodes)}"
-    texts = [f"{_amounts_of(freed[name])} on node {name}" for name in shown(nodes)]
+        return f"{_amounts_of(freed[nodes[0]])} {each_node_text(nodes)}"
+    texts = [f"{_amounts_of(freed[name])} on node {name}" for name in first_examples(nodes)]
     if len(nodes) <= _SHOWN:
         return listed(texts)
     most: dict[str, int] = {}
@@ -75,12 +75,12 @@ def room_of(freed: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _amounts_of(amounts: Mapping[str, int]) -> str:
-    # Who frees as much as it says must have freed enough.
-    return " and ".join(amounts_of(amounts, up=True))
+    # Round up, because the amounts in the text must be enough.
+    return " and ".join(format_amounts(amounts, round_up=True))
 
 
 def fit_when(when: When, now: int) -> str:
-    """Return `fit now`, or `fit when empty, 1 now` of a number that is too large for now."""
+    """Return `fit now`, or `fit when empty, 1 now` for a number that does not fit now."""
     return "fit now" if when is When.CURRENT else f"fit when empty, {now or 'none'} now"
 
 
@@ -93,5 +93,5 @@ def then_fits(what_if: WhatIf) -> str:
 
 
 def then_fit_when_empty(what_if: WhatIf) -> str:
-    """Return `then all 8 pods fit when empty`: when all pods that can leave those nodes have left."""
+    """Return `then all 8 pods fit when empty`, for nodes without the pods that can leave."""
     return f"{then_fits(what_if)} when empty"

@@ -1,4 +1,4 @@
-"""Members that required anti-affinity keeps out of a zone, or of whatever other label of nodes."""
+"""Sentences about required anti-affinity by a node label other than the hostname, such as a zone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gangboard.domain.placement_result import ShapeFit, When
 from gangboard.domain.pod_constraints import HOSTNAME
 from gangboard.domain.text import count
 from gangboard.facts.unit import Unit
-from gangboard.placement.anti_affinity import values_with_room
+from gangboard.placement.anti_affinity import values_with_free_capacity
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.matching import clashing, has_host_anti_affinity, one_per_domain_keys
@@ -19,18 +19,17 @@ from gangboard.placement.node_snapshot import NodeSnapshot
 from gangboard.placement.sentences.wording import PodCount
 
 
-def shared(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
-    """Return what pods may not share: `a node`, `a value of zone`, `a node or a value of zone`."""
-    keys = sorted({key for shape in shapes for key in _in_the_way(snapshot, shape)})
-    places = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
-    return " or ".join(places) or "a node"
+def shared_scope_text(snapshot: NodeSnapshot, shapes: Iterable[Shape]) -> str:
+    """Return the scope that pods must not share: `a node`, `a value of zone`, `a node or a value of zone`."""
+    keys = sorted({key for shape in shapes for key in _blocking_labels(snapshot, shape)})
+    scopes = ["a node" if key == HOSTNAME else f"a value of {key}" for key in keys]
+    return " or ".join(scopes) or "a node"
 
 
-def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
-    """Return the labels of nodes by which pods of a shape are kept apart, from each other or others.
+def _blocking_labels(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
+    """Return the node labels by which anti-affinity separates pods of a shape from each other or from other pods.
 
-    Others anywhere in the cluster can have rules about them: only those count that close a node which
-    could host one.
+    Any pod in the cluster can have a matching term. A term counts if it closes an eligible node.
     """
     keys = set(one_per_domain_keys(shape))
     hosts = feasible_nodes_of(snapshot, shape).eligible()
@@ -50,21 +49,21 @@ def _in_the_way(snapshot: NodeSnapshot, shape: Shape) -> set[str]:
 
 
 def anti_affinity_by_label(
-    unit: Unit, meant: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
+    unit: Unit, affected: list[ShapeFit], pod_count: PodCount, *, is_blocked: bool
 ) -> str | None:
-    """Return the sentence for equal pods and one node label. None: there are more shapes or labels."""
-    if len(meant) != 1:
+    """Return the sentence about equal pods and one node label. None: there are more shapes or labels."""
+    if len(affected) != 1:
         return None
-    shape, snapshot = meant[0].shape, nodes_for(unit)
-    keys = _in_the_way(snapshot, shape)
+    shape, snapshot = affected[0].shape, nodes_for(unit)
+    keys = _blocking_labels(snapshot, shape)
     if len(keys) != 1 or HOSTNAME in keys:
         return None
     (key,) = keys
-    total = len(_values(snapshot, shape, key))
+    total = len(_eligible_values(snapshot, shape, key))
     taken_text = ""
     if key not in one_per_domain_keys(shape):
         text = f"{pod_count} must not share a value of {key} with certain other pods"
-        taken_text = "" if is_blocked else _taken(snapshot, shape, key)
+        taken_text = "" if is_blocked else _blocked_values_text(snapshot, shape, key)
     elif pod_count.number == 1:
         text = f"{pod_count} must not share a value of {key} with pods like it"
     else:
@@ -76,20 +75,20 @@ def anti_affinity_by_label(
     if is_blocked:
         have = "has" if total == 1 else "have"
         return f"{text}, and only {count(total, 'value')} {have} a node that could host one"
-    now = values_with_room(snapshot, shape, key, When.CURRENT)
+    now = values_with_free_capacity(snapshot, shape, key, When.CURRENT)
     verb = "takes" if now == 1 else "take"
-    return f"{text}, and {now} of {_with_nodes(total)} {verb} one now"
+    return f"{text}, and {now} of {_values_text(total)} {verb} one now"
 
 
-def _values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
-    """Return the values of the label on nodes that could ever host one."""
-    places = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
-    return {value for row in places if (value := snapshot[row].labels.get(key)) is not None}
+def _eligible_values(snapshot: NodeSnapshot, shape: Shape, key: str) -> set[str]:
+    """Return the values of the label on eligible nodes."""
+    rows = np.flatnonzero(feasible_nodes_of(snapshot, shape).eligible()).tolist()
+    return {value for row in rows if (value := snapshot[row].labels.get(key)) is not None}
 
 
-def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
-    """Return how many of the values that could host one have a pod that keeps it away."""
-    values = _values(snapshot, shape, key)
+def _blocked_values_text(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
+    """Return the clause about eligible values that have a conflicting pod. Empty: there is none."""
+    values = _eligible_values(snapshot, shape, key)
     terms = snapshot.terms(When.CURRENT)
     taken = sum(
         (key, value) in terms and any(clashing(shape, terms[key, value])) for value in values
@@ -100,9 +99,9 @@ def _taken(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
         return "and the only value with usable nodes has such a pod"
     number = "each" if taken == len(values) else str(taken)
     have = "has" if taken in (1, len(values)) else "have"
-    return f"and {number} of {_with_nodes(len(values))} {have} such a pod"
+    return f"and {number} of {_values_text(len(values))} {have} such a pod"
 
 
-def _with_nodes(number: int) -> str:
-    what = "the only value" if number == 1 else f"the {number} values"
-    return f"{what} with usable nodes"
+def _values_text(number: int) -> str:
+    noun = "the only value" if number == 1 else f"the {number} values"
+    return f"{noun} with usable nodes"

@@ -1,4 +1,4 @@
-"""The code and the sentence why members have no node."""
+"""The placement reason of a unit: code and sentence why its members have no node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gangboard.domain.placement_result import (
     Constraint,
     FitAnswer,
     PlacementCause,
-    Placing,
+    PlacementResult,
     When,
 )
 from gangboard.domain.verdict import Evidence
@@ -23,25 +23,25 @@ from gangboard.facts.scheduler_text import (
 from gangboard.facts.unit import Unit
 from gangboard.placement.assess import relaxed
 from gangboard.placement.devices import without_devices
-from gangboard.placement.fits import fits
+from gangboard.placement.gang_fit import check_fit
 from gangboard.placement.gang_nodes import nodes_for
-from gangboard.placement.joint_topology_spread import several_of
-from gangboard.placement.sentences.constrained import code_of_constraint, constrained
-from gangboard.placement.sentences.excluded import code_of_excluded, excluded
-from gangboard.placement.sentences.room import code_of_room, lack_of_room
+from gangboard.placement.joint_topology_spread import multiply_constrained_pods
+from gangboard.placement.sentences.capacity import capacity_code, capacity_reason
+from gangboard.placement.sentences.constraints import constraint_code, constraint_reason
+from gangboard.placement.sentences.excluded_nodes import exclusion_code, exclusion_reason
 from gangboard.placement.sentences.scheduler_message import (
     CLAIM,
     VOLUME,
     message_about_nodes,
     message_about_pods,
 )
-from gangboard.placement.sentences.unusable_claims import unusable_claims
+from gangboard.placement.sentences.unusable_claims import unusable_claims_reason
 from gangboard.placement.sentences.wording import PlacementReason, pod_count_of
 
 _SHOWN = 3
-_NOT_SEEN = (Evidence("tried since there is room", "not seen"),)
-# Which causes can have a code, to be quick: it is asked for each rule of each unit that waits.
-_ROOM = frozenset(
+_RETRY_NOT_SEEN = (Evidence("tried since there is room", "not seen"),)
+# Causes of each code. They allow a quick check, because every rule asks for every waiting unit.
+_CAPACITY_CAUSES = frozenset(
     {
         PlacementCause.TOO_LARGE,
         PlacementCause.SHORT,
@@ -49,8 +49,8 @@ _ROOM = frozenset(
         PlacementCause.FRAGMENTED,
     }
 )
-_OPEN = frozenset({PlacementCause.FITS, PlacementCause.CANNOT_TELL})
-_MAY_PASS = (
+_FITTING_CAUSES = frozenset({PlacementCause.FITS, PlacementCause.CANNOT_TELL})
+_PASSING_CAUSES = (
     frozenset(
         {
             PlacementCause.SHORT,
@@ -59,30 +59,30 @@ _MAY_PASS = (
             PlacementCause.CONSTRAINED,
         }
     )
-    | _OPEN
+    | _FITTING_CAUSES
 )
-_ANY = frozenset(PlacementCause)
-"""The causes of a code that is not listed."""
-_NONE: frozenset[PlacementCause] = frozenset({PlacementCause.NO_ELIGIBLE_NODE})
+_ANY_CAUSE = frozenset(PlacementCause)
+"""Causes of a code that `_CAUSES` does not list."""
+_NO_NODE_CAUSE: frozenset[PlacementCause] = frozenset({PlacementCause.NO_ELIGIBLE_NODE})
 _CAUSES: dict[str, frozenset[PlacementCause]] = {
-    "no-nodes": _NONE,
-    "no-matching-node": _NONE,
-    "untolerated-taint": _NONE,
-    "nodes-unschedulable": _NONE,
+    "no-nodes": _NO_NODE_CAUSE,
+    "no-matching-node": _NO_NODE_CAUSE,
+    "untolerated-taint": _NO_NODE_CAUSE,
+    "nodes-unschedulable": _NO_NODE_CAUSE,
     "exceeds-capacity": frozenset({PlacementCause.TOO_LARGE}),
     "insufficient-resources": frozenset(
         {PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FITS}
     ),
     "fragmented": frozenset({PlacementCause.FRAGMENTED, PlacementCause.FITS}),
-    "node-pod-limit": _ROOM,
+    "node-pod-limit": _CAPACITY_CAUSES,
     "topology-does-not-fit": frozenset({PlacementCause.CONSTRAINED}),
-    "port-conflict": _NONE | {PlacementCause.CONSTRAINED},
-    "pod-anti-affinity": _NONE | {PlacementCause.CONSTRAINED} | _OPEN,
-    "spread-constraints": frozenset({PlacementCause.CONSTRAINED}) | _OPEN,
-    VOLUME: _MAY_PASS,
-    CLAIM: _MAY_PASS,
+    "port-conflict": _NO_NODE_CAUSE | {PlacementCause.CONSTRAINED},
+    "pod-anti-affinity": _NO_NODE_CAUSE | {PlacementCause.CONSTRAINED} | _FITTING_CAUSES,
+    "spread-constraints": frozenset({PlacementCause.CONSTRAINED}) | _FITTING_CAUSES,
+    VOLUME: _PASSING_CAUSES,
+    CLAIM: _PASSING_CAUSES,
 }
-_WORKED_OUT = (
+_EXPLAINED_MESSAGES = (
     "Insufficient ",
     "Too many pods",
     "node(s) were unschedulable",
@@ -93,141 +93,151 @@ _WORKED_OUT = (
     "node(s) didn't have free ports for the requested pod ports",
     "rejected due to timeout after waiting",
 )
-"""Prefixes of scheduler messages that the arithmetic explains as well, and of a gang that timed out. Plugins:
+"""Prefixes of scheduler messages that the arithmetic also explains, and the message of a gang that timed out. Plugins:
 noderesources, nodeunschedulable, tainttoleration, nodeaffinity, nodeports (1.35 to 1.37)."""
-_BLIND = frozenset({VOLUME, CLAIM})
-"""Codes that the scheduler reports before it looks at nodes. They need no knowledge of nodes."""
+_CODES_WITHOUT_NODES = frozenset({VOLUME, CLAIM})
+"""Codes of reasons that apply before the scheduler considers nodes, so they are known without nodes."""
 
 
 def placement_reason(unit: Unit, code: str = "") -> PlacementReason | None:
     """Return why members that the scheduler refuses have no node. None: unknown.
 
-    With `code` it returns the reason only if it has that code. Blocked reasons come before passing ones, and
-    reasons that no room would help come before lack of room. For members that the scheduler holds back,
-    or reports an error for, the reason is about their claims, if any.
+    `code` limits the result to a reason with this code. Blocked reasons come before passing ones, and reasons that more
+    capacity would not solve come before lack of capacity. For members that the scheduler holds back, or reports an
+    error for, the reason is about their claims, if any.
     """
     placing = unit.placing
     if placing is None:
         return None
-    held = unusable_claims(unit)
+    held = unusable_claims_reason(unit)
     if held is not None and not _is_refused(unit):
         return held if code in ("", held.code) else None
     assessment = placing.assessment
     if code and not (
-        code in _BLIND if assessment is None else assessment.cause in _CAUSES.get(code, _ANY)
+        code in _CODES_WITHOUT_NODES
+        if assessment is None
+        else assessment.cause in _CAUSES.get(code, _ANY_CAUSE)
     ):
         return None
     if not _is_refused(unit):
         return None
-    reason = _find(unit, placing, assessment, code)
+    reason = _find_reason(unit, placing, assessment, code)
     return reason if reason is not None and code in ("", reason.code) else None
 
 
 def explains_error(unit: Unit) -> bool:
-    """Whether it is known why an attempt ended in an error, and there is a rule that says it."""
+    """Return whether the cause of a scheduling error is known, and a rule reports it."""
     if placement_reason(unit, "no-nodes") is not None:
         return True
-    return unusable_claims(unit) is not None and placement_reason(unit) is not None
+    return unusable_claims_reason(unit) is not None and placement_reason(unit) is not None
 
 
 def _is_refused(unit: Unit) -> bool:
-    """Whether the scheduler says of members that there is no place for them."""
+    """Return whether the scheduler reports members as unschedulable."""
     return bool(unit.refused) or group_refusal(unit) is not None or _fails_without_nodes(unit)
 
 
 def _fails_without_nodes(unit: Unit) -> bool:
-    """Whether the attempt ended in an error because there is no node.
+    """Return whether the attempt ended in an error because the cluster has no node.
 
-    The scheduler of 1.37.0 says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of
-    a gang. It reports the real cause for a single pod (observed).
+    For a gang, the scheduler of 1.37.0 reports `error in "DynamicResources" PodGroupPostFilter plugins: not found`. For a
+    single pod it reports the real cause (observed).
     """
     placing = unit.placing
     return placing is not None and placing.has_no_nodes and has_rejected_pods(unit)
 
 
-def _find(
-    unit: Unit, placing: Placing, assessment: Assessment | None, code: str
+def _find_reason(
+    unit: Unit, placing: PlacementResult, assessment: Assessment | None, code: str
 ) -> PlacementReason | None:
-    """Return the reason; where another code than the one asked for is found, it may be None."""
+    """Return the reason. It may be None if the reason has another code than the requested one."""
     if assessment is None:
-        return _of_pods(unit)
+        return _reason_before_nodes(unit)
     cause, shapes = assessment.cause, placing.shapes
     if cause is PlacementCause.TOO_FEW_PODS:
         return None
     if cause is PlacementCause.NO_ELIGIBLE_NODE:
-        found_code = code_of_excluded(unit, shapes)
+        found_code = exclusion_code(unit, shapes)
         return (
-            excluded(unit, assessment, shapes, found_code)
+            exclusion_reason(unit, assessment, shapes, found_code)
             if found_code and code in ("", found_code)
             else None
         )
-    if cause in _OPEN:
-        return _of_pods(unit) or _open(unit, placing, assessment)
-    reported = None if cause is PlacementCause.TOO_LARGE else _of_pods(unit)
+    if cause in _FITTING_CAUSES:
+        return _reason_before_nodes(unit) or _reason_despite_fit(unit, placing, assessment)
+    reported = None if cause is PlacementCause.TOO_LARGE else _reason_before_nodes(unit)
     if reported is not None and not _is_blocked(assessment):
         return reported
     if cause is PlacementCause.CONSTRAINED:
-        found_code = code_of_constraint(assessment)
+        found_code = constraint_code(assessment)
         return (
-            constrained(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+            constraint_reason(unit, assessment, shapes, found_code)
+            if code in ("", found_code)
+            else None
         )
-    found_code = code_of_room(assessment)
-    return lack_of_room(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+    found_code = capacity_code(assessment)
+    return (
+        capacity_reason(unit, assessment, shapes, found_code) if code in ("", found_code) else None
+    )
 
 
-def _of_pods(unit: Unit) -> PlacementReason | None:
-    """Return the reason that applies before any node is considered: observed claims before messages."""
-    observed, reported = unusable_claims(unit), message_about_pods(unit)
+def _reason_before_nodes(unit: Unit) -> PlacementReason | None:
+    """Return the reason that applies before any node is considered. Observed claims come before messages."""
+    observed, reported = unusable_claims_reason(unit), message_about_pods(unit)
     if observed is None or (reported is not None and reported.blocked and not observed.blocked):
         return reported
     return observed
 
 
 def _is_blocked(assessment: Assessment) -> bool:
-    """Whether the members would not fit on nodes without the pods that can leave."""
+    """Return whether the members would not fit on nodes without the pods that can leave."""
     return assessment.empty.answer is FitAnswer.NO
 
 
-def _open(unit: Unit, placing: Placing, assessment: Assessment) -> PlacementReason | None:
-    """Return the reason although the amounts fit. None: unknown."""
+def _reason_despite_fit(
+    unit: Unit, placing: PlacementResult, assessment: Assessment
+) -> PlacementReason | None:
+    """Return the reason of members that fit by the arithmetic. None: unknown."""
     reported = message_about_nodes(unit)
     if retry_due(unit) is not None:
-        # The last word stays where it was one that room can change.
-        return _just_now(
+        # Until the next attempt, the code of the last message stays.
+        return _retry_reason(
             assessment, reported.code if reported is not None else "insufficient-resources"
         )
     if assessment.cause is PlacementCause.CANNOT_TELL:
         return (
-            reported if reported is not None and fits_but_for_the_rest(unit, assessment) else None
+            reported
+            if reported is not None and fits_without_unsupported(unit, assessment)
+            else None
         )
     if reported is not None:
         return reported
-    if len(placing.shapes) < 2 or unit.quorum is None or not _is_worked_out(unit):
+    if len(placing.shapes) < 2 or unit.quorum is None or not _is_explained_by_arithmetic(unit):
         return None
-    # Design §3, `fragmented`: "Where one exists and the scheduler's order misses it, say that."
-    # Equal pods cannot miss it, and pods outside of a gang would have been placed.
+    # A placement exists, and the scheduler's order can miss it. This cannot happen to equal pods. Pods outside a gang
+    # would have been placed.
     pod_count = pod_count_of(assessment)
     text = f"{pod_count} would fit together now, but the scheduler tries them one by one"
     if is_refused_since(unit):
         return PlacementReason("fragmented", f"{text} and missed the way", False)
-    return PlacementReason("fragmented", f"{text} and can miss the way", False, _NOT_SEEN)
+    return PlacementReason("fragmented", f"{text} and can miss the way", False, _RETRY_NOT_SEEN)
 
 
-def _is_worked_out(unit: Unit) -> bool:
-    """Whether the scheduler names only reasons that the arithmetic covers as well.
+def _is_explained_by_arithmetic(unit: Unit) -> bool:
+    """Return whether the scheduler names only reasons that the arithmetic covers as well.
 
-    Otherwise another filter is the cause (one that only the scheduler knows, a plugin, an extender), and not
-    the order in which it takes the pods.
+    Otherwise the cause is another filter (a plugin, an extender, or one that only the scheduler knows), and not the
+    order of the pods.
     """
     return all(
-        reason.startswith(_WORKED_OUT)
+        reason.startswith(_EXPLAINED_MESSAGES)
         for message in scheduler_messages(unit, "Unschedulable")
         for reason, _ in node_reasons(message.text)
     )
 
 
-def _just_now(assessment: Assessment, code: str) -> PlacementReason:
-    """Return the reason to show until the scheduler can have tried again."""
+def _retry_reason(assessment: Assessment, code: str) -> PlacementReason:
+    """Return the reason to show until the scheduler had time to try again."""
     pod_count = pod_count_of(assessment)
     text = f"there is room for {pod_count} now, and the scheduler has not been seen to try again"
     nodes = sorted(assessment.now.placement)[:_SHOWN]
@@ -236,12 +246,12 @@ def _just_now(assessment: Assessment, code: str) -> PlacementReason:
     )
 
 
-def fits_but_for_the_rest(unit: Unit, assessment: Assessment) -> bool:
-    """Whether the members would fit now without what arithmetic leaves out (volumes, claims, …)."""
+def fits_without_unsupported(unit: Unit, assessment: Assessment) -> bool:
+    """Return whether the members would fit now without their unsupported requirements (volumes, claims, …)."""
     shapes = [pod_set.shape for pod_set in assessment.request.pod_sets]
     if not any(shape.unsupported or shape.undecidable for shape in shapes):
         return False
-    several = several_of(assessment.request) is not None
+    several = multiply_constrained_pods(assessment.request) is not None
     left_out = (Constraint.SPREAD,) if several else ()
     request = relaxed(without_devices(assessment.request), left_out)
-    return fits(request, nodes_for(unit), When.CURRENT, request.needed).answer is FitAnswer.YES
+    return check_fit(request, nodes_for(unit), When.CURRENT, request.needed).answer is FitAnswer.YES

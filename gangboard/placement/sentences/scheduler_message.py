@@ -1,4 +1,4 @@
-"""Reasons that only the scheduler's message tells: volumes, claims, spread, and affinity between pods.
+"""Reasons that are only in the scheduler's message: volumes, claims, spread, and affinity between pods.
 
 Texts as in pkg/scheduler/framework/plugins of Kubernetes 1.35 to 1.37 (volumebinding, volumezone,
 volumerestrictions, nodevolumelimits, dynamicresources, podtopologyspread, interpodaffinity). Text is no API, so
@@ -16,7 +16,7 @@ from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_claims import OF_VOLUMES
 from gangboard.domain.text import count, names, plural
 from gangboard.facts.scheduler_text import (
-    LONGEST_KEPT,
+    LONGEST_CACHED,
     clean,
     node_reasons,
 )
@@ -26,8 +26,8 @@ from gangboard.placement.sentences.wording import PlacementReason
 VOLUME, CLAIM = "volume-unavailable", "claim-unavailable"
 SPREAD, ANTI_AFFINITY = "spread-constraints", "pod-anti-affinity"
 
-# Said before any node is looked at: (code, blocked, pattern, sentence). Room does not matter then.
-_OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
+# Messages before any node is considered: (code, blocked, pattern, sentence). Capacity does not matter.
+_POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
     (
         VOLUME,
         True,
@@ -105,8 +105,8 @@ _OF_POD: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
         "need a ResourceClaim that others use",
     ),
 )
-# Said of nodes: pattern → (code, what the sentence says of them).
-_OF_NODES: tuple[tuple[str, str, str], ...] = (
+# Messages about nodes: (prefix, code, text in the sentence).
+_NODE_MESSAGES: tuple[tuple[str, str, str], ...] = (
     ("node(s) had volume node affinity conflict", VOLUME, "the volume cannot be reached"),
     (
         "node(s) didn't match PersistentVolume's node affinity",
@@ -158,8 +158,8 @@ _OF_NODES: tuple[tuple[str, str, str], ...] = (
         "pods that are there keep others away by required anti-affinity",
     ),
 )
-# What does not change by itself: only these, and nothing waits for room that may become free.
-_LASTING = (
+# Reasons that do not change by themselves. If a message has no other reasons, more free capacity does not help.
+_PERMANENT_REASONS = (
     "node(s) were unschedulable",
     "node(s) had untolerated taint",
     "node(s) didn't match Pod's node affinity/selector",
@@ -174,23 +174,23 @@ _LASTING = (
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The reason that one message of the scheduler tells."""
+    """The reason in one message of the scheduler."""
 
     code: str
     text: str
-    """With a verb for several pods, such as `need the …`, or about nodes."""
+    """Text with a verb for several pods, such as `need the …`, or text about nodes."""
     blocked: bool
     nodes: int
-    """On how many nodes; 0 when no node matters."""
+    """Number of nodes. 0: the reason is not about nodes."""
 
 
 def message_about_pods(unit: Unit) -> PlacementReason | None:
-    """Return a reason that applies before the scheduler looks at any node."""
+    """Return a reason that applies before the scheduler considers any node."""
     return _most_frequent(unit, of_nodes=False)
 
 
 def message_about_nodes(unit: Unit) -> PlacementReason | None:
-    """Return the reason that the scheduler finds on most nodes."""
+    """Return the reason that the scheduler reports for most nodes."""
     return _most_frequent(unit, of_nodes=True)
 
 
@@ -204,15 +204,17 @@ def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
     ]
     if not readings:
         return None
-    often = _most(readings)
-    number = sum(number for reading, number in readings if reading == often)
+    most_frequent = _most_important(readings)
+    number = sum(number for reading, number in readings if reading == most_frequent)
     if not of_nodes:
-        verb, _, rest = often.text.partition(" ")
+        verb, _, rest = most_frequent.text.partition(" ")
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
-        text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {often.text}"
-        text = f"{text}{_names_text(unit, often.code)}"
-    return PlacementReason(often.code, f"{together(unit, number)}{text}", often.blocked)
+        text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {most_frequent.text}"
+        text = f"{text}{_names_text(unit, most_frequent.code)}"
+    return PlacementReason(
+        most_frequent.code, f"{waiting_together_text(unit, number)}{text}", most_frequent.blocked
+    )
 
 
 def _names_text(unit: Unit, code: str) -> str:
@@ -228,45 +230,45 @@ def _names_text(unit: Unit, code: str) -> str:
     return ""
 
 
-def together(unit: Unit, explained: int) -> str:
-    """Return the words that all of a gang wait, if the scheduler explains only some of them."""
+def waiting_together_text(unit: Unit, explained: int) -> str:
+    """Return the clause that all pods of a gang wait, if the scheduler explains only some of them."""
     waiting = len(unit.unplaced)
     if unit.quorum is None or waiting <= explained:
         return ""
     return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
 
 
-def _most(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
-    """Return the most important reading: a blocking one first, then the one about most pods."""
-    often: Counter[_Reading] = Counter()
+def _most_important(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
+    """Return the most important reading. Blocking readings come first, then those about most pods."""
+    counts: Counter[_Reading] = Counter()
     for reading, number in readings:
-        often[reading] += number
-    return max(often, key=lambda reading: (reading.blocked, often[reading], reading.text))
+        counts[reading] += number
+    return max(counts, key=lambda reading: (reading.blocked, counts[reading], reading.text))
 
 
 def _read(raw: str) -> _Reading | None:
-    return _kept(raw) if len(raw) <= LONGEST_KEPT else _read_text(raw)
+    return _read_cached(raw) if len(raw) <= LONGEST_CACHED else _read_text(raw)
 
 
 def _read_text(raw: str) -> _Reading | None:
     text = clean(raw)
     reasons = node_reasons(text)
     if len(reasons) <= 1:
-        for code, blocked, pattern, saying in _OF_POD:
+        for code, blocked, pattern, saying in _POD_MESSAGES:
             match = pattern.search(text)
             if match is not None:
                 return _Reading(code, saying.format(*match.groups()), blocked, 0)
     return _read_nodes(reasons)
 
 
-_kept = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
+_read_cached = bounded_cache(4096, 16 * MEBIBYTE)(_read_text)
 
 
 def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
     matches = [
         (number, code, saying)
         for reason, number in reasons
-        for start, code, saying in _OF_NODES
+        for start, code, saying in _NODE_MESSAGES
         if number and reason.startswith(start)
     ]
     if not matches:
@@ -275,5 +277,5 @@ def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
     nodes = sum(
         times for times, match_code, text in matches if (match_code, text) == (code, saying)
     )
-    lasting = all(reason.startswith(_LASTING) for reason, _ in reasons)
+    lasting = all(reason.startswith(_PERMANENT_REASONS) for reason, _ in reasons)
     return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)

@@ -1,4 +1,4 @@
-"""Nodes in maintenance, as evidence, and devices that pods cannot get, as half a sentence."""
+"""Evidence about nodes in maintenance, and the clause about devices that are not allocatable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard.domain.placement_result import Filter, ShapeFit
 from gangboard.domain.text import listed
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
-from gangboard.placement.amounts import amount_of, bare, wanted
+from gangboard.placement.amounts import format_amount, format_quantity, requested_amounts
 from gangboard.placement.feasible_nodes import feasible_nodes_of
 from gangboard.placement.gang_nodes import nodes_for
 from gangboard.placement.sentences.wording import unit_keys
@@ -23,9 +23,9 @@ _SHOWN_NODES = 3
 
 
 def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
-    """Yield the conditions of a few nodes that would suit, and that a cordon or a taint keeps from members.
+    """Yield the maintenance conditions of a few nodes that a cordon, a taint or unreadiness excludes.
 
-    The scheduler reads no such condition, so the condition explains nothing about a node that takes pods.
+    The scheduler does not read these conditions, so they are irrelevant for nodes that take pods.
     """
     if unit.placing is None or not unit.placing.shapes:
         return
@@ -35,9 +35,9 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
         return
     kept_out = np.logical_or.reduce(
         [
-            feasible_nodes_of(snapshot, shape_fit.shape).excluded_by(why)
+            feasible_nodes_of(snapshot, shape_fit.shape).excluded_by(node_filter)
             for shape_fit in unit.placing.shapes
-            for why in _KEPT_OUT
+            for node_filter in _KEPT_OUT
         ]
     )
     for node in [node for node in nodes if kept_out[snapshot.row(node.name)]][:_SHOWN_NODES]:
@@ -46,24 +46,24 @@ def maintenance_evidence(unit: Unit) -> Iterator[Evidence]:
 
 
 def _condition_text(node: NodeInfo, condition: Condition) -> str:
-    """Return `n0: Upgrade: firmware 2.1`: the node, then why, if it says that."""
-    return ": ".join(part for part in (node.name, condition.reason, condition.message) if part)
+    """Return `n0: Upgrade: firmware 2.1`: the node, the reason and the message, if present."""
+    return ": ".join(text for text in (node.name, condition.reason, condition.message) if text)
 
 
 # Devices
 
-_NAMED = 2
+_SHOWN_DEVICES = 2
 
 
-def withheld_devices(
+def withheld_devices_text(
     unit: Unit, shapes: Sequence[ShapeFit], before: str = ""
 ) -> tuple[str, tuple[Evidence, ...]]:
     """Return `; 8 GPUs of node b are not allocatable (0 of 8)` and the nodes that it names.
 
-    Empty where all devices of nodes that would do can be had. `before` is the sentence that it ends: both call a
-    resource the same.
+    Empty: all devices of suitable nodes are allocatable. `before` is the beginning of the sentence. If it contains the
+    name of a resource, this clause uses the same name.
     """
-    requested = {name for shape_fit in shapes for name in wanted(shape_fit.shape)}
+    requested = {name for shape_fit in shapes for name in requested_amounts(shape_fit.shape)}
     snapshot = nodes_for(unit)
     nodes = restored_nodes(snapshot, [shape_fit.shape for shape_fit in shapes], unit_keys(unit))
     withheld = [
@@ -73,25 +73,30 @@ def withheld_devices(
     ]
     if not withheld:
         return "", ()
-    texts = [_device_text(node, name, named=name in before) for node, name in withheld[:_NAMED]]
-    if len(withheld) > _NAMED:
-        remaining = len({node.name for node, _ in withheld[_NAMED:]})
+    texts = [
+        _device_text(node, name, with_resource_name=name in before)
+        for node, name in withheld[:_SHOWN_DEVICES]
+    ]
+    if len(withheld) > _SHOWN_DEVICES:
+        remaining = len({node.name for node, _ in withheld[_SHOWN_DEVICES:]})
         texts.append(f"so are devices of {remaining} more node{'' if remaining == 1 else 's'}")
     evidence = tuple(
-        Evidence("not allocatable", f"{node.name}: {_share(node, name)}", node_ref(node.name))
-        for node, name in withheld[:_NAMED]
+        Evidence(
+            "not allocatable", f"{node.name}: {_allocatable_text(node, name)}", node_ref(node.name)
+        )
+        for node, name in withheld[:_SHOWN_DEVICES]
     )
     return f"; {listed(texts)}", evidence
 
 
-def _device_text(node: NodeInfo, name: str, *, named: bool) -> str:
+def _device_text(node: NodeInfo, name: str, *, with_resource_name: bool) -> str:
     amount = node.withheld[name]
     verb = "is" if amount == 1 else "are"
-    what = amount_of(name, amount, named=named)
-    return f"{what} of node {node.name} {verb} not allocatable ({_share(node, name)})"
+    amount_text = format_amount(name, amount, with_resource_name=with_resource_name)
+    return f"{amount_text} of node {node.name} {verb} not allocatable ({_allocatable_text(node, name)})"
 
 
-def _share(node: NodeInfo, name: str) -> str:
-    """Return `0 of 8`; the node is as it would be with all its devices."""
-    whole = node.allocatable[name]
-    return f"{bare(name, whole - node.withheld[name])} of {bare(name, whole)}"
+def _allocatable_text(node: NodeInfo, name: str) -> str:
+    """Return `0 of 8`. `node` is the node with all its devices."""
+    total = node.allocatable[name]
+    return f"{format_quantity(name, total - node.withheld[name])} of {format_quantity(name, total)}"

@@ -1,8 +1,8 @@
-"""Claims that members name and cannot use, as the poller read them. The scheduler does not always name them.
+"""Sentences about claims that members name and cannot use. The scheduler does not always name them.
 
-On 1.37 it says `error in "DynamicResources" PodGroupPostFilter plugins: not found` of a Job for any problem
-with a PersistentVolumeClaim. If the ResourceClaim of a pod does not exist, it holds the pod back without a
-message (PreEnqueue of DynamicResources). Both observed, the latter on 1.35 to 1.37.
+On 1.37 it reports `error in "DynamicResources" PodGroupPostFilter plugins: not found` for a Job with any
+PersistentVolumeClaim problem. If the ResourceClaim of a pod does not exist, it holds the pod back without a
+message (PreEnqueue of DynamicResources). Both were observed, the latter on 1.35 to 1.37.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gangboard.domain.text import count, names, plural
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.scheduler_text import group_refusal, has_rejected_pods
 from gangboard.facts.unit import Unit
-from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, together
+from gangboard.placement.sentences.scheduler_message import CLAIM, VOLUME, waiting_together_text
 from gangboard.placement.sentences.wording import PlacementReason
 
 _SHOWN = 3
 _PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})
 """Problems that a controller is about to solve. The others stay until a person acts."""
-# Of one claim and of several.
+# Texts for one claim and for several.
 _MESSAGES = {
     ClaimProblem.MISSING: (
         "the {kind} {names}, and it does not exist",
@@ -45,45 +45,52 @@ _MESSAGES = {
         "for the {kind}s {names}, which are not bound to volumes yet",
     ),
 }
-_UNMADE = {
+_UNMADE_MESSAGES = {
     VOLUME: (
         "until the {kind} {names} of an ephemeral volume is made",
         "until the {kind}s {names} of ephemeral volumes are made",
     ),
     CLAIM: ("for a {kind} that is not made yet", "for {kind}s that are not made yet"),
 }
-_Named = Mapping[ClaimName, Sequence[Pod]]
+_PodsByClaim = Mapping[ClaimName, Sequence[Pod]]
 
 
-def unusable_claims(unit: Unit) -> PlacementReason | None:
-    """Return which claims keep members from being placed: of several problems one that stays."""
+def unusable_claims_reason(unit: Unit) -> PlacementReason | None:
+    """Return the reason about claims that keep members from being placed. Lasting problems come first."""
     if not unit.gang.claims:
         return None
-    unusable = _named(unit)
+    unusable = _unusable_claims_by_problem(unit)
     if not unusable:
         return None
     code, problem = max(
         unusable,
-        key=lambda pair: (pair[1] not in _PASSING, len(_pods(unusable[pair])), pair[0], pair[1]),
+        key=lambda pair: (
+            pair[1] not in _PASSING,
+            len(_pod_uids(unusable[pair])),
+            pair[0],
+            pair[1],
+        ),
     )
     named = unusable[code, problem]
     kind = next(iter(named))[0]
-    pods = len(_pods(named))
+    pods = len(_pod_uids(named))
     verb = plural(pods, "wait" if problem in _PASSING else "need")
     text = f"{count(pods, 'pod')} {verb} {_message(unit, code, problem, kind, named)}"
     return PlacementReason(
         code,
-        f"{together(unit, pods)}{text}",
+        f"{waiting_together_text(unit, pods)}{text}",
         problem not in _PASSING,
         tuple(_evidence(unit, named)),
     )
 
 
-def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]]:
-    """Return the claims that cannot be used with the waiting pods that name them.
+def _unusable_claims_by_problem(
+    unit: Unit,
+) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Pod]]]:
+    """Return the unusable claims by problem, with the waiting pods that name them.
 
-    No pod is held back for a volume before it is tried: where no scheduler has said a word, something
-    else is the matter.
+    The scheduler never holds a pod back for a volume before it tries it. So volumes only count after a scheduling
+    attempt.
     """
     unusable = unit.gang.claims
     is_tried = has_rejected_pods(unit) or group_refusal(unit) is not None
@@ -98,14 +105,16 @@ def _named(unit: Unit) -> dict[tuple[str, ClaimProblem], dict[ClaimName, list[Po
     return named
 
 
-def _pods(named: _Named) -> set[str]:
+def _pod_uids(named: _PodsByClaim) -> set[str]:
     return {pod.meta.ref.uid for pods in named.values() for pod in pods}
 
 
-def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Named) -> str:
-    single_text, several = _UNMADE[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
-    # The claims that a template makes have one name in all pods until they are made.
-    single = len(named) == 1 and (problem is not ClaimProblem.UNMADE or len(_pods(named)) == 1)
+def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _PodsByClaim) -> str:
+    single_text, several = (
+        _UNMADE_MESSAGES[code] if problem is ClaimProblem.UNMADE else _MESSAGES[problem]
+    )
+    # Claims of a template have the same name in all pods until they exist.
+    single = len(named) == 1 and (problem is not ClaimProblem.UNMADE or len(_pod_uids(named)) == 1)
     return (single_text if single else several).format(
         kind=kind,
         names=names(sorted(name for _, _, name in named)),
@@ -113,7 +122,7 @@ def _message(unit: Unit, code: str, problem: ClaimProblem, kind: str, named: _Na
     )
 
 
-def _evidence(unit: Unit, named: _Named) -> Iterator[Evidence]:
+def _evidence(unit: Unit, named: _PodsByClaim) -> Iterator[Evidence]:
     """Yield the problem of each claim. The source is the claim, or a pod that names a missing claim."""
     for name in sorted(named)[:_SHOWN]:
         claim: UnusableClaim = unit.gang.claims[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gangboard.domain.owner import Owner
-from gangboard.domain.traits import QueueTraits, QueueWords
+from gangboard.domain.traits import QueueTraits, QueueWording
 from gangboard.facts.gang import Gang
 from gangboard.plugins.lever import Lever
 from gangboard.plugins.queue_system import QueueSystem
@@ -34,7 +34,7 @@ class Kueue(QueueSystem):
         deactivation="Deactivated",
         run_cluster_field="status.clusterName",
     )
-    words = QueueWords(
+    words = QueueWording(
         nominal="nominal quota",
         no_alias="No LocalQueue leads to it, so nothing can be submitted to it.",
     )
@@ -47,7 +47,7 @@ class Kueue(QueueSystem):
     tested = "Kueue 0.19 on 1.37"
 
     def takes_over(self, owner: str, queue: str, suspended: bool) -> str:
-        """Return what Kueue does with every owner that has its label (jobset-kueue.md §3.5)."""
+        """Return the effect of a later Kueue installation on an owner with its label (jobset-kueue.md §3.5)."""
         if suspended:
             return (
                 f"If Kueue is installed here later, it takes {owner} into queue {queue}, and starts it when "
@@ -59,18 +59,18 @@ class Kueue(QueueSystem):
         )
 
     def job_reactions(self, gang: Gang) -> tuple[str, ...]:
-        """Return what happens to the quota of the Job."""
+        """Return the consequences for the quota of the Job."""
         if gang.queue.may_run:
             return ("Its quota in Kueue stays reserved.",)
         return (f"Kueue reserves quota for its pods all the same when it admits {gang.name}.",)
 
     def job_warnings(self, gang: Gang, job: Owner, lever: Lever) -> tuple[str, ...]:
-        """Warn that Kueue may resume a stopped Job, or evict its whole owner."""
+        """Return the warning that Kueue may resume a stopped Job, or evict its whole owner."""
         if gang.queue.is_managed and lever.counts_as_ready:
             return ("Kueue goes on counting it as ready: waitForPodsReady does not notice it.",)
         if gang.queue.is_managed:
             return (
-                # By default Kueue v0.19.2 has it on with 30m. It counts pods of a held Job as not ready (observed).
+                # The default of Kueue v0.19.2 is on, with 30m. It counts pods of a held Job as not ready (observed).
                 f"Kueue evicts the whole of {gang.name} when pods are not ready for longer than its "
                 f"waitForPodsReady allows (30 minutes by default since v0.19), and those of a "
                 f"held Job are not.",

@@ -2,9 +2,9 @@
 
 Kueue undoes a change of `spec.suspend` of an owner that it manages, in both directions (jobset-kueue.md §3.5).
 
-Kueue also deactivates Workloads by itself. It queues a Workload again on `spec.active: true` only after an eviction with
-the reason `Deactivated`, which stands for a person (workload_controller.go of v0.19.2, tried on the real one). After
-`DeactivatedDueTo<Cause>` the condition `Requeued=False` stays, and Kueue queues only a new Workload.
+Kueue also deactivates Workloads by itself. After an eviction with the reason `Deactivated`, by a person, it queues the
+Workload again on `spec.active: true` (workload_controller.go of v0.19.2, observed). After `DeactivatedDueTo<Cause>` the
+condition `Requeued=False` stays, and Kueue only queues a new Workload.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from gangboard.domain.action import Step, StepKind, Verb
 from gangboard.domain.objects import Condition, Meta, find_condition
 from gangboard.domain.owner import Owner
-from gangboard.domain.queue import GivenUp, QueueEntry
+from gangboard.domain.queue import FinalRejection, QueueEntry
 from gangboard.domain.shell import command
 from gangboard.domain.text import label, quote_ends
 from gangboard.facts.gang import Gang
@@ -23,8 +23,8 @@ from gangboard.policy.decision import (
     PlanRefusal,
     generation_unknown,
     nothing_to_do,
-    shown,
-    watch,
+    watch_seconds,
+    yaml_value,
 )
 from gangboard.policy.phrases import gang_stopped
 from gangboard.policy.requests import FieldChange, json_patch, object_path
@@ -32,8 +32,8 @@ from gangboard.queues.kueue.admission_checks import checks_text
 
 _WORKLOADS = "workloads.kueue.x-k8s.io"
 _FIELD = ("spec", "active")
-_DUE_TO = "DeactivatedDueTo"
-_FRAME = "The workload is deactivated due to "
+_REASON_PREFIX = "DeactivatedDueTo"
+_MESSAGE_PREFIX = "The workload is deactivated due to "
 _REMEDIES = {
     "MaximumExecutionTimeExceeded": "Raise the label kueue.x-k8s.io/max-exec-time-seconds of its owner",
     "RequeuingLimitExceeded": "Remove what kept its pods from being ready in time",
@@ -65,20 +65,20 @@ class WorkloadActive(Lever):
         for entry in gang.queue.entries if active else ():
             over = given_up(entry.meta, entry.conditions, active=entry.active)
             if over is not None:
-                return _never_queued(entry, over)
+                return _refuse_activation(entry, over)
         changed = tuple(entry for entry in gang.queue.entries if entry.active is not active)
         if not changed:
-            return nothing_to_do(_state(gang, active=active))
+            return nothing_to_do(_already_text(gang, active=active))
         for entry in changed:
             refused = generation_unknown(entry.meta)
             if refused is not None:
                 return refused
         return Decision(
             lambda: tuple(_patch(gang, entry, active=active) for entry in changed),
-            before=_fields(changed, active=not active),
-            after=_fields(changed, active=active),
-            watch_seconds=watch(gang.owner.grace_seconds),
-            reactions=_activated(gang) if active else _deactivated(gang),
+            before=_field_values(changed, active=not active),
+            after=_field_values(changed, active=active),
+            watch_seconds=watch_seconds(gang.owner.grace_seconds),
+            reactions=_activation_reactions(gang) if active else _deactivation_reactions(gang),
         )
 
 
@@ -99,7 +99,7 @@ def _patch(gang: Gang, entry: QueueEntry, *, active: bool) -> Step:
     )
 
 
-def _state(gang: Gang, *, active: bool) -> str:
+def _already_text(gang: Gang, *, active: bool) -> str:
     if not active:
         return f"{gang.name} is deactivated in Kueue already"
     if gang.queue.may_run and not gang.owner.suspended:
@@ -108,38 +108,38 @@ def _state(gang: Gang, *, active: bool) -> str:
     return f"{gang.name} is active in Kueue and waits{place}"
 
 
-def _fields(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
-    return {f"{label(entry.meta.ref)} spec.active": shown(active) for entry in entries}
+def _field_values(entries: tuple[QueueEntry, ...], *, active: bool) -> dict[str, str]:
+    return {f"{label(entry.meta.ref)} spec.active": yaml_value(active) for entry in entries}
 
 
-def _deactivated(gang: Gang) -> tuple[str, ...]:
-    """Return what Kueue does when the Workload of an owner is deactivated."""
+def _deactivation_reactions(gang: Gang) -> tuple[str, ...]:
+    """Return the reactions of Kueue if the Workload of an owner is deactivated."""
     if not gang.queue.may_run:
         return (
-            f"Kueue takes {gang.name} out of {_queue(gang)} until it is resumed; it has no pods "
+            f"Kueue takes {gang.name} out of {_queue_text(gang)} until it is resumed; it has no pods "
             "to lose.",
         )
     return (
         f"Kueue evicts {gang.name}, suspends it and does not queue it again until it is resumed; "
-        f"its quota in {_queue(gang)} is released.",
+        f"its quota in {_queue_text(gang)} is released.",
         gang_stopped(gang),
     )
 
 
-def _activated(gang: Gang) -> tuple[str, ...]:
-    """Return what Kueue does when the Workload of an owner is activated again."""
+def _activation_reactions(gang: Gang) -> tuple[str, ...]:
+    """Return the reactions of Kueue if the Workload of an owner is activated again."""
     return (
-        f"Kueue puts {gang.name} back into {_queue(gang)}: it may have to wait, and its pods may "
+        f"Kueue puts {gang.name} back into {_queue_text(gang)}: it may have to wait, and its pods may "
         "get other nodes.",
     )
 
 
-def _queue(gang: Gang) -> str:
+def _queue_text(gang: Gang) -> str:
     return f"queue {gang.queue.queue}" if gang.queue.queue else "its queue"
 
 
-def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
-    """Refuse to activate a Workload that Kueue gave up, because it would stay out of the queue."""
+def _refuse_activation(entry: QueueEntry, over: FinalRejection) -> PlanRefusal:
+    """Return the refusal to activate a Workload that Kueue gave up, because it would stay out of the queue."""
     return PlanRefusal(
         f"Kueue deactivated {label(entry.meta.ref)} itself ({over.reason}) and does not queue it again when it is "
         "activated: remove the cause, then delete the Workload so that Kueue creates a new one."
@@ -149,19 +149,21 @@ def _never_queued(entry: QueueEntry, over: GivenUp) -> PlanRefusal:
 # Workloads that Kueue deactivated
 
 
-def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> GivenUp | None:
-    """Return why Kueue never queues this Workload again; None if `spec.active` decides."""
+def given_up(
+    meta: Meta, conditions: tuple[Condition, ...], *, active: bool
+) -> FinalRejection | None:
+    """Return why Kueue never queues this Workload again. None: `spec.active` decides."""
     evicted = find_condition(conditions, "Evicted")
-    if evicted is None or not evicted.is_true or not evicted.reason.startswith(_DUE_TO):
+    if evicted is None or not evicted.is_true or not evicted.reason.startswith(_REASON_PREFIX):
         return None
     requeued = find_condition(conditions, "Requeued")
     if active and (requeued is None or not requeued.is_false):
         return None
     ref = meta.ref
-    remedy = _REMEDIES.get(evicted.reason.removeprefix(_DUE_TO), "Remove the cause")
-    return GivenUp(
+    remedy = _REMEDIES.get(evicted.reason.removeprefix(_REASON_PREFIX), "Remove the cause")
+    return FinalRejection(
         reason=evicted.reason,
-        cause=_cause(evicted),
+        cause=_cause_text(evicted),
         advice=f"{remedy}, then delete {label(ref)} so that Kueue creates a new one.",
         command=command(
             "kubectl delete workloads.kueue.x-k8s.io {} --namespace={}", ref.name, ref.namespace
@@ -169,8 +171,8 @@ def given_up(meta: Meta, conditions: tuple[Condition, ...], *, active: bool) -> 
     )
 
 
-def _cause(evicted: Condition) -> str:
+def _cause_text(evicted: Condition) -> str:
     text = checks_text(evicted.message, "refused it", "refused it")
     if text:
         return text
-    return f"“{quote_ends((evicted.message or evicted.reason).removeprefix(_FRAME))}”"
+    return f"“{quote_ends((evicted.message or evicted.reason).removeprefix(_MESSAGE_PREFIX))}”"

@@ -22,16 +22,16 @@ from gangboard.domain.text import count, listed, names, quote_ends, shorten
 from gangboard.queues.kueue.queues import GROUP, VERSIONS
 
 _LIST = re.compile(r"AdmissionChecks? in \w+ state: (.*)", re.DOTALL)
-"""How Kueue lists checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
-_NEXT = '; "'
-_BEFORE = (
+"""Pattern of Kueue's list of checks with their messages (buildAdmissionChecksMessage of v0.19.2)."""
+_SEPARATOR = '; "'
+_CONTROLLER_PREFIXES = (
     "Provisioning Request wasn't accepted: ",
     "Retrying after failure: ",
     "Retrying after booking expired: ",
 )
-"""Written by the cluster autoscaler and by Kueue's own check for it."""
-_AFTER = re.compile(r', Previously: "\w*"$')
-"""Written by MultiKueue (updateACS)."""
+"""Prefixes of the cluster autoscaler, and of Kueue's check for it."""
+_MULTIKUEUE_SUFFIX = re.compile(r', Previously: "\w*"$')
+"""Suffix of MultiKueue (updateACS)."""
 _SHOWN = 2
 
 
@@ -44,20 +44,24 @@ class AdmissionCheck:
     message: str = ""
 
 
-def open_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueMessage | None:
-    """Return the message for a Workload with quota that waits for checks; None if all are ready."""
+def open_checks_message(
+    checks: Sequence[AdmissionCheck], reserved: Condition
+) -> QueueMessage | None:
+    """Return the message about a Workload with quota that waits for checks. None: all are ready."""
     unready = [check for check in checks if check.state != "Ready"]
     if not unready:
         return None
     rejected = [check for check in unready if check.state == "Rejected"]
-    shown = rejected or unready
-    noun, have = ("check", "has") if len(shown) == 1 else ("checks", "have")
-    text = next((words for check in shown if (words := _own_words(check.message))), "")
+    named = rejected or unready
+    noun, verb_have = ("check", "has") if len(named) == 1 else ("checks", "have")
+    text = next(
+        (stripped for check in named if (stripped := _strip_controller_text(check.message))), ""
+    )
     quoted = f": “{quote_ends(text)}”" if text else ""
-    verb = f"{have} refused" if rejected else f"{have} not passed yet"
+    verb = f"{verb_have} refused" if rejected else f"{verb_have} not passed yet"
     return QueueMessage(
         QueueCode.ADMISSION_CHECK,
-        f"admission {noun} {names(check.name for check in shown)} {verb}{quoted}",
+        f"admission {noun} {names(check.name for check in named)} {verb}{quoted}",
         label="admission checks",
         text=", ".join(f"{check.name}: {check.state}" for check in unready),
         since=reserved.since,
@@ -65,37 +69,37 @@ def open_checks(checks: Sequence[AdmissionCheck], reserved: Condition) -> QueueM
 
 
 def checks_text(message: str, of_one: str, of_several: str) -> str:
-    """Return `check burst refused it: “no room”` of an eviction by admission checks; empty for any other.
+    """Return `check burst refused it: “no room”` for an eviction by admission checks. Empty: any other message.
 
-    `of_one` and `of_several` are the verb phrases for one check and for more.
+    `of_one` and `of_several` are the verb phrases for one check and for several.
     """
     match = _LIST.search(message)
     if match is None:
         return ""
-    checks = [_listed(part) for part in match[1].removeprefix('"').split(_NEXT)]
+    checks = [_parse_check(entry) for entry in match[1].removeprefix('"').split(_SEPARATOR)]
     if len(checks) == 1:
         ((name, text),) = checks
         return f"check {name} {of_one}: “{quote_ends(text)}”" if text else f"check {name} {of_one}"
-    return f"checks {_some(checks)} {of_several}"
+    return f"checks {_checks_list(checks)} {of_several}"
 
 
-def _listed(entry: str) -> tuple[str, str]:
+def _parse_check(entry: str) -> tuple[str, str]:
     """Return the name and the message of one check from the text `name" (message)`."""
     name, _, rest = entry.partition('"')
-    return name, _own_words(rest.removeprefix(" (").removesuffix(")"))
+    return name, _strip_controller_text(rest.removeprefix(" (").removesuffix(")"))
 
 
-def _some(checks: Iterable[tuple[str, str]]) -> str:
+def _checks_list(checks: Iterable[tuple[str, str]]) -> str:
     texts = [f"{name} (“{quote_ends(text)}”)" if text else name for name, text in sorted(checks)]
-    others = len(texts) - _SHOWN
-    return listed([*texts[:_SHOWN], f"{count(others, 'other')}"] if others > 0 else texts)
+    remaining = len(texts) - _SHOWN
+    return listed([*texts[:_SHOWN], f"{count(remaining, 'other')}"] if remaining > 0 else texts)
 
 
-def _own_words(message: str) -> str:
+def _strip_controller_text(message: str) -> str:
     text = message
-    for frame in _BEFORE:
+    for frame in _CONTROLLER_PREFIXES:
         text = text.removeprefix(frame)
-    return _AFTER.sub("", text)
+    return _MULTIKUEUE_SUFFIX.sub("", text)
 
 
 # Objects
@@ -110,7 +114,7 @@ class _WireCheckStatus(Wire):
 
 
 class WireCheck(Wire):
-    """An AdmissionCheck as narrow as it is kept."""
+    """The fields of an AdmissionCheck that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireCheckSpec | None = None

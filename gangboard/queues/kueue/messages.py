@@ -1,8 +1,8 @@
-"""Messages of Kueue about a Workload that is not admitted: a reason code and half a sentence.
+"""Messages about a Workload that Kueue has not admitted: a reason code and a clause.
 
 They come from conditions. With default settings v0.19.2 writes one reason, `Pending`, for nearly everything (observed,
 real-control-plane.md §5), so the text decides. With the gate `UnadmittedWorkloadsObservability` the reason decides
-(jobset-kueue.md §3.3). All texts are of v0.19.2 and observed on it, unless a comment says "not observed".
+(jobset-kueue.md §3.3). All texts were observed on v0.19.2, unless a comment says "not observed".
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gangboard.domain.objects import Condition, find_condition
-from gangboard.domain.queue import GivenUp, QueueCode, QueueMessage
+from gangboard.domain.queue import FinalRejection, QueueCode, QueueMessage
 from gangboard.domain.quota import QueueName
 from gangboard.domain.text import quote
-from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks
-from gangboard.queues.kueue.obstacles import flavor_message
+from gangboard.queues.kueue.admission_checks import AdmissionCheck, checks_text, open_checks_message
+from gangboard.queues.kueue.flavor_assignment import flavor_message
 from gangboard.queues.kueue.queues import GROUP
 
-_PATIENCE = "the pods were not ready in time"
+_PODS_LATE_TEXT = "the pods were not ready in time"
 PODS_LATE = "PodsReadyTimeout"
 _EVICTIONS = {
-    PODS_LATE: _PATIENCE,
+    PODS_LATE: _PODS_LATE_TEXT,
     "AdmissionCheck": "an admission check asks for another try",
     "NodeFailures": "a node failed",  # not observed
 }
-"""Reason of `Evicted` → why Kueue took the quota back, where it tries again by itself."""
+"""Reason of `Evicted` → cause, for evictions after which Kueue tries again by itself."""
 _STOPPED = {"ClusterQueueStopped": "ClusterQueue", "LocalQueueStopped": "LocalQueue"}
-_TOLD_OTHERWISE = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
-"""Reasons of `Evicted` whose text adds nothing. The queue, or the next attempt of Kueue, tells the cause."""
+_UNINFORMATIVE_EVICTIONS = {*_EVICTIONS, *_STOPPED, "Preempted", "Deactivated"}
+"""Reasons of `Evicted` with an uninformative text. The cause comes from the queue or the next attempt of Kueue."""
 
 # Texts about the queue
 _MISSING = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) (?:doesn't exist|not found)")
 _INACTIVE = re.compile(r"^(LocalQueue|ClusterQueue) (\S+) is inactive")
 _NO_QUEUE = "LocalQueue  "
-"""Begin of the text if the owner names no queue."""
+"""Beginning of the text if the owner names no queue."""
 _OTHER_NAMESPACE = "workload namespace doesn't match ClusterQueue selector"
 # Other texts
 _OVERTAKEN = "Workload no longer fits after processing another workload"
@@ -58,10 +58,16 @@ _REASONS = {
     "TopologyPlacementFailed": QueueCode.TOPOLOGY,
     "AdmissionGated": QueueCode.ADMISSION_GATED,
 }
-"""Reason of `QuotaReserved=False` that is as good as a text (not observed)."""
-_PODS_FIRST = ("Waiting", "WaitingForPodsReady")
-_SILENT = {"Pending", "PendingEvaluation", "Inadmissible", *_PODS_FIRST, *_REASONS}
-"""Reasons of `QuotaReserved=False` that mean nothing without a text."""
+"""Reason of `QuotaReserved=False` → code, for reasons that need no text (not observed)."""
+_WAITS_FOR_PODS = ("Waiting", "WaitingForPodsReady")
+_UNINFORMATIVE_REASONS = {
+    "Pending",
+    "PendingEvaluation",
+    "Inadmissible",
+    *_WAITS_FOR_PODS,
+    *_REASONS,
+}
+"""Reasons of `QuotaReserved=False` that are uninformative without a text."""
 _NOT_ADMITTED = {
     "NoReservation",
     "NoReservationUnsatisfiedChecks",
@@ -75,11 +81,11 @@ _NOT_ADMITTED = {
 class Requeueing:
     """The next attempt of Kueue, and its attempts and preemptions so far."""
 
-    at: datetime | None = None
+    next_try_at: datetime | None = None
     tries: int = 0
     preemptions: int = 0
     no_node: bool = False
-    """Its pods were late because they got no node (from v0.20 on; read in the source, not observed)."""
+    """True if the pods were late because they got no node (from v0.20 on, not observed)."""
 
 
 def message_of(
@@ -88,7 +94,7 @@ def message_of(
     requeueing: Requeueing,
     namespace: str,
 ) -> QueueMessage | None:
-    """Return the message about an active Workload; None if it is admitted or has no message.
+    """Return the message about an active Workload. None: it is admitted or has no message.
 
     A final refusal goes first, then an eviction without a new attempt, then the current wait.
     """
@@ -96,11 +102,11 @@ def message_of(
     if reserved is None or is_true(conditions, "Admitted"):
         return None
     if reserved.is_true:
-        return open_checks(checks, reserved) or _not_admitted(conditions)
+        return open_checks_message(checks, reserved) or _not_admitted_message(conditions)
     evicted = find_condition(conditions, "Evicted")
     if evicted is not None and not evicted.is_true:
         evicted = None
-    waits = _of_text(reserved, evicted, namespace)
+    waits = _quota_message(reserved, evicted, namespace)
     if waits is not None and waits.code.is_final:
         return waits
     if evicted is not None and evicted.reason in _EVICTIONS:
@@ -109,14 +115,14 @@ def message_of(
             ready = find_condition(conditions, "PodsReady")
             if ready is not None and ready.is_false and ready.reason == "WaitForScheduling":
                 requeueing = replace(requeueing, no_node=True)
-            return _of_requeueing(evicted, requeueing)
+            return _requeueing_message(evicted, requeueing)
     if evicted is not None and evicted.reason == "Preempted":
-        return _of_preemption(evicted, waits, requeueing)
+        return _preemption_message(evicted, waits, requeueing)
     return waits
 
 
-def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessage:
-    """Return the message for a Workload that Kueue gave up and a user activated again. Kueue ignores it."""
+def not_requeued_message(over: FinalRejection, conditions: tuple[Condition, ...]) -> QueueMessage:
+    """Return the message about a Workload that a user activated again after Kueue gave it up. Kueue ignores it."""
     requeued = find_condition(conditions, "Requeued")
     return QueueMessage(
         QueueCode.NOT_REQUEUED,
@@ -131,13 +137,13 @@ def not_requeued(over: GivenUp, conditions: tuple[Condition, ...]) -> QueueMessa
 
 
 def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
-    """Return True if the condition exists and is true."""
+    """Return whether the condition exists and is true."""
     condition = find_condition(conditions, kind)
     return condition is not None and condition.is_true
 
 
-def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
-    """Return why a Workload with quota and all checks is not admitted, in Kueue's words; None without a message."""
+def _not_admitted_message(conditions: tuple[Condition, ...]) -> QueueMessage | None:
+    """Return Kueue's message about a Workload that has quota and all checks and is not admitted. None: no message."""
     admitted = find_condition(conditions, "Admitted")
     if admitted is None or not admitted.is_false or admitted.reason in _NOT_ADMITTED:
         return None
@@ -150,13 +156,13 @@ def _not_admitted(conditions: tuple[Condition, ...]) -> QueueMessage | None:
     )
 
 
-def _of_requeueing(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
+def _requeueing_message(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
     next_try = "the next try comes after a pause"
-    if requeueing.at is not None:
-        next_try = f"the next try is at {requeueing.at:%Y-%m-%d %H:%M:%S} UTC"
+    if requeueing.next_try_at is not None:
+        next_try = f"the next try is at {requeueing.next_try_at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
-    asks = checks_text(evicted.message, "asks for another try", "ask for another try")
-    cause = asks or _EVICTIONS[evicted.reason]
+    checks = checks_text(evicted.message, "asks for another try", "ask for another try")
+    cause = checks or _EVICTIONS[evicted.reason]
     if evicted.reason == PODS_LATE and requeueing.no_node:
         cause = "its pods found no node in time"
     return QueueMessage(
@@ -176,18 +182,18 @@ def _ordinal(number: int) -> str:
     return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"
 
 
-def _of_preemption(
+def _preemption_message(
     evicted: Condition, waits: QueueMessage | None, requeueing: Requeueing
 ) -> QueueMessage:
     job = _FOR_JOB.search(evicted.message)
-    often = requeueing.preemptions
+    preemptions = requeueing.preemptions
     return QueueMessage(
         QueueCode.PREEMPTED,
         "; ".join(
             filter(
                 None,
                 (
-                    f"preempted {often} times so far" if often > 1 else "",
+                    f"preempted {preemptions} times so far" if preemptions > 1 else "",
                     waits.cause if waits is not None else "",
                 ),
             )
@@ -200,21 +206,23 @@ def _of_preemption(
     )
 
 
-def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> QueueMessage | None:
-    """Return the message of `QuotaReserved=False`; None for a text about an eviction of a known reason."""
+def _quota_message(
+    reserved: Condition, evicted: Condition | None, namespace: str
+) -> QueueMessage | None:
+    """Return the message of `QuotaReserved=False`. None: the text is about an eviction with a known reason."""
     if reserved.message.startswith(_NO_QUEUE) or not (
-        reserved.message or reserved.reason not in _SILENT
+        reserved.message or reserved.reason not in _UNINFORMATIVE_REASONS
     ):
         return None
     message = (
-        _of_queue(reserved, evicted, namespace)
+        _queue_fault_message(reserved, evicted, namespace)
         or flavor_message(reserved.message, _REASONS.get(reserved.reason))
-        or _of_others(reserved)
+        or _other_message(reserved)
     )
     if message is None:
         # Kueue also writes the text of an eviction here, until the next attempt.
         is_of_eviction = evicted is not None and evicted.message == reserved.message
-        if evicted is not None and is_of_eviction and evicted.reason in _TOLD_OTHERWISE:
+        if evicted is not None and is_of_eviction and evicted.reason in _UNINFORMATIVE_EVICTIONS:
             return None
         code = _REASONS.get(reserved.reason, QueueCode.QUEUE_EVALUATING)
         message = QueueMessage(code, f"Kueue says “{quote(reserved.message or reserved.reason)}”")
@@ -226,10 +234,10 @@ def _of_text(reserved: Condition, evicted: Condition | None, namespace: str) -> 
     )
 
 
-def _of_queue(
+def _queue_fault_message(
     reserved: Condition, evicted: Condition | None, namespace: str
 ) -> QueueMessage | None:
-    """Return a fault of the queue."""
+    """Return the message about a fault of the queue. None: there is none."""
     text = reserved.message
     if (missing := _MISSING.match(text)) is not None:
         kind, name = missing.groups()
@@ -271,12 +279,12 @@ def _queue_name(kind: str, name: str, namespace: str) -> QueueName:
     return QueueName(GROUP, kind, namespace if kind == "LocalQueue" else "", name)
 
 
-def _of_others(reserved: Condition) -> QueueMessage | None:
+def _other_message(reserved: Condition) -> QueueMessage | None:
     """Return a message that is not about the queue or its flavors."""
     text = reserved.message
     if text.startswith(_OVERTAKEN):
         return QueueMessage(QueueCode.WAITING_FOR_QUOTA, "another one was given the quota first")
-    if reserved.reason in _PODS_FIRST and "PodsReady" in text:
+    if reserved.reason in _WAITS_FOR_PODS and "PodsReady" in text:
         return QueueMessage(
             QueueCode.QUEUE_EVALUATING, "the pods of those it admitted have to be ready first"
         )
@@ -296,7 +304,9 @@ def _of_others(reserved: Condition) -> QueueMessage | None:
             is_out_of_line=True,
         )
     if (topology := _TOPOLOGY.search(text)) is not None:
-        name, some, wanted, none = topology.groups()
-        room = f"only {some} of {wanted}" if some else f"none of {none}"
-        return QueueMessage(QueueCode.TOPOLOGY, f"topology {name} has room for {room} pods now")
+        name, fitting, requested, unfitting = topology.groups()
+        fit_count = f"only {fitting} of {requested}" if fitting else f"none of {unfitting}"
+        return QueueMessage(
+            QueueCode.TOPOLOGY, f"topology {name} has room for {fit_count} pods now"
+        )
     return None

@@ -1,8 +1,8 @@
 """Pod sets of a Workload: the nodes that Kueue assigns to their pods, and the node labels that it adds to them.
 
-A topology assignment is in `status.admission…topologyAssignment`. When Kueue starts an owner, it adds the node labels of
-the assigned flavors, and those of `podSetUpdates` of checks, to the node selector of the pods. The Workload keeps the
-pod templates of the owner.
+A topology assignment is in `status.admission…topologyAssignment`. When Kueue starts an owner, it adds node labels to the
+node selector of the pods: those of the assigned flavors, and those of `podSetUpdates` of checks. The Workload keeps the
+original pod templates of the owner.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class WireTopologyAssignment(Wire):
 
 
 def assigned_nodes(pod_set: str, assignment: WireTopologyAssignment | None) -> AssignedNodes | None:
-    """Return the nodes of a pod set; None if it is not assigned, or only to larger domains."""
+    """Return the nodes of a pod set. None: it is not assigned, or only to larger domains."""
     if assignment is None or not assignment.levels or assignment.levels[-1] != HOSTNAME:
         return None
     nodes: Counter[str] = Counter()

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts, Quantity
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import Quantity, ResourceListReader
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta, pick_condition, read_meta
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition
@@ -26,16 +26,16 @@ _LOCAL, _CLUSTER, _COHORT = "LocalQueue", "ClusterQueue", "Cohort"
 _NOTHING = Decimal(0)
 
 # Conditions `Active` of v0.19.2 (pkg/cache/scheduler/clusterqueue.go).
-_MISSING = re.compile(
+_MISSING_REFERENCE = re.compile(
     r"references (missing|inactive) (ResourceFlavor|AdmissionCheck)\(s\): ([^\s:]+)"
 )
-_CANNOT = re.compile(r"^Can't admit new workloads[:;]? *(.*)", re.DOTALL)
-_WORDS = {
+_CANNOT_ADMIT = re.compile(r"^Can't admit new workloads[:;]? *(.*)", re.DOTALL)
+_INACTIVE_CAUSES = {
     "Terminating": "it is being deleted",
     "ClusterQueueIsInactive": f"its {_CLUSTER} is inactive",
     "ClusterQueueDoesNotExist": f"its {_CLUSTER} does not exist",
 }
-_DRAINS = "HoldAndDrain"
+_DRAIN_POLICY = "HoldAndDrain"
 
 
 class _WireQuota(Wire):
@@ -90,8 +90,8 @@ class _WireEffectiveQuotas(Wire):
 class _WireStatus(Wire):
     conditions: list[WireCondition] | None = None
     effective_quotas: _WireEffectiveQuotas | None = None
-    """Replaces `spec.resourceGroups` if it exists, even if it is empty (from v0.20 on, gate DynamicQuotaOrchestration;
-    read in the source, not observed)."""
+    """Replaces `spec.resourceGroups` if it exists, even if it is empty. It comes with v0.20 and the gate
+    DynamicQuotaOrchestration, and was not observed."""
     flavors_usage: list[_WireFlavorUsage] | None = None
     flavor_usage: list[_WireFlavorUsage] | None = None
     """`flavorsUsage` of a LocalQueue in v1beta1."""
@@ -102,7 +102,7 @@ class _WireStatus(Wire):
 
 
 class WireQueue(Wire):
-    """A LocalQueue, ClusterQueue or Cohort as narrow as it is kept."""
+    """The fields of a LocalQueue, ClusterQueue or Cohort that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireSpec | None = None
@@ -131,7 +131,7 @@ def _build(
     wire: WireQueue, version: str, kind: str, level: QueueLevel, above: str, parent: str | None
 ) -> Queue:
     spec, status = wire.spec or _WireSpec(), wire.status or _WireStatus()
-    amounts = Amounts()
+    amounts = ResourceListReader()
     overridden = status.effective_quotas
     groups = spec.resource_groups if overridden is None else overridden.resource_groups
     active = pick_condition(status.conditions, "Active")
@@ -152,17 +152,20 @@ def _build(
         is_strict=spec.queueing_strategy == "StrictFIFO",
         is_by_usage=scope.admission_mode == "UsageBasedAdmissionFairSharing",
     )
-    return deliver(queue, amounts.faults)
+    return raise_for_faults(queue, amounts.faults)
 
 
 def _state(
     name: str, stop_policy: str | None, active: Condition | None
 ) -> tuple[QueueState, str, str]:
-    """Return the state of a queue, the cause and the advice. The spec goes first, because Kueue's condition follows it."""
+    """Return the state of a queue, its cause and the advice.
+
+    The spec goes before the condition, because Kueue updates the condition later.
+    """
     if stop_policy not in (None, "", "None"):
         admitted = (
             "those it has admitted are taken back"
-            if stop_policy == _DRAINS
+            if stop_policy == _DRAIN_POLICY
             else "what runs goes on"
         )
         advice = f"Set spec.stopPolicy of {name} to None."
@@ -175,34 +178,34 @@ def _state(
         return QueueState.UNKNOWN, "", ""
     if not active.is_false:
         return QueueState.ACTIVE, "", ""
-    return QueueState.INACTIVE, *_why_inactive(name, active)
+    return QueueState.INACTIVE, *_inactive_cause(name, active)
 
 
-def _why_inactive(name: str, active: Condition) -> tuple[str, str]:
-    if active.reason in _WORDS:
-        return _WORDS[active.reason], ""
-    missing = _MISSING.search(active.message)
+def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
+    if active.reason in _INACTIVE_CAUSES:
+        return _INACTIVE_CAUSES[active.reason], ""
+    missing = _MISSING_REFERENCE.search(active.message)
     if missing is None:
-        # After a circle of cohorts the condition may be False with "Can admit new workloads" (observed): no cause.
-        match = _CANNOT.match(active.message)
+        # After a cycle of cohorts the condition may be False with "Can admit new workloads" (observed), which is no cause.
+        match = _CANNOT_ADMIT.match(active.message)
         return shorten(match[1]).rstrip(".") if match is not None else "", ""
-    how, kind, listed_names = missing.groups()
-    which = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
-    if how == "missing":
-        return f"{which} does not exist", f"Create {which}, or take it out of {name}."
-    return f"{which} is not active", f"Look at condition Active of {which}."
+    state, kind, listed_names = missing.groups()
+    reference = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
+    if state == "missing":
+        return f"{reference} does not exist", f"Create {reference}, or take it out of {name}."
+    return f"{reference} is not active", f"Look at condition Active of {reference}."
 
 
 def _quotas(
-    groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: Amounts
+    groups: Iterable[_WireResourceGroup] | None, status: _WireStatus, amounts: ResourceListReader
 ) -> tuple[Quota, ...]:
     """Return the quotas in the order of the spec, then the usage without a quota."""
-    quotas = {(quota.flavor, quota.resource): quota for quota in _granted(groups, amounts)}
+    quotas = {(quota.flavor, quota.resource): quota for quota in _read_quotas(groups, amounts)}
     usage = status.flavors_usage if status.flavors_usage is not None else status.flavor_usage
-    for flavor, entry in _used(usage):
+    for flavor, entry in _read_usage(usage):
         used = amounts.read("usage", entry.name, entry.total) or _NOTHING
         quotas[flavor, entry.name] = replace(_quota_of(quotas, flavor, entry.name), used=used)
-    for flavor, entry in _used(status.flavors_reservation):
+    for flavor, entry in _read_usage(status.flavors_reservation):
         reserved = amounts.read("reservation", entry.name, entry.total) or _NOTHING
         borrowed = amounts.read("borrowed quota", entry.name, entry.borrowed) or _NOTHING
         quota = _quota_of(quotas, flavor, entry.name)
@@ -210,7 +213,9 @@ def _quotas(
     return tuple(quotas.values())
 
 
-def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> Iterator[Quota]:
+def _read_quotas(
+    groups: Iterable[_WireResourceGroup] | None, amounts: ResourceListReader
+) -> Iterator[Quota]:
     for group in groups or ():
         for flavor in group.flavors or ():
             for entry in flavor.resources or ():
@@ -223,7 +228,7 @@ def _granted(groups: Iterable[_WireResourceGroup] | None, amounts: Amounts) -> I
                 )
 
 
-def _used(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
+def _read_usage(flavors: Iterable[_WireFlavorUsage] | None) -> Iterator[tuple[str, _WireUsage]]:
     for flavor in flavors or ():
         for usage in flavor.resources or ():
             yield flavor.name, usage
@@ -260,7 +265,7 @@ class _WireResourceFlavorSpec(Wire):
 
 
 class WireResourceFlavor(Wire):
-    """A ResourceFlavor as narrow as it is kept."""
+    """The fields of a ResourceFlavor that gangboard reads."""
 
     metadata: WireMeta
     spec: _WireResourceFlavorSpec | None = None

@@ -1,11 +1,11 @@
-"""Workloads of Kueue as narrow as they are kept; v1beta1 and v1beta2 have these fields alike."""
+"""Wire structs of Workloads of Kueue, for v1beta1 and v1beta2. Their fields are the same in both."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gangboard.decode.managers import NO_ENTRIES
-from gangboard.decode.podspec import Quantities
+from gangboard.decode.managed_fields import NO_ENTRIES
+from gangboard.decode.quantities import Quantities
 from gangboard.decode.wire import Int32, Wire, WireCondition, WireMeta
 from gangboard.queues.kueue.pod_sets import (
     WireCheckUpdates,
@@ -125,7 +125,7 @@ class WireWorkloadStatus(Wire):
 
 
 class WireWorkload(Wire):
-    """A Workload of Kueue as narrow as it is kept."""
+    """The fields of a Workload of Kueue that gangboard reads."""
 
     metadata: WireWorkloadMeta
     spec: WireWorkloadSpec | None = None

@@ -1,7 +1,7 @@
 """Workloads of Kueue (v0.14 to v0.19) as entries of a queue.
 
-Kueue has a Workload of its own kind for each owner. v1beta2 is served since v0.15; all fields that are read here are
-the same in both versions.
+Kueue creates a Workload for each owner. It serves v1beta2 since v0.15. The fields that gangboard reads are the same in
+v1beta1 and v1beta2.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from gangboard.decode.managers import field_writer
-from gangboard.decode.problems import deliver
-from gangboard.decode.resource_lists import Amounts
+from gangboard.decode.managed_fields import field_writer
+from gangboard.decode.problems import raise_for_faults
+from gangboard.decode.quantities import ResourceListReader
 from gangboard.decode.wire import (
     api_group,
     read_conditions,
@@ -23,7 +23,13 @@ from gangboard.decode.wire import (
 )
 from gangboard.domain.api_resource import Resource
 from gangboard.domain.objects import Condition, Meta, find_condition
-from gangboard.domain.queue import AssignedNodes, GivenUp, QueueCode, QueueEntry, QueueMessage
+from gangboard.domain.queue import (
+    AssignedNodes,
+    FinalRejection,
+    QueueCode,
+    QueueEntry,
+    QueueMessage,
+)
 from gangboard.domain.quota import FlavorAmount
 from gangboard.domain.text import names
 from gangboard.queues.kueue.activation import given_up
@@ -33,7 +39,7 @@ from gangboard.queues.kueue.messages import (
     Requeueing,
     is_true,
     message_of,
-    not_requeued,
+    not_requeued_message,
 )
 from gangboard.queues.kueue.pod_sets import assigned_nodes, label_sources
 from gangboard.queues.kueue.queues import GROUP, VERSIONS
@@ -52,7 +58,7 @@ from gangboard.queues.kueue.wire import (
 NO_NODE = "WorkloadWaitForScheduling"
 """Underlying cause of an eviction: the pods got no node in time."""
 _WORKLOAD = "Workload"
-_BACK_OF_THE_LINE = (PODS_LATE, "AdmissionCheck")
+_REQUEUED_AT_END = (PODS_LATE, "AdmissionCheck")
 
 
 def _build(wire: WireWorkload, version: str) -> QueueEntry:
@@ -61,10 +67,10 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
     conditions = read_conditions(status.conditions)
     annotations = wire.metadata.annotations or WireWorkloadAnnotations()
     active = spec.active is not False  # defaulted to true by the CRD
-    admission, amounts = status.admission or WireAdmission(), Amounts()
+    admission, amounts = status.admission or WireAdmission(), ResourceListReader()
     is_variant = _is_variant(wire.metadata)
     over = given_up(meta, conditions, active=active)
-    admitted_pods, asked_pods = _reduced(spec, status)
+    admitted_pods, asked_pods = _partial_admission(spec, status)
     group_pods = _group_pods(wire.metadata, meta, spec)
     entry = QueueEntry(
         meta=meta,
@@ -81,12 +87,12 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         given_up=over,
         message=_message(conditions, status, meta.ref.namespace, over) if active else None,
         priority=spec.priority or 0,
-        in_line_since=_in_line_since(conditions, meta),
+        in_line_since=_queued_since(conditions, meta),
         has_quota=is_true(conditions, "QuotaReserved"),
         admitted_by=admission.cluster_queue or "",
-        holds=_sums(_holds(admission, amounts)),
-        asks=_sums(_asks(status, amounts)),
-        assigned=tuple(_assigned(admission)),
+        holds=_sum_by_flavor(_held_amounts(admission, amounts)),
+        asks=_sum_by_flavor(_requested_amounts(status, amounts)),
+        assigned=tuple(_assigned_nodes(admission)),
         label_sources=label_sources(
             spec.pod_sets, admission.pod_set_assignments, status.admission_checks
         ),
@@ -97,7 +103,7 @@ def _build(wire: WireWorkload, version: str) -> QueueEntry:
         is_variant=is_variant,
         group_pods=group_pods,
     )
-    return deliver(entry, amounts.faults)
+    return raise_for_faults(entry, amounts.faults)
 
 
 def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
@@ -107,10 +113,10 @@ def _owner_uid(metadata: WireWorkloadMeta, meta: Meta) -> str:
 
 
 def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) -> int:
-    """Return how many pods a Workload of plain pods admits together; 0 for other Workloads.
+    """Return how many pods a Workload of plain pods admits together. 0: any other Workload.
 
-    Its references name the pods, none as controller (pkg/controller/jobs/pod). A StatefulSet or LeaderWorkerSet owns
-    such a Workload, too.
+    Its owner references name the pods, none as controller (pkg/controller/jobs/pod). Workloads of StatefulSets and
+    LeaderWorkerSets are also of this kind.
     """
     marked = (metadata.annotations or WireWorkloadAnnotations()).is_group == "true"
     owners = metadata.owner_references or ()
@@ -120,10 +126,10 @@ def _group_pods(metadata: WireWorkloadMeta, meta: Meta, spec: WireWorkloadSpec) 
 
 
 def _is_variant(metadata: WireWorkloadMeta) -> bool:
-    """Return True if another Workload owns it.
+    """Return whether another Workload owns this one.
 
-    Kueue tries such variants, one for each flavor, and activates and deactivates them itself
-    (pkg/workload/concurrentadmission; its gate is off in v0.19).
+    Kueue tries such variants, one for each flavor, and activates and deactivates them itself. The gate is off in v0.19
+    (pkg/workload/concurrentadmission).
     """
     return any(
         owner.kind == _WORKLOAD and api_group(owner.api_version) == GROUP
@@ -131,36 +137,36 @@ def _is_variant(metadata: WireWorkloadMeta) -> bool:
     )
 
 
-def _in_line_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
+def _queued_since(conditions: tuple[Condition, ...], meta: Meta) -> datetime | None:
     """Return the time by which Kueue sorts Workloads of one priority (pkg/workload, Ordering).
 
     An entry that was evicted for a check or for late pods goes to the end. For late pods that is Kueue's default. No
     object tells the setting `requeuingStrategy.timestamp: Creation`.
     """
     evicted = find_condition(conditions, "Evicted")
-    if evicted is not None and evicted.is_true and evicted.reason in _BACK_OF_THE_LINE:
+    if evicted is not None and evicted.is_true and evicted.reason in _REQUEUED_AT_END:
         return evicted.since
     return meta.created_at
 
 
-def _holds(admission: WireAdmission, amounts: Amounts) -> Iterator[FlavorAmount]:
+def _held_amounts(admission: WireAdmission, amounts: ResourceListReader) -> Iterator[FlavorAmount]:
     for assignment in admission.pod_set_assignments or ():
         flavors = assignment.flavors or {}
         for resource, amount in amounts.each("assigned usage", assignment.resource_usage):
             yield FlavorAmount(flavors.get(resource, ""), resource, amount)
 
 
-def _assigned(admission: WireAdmission) -> Iterator[AssignedNodes]:
+def _assigned_nodes(admission: WireAdmission) -> Iterator[AssignedNodes]:
     for assignment in admission.pod_set_assignments or ():
         nodes = assigned_nodes(assignment.name, assignment.topology_assignment)
         if nodes is not None:
             yield nodes
 
 
-def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
-    """Return (admitted pods, requested pods) of a partial admission; else (0, 0).
+def _partial_admission(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, int]:
+    """Return (admitted pods, requested pods) of a partial admission, or (0, 0).
 
-    Finished pods need no quota and are left out of a later admission.
+    Finished pods need no quota, so a later admission excludes them.
     """
     assignments = (status.admission or WireAdmission()).pod_set_assignments or ()
     admitted_counts = {
@@ -179,13 +185,15 @@ def _reduced(spec: WireWorkloadSpec, status: WireWorkloadStatus) -> tuple[int, i
     return (admitted, requested) if admitted < requested else (0, 0)
 
 
-def _asks(status: WireWorkloadStatus, amounts: Amounts) -> Iterator[FlavorAmount]:
+def _requested_amounts(
+    status: WireWorkloadStatus, amounts: ResourceListReader
+) -> Iterator[FlavorAmount]:
     for request in status.resource_requests or ():
         for resource, amount in amounts.each("request", request.resources):
             yield FlavorAmount("", resource, amount)
 
 
-def _sums(amounts: Iterator[FlavorAmount]) -> tuple[FlavorAmount, ...]:
+def _sum_by_flavor(amounts: Iterator[FlavorAmount]) -> tuple[FlavorAmount, ...]:
     """Return the sum per flavor and resource, sorted by both."""
     sums: dict[tuple[str, str], Decimal] = {}
     for flavor, resource, amount in amounts:
@@ -199,10 +207,10 @@ def _message(
     conditions: tuple[Condition, ...],
     status: WireWorkloadStatus,
     namespace: str,
-    over: GivenUp | None,
+    over: FinalRejection | None,
 ) -> QueueMessage | None:
     if over is not None:
-        return not_requeued(over, conditions)
+        return not_requeued_message(over, conditions)
     message = message_of(conditions, _checks(status), _requeueing(status), namespace)
     offered = names(map(read_text, status.nominated_cluster_names or ()))
     if message is None or message.code is not QueueCode.ADMISSION_CHECK or not offered:

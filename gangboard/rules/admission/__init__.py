@@ -1,1 +1,1 @@
-"""Reasons of the stage `admission`: May it run?"""
+"""Rules of the stage `admission`: May it run?"""

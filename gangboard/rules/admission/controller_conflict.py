@@ -1,13 +1,18 @@
-"""`controller-conflict`: one suspends the owner, what makes its Jobs, or a child Job, another resumes it, and neither stops.
+"""`controller-conflict`: one manager suspends an object of the gang and another one resumes it, again and again.
 
-Counted are changes of `spec.suspend` that were watched, by the field managers that made them. It
-needs five in turn, so that each side has turned the other back twice: a JobSet that resumes a child
-Job after somebody tried once, or twice, is not in conflict with anybody. One manager that does both
-(a person with kubectl, a queue that admits and evicts) is none either, and a resume that a Hold
-turns back changes nothing, so it never counts.
+The object is the owner, an object between the owner and its Jobs, or a child Job. The rule reads the observed
+changes of `spec.suspend` with the field manager of each. Five alternating changes are needed, so that each side
+has reverted the other twice. A JobSet that resumes a child Job after one or two suspends by a person is
+therefore no conflict.
 
-While it lasts the Job changes several times a minute between suspended and starting. The cause
-stands still, so it is told before both, until it has been quiet for longer than its own pauses.
+Two cases do not count:
+
+- One manager makes both changes: a person with kubectl, or a queue that admits and evicts.
+- A Hold rejects the resume, which then changes nothing.
+
+During a conflict the Job alternates between suspended and starting several times a minute. This rule comes
+before the rules for both, so the cause is shown all the time. The conflict ends after a quiet period that is
+longer than its own pauses.
 """
 
 from __future__ import annotations
@@ -27,20 +32,20 @@ from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
-_LEAST = 5
-"""Changes in turn: with these each side has undone the other twice."""
-_PAUSE = timedelta(seconds=90)
-"""The longest time between two changes of one conflict: automation that runs every minute is in."""
-_LEAST_QUIET = timedelta(seconds=20)
-_PAUSES_OF_QUIET = 3
-"""It is over when it was quiet for so many times its longest pause: 20 s at least, 90 s at most."""
-_SHOWN = 10
-"""Objects of which the evidence is shown."""
+_MIN_CHANGES = 5
+"""With five alternating changes, each side has reverted the other twice."""
+_MAX_PAUSE = timedelta(seconds=90)
+"""The longest time between two changes of one conflict. It includes automation that runs every minute."""
+_MIN_QUIET = timedelta(seconds=20)
+_QUIET_FACTOR = 3
+"""The quiet period that ends a conflict, in multiples of its longest pause: at least 20 s, at most 90 s."""
+_MAX_OBJECTS = 10
+"""The number of objects with evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Conflict:
-    """What goes on about one object."""
+    """A conflict about one object."""
 
     subject: Owner
     changes: tuple[SuspendChange, ...]
@@ -49,139 +54,145 @@ class _Conflict:
 
     @property
     def over_at(self) -> datetime:
-        """When it counts as over, if nothing changes any more."""
+        """The time at which the conflict counts as over if no change follows."""
         times = [change.at for change in self.changes]
-        longest = max(after - at for at, after in pairwise(times))
-        return times[-1] + min(_PAUSE, max(_LEAST_QUIET, _PAUSES_OF_QUIET * longest))
+        longest = max(later - earlier for earlier, later in pairwise(times))
+        return times[-1] + min(_MAX_PAUSE, max(_MIN_QUIET, _QUIET_FACTOR * longest))
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding when two managers go on to undo each other, at the owner or a child Job."""
+    """Return a finding while two managers keep reverting each other at the owner or a child Job."""
     if gang.owner.finish is not None or not gang.suspensions:
         return None
-    found = [one for one in _conflicts(gang) if gang.now < one.over_at]
-    if not found:
+    conflicts = [conflict for conflict in _conflicts(gang) if gang.now < conflict.over_at]
+    if not conflicts:
         return None
-    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Conflict]] = {}
-    for one in found:
-        alike.setdefault((one.suspending, one.resuming), []).append(one)
+    by_sides: dict[tuple[tuple[str, ...], tuple[str, ...]], list[_Conflict]] = {}
+    for conflict in conflicts:
+        by_sides.setdefault((conflict.suspending, conflict.resuming), []).append(conflict)
     finding = gang_finding(
         RULE,
         Health.BLOCKED,
-        " ".join(map(_sentence, alike.values())),
-        advice=tuple(_advice(gang, conflicts[0]) for conflicts in alike.values()),
-        evidence=tuple(evidence for one in found[:_SHOWN] for evidence in _evidence(one)),
+        " ".join(map(_sentence, by_sides.values())),
+        advice=tuple(_advice(gang, same_sides[0]) for same_sides in by_sides.values()),
+        evidence=tuple(
+            item for conflict in conflicts[:_MAX_OBJECTS] for item in _evidence(conflict)
+        ),
     )
     return replace(
         finding,
-        recheck_at=min(one.over_at for one in found),
-        since=min(one.changes[0].at for one in found),
+        recheck_at=min(conflict.over_at for conflict in conflicts),
+        since=min(conflict.changes[0].at for conflict in conflicts),
     )
 
 
 def _conflicts(gang: Gang) -> Iterator[_Conflict]:
-    """Yield what goes on about the owner and all that it made, in their order, also what is over."""
-    for subject in {one.meta.ref.uid: one for one in (*gang.makers, *gang.jobs)}.values():
+    """Yield the conflicts about the owner and the objects that it made, in their order. Some may be over."""
+    for subject in {owner.meta.ref.uid: owner for owner in (*gang.makers, *gang.jobs)}.values():
         if subject.finish is None and subject.meta.deleting_since is None:
-            conflict = _read(subject, gang.suspensions.get(subject.meta.ref.uid, ()))
+            conflict = _last_conflict(subject, gang.suspensions.get(subject.meta.ref.uid, ()))
             if conflict is not None:
                 yield conflict
 
 
-def _read(subject: Owner, watched: Sequence[SuspendChange]) -> _Conflict | None:
-    """Return the conflict at the end of what was watched of an object, over or not.
+def _last_conflict(subject: Owner, observed: Sequence[SuspendChange]) -> _Conflict | None:
+    """Return the conflict that the last observed changes of an object form, over or not.
 
-    It goes back as far as nobody stands on both sides and no pause is too long. Who is not known
-    could be anybody, so it ends it too.
+    It starts after the last change at which a manager stood on both sides or a pause was too long. A change by
+    an unknown manager also ends it, because that can be either side.
     """
     sides: dict[bool, dict[str, None]] = {True: {}, False: {}}
-    taken: list[SuspendChange] = []
-    for change in reversed(watched):
+    alternating: list[SuspendChange] = []
+    for change in reversed(observed):
         if not change.manager or change.manager in sides[not change.suspended]:
             break
-        if taken and taken[-1].at - change.at > _PAUSE:
+        if alternating and alternating[-1].at - change.at > _MAX_PAUSE:
             break
         sides[change.suspended].setdefault(change.manager)
-        taken.append(change)
-    if len(taken) < _LEAST:
+        alternating.append(change)
+    if len(alternating) < _MIN_CHANGES:
         return None
     suspending, resuming = (tuple(sorted(sides[side])) for side in (True, False))
-    return _Conflict(subject, tuple(reversed(taken)), suspending, resuming)
+    return _Conflict(subject, tuple(reversed(alternating)), suspending, resuming)
 
 
 def _sentence(conflicts: list[_Conflict]) -> str:
-    """Return the sentence about the objects of the same two sides."""
+    """Return the sentence about objects with the same two sides."""
     first = conflicts[0]
-    many = len(conflicts) > 1
-    listed = names(one.subject.meta.ref.name for one in conflicts)
-    what = f"{first.subject.meta.ref.kind}{'s' if many else ''} {listed}"
-    changes = [change for one in conflicts for change in one.changes]
-    took = max(change.at for change in changes) - min(change.at for change in changes)
+    is_plural = len(conflicts) > 1
+    listed = names(conflict.subject.meta.ref.name for conflict in conflicts)
+    subjects = f"{first.subject.meta.ref.kind}{'s' if is_plural else ''} {listed}"
+    changes = [change for conflict in conflicts for change in conflict.changes]
+    duration = max(change.at for change in changes) - min(change.at for change in changes)
     return (
-        f"{_who(first.suspending)} {plural(len(first.suspending), 'suspend')} {what} and "
-        f"{_who(first.resuming)} {plural(len(first.resuming), 'resume')} {'them' if many else 'it'}: "
-        f"{len(changes)} changes {_within(took)}."
+        f"{_manager_names(first.suspending)} {plural(len(first.suspending), 'suspend')} {subjects} and "
+        f"{_manager_names(first.resuming)} {plural(len(first.resuming), 'resume')} {'them' if is_plural else 'it'}: "
+        f"{len(changes)} changes {_duration_text(duration)}."
     )
 
 
-def _within(took: timedelta) -> str:
-    """Return `within a second`, `in 40 s`, `in 6 min`: the times are told to the second."""
-    seconds = round(took.total_seconds())
+def _duration_text(duration: timedelta) -> str:
+    """Return `within a second`, `in 40 s` or `in 6 min`. The observed times have whole seconds."""
+    seconds = round(duration.total_seconds())
     if seconds < 1:
         return "within a second"
     return f"in {seconds} s" if seconds < 120 else f"in {seconds // 60} min"
 
 
-def _who(managers: Iterable[str]) -> str:
-    """Return the names of field managers: text that anybody can choose."""
+def _manager_names(managers: Iterable[str]) -> str:
+    """Return the names of field managers, shortened because a client can choose any text."""
     return names(map(shorten, managers))
 
 
 def _advice(gang: Gang, conflict: _Conflict) -> str:
-    """Return what would end it."""
-    suspending, resuming = _who(conflict.suspending), _who(conflict.resuming)
-    subject, above = conflict.subject, conflict.subject.meta.controller
-    what = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
+    """Return the step that would end the conflict."""
+    suspending, resuming = _manager_names(conflict.suspending), _manager_names(conflict.resuming)
+    subject, controller = conflict.subject, conflict.subject.meta.controller
+    target = f"{subject.meta.ref.kind} {subject.meta.ref.name}"
     if subject in gang.middle:
         name = label(gang.owner.meta.ref)
         instead = "" if gang.queue.is_managed else f", and suspend {name} itself"
-        return f"Stop {suspending}{instead}: {resuming} keeps {what} as {name} is."
+        return f"Stop {suspending}{instead}: {resuming} keeps {target} as {name} is."
     queue = gang.queue if gang.queue.is_managed else gang.queue_statuses[subject.meta.ref.uid]
     managers = {*conflict.suspending, *conflict.resuming}
-    system = next((one for one in gang.admission.values() if one.manager in managers), None)
+    system = next(
+        (traits for traits in gang.admission.values() if traits.manager in managers), None
+    )
     if system is not None and queue.is_managed:
-        other = resuming if system.manager in conflict.suspending else suspending
+        opponent = resuming if system.manager in conflict.suspending else suspending
         return (
-            f"Stop {other}: {what} belongs to {_queue(queue)}, which decides when it "
+            f"Stop {opponent}: {target} belongs to {_queue_text(queue)}, which decides when it "
             f"runs. {system.suspend_instead}"
         )
-    if above is None or not gang.traits_of(above).holds_jobs:
-        return f"Let only one of them set spec.suspend of {what}: stop {suspending} or {resuming}."
+    if controller is None or not gang.traits_of(controller).holds_jobs:
+        return (
+            f"Let only one of them set spec.suspend of {target}: stop {suspending} or {resuming}."
+        )
     if gang.owner.suspended:
         return (
             f"Stop {resuming}, or resume {gang.owner.meta.ref.kind} {gang.owner.meta.ref.name}: "
             "while it is suspended, so are its Jobs."
         )
     return (
-        f"If {what} should run, stop {suspending}. If it should stay suspended, hold it: "
+        f"If {target} should run, stop {suspending}. If it should stay suspended, hold it: "
         f"a Hold turns each resume by {resuming} back."
     )
 
 
-def _queue(state: QueueStatus) -> str:
-    return f"queue {state.queue}" if state.queue else "a queue"
+def _queue_text(status: QueueStatus) -> str:
+    return f"queue {status.queue}" if status.queue else "a queue"
 
 
 def _evidence(conflict: _Conflict) -> Iterator[Evidence]:
     ref = conflict.subject.meta.ref
-    yield from _by_each(conflict.changes, ref, "suspended", suspended=True)
-    yield from _by_each(conflict.changes, ref, "resumed", suspended=False)
+    yield from _change_counts(conflict.changes, ref, "suspended", suspended=True)
+    yield from _change_counts(conflict.changes, ref, "resumed", suspended=False)
 
 
-def _by_each(
+def _change_counts(
     changes: Sequence[SuspendChange], ref: ObjectRef, label: str, *, suspended: bool
 ) -> Iterator[Evidence]:
-    """Yield how often each manager did it, and when last, in the order of their names."""
+    """Yield the number of changes by each manager and the time of its last one, by manager name."""
     own = [change for change in changes if change.suspended == suspended]
     for manager in sorted({change.manager for change in own}):
         times = [change.at for change in own if change.manager == manager]

@@ -1,10 +1,10 @@
-"""`deactivated`: the owner or a child Job is suspended because its entry in a queue is inactive.
+"""`deactivated`: the owner or a child Job is suspended because its queue entry is inactive.
 
-A person deactivates an entry to stop the owner for good. The admission system does so when it gives up (too many
-requeues, time limit, a rejected check). Its conditions then are as for any that waits (Kueue v0.19.2), so the field
-decides, not a condition.
+A person deactivates an entry to stop the owner for good. The admission system does so when it gives up (too
+many requeues, time limit, a rejected check). The conditions of such an entry are those of any waiting one
+(Kueue v0.19.2), so the rule reads the field.
 
-The sentence says who deactivated the entry, when and why. A person did it on purpose, so it has no next step then.
+The sentence says who deactivated the entry, when and why. A deactivation by a person has no next step.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.objects import Condition, find_condition
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.text import names, pods_left, sentence
+from gangboard.domain.text import names, remaining_pods_text, sentence
 from gangboard.domain.traits import NO_QUEUE_TRAITS, QueueTraits
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.queue_sentences import kept_jobs
-from gangboard.facts.suspensions import authors_words, deactivation_of
+from gangboard.facts.queue_sentences import jobs_suspended_by_queue
+from gangboard.facts.suspensions import authors_text, deactivation_of
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import GangRule, UnitRule
 
@@ -31,83 +31,93 @@ _CODE, _TITLE = "deactivated", "Deactivated"
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding when every entry that the suspended owner has in a queue is inactive."""
-    owner, state = gang.owner, gang.queue
+    """Return a finding if all queue entries of a suspended owner are inactive."""
+    owner, status = gang.owner, gang.queue
     if not owner.suspended or owner.finish is not None:
         return None
-    if state.standing is not QueueStanding.DEACTIVATED:
+    if status.standing is not QueueStanding.DEACTIVATED:
         return None
-    left = sentence(pods_left(gang.pods))
+    terminating = sentence(remaining_pods_text(gang.pods))
     return gang_finding(
         RULE,
         Health.SUSPENDED,
-        " ".join(filter(None, (*_sentences(gang, state.entries, state.queue, "it"), left))),
-        advice=_advice(gang, state.entries),
-        evidence=_evidence(gang, state.entries),
-        since=_since(gang, state.entries),
+        " ".join(
+            filter(None, (*_sentences(gang, status.entries, status.queue, "it"), terminating))
+        ),
+        advice=_advice(gang, status.entries),
+        evidence=_evidence(gang, status.entries),
+        since=_since(gang, status.entries),
     )
 
 
 def find_in_unit(unit: Unit) -> Finding | None:
-    """Return a finding when Jobs of the unit have inactive entries of their own in a queue."""
+    """Return a finding if Jobs of the unit have inactive queue entries of their own."""
     queue_statuses = unit.gang.queue_statuses
-    found = [
+    deactivated = [
         (job, queue_statuses[job.meta.ref.uid])
-        for job in kept_jobs(unit.gang, unit.jobs)
+        for job in jobs_suspended_by_queue(unit.gang, unit.jobs)
         if queue_statuses[job.meta.ref.uid].standing is QueueStanding.DEACTIVATED
     ]
-    if not found:
+    if not deactivated:
         return None
-    entries = tuple(entry for _, state in found for entry in state.entries)
-    queue = next((state.queue for _, state in found if state.queue), "")
-    jobs = names(job.meta.ref.name for job, _ in found)
-    what = f"Job{'' if len(found) == 1 else 's'} {jobs}"
+    entries = tuple(entry for _, status in deactivated for entry in status.entries)
+    queue = next((status.queue for _, status in deactivated if status.queue), "")
+    jobs = names(job.meta.ref.name for job, _ in deactivated)
+    subject = f"Job{'' if len(deactivated) == 1 else 's'} {jobs}"
     return unit_finding(
-        _OF_UNIT,
+        _UNIT_RULE,
         unit,
-        " ".join(filter(None, _sentences(unit.gang, entries, queue, what))),
+        " ".join(filter(None, _sentences(unit.gang, entries, queue, subject))),
         advice=_advice(unit.gang, entries),
         evidence=_evidence(unit.gang, entries),
         since=_since(unit.gang, entries),
     )
 
 
-def _sentences(gang: Gang, entries: Sequence[QueueEntry], queue: str, what: str) -> tuple[str, ...]:
-    by = _cause(gang, entries)
-    if by:
-        return (by,)
-    authors = authors_words(deactivation_of(gang, entry) for entry in entries)
-    be = "is" if len(entries) == 1 else "are"
-    where = f"so queue {queue} does not admit {what}" if queue else f"so no queue admits {what}"
-    state = f"{_named(entries)} {be} deactivated, {where}."
+def _sentences(
+    gang: Gang, entries: Sequence[QueueEntry], queue: str, subject: str
+) -> tuple[str, ...]:
+    cause = _cause(gang, entries)
+    if cause:
+        return (cause,)
+    authors = authors_text(deactivation_of(gang, entry) for entry in entries)
+    verb = "is" if len(entries) == 1 else "are"
+    consequence = (
+        f"so queue {queue} does not admit {subject}" if queue else f"so no queue admits {subject}"
+    )
+    state = f"{_entry_names(entries)} {verb} deactivated, {consequence}."
     return (sentence(f"Deactivated {authors}"), state) if authors else (state,)
 
 
-def _named(entries: Sequence[QueueEntry]) -> str:
+def _entry_names(entries: Sequence[QueueEntry]) -> str:
     listed = names(entry.meta.ref.name for entry in entries)
     return f"{entries[0].meta.ref.kind}{'' if len(entries) == 1 else 's'} {listed}"
 
 
 def _advice(gang: Gang, entries: Sequence[QueueEntry]) -> tuple[AdvisedStep | str, ...]:
-    """Return the step that queues each entry again, without entries that a person deactivated.
+    """Return the steps that queue the entries again, without those that a person deactivated.
 
-    Activating an entry that was given up has no effect.
+    Activating an entry that the system gave up has no effect, so its own advice is used.
     """
     given_up = [entry.given_up for entry in entries if entry.given_up is not None]
-    stopped = [entry for entry in entries if entry.given_up is None and not _is_meant(gang, entry)]
-    it = "it" if len(stopped) == 1 else "them"
-    steps = tuple(dict.fromkeys(AdvisedStep(one.advice, command=one.command) for one in given_up))
-    if not stopped:
+    inactive = [
+        entry for entry in entries if entry.given_up is None and not _is_by_person(gang, entry)
+    ]
+    it = "it" if len(inactive) == 1 else "them"
+    steps = tuple(
+        dict.fromkeys(AdvisedStep(cause.advice, command=cause.command) for cause in given_up)
+    )
+    if not inactive:
         return steps
-    field = _traits(gang, stopped[0]).active_field
-    return (*steps, f"Set {field} of {_named(stopped)} to true to queue {it} again.")
+    field = _traits(gang, inactive[0]).active_field
+    return (*steps, f"Set {field} of {_entry_names(inactive)} to true to queue {it} again.")
 
 
 def _traits(gang: Gang, entry: QueueEntry) -> QueueTraits:
     return gang.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS)
 
 
-def _is_meant(gang: Gang, entry: QueueEntry) -> bool:
+def _is_by_person(gang: Gang, entry: QueueEntry) -> bool:
     author = deactivation_of(gang, entry)
     return author is not None and author.by_person
 
@@ -136,7 +146,7 @@ def _evictions(gang: Gang, entries: Sequence[QueueEntry]) -> list[Condition]:
 
 
 def _eviction(gang: Gang, entry: QueueEntry) -> Condition | None:
-    """Return the condition by which the admission system says that it deactivated the entry, if it does."""
+    """Return the condition in which the admission system reports that it deactivated the entry, or None."""
     traits = _traits(gang, entry)
     evicted = find_condition(entry.conditions, traits.eviction)
     if evicted is None or not evicted.is_true or not evicted.reason.startswith(traits.deactivation):
@@ -145,13 +155,13 @@ def _eviction(gang: Gang, entry: QueueEntry) -> Condition | None:
 
 
 def _cause(gang: Gang, entries: Sequence[QueueEntry]) -> str:
-    """Return the sentence in the system's own words when it was the system that gave up."""
+    """Return the admission system's sentence if the system gave up, or empty."""
     for entry in entries:
         if entry.given_up is not None:
             system = gang.admission.get(entry.meta.ref.group, QueueTraits(label="The queue"))
-            return f"{system.label} deactivated {_named(entries)}: {entry.given_up.cause}."
+            return f"{system.label} deactivated {_entry_names(entries)}: {entry.given_up.cause}."
     return ""
 
 
-_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 26, find_in_unit, health=Health.SUSPENDED)
-RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 35, find, _OF_UNIT)
+_UNIT_RULE = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 26, find_in_unit, health=Health.SUSPENDED)
+RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 35, find, _UNIT_RULE)

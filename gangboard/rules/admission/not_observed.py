@@ -1,29 +1,29 @@
 """`not-observed`: a resource that the verdict needs is forbidden, failing or undecodable.
 
-An unread resource is never counted as zero and never healthy, so this rule comes before all others. A resource that
-the cluster does not serve does not count. A gang that an admission system runs in another cluster is not observed
-here either.
+An unread resource never counts as zero or healthy, so this rule comes before all others. A resource that the
+cluster does not serve does not count. A gang that an admission system runs in another cluster is also not
+observed here.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from gangboard.domain.api_resource import WatchState
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.owner import Owner, Reported
+from gangboard.domain.owner import Owner, ReportedCounts
 from gangboard.domain.queue import QueueEntry
 from gangboard.domain.text import is_or_are, label, names, out_of, sentence, shorten
 from gangboard.domain.traits import NO_QUEUE_TRAITS
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.domain.watch_state import WatchState
 from gangboard.facts.cluster_view import Unobserved
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
 from gangboard.plugins.rule import GangRule
 
 
-def _why(unobserved: Unobserved) -> str:
-    """Return the sentence about a resource, which always has the resource's name."""
+def _resource_sentence(unobserved: Unobserved) -> str:
+    """Return the sentence about an unobserved resource. It always has the resource's name."""
     if not unobserved.sentence:
         return f"{unobserved.resource} cannot be looked at: {unobserved.state}."
     if unobserved.resource in unobserved.sentence:
@@ -36,10 +36,10 @@ def find(gang: Gang) -> Finding | None:
     if not gang.unobserved:
         return _find_elsewhere(gang)
     first, *rest = gang.unobserved
-    message = _why(first)
+    message = _resource_sentence(first)
     if rest:
-        also = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in rest)
-        message = f"{message} Not looked at either: {also}."
+        others = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in rest)
+        message = f"{message} Not looked at either: {others}."
     forbidden = [
         unobserved.resource
         for unobserved in gang.unobserved
@@ -60,8 +60,9 @@ def find(gang: Gang) -> Finding | None:
 def _find_elsewhere(gang: Gang) -> Finding | None:
     """Return a finding if the owner runs in another cluster and has no Jobs or pods here.
 
-    The owner names the dispatcher of an admission system (`spec.managedBy`), which switches its controller off and can
-    copy the status of the run. Any other controller may run here, so missing pods are a finding of their own then.
+    The owner names the dispatcher of an admission system in `spec.managedBy`. That switches its controller off,
+    and the dispatcher can copy the status of the run. Any other manager may run the owner here. Missing pods
+    then are a finding of another rule.
     """
     owner = gang.owner
     if owner.suspended or owner.finish is not None or not owner.managed_by:
@@ -75,13 +76,13 @@ def _find_elsewhere(gang: Gang) -> Finding | None:
     entries = [entry for entry in gang.entries if entry.cluster and entry.is_in_use]
     clusters = names(dict.fromkeys(shorten(entry.cluster) for entry in entries))
     field = gang.traits_of(owner.meta.ref).managed_by_field
-    where = f"Runs in cluster {clusters}" if clusters else _left_to(owner, field)
+    location = f"Runs in cluster {clusters}" if clusters else _delegation_text(owner, field)
     reported = owner.reported
-    counted = f": {_count_text(reported)}" if reported is not None else ""
+    counts = f": {_count_text(reported)}" if reported is not None else ""
     finding = gang_finding(
         RULE,
         Health.UNKNOWN,
-        f"{where}{counted}.",
+        f"{location}{counts}.",
         evidence=(
             Evidence(field, owner.managed_by, owner.meta.ref),
             *(
@@ -99,12 +100,12 @@ def _run_cluster_field(gang: Gang, entry: QueueEntry) -> str:
     return gang.admission.get(entry.meta.ref.group, NO_QUEUE_TRAITS).run_cluster_field
 
 
-def _left_to(owner: Owner, field: str) -> str:
+def _delegation_text(owner: Owner, field: str) -> str:
     manager = shorten(owner.managed_by)
     return f"{label(owner.meta.ref)} is left to {manager} ({field}), and nothing of it is here"
 
 
-def _count_text(reported: Reported) -> str:
+def _count_text(reported: ReportedCounts) -> str:
     number = out_of(reported.up, reported.wanted, reported.noun)
     return f"{number} {is_or_are(reported.up)} {reported.state}"
 

@@ -1,9 +1,9 @@
-"""`paused`: no pods are asked for: an owner scaled to zero, or Jobs with `parallelism: 0`.
+"""`paused`: the owner or its Jobs request no pods: it is scaled to zero, or has `parallelism: 0`.
 
-Kubernetes documents 0 as pausing a Job; JobSet keeps counting such a Job as ready (observed on
-1.37.0 with JobSet v0.12.0, real-control-plane.md §3). It is not suspended and is not called so.
+Kubernetes documents 0 as pausing a Job. JobSet still counts such a Job as ready (observed on 1.37.0 with JobSet
+v0.12.0, real-control-plane.md §3). The Job is not suspended, so the sentence says paused.
 
-The sentence says which person paused a Job, when and why. What a person meant has no next step.
+The sentence says which person paused a Job, when and why. A pause by a person has no next step.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from gangboard.domain.text import label, names, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.copied_commands import patch_command
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.suspensions import authors_words, pause_of
-from gangboard.facts.unit import Unit, asks_for_nothing, is_paused
+from gangboard.facts.suspensions import authors_text, pause_of
+from gangboard.facts.unit import Unit, is_paused, is_scaled_to_zero
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when nothing of the unit that could run asks for pods."""
+    """Return a finding if nothing of the unit that could run requests pods."""
     if is_paused(unit):
         jobs = unit.active_jobs
-    elif asks_for_nothing(unit):
+    elif is_scaled_to_zero(unit):
         jobs = (unit.owner,) if unit.owner.parallelism == 0 else ()
     else:
         return None
@@ -38,31 +38,31 @@ def find(unit: Unit) -> Finding | None:
     verb = "asks" if len(jobs) == 1 else "ask"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
     pauses = [pause_of(unit.gang, job) for job in jobs]
-    authors = authors_words(pauses)
+    authors = authors_text(pauses)
     state = f"{subject} {verb} for no pods: parallelism is 0."
     return unit_finding(
         RULE,
         unit,
         f"{sentence(f'Paused {authors}')} {state}" if authors else state,
         advice=()
-        if all(one and one.by_person for one in pauses)
+        if all(pause and pause.by_person for pause in pauses)
         else (_advice(unit, jobs, subject),),
         evidence=tuple(Evidence("spec.parallelism", "0", job.meta.ref) for job in jobs),
     )
 
 
 def _advice(unit: Unit, jobs: tuple[Owner, ...], subject: str) -> AdvisedStep | str:
-    """Return how it goes on: with the parallelism that was kept when it was paused, if it was."""
-    before = jobs[0].paused_parallelism if len(jobs) == 1 else None
-    number = f"back to {before}" if before else "above 0"
+    """Return the step that starts the Jobs again, with the parallelism from before the pause if that is known."""
+    old_parallelism = jobs[0].paused_parallelism if len(jobs) == 1 else None
+    number = f"back to {old_parallelism}" if old_parallelism else "above 0"
     changed_object = ChangedObject.JOB if unit.quorum is None else ChangedObject.GANG_JOB
     method = change_method(AdviceKind.SIZE, changed_object, unit.gang.cluster.kubernetes)
     text = f"Set spec.parallelism of {subject} {number} ({method})."
-    if not before or method is not ChangeMethod.IN_PLACE:
+    if not old_parallelism or method is not ChangeMethod.IN_PLACE:
         return text
     ref = jobs[0].meta.ref
-    words = patch_command(unit.gang.traits_of(ref), ref, {"parallelism": before})
-    return AdvisedStep(text, command=words)
+    patch = patch_command(unit.gang.traits_of(ref), ref, {"parallelism": old_parallelism})
+    return AdvisedStep(text, command=patch)
 
 
 RULE = UnitRule("paused", Stage.ADMISSION, "Paused", 40, find, health=Health.SUSPENDED)

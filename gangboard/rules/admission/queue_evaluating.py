@@ -1,9 +1,9 @@
 """`queue-evaluating`: the owner or a child Job is suspended and a queue has not admitted it yet.
 
-An admission system creates and keeps its owners suspended until they are admitted (jobset-kueue.md
-§2.6, §5), so this is never called `suspended`. It is blocked where a queue is named and nothing is
-served that could admit it or nobody has made an entry for two minutes, and unknown where that cannot
-be seen. What the queue itself says has codes of its own (`queue_reasons`).
+An admission system creates its owners suspended and keeps them so until admission (jobset-kueue.md §2.6, §5).
+This state is therefore never called `suspended`. It is blocked in two cases: the named queue belongs to no
+served admission system, or no entry appears for two minutes. It is unknown if that cannot be observed. Messages
+of the queue have codes of their own (`queue_reasons`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gangboard.domain.objects import find_condition
 from gangboard.domain.owner import Owner
 from gangboard.domain.queue import QueueCode
 from gangboard.domain.queue_status import QueueStanding
-from gangboard.domain.text import label, pods_left, sentence
+from gangboard.domain.text import label, remaining_pods_text, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding, unit_finding
 from gangboard.facts.gang import Gang
@@ -25,15 +25,15 @@ from gangboard.facts.job_holds import resume_advice
 from gangboard.facts.queue_sentences import (
     admitted_jobs_text,
     entry_kind,
-    health_in_queue,
+    first_response_due,
     is_not_resumed,
-    kept_jobs,
+    jobs_sentences,
+    jobs_suspended_by_queue,
     message_evidence,
-    of_jobs,
-    of_owner,
+    owner_sentence,
     queue_evidence,
+    queue_health,
     resume_due,
-    sign_due,
     system,
 )
 from gangboard.facts.unit import Unit
@@ -43,87 +43,87 @@ _CODE, _TITLE = "queue-evaluating", "Waits in a queue"
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding for a suspended owner that a queue manages, or should."""
-    owner, state = gang.owner, gang.queue
-    if not owner.suspended or owner.finish is not None or state.standing is QueueStanding.FREE:
+    """Return a finding for a suspended owner that a queue manages or should manage."""
+    owner, status = gang.owner, gang.queue
+    if not owner.suspended or owner.finish is not None or status.standing is QueueStanding.FREE:
         return None
-    left = sentence(pods_left(gang.pods))
+    terminating = sentence(remaining_pods_text(gang.pods))
     suspended = find_condition(owner.conditions, "Suspended")
     return gang_finding(
         RULE,
-        health_in_queue(gang, owner),
-        " ".join(filter(None, (of_owner(gang), left))),
+        queue_health(gang, owner),
+        " ".join(filter(None, (owner_sentence(gang), terminating))),
         advice=_advice(gang),
-        evidence=(*message_evidence(gang, state), *queue_evidence(gang, state, owner)),
+        evidence=(*message_evidence(gang, status), *queue_evidence(gang, status, owner)),
         recheck_at=_recheck_at(gang, (owner,)),
         since=suspended.since if suspended is not None and suspended.is_true else None,
     )
 
 
 def _advice(gang: Gang) -> tuple[AdvisedStep | str, ...]:
-    """Return what helps where nobody admits it: without a queue system, `spec.suspend` is anybody's."""
-    if gang.queue.standing is not QueueStanding.NOBODY:
-        return _look(gang, (gang.owner,))
-    others = f"Install {system(gang)}, which admits {label(gang.owner.meta.ref)}, or remove its queue label."
-    return (*resume_advice(gang, (gang.owner,)), others)
+    """Return the next steps. Without an admission system, a user may change `spec.suspend` directly."""
+    if gang.queue.standing is not QueueStanding.NOT_SERVED:
+        return _late_advice(gang, (gang.owner,))
+    install = f"Install {system(gang)}, which admits {label(gang.owner.meta.ref)}, or remove its queue label."
+    return (*resume_advice(gang, (gang.owner,)), install)
 
 
-def _look(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
-    """Return what to look at where Workloads should have been made and were not."""
-    late = [job for job in subjects if health_in_queue(gang, job) is Health.BLOCKED]
-    if not late:
+def _late_advice(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
+    """Return what to look at if an entry or a resume is late."""
+    late_subjects = [job for job in subjects if queue_health(gang, job) is Health.BLOCKED]
+    if not late_subjects:
         return ()
-    who = label(late[0].meta.ref)
-    if is_not_resumed(gang, late[0]):
+    subject = label(late_subjects[0].meta.ref)
+    if is_not_resumed(gang, late_subjects[0]):
         return (
-            f"Look at the events of {who} and at the log of {system(gang)}: something refuses that it is "
+            f"Look at the events of {subject} and at the log of {system(gang)}: something refuses that it is "
             "resumed. Its quota is taken meanwhile.",
         )
     return (
-        f"Look whether {system(gang)} runs and manages {who}: then {who} has a {entry_kind(gang)}, or an "
+        f"Look whether {system(gang)} runs and manages {subject}: then {subject} has a {entry_kind(gang)}, or an "
         "event of it says why not.",
     )
 
 
 def _recheck_at(gang: Gang, subjects: Iterable[Owner]) -> datetime | None:
-    dues = (due(gang, subject) for subject in subjects for due in (sign_due, resume_due))
+    dues = (due(gang, subject) for subject in subjects for due in (first_response_due, resume_due))
     return min((due for due in dues if due is not None and due > gang.now), default=None)
 
 
 def find_in_unit(unit: Unit) -> Finding | None:
-    """Return a finding when Jobs of the unit wait in queues of their own; it is about all such Jobs."""
+    """Return a finding about all Jobs with queues of their own if Jobs of this unit wait there."""
     gang = unit.gang
     own = _waiting(gang, unit.jobs)
     if not own:
         return None
     waiting = _waiting(gang, gang.jobs)
-    late = any(health_in_queue(gang, job) is Health.BLOCKED for job in waiting)
+    is_late = any(queue_health(gang, job) is Health.BLOCKED for job in waiting)
     evidence: tuple[Evidence, ...] = ()
     for job in own:
         status = gang.queue_statuses[job.meta.ref.uid]
         evidence += (*message_evidence(gang, status), *queue_evidence(gang, status, job))
     return unit_finding(
-        _OF_UNIT,
+        _UNIT_RULE,
         unit,
-        " ".join(filter(None, (admitted_jobs_text(gang), of_jobs(gang, waiting)))),
-        health=Health.BLOCKED if late else health_in_queue(gang, own[0]),
-        advice=_look(gang, waiting),
+        " ".join(filter(None, (admitted_jobs_text(gang), jobs_sentences(gang, waiting)))),
+        health=Health.BLOCKED if is_late else queue_health(gang, own[0]),
+        advice=_late_advice(gang, waiting),
         evidence=evidence,
         recheck_at=_recheck_at(gang, waiting),
     )
 
 
 def _waiting(gang: Gang, jobs: Iterable[Owner]) -> list[Owner]:
-    return [job for job in kept_jobs(gang, jobs) if _is_told_here(gang, job)]
+    return [job for job in jobs_suspended_by_queue(gang, jobs) if _has_no_other_finding(gang, job)]
 
 
-def _is_told_here(gang: Gang, job: Owner) -> bool:
-    """Whether no other rule has a word about the queue of a Job."""
+def _has_no_other_finding(gang: Gang, job: Owner) -> bool:
+    """Return whether no other rule reports the queue of a Job."""
     status = gang.queue_statuses[job.meta.ref.uid]
     if status.standing is QueueStanding.DEACTIVATED:
         return False
     return status.message is None or status.message.code is QueueCode.QUEUE_EVALUATING
 
 
-_OF_UNIT = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 25, find_in_unit, health=Health.WAITING)
-RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 48, find, _OF_UNIT)
+_UNIT_RULE = UnitRule(_CODE, Stage.ADMISSION, _TITLE, 25, find_in_unit, health=Health.WAITING)
+RULE = GangRule(_CODE, Stage.ADMISSION, _TITLE, 48, find, _UNIT_RULE)

@@ -1,10 +1,12 @@
-"""`suspended`: the owner is suspended by hand, or what makes its Jobs, or each of its unfinished child Jobs is.
+"""`suspended`: the owner, the maker of its Jobs, or each of its unfinished Jobs is suspended outside of a queue.
 
-It says who suspended the owner, when and why, and of child Jobs who holds them. A deliberate
-suspension has no next step. Where only the object below the owner is suspended, the page has no button that
-resumes it, so the advice has the command. `Suspended=True` of an owner can be computed from its spec alone (Trainer v2.2.0 sets it in 46 ms,
-real-owners.md §1.3), so whether it has come to rest is counted from pods. The PodGroup keeps its
-old condition while the gang is suspended: it is not shown.
+The sentence says who suspended the owner, when and why, or who holds the child Jobs. A deliberate suspension
+has no next step. If only an object below the owner is suspended, the page has no button to resume it, so the
+advice has the command.
+
+A controller can compute `Suspended=True` from the owner's spec alone (Trainer v2.2.0 sets it in 46 ms,
+real-owners.md §1.3). The rule therefore counts pods to see whether the gang has stopped. The PodGroup of a
+suspended gang keeps its old condition, which is not shown.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from gangboard.domain.text import (
     all_of,
     is_or_are,
     label,
-    pods_left,
+    remaining_pods_text,
     sentence,
     sentence_case,
 )
@@ -26,72 +28,79 @@ from gangboard.domain.verdict import Finding
 from gangboard.facts.copied_commands import resume_command
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.job_holds import hold_evidence, listed_with_holders, resume_advice
-from gangboard.facts.queue_sentences import kept_jobs
+from gangboard.facts.job_holds import hold_evidence, jobs_with_holders_text, resume_advice
+from gangboard.facts.queue_sentences import jobs_suspended_by_queue
 from gangboard.facts.suspensions import (
     suspend_evidence,
     suspension_of,
-    suspension_words,
+    suspension_text,
 )
 from gangboard.plugins.rule import GangRule
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding when nothing of the gang is meant to run and no queue holds it."""
+    """Return a finding if the whole gang is suspended and no queue holds it."""
     owner = gang.owner
     if owner.finish is not None:
         return None
     if owner.suspended:
         if gang.queue.standing is not QueueStanding.FREE:
             return None
-        return _finding(gang, _by_whom(gang, owner), (owner,))
-    below = next((one for one in gang.middle if one.suspended and one.finish is None), None)
-    if below is not None:
-        return _finding(gang, _below(gang, below), (below,), _resume_below(gang, below))
+        return _finding(gang, _owner_text(gang, owner), (owner,))
+    middle = next((made for made in gang.middle if made.suspended and made.finish is None), None)
+    if middle is not None:
+        return _finding(gang, _middle_text(gang, middle), (middle,), _resume_middle(gang, middle))
     unfinished = tuple(job for job in gang.jobs if job.finish is None)
-    if not unfinished or not all(job.suspended for job in unfinished) or kept_jobs(gang, gang.jobs):
+    if (
+        not unfinished
+        or not all(job.suspended for job in unfinished)
+        or jobs_suspended_by_queue(gang, gang.jobs)
+    ):
         return None
-    listed = listed_with_holders(gang, unfinished)
+    listed = jobs_with_holders_text(gang, unfinished)
     number = len(unfinished)
-    whole = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
-    return _finding(gang, f"{whole} {is_or_are(number)} suspended: {listed}", unfinished)
+    subject = "1 unfinished Job" if number == 1 else sentence_case(all_of(number, "unfinished Job"))
+    return _finding(gang, f"{subject} {is_or_are(number)} suspended: {listed}", unfinished)
 
 
-def _by_whom(gang: Gang, owner: Owner) -> str:
-    """Return `Suspended by ada at …: make room`; without a name only that the owner is suspended."""
-    known = suspension_of(gang, owner)
+def _owner_text(gang: Gang, owner: Owner) -> str:
+    """Return `Suspended by ada at …: make room`. Without a known author it says that the owner is suspended."""
+    suspension = suspension_of(gang, owner)
     return (
-        f"Suspended {suspension_words(known)}"
-        if known
+        f"Suspended {suspension_text(suspension)}"
+        if suspension
         else f"The {owner.meta.ref.kind} is suspended"
     )
 
 
-def _below(gang: Gang, suspended: Owner) -> str:
-    """Say that what it made is suspended without it: its controller did not undo that, or not yet."""
-    known = suspension_of(gang, suspended)
-    what = f"{label(gang.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
-    return f"{what} {suspension_words(known, 'since')}" if known else what
+def _middle_text(gang: Gang, suspended: Owner) -> str:
+    """Return that an object below a running owner is suspended. Its controller has not undone that."""
+    suspension = suspension_of(gang, suspended)
+    subject = f"{label(gang.owner.meta.ref)} is not, but {label(suspended.meta.ref)} is suspended"
+    return f"{subject} {suspension_text(suspension, 'since')}" if suspension else subject
 
 
-def _resume_below(gang: Gang, suspended: Owner) -> tuple[AdvisedStep, ...]:
-    """Return how an object is resumed that its maker leaves suspended. Whether it should, only a person knows."""
+def _resume_middle(gang: Gang, suspended: Owner) -> tuple[AdvisedStep, ...]:
+    """Return the command that resumes an object which its controller leaves suspended.
+
+    Only a person can tell whether it should run.
+    """
     if not gang.traits.leaves_suspended:
         return ()
     ref = suspended.meta.ref
     text = f"If {label(ref)} need not stay suspended, resume it: {label(gang.owner.meta.ref)} does not."
-    words = resume_command(gang.traits_of(ref), ref)
-    return (AdvisedStep(text, AdviceKind.RESUME, words),)
+    resume = resume_command(gang.traits_of(ref), ref)
+    return (AdvisedStep(text, AdviceKind.RESUME, resume),)
 
 
 def _finding(
     gang: Gang,
-    what: str,
+    text: str,
     suspended: tuple[Owner, ...],
     steps: tuple[AdvisedStep, ...] = (),
 ) -> Finding:
-    left = pods_left(gang.pods)
-    message = f"{sentence(what)} {sentence(left)}" if left else sentence(what)
+    remaining = remaining_pods_text(gang.pods)
+    message = f"{sentence(text)} {sentence(remaining)}" if remaining else sentence(text)
     since = [
         condition.since
         for owner in suspended
@@ -100,13 +109,17 @@ def _finding(
         and condition.since is not None
     ]
     if not since:
-        known = (suspension_of(gang, owner) for owner in suspended)
-        since = [one.at for one in known if one is not None and one.at is not None]
+        suspensions = (suspension_of(gang, owner) for owner in suspended)
+        since = [
+            suspension.time
+            for suspension in suspensions
+            if suspension is not None and suspension.time is not None
+        ]
     return gang_finding(
         RULE,
         Health.SUSPENDED,
         message,
-        # An owner is suspended on purpose, and a controller resumes its own children by itself.
+        # The suspension of an owner is deliberate, and its controller resumes its children.
         advice=resume_advice(gang, suspended)
         if suspended[0] in gang.jobs and not gang.owner.suspended
         else steps,

@@ -1,1 +1,1 @@
-"""Reasons of the stage `formation`: Do its pods and groups exist?"""
+"""Rules of the stage `formation`: Do its pods and groups exist?"""

@@ -1,11 +1,11 @@
-"""`below-quorum`: fewer live pods than the quorum, and nothing says that the rest was refused.
+"""`below-quorum`: a group has fewer live pods than its quorum, and no controller reports a refusal of the rest.
 
-It is said, too, of a group that nobody makes pods for, when all that it had are gone, and of a part of a group that
-has a minimum of its own (a task, a subgroup).
+The rule also covers two other cases: a group without a known controller that has lost all its pods, and a part
+of a group with a minimum of its own (a task, a subgroup).
 
-The scheduler tries no member before the quorum exists, and writes neither a condition nor an event
-about it (k/k#141900, by design; observed on 1.35.4 to 1.37.0). Until the count has not changed for
-30 seconds the gang is still starting.
+The scheduler tries no member before the quorum exists, and writes neither a condition nor an event about it
+(k/k#141900, by design; observed on 1.35.4 to 1.37.0). The gang is still starting until the count has not
+changed for 30 seconds.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import restart_under_way
-from gangboard.facts.builtin_controllers import tells_what_it_cannot_make
+from gangboard.facts.builtin_controllers import reports_failed_creation
 from gangboard.facts.creation_refusal import newest_creation_refusal
 from gangboard.facts.dependencies import waiting_roles
-from gangboard.facts.findings import still_starting, unit_finding
+from gangboard.facts.findings import starting_finding, unit_finding
 from gangboard.facts.grace_periods import COUNT_GRACE, unchanged_since
-from gangboard.facts.job_holds import how_to_resume
+from gangboard.facts.job_holds import resume_step
 from gangboard.facts.preemption import (
-    has_lost_all,
+    has_lost_all_pods,
     last_preemption,
-    takers_evidence,
-    takers_text,
+    preemptors_evidence,
+    preemptors_text,
 )
 from gangboard.facts.state_since import not_formed_since
 from gangboard.facts.unit import Unit, failing_jobs, is_bare_group, is_formed, live_count
@@ -40,12 +40,12 @@ _CORE = "scheduling.k8s.io"
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a gang of which some pods exist, and not enough, or existed."""
+    """Return a finding for a gang with some pods but fewer than its quorum, or that has lost all its pods."""
     if unit.quorum is None or unit.is_full:
         return None
     if is_formed(unit):
-        return _short_part(unit)
-    if not live_count(unit) and not has_lost_all(unit):
+        return _find_short_part(unit)
+    if not live_count(unit) and not has_lost_all_pods(unit):
         return None
     if waiting_roles(unit) or failing_jobs(unit):
         return None
@@ -55,7 +55,7 @@ def find(unit: Unit) -> Finding | None:
     due = since + COUNT_GRACE if since is not None else None
     name = unit.group_name or unit.name
     live = live_count(unit)
-    part = _part_without_pods(unit)
+    part = _find_part_without_pods(unit)
     if part is not None:
         return part
     noun = "group" if unit.group_name else unit.noun
@@ -65,7 +65,7 @@ def find(unit: Unit) -> Finding | None:
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
             return None
-        return still_starting(
+        return starting_finding(
             RULE,
             unit,
             f"{counts}.",
@@ -76,48 +76,52 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{counts}{_rest(unit)}",
+        f"{counts}{_rest_text(unit)}",
         advice=_advice(unit),
         evidence=evidence,
         since=not_formed_since(unit),
     )
 
 
-def _part_without_pods(unit: Unit) -> Finding | None:
-    """Return a finding where the group lacks pods since the maker of a part of it is scaled to zero."""
+def _find_part_without_pods(unit: Unit) -> Finding | None:
+    """Return a finding if the group lacks pods because the maker of a part is scaled to zero."""
     group = unit.group
-    if group is None or not any(_idle_maker(unit, part.name) for part in group.templates):
+    if group is None or not any(_idle_maker(unit, template.name) for template in group.templates):
         return None
-    return _short_part(unit)
+    return _find_short_part(unit)
 
 
-def _idle_maker(unit: Unit, part: str) -> Owner | None:
-    """Return the object of that name that makes the pods of a part, and makes none on purpose."""
-    makers = (one for one in unit.gang.makers if one.meta.ref.name == part)
-    return next((one for one in makers if not one.desired), None)
+def _idle_maker(unit: Unit, name: str) -> Owner | None:
+    """Return the object with this name if it makes the pods of a part and is scaled to zero."""
+    makers = (maker for maker in unit.gang.makers if maker.meta.ref.name == name)
+    return next((maker for maker in makers if not maker.desired), None)
 
 
-def _short_part(unit: Unit) -> Finding | None:
-    """Return a finding where one part of the group has fewer pods than it needs."""
+def _find_short_part(unit: Unit) -> Finding | None:
+    """Return a finding if one part of the group has fewer pods than its minimum."""
     group = unit.group
     if group is None or not group.part_label or unit.placed:
         return None
     live = [pod for pod in (*unit.pods, *unit.foreign_pods) if pod.is_live]
-    there = Counter(pod.labels.get(group.part_label, "") for pod in live)
+    live_by_part = Counter(pod.labels.get(group.part_label, "") for pod in live)
     short = [
-        (part.name, there[part.name], part.quorum)
-        for part in group.templates
-        if part.quorum is not None and there[part.name] < part.quorum
+        (template.name, live_by_part[template.name], template.quorum)
+        for template in group.templates
+        if template.quorum is not None and live_by_part[template.name] < template.quorum
     ]
     since = unchanged_since(unit)
-    idle = [(one, part) for part in short if (one := _idle_maker(unit, part[0])) is not None]
-    # What is scaled to 0 makes no pod, however long one waits.
+    idle = [
+        (maker, shortage)
+        for shortage in short
+        if (maker := _idle_maker(unit, shortage[0])) is not None
+    ]
+    # An object that is scaled to 0 never makes a pod, so there is no grace period.
     is_young = not idle and since is not None and since + COUNT_GRACE > unit.now
     if not short or is_young:
         return None
-    name, number, least = idle[0][1] if idle else short[0]
+    name, number, minimum = idle[0][1] if idle else short[0]
     text = (
-        f"{number} of {count(least, 'pod')} that group {unit.group_name} needs of {name} "
+        f"{number} of {count(minimum, 'pod')} that group {unit.group_name} needs of {name} "
         f"{'exists' if number == 1 else 'exist'}"
     )
     if idle:
@@ -126,88 +130,99 @@ def _short_part(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{text}.",
-        advice=[f"Scale {label(one.meta.ref)} to {part[2]}." for one, part in idle],
+        advice=[f"Scale {label(maker.meta.ref)} to {shortage[2]}." for maker, shortage in idle],
         evidence=tuple(
-            Evidence(f"pods of {part}", f"{pods} of at least {minimum}", group.meta.ref)
-            for part, pods, minimum in short
+            Evidence(f"pods of {role}", f"{pods} of at least {required}", group.meta.ref)
+            for role, pods, required in short
         ),
         since=not_formed_since(unit),
     )
 
 
-def _rest(unit: Unit) -> str:
-    if has_lost_all(unit):
-        taken = last_preemption(unit)
-        went = f"were preempted by {takers_text(taken)}" if taken is not None else "are gone"
-        return f"; those that it had {went}."
-    others = sum(pod.is_live for pod in unit.foreign_pods)
-    if unit.seats + others < (unit.quorum or 0) and not unit.succeeded and not unit.held:
-        return f", and its owner asks for only {unit.seats}."
+def _rest_text(unit: Unit) -> str:
+    if has_lost_all_pods(unit):
+        preemption = last_preemption(unit)
+        loss = (
+            f"were preempted by {preemptors_text(preemption)}"
+            if preemption is not None
+            else "are gone"
+        )
+        return f"; those that it had {loss}."
+    foreign_pods = sum(pod.is_live for pod in unit.foreign_pods)
+    if (
+        unit.expected_pods + foreign_pods < (unit.quorum or 0)
+        and not unit.succeeded
+        and not unit.held
+    ):
+        return f", and its owner asks for only {unit.expected_pods}."
     if not unit.gang.cluster.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
-    if not _would_tell(unit):
+    if not _are_refusals_reported(unit):
         return "; no known controller makes the rest."
     return "; nothing refuses the rest."
 
 
-def _would_tell(unit: Unit) -> bool:
-    """Whether the events that are read would tell of a refusal: nobody knows who makes bare pods."""
+def _are_refusals_reported(unit: Unit) -> bool:
+    """Return whether the observed events would report a refusal. The maker of bare pods is unknown."""
     if unit.jobs or not is_bare_group(unit):
         return True
     makers = {pod.meta.controller for pod in unit.current}
-    return all(one is not None and tells_what_it_cannot_make(one) for one in makers)
+    return all(maker is not None and reports_failed_creation(maker) for maker in makers)
 
 
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
-    """Return how the quorum is reached: by held pods, by more pods, or by a lower one."""
-    others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    quorum, possible = unit.quorum or 0, unit.seats + others
+    """Return how the group can reach its quorum: by held pods, by more pods, or by a lower quorum."""
+    foreign_pods = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
+    quorum, possible = unit.quorum or 0, unit.expected_pods + foreign_pods
     held = [job for job in unit.jobs if job.suspended and job.finish is None]
     if held and possible < quorum <= possible + unit.held:
-        return (how_to_resume(unit.gang, held, "."),)
-    there = len(unit.current) + others
+        return (resume_step(unit.gang, held, "."),)
+    existing = len(unit.current) + foreign_pods
     if is_bare_group(unit):
-        number = quorum - there
-        new = count(number, "more pod" if there else "pod")
-        more = f"Make {new} in {_whose(unit)}"
-        return (_or_lower(unit, more, there),)
+        number = quorum - existing
+        new = count(number, "more pod" if existing else "pod")
+        creation = f"Make {new} in {_group_label(unit)}"
+        return (_create_or_lower(unit, creation, existing),)
     if possible < quorum:
-        # A quorum that follows from the size of the Job grows with it.
-        more = "" if _has_derived_quorum(unit) else _ask_for_more(unit, quorum - possible)
-        return (_or_lower(unit, more, possible),)
+        # A quorum derived from the size of the Job grows with it.
+        creation = "" if _has_derived_quorum(unit) else _request_more(unit, quorum - possible)
+        return (_create_or_lower(unit, creation, possible),)
     if any(job.retries for job in unit.jobs):
-        return ()  # then the Job controller waits before it makes the next ones
-    lower = _lower(unit, there)
+        return ()  # the Job controller is in its back-off
+    lower = _lower(unit, existing)
     return (f"{lower[:1].upper()}{lower[1:]}.",) if lower else ()
 
 
-def _or_lower(unit: Unit, more: str, quorum: int) -> str:
-    """Return both ways; a lower quorum in place goes before an owner that is to be made anew or scaled."""
+def _create_or_lower(unit: Unit, creation: str, quorum: int) -> str:
+    """Return both steps in one sentence.
+
+    A quorum that can be lowered in place comes before an owner that must be scaled or re-created.
+    """
     in_place = f"({ChangeMethod.IN_PLACE})"
     lower = _lower(unit, quorum)
-    ways = [more, lower]
-    if lower.endswith(in_place) and not more.endswith(in_place) and not is_bare_group(unit):
-        ways.reverse()
-    text = ", or ".join(filter(None, ways))
+    steps = [creation, lower]
+    if lower.endswith(in_place) and not creation.endswith(in_place) and not is_bare_group(unit):
+        steps.reverse()
+    text = ", or ".join(filter(None, steps))
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _ask_for_more(unit: Unit, number: int) -> str:
+def _request_more(unit: Unit, number: int) -> str:
     owner = unit.owner
-    more = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
-    is_of_parts = bool(unit.gang.traits.parts)
-    if not owner.meta.ref.is_job and not is_of_parts:
-        return more
-    fixed = is_of_parts or _is_list_too_short(owner, unit.seats + number)
+    request = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
+    has_parts = bool(unit.gang.traits.role_size_field)
+    if not owner.meta.ref.is_job and not has_parts:
+        return request
+    is_immutable = has_parts or _has_too_few_completions(owner, unit.expected_pods + number)
     method = change_method(AdviceKind.SIZE, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
-    return f"{more} ({ChangeMethod.RECREATE if fixed else method})"
+    return f"{request} ({ChangeMethod.RECREATE if is_immutable else method})"
 
 
-def _is_list_too_short(job: Owner, pods: int) -> bool:
-    """Whether too few completions are left for so many pods at a time, and nobody can add some.
+def _has_too_few_completions(job: Owner, pods: int) -> bool:
+    """Return whether the remaining completions limit the Job to fewer active pods, and cannot be changed.
 
-    No more pods are active than completions are left (manageJob in pkg/controller/job). Those of
-    an Indexed Job can be changed to another parallelism, all others not at all
+    A Job never has more active pods than remaining completions (manageJob in pkg/controller/job). The
+    completions of an Indexed Job can change together with its parallelism, those of other Jobs never
     (validateCompletions in pkg/apis/batch/validation).
     """
     if job.indexed or job.completions is None:
@@ -216,32 +231,32 @@ def _is_list_too_short(job: Owner, pods: int) -> bool:
 
 
 def _lower(unit: Unit, quorum: int) -> str:
-    """Return `lower the quorum of …`; nothing where it is not set by hand at its group or Job."""
+    """Return `lower the quorum of …`, or empty if its group or Job does not set it explicitly."""
     if quorum < 1:
         return ""
-    if _is_left_alone(unit):
-        return _lowered(unit, _whose(unit), quorum, ChangeMethod.IN_PLACE)
-    if _is_stated_in_owner(unit):
-        whose = f"{unit.gang.traits.quorum_field} of {label(unit.owner.meta.ref)}"
-        return f"lower {whose} from {unit.quorum} to {quorum} ({ChangeMethod.IN_PLACE})"
+    if _is_unmanaged(unit):
+        return _lower_text(unit, _group_label(unit), quorum, ChangeMethod.IN_PLACE)
+    if _is_set_by_owner(unit):
+        subject = f"{unit.gang.traits.quorum_field} of {label(unit.owner.meta.ref)}"
+        return f"lower {subject} from {unit.quorum} to {quorum} ({ChangeMethod.IN_PLACE})"
     changed_object = _changed_object(unit)
     if changed_object is None:
         return ""
     method = change_method(AdviceKind.QUORUM, changed_object, unit.gang.cluster.kubernetes)
     if changed_object is not ChangedObject.GANG_JOB:
-        return _lowered(unit, _whose(unit), quorum, method)
-    whose = label(unit.jobs[0].meta.ref)
+        return _lower_text(unit, _group_label(unit), quorum, method)
+    subject = label(unit.jobs[0].meta.ref)
     if _has_derived_quorum(unit):
-        return f"set minCount of {whose}, which has none, to {quorum} ({method})"
-    return _lowered(unit, whose, quorum, method)
+        return f"set minCount of {subject}, which has none, to {quorum} ({method})"
+    return _lower_text(unit, subject, quorum, method)
 
 
-def _lowered(unit: Unit, whose: str, quorum: int, method: ChangeMethod) -> str:
-    return f"lower the quorum of {whose} from {unit.quorum} to {quorum} ({method})"
+def _lower_text(unit: Unit, subject: str, quorum: int, method: ChangeMethod) -> str:
+    return f"lower the quorum of {subject} from {unit.quorum} to {quorum} ({method})"
 
 
-def _is_left_alone(unit: Unit) -> bool:
-    """Whether its group is a custom resource that no controller changes once it is made."""
+def _is_unmanaged(unit: Unit) -> bool:
+    """Return whether the group is a custom resource that no controller changes after its creation."""
     group = unit.group
     if group is None or group.meta.ref.group == _CORE:
         return False
@@ -251,14 +266,14 @@ def _is_left_alone(unit: Unit) -> bool:
     return group.meta.ref.group in unit.gang.traits_of(maker).leaves_groups
 
 
-def _is_stated_in_owner(unit: Unit) -> bool:
-    """Whether the quorum of its group is a number in the spec of its owner, which makes that group."""
-    group, asked = unit.group, unit.owner.gang_request
-    if group is None or asked is None or asked.derived or not unit.gang.traits.quorum_field:
+def _is_set_by_owner(unit: Unit) -> bool:
+    """Return whether the quorum is a number in the spec of the owner, which makes the group."""
+    group, request = unit.group, unit.owner.gang_request
+    if group is None or request is None or request.derived or not unit.gang.traits.quorum_field:
         return False
     maker = group.meta.controller
     is_made = maker is not None and maker.uid == unit.owner.meta.ref.uid
-    return is_made and asked.quorum == unit.quorum
+    return is_made and request.quorum == unit.quorum
 
 
 def _changed_object(unit: Unit) -> ChangedObject | None:
@@ -267,28 +282,30 @@ def _changed_object(unit: Unit) -> ChangedObject | None:
         return None
     if group.meta.controller is None or group.meta.controller.kind == "Workload":
         return ChangedObject.POD_GROUP if group.entry is None else ChangedObject.WORKLOAD
-    asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
-    return ChangedObject.GANG_JOB if asked is not None and asked.quorum is not None else None
+    request = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
+    return ChangedObject.GANG_JOB if request is not None and request.quorum is not None else None
 
 
 def _has_derived_quorum(unit: Unit) -> bool:
-    """Whether its only Job states no quorum: then the group follows the size of the Job."""
-    asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
-    return _changed_object(unit) is ChangedObject.GANG_JOB and asked is not None and asked.derived
+    """Return whether the only Job of the unit states no quorum, so that the group follows its size."""
+    request = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
+    return (
+        _changed_object(unit) is ChangedObject.GANG_JOB and request is not None and request.derived
+    )
 
 
-def _whose(unit: Unit) -> str:
+def _group_label(unit: Unit) -> str:
     return label_of_group(unit.group_name or unit.name)
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
     source = unit.group.meta.ref if unit.group is not None else None
-    taken = last_preemption(unit) if has_lost_all(unit) else None
+    preemption = last_preemption(unit) if has_lost_all_pods(unit) else None
     return (
         Evidence("quorum", str(unit.quorum), source),
         Evidence("live pods", str(live_count(unit)), source),
         Evidence("pods asked for", str(unit.wanted), unit.owner.meta.ref),
-        *takers_evidence(taken),
+        *preemptors_evidence(preemption),
     )
 
 

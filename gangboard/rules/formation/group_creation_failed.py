@@ -1,7 +1,7 @@
-"""`group-creation-failed`: the Workload or PodGroup of a Job could not be made.
+"""`group-creation-failed`: the Workload or PodGroup of a Job could not be created.
 
-The Job controller (1.37) says so in events on the Job, `FailedWorkloadCompilation` and
-`FailedWorkloadCreate`; a PodGroup that cannot be made leaves no event (k8s-gang-api.md §4.4).
+The Job controller (1.37) reports this in events on the Job, `FailedWorkloadCompilation` and
+`FailedWorkloadCreate`. A PodGroup that cannot be created leaves no event (k8s-gang-api.md §4.4).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from gangboard.plugins.rule import UnitRule
 
 _TEMPLATE_NAME = "podGroupTemplates[0].name"
 _SUFFIX = "-pgt-0"
-_LONGEST_LABEL = 63
-# The template of its Workload is called after the Job, and must be a DNS label (observed on 1.37.0).
-_LONGEST_NAME = _LONGEST_LABEL - len(_SUFFIX)
+_MAX_LABEL_LENGTH = 63
+# The Workload's template has the name of the Job and must be a DNS label (observed on 1.37.0).
+_MAX_NAME_LENGTH = _MAX_LABEL_LENGTH - len(_SUFFIX)
 _REASONS = frozenset({"FailedWorkloadCompilation", "FailedWorkloadCreate"})
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while pods are missing, no group exists and nothing newer disproves it."""
+    """Return a finding while pods are missing, no group exists and no newer pod disproves the event."""
     if unit.group is not None or unit.group_name or not unit.missing:
         return None
-    event = _newest(unit)
+    event = _newest_failure(unit)
     if event is None:
         return None
     kind, name = event.regarding.kind, event.regarding.name
@@ -38,7 +38,7 @@ def find(unit: Unit) -> Finding | None:
         message = f"The group of {kind} {name} cannot be made. {refusal.about('it')}"
     elif _is_too_long(event):
         message = (
-            f"{kind} name too long: {len(name)} characters, {_LONGEST_NAME} allowed. "
+            f"{kind} name too long: {len(name)} characters, {_MAX_NAME_LENGTH} allowed. "
             "No group can be made."
         )
     else:
@@ -49,34 +49,34 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         message,
-        advice=_advice(event, others=unit.desired < unit.owner.desired),
+        advice=_advice(event, has_other_units=unit.desired < unit.owner.desired),
         evidence=(Evidence(event.reason, event.note, event.regarding),),
         since=event.first_seen,
     )
 
 
-def _advice(event: Event, *, others: bool) -> tuple[str, ...]:
+def _advice(event: Event, *, has_other_units: bool) -> tuple[str, ...]:
     refusal = read_creation_refusal(event)
     if refusal.limits:
-        return raise_quota(refusal, 1, at_least=others)
+        return raise_quota(refusal, 1, at_least=has_other_units)
     if _is_too_long(event):
         return (
-            f"Give {event.regarding.kind} {event.regarding.name} a name of at most {_LONGEST_NAME} "
-            f"characters: {_SUFFIX} is added to it, and {_LONGEST_LABEL} is the most ({ChangeMethod.RECREATE}).",
+            f"Give {event.regarding.kind} {event.regarding.name} a name of at most {_MAX_NAME_LENGTH} "
+            f"characters: {_SUFFIX} is added to it, and {_MAX_LABEL_LENGTH} is the most ({ChangeMethod.RECREATE}).",
         )
     return ()
 
 
 def _is_too_long(event: Event) -> bool:
-    """Whether the name of its template was refused, and cannot be shorter for such a Job."""
-    return len(event.regarding.name) > _LONGEST_NAME and _TEMPLATE_NAME in event.note
+    """Return whether the template's name was refused because the Job's name is too long."""
+    return len(event.regarding.name) > _MAX_NAME_LENGTH and _TEMPLATE_NAME in event.note
 
 
-def _newest(unit: Unit) -> Event | None:
-    """Return the newest such event about a Job of the unit, younger than every pod of it."""
+def _newest_failure(unit: Unit) -> Event | None:
+    """Return the newest such event about a Job of the unit that is younger than all its pods."""
     jobs = {job.meta.ref.uid for job in unit.jobs}
     newest_pod = newest_creation(unit.current)
-    found = [
+    failures = [
         event
         for event in (*unit.events, *unit.gang.events)
         if event.reason in _REASONS
@@ -84,7 +84,7 @@ def _newest(unit: Unit) -> Event | None:
         and event.last_seen is not None
         and (newest_pod is None or event.last_seen >= newest_pod)
     ]
-    return max(found, key=lambda event: (event.last_seen, event.meta.ref.name), default=None)
+    return max(failures, key=lambda event: (event.last_seen, event.meta.ref.name), default=None)
 
 
 RULE = UnitRule(

@@ -1,14 +1,14 @@
-"""`objects-not-made`: a controller says in events that it cannot make what it makes for an owner.
+"""`objects-not-made`: a controller reports in events that it cannot create an object for an owner.
 
-Which reasons say so is known to the owner's kind (`OwnerKind.event_reasons`). Controllers try again: what was
-made after such an event disproves it.
+The owner's kind lists the reasons of such events (`OwnerKind.event_reasons`). Controllers retry, so an object
+that was created after the event disproves it.
 """
 
 from __future__ import annotations
 
 import re
 
-from gangboard.domain.event import NotMade
+from gangboard.domain.event import CreationFailure
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import label, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
@@ -17,16 +17,16 @@ from gangboard.facts.grace_periods import newest_creation
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
-# What a Kubernetes client says of a kind that is not served (apimachinery, meta.NoKindMatchError).
+# Error text of a Kubernetes client for a kind that is not served (apimachinery, meta.NoKindMatchError).
 _NOT_SERVED = re.compile(r'no matches for kind "(?P<kind>\w+)" in version "(?P<version>[\w./-]+)"')
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while pods are missing and nothing was made after the newest such event."""
-    if not unit.gang.not_made or not unit.missing:
+    """Return a finding while pods are missing and no object was created after the newest such event."""
+    if not unit.gang.creation_failures or not unit.missing:
         return None
-    newest = unit.gang.not_made[0]
-    if _was_made_since(unit, newest):
+    newest = unit.gang.creation_failures[0]
+    if _has_newer_object(unit, newest):
         return None
     event = newest.event
     cause = sentence(quote(newest.cause))
@@ -40,19 +40,19 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _was_made_since(unit: Unit, refusal: NotMade) -> bool:
-    """Whether a pod, or a Job, or what makes Jobs was made after it; times have whole seconds."""
-    seen = refusal.event.last_seen
-    made = [one.meta.created_at for one in (*unit.gang.middle, *unit.gang.jobs)]
-    times = [at for at in (*made, newest_creation(unit.current)) if at is not None]
-    return seen is None or any(at > seen for at in times)
+def _has_newer_object(unit: Unit, refusal: CreationFailure) -> bool:
+    """Return whether a pod, a Job or a controller of Jobs was created after the event. Times have whole seconds."""
+    last_seen = refusal.event.last_seen
+    created = [owner.meta.created_at for owner in (*unit.gang.middle, *unit.gang.jobs)]
+    times = [time for time in (*created, newest_creation(unit.current)) if time is not None]
+    return last_seen is None or any(time > last_seen for time in times)
 
 
-def _advice(refusal: NotMade) -> tuple[str, ...]:
-    found = _NOT_SERVED.search(refusal.cause)
-    if found is None:
+def _advice(refusal: CreationFailure) -> tuple[str, ...]:
+    kind = _NOT_SERVED.search(refusal.cause)
+    if kind is None:
         return ()
-    return (f"Install the CustomResourceDefinition of {found['kind']} in {found['version']}.",)
+    return (f"Install the CustomResourceDefinition of {kind['kind']} in {kind['version']}.",)
 
 
 RULE = UnitRule(
@@ -63,4 +63,4 @@ RULE = UnitRule(
     find,
     health=Health.BLOCKED,
 )
-"""Nearer to the cause than that a part waits for another, or that there are no pods."""
+"""It is nearer to the cause than a dependency on another role or missing pods."""

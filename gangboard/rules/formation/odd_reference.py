@@ -1,6 +1,7 @@
-"""`odd-reference`: owner references that lead nowhere, in a ring or to another namespace: said beside all else.
+"""`odd-reference`: owner references form a ring, or lead to a missing object or another namespace.
 
-Objects are put together all the same, each once; the word tells why they stand where they are looked for in vain.
+The rule adds to any other finding. The objects still belong to one gang each. The sentence explains why an
+object is not in the gang in which people look for it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return what is odd about how the gang hangs together."""
-    said = unit.gang.odd_references
-    if not said:
+    """Return the problems of the gang's owner references."""
+    problems = unit.gang.odd_references
+    if not problems:
         return None
     owner = unit.owner.meta
     evidence = tuple(Evidence("owner reference", uid, owner.ref) for uid in owner.owner_uids)
-    return unit_finding(RULE, unit, " ".join(said), evidence=evidence)
+    return unit_finding(RULE, unit, " ".join(problems), evidence=evidence)
 
 
 RULE = UnitRule(
@@ -29,5 +30,5 @@ RULE = UnitRule(
     99,
     find,
     health=Health.RUNNING,
-    aside=True,
+    is_additional=True,
 )

@@ -1,8 +1,8 @@
 """`podgroup-terminating`: pods wait in a PodGroup that is being deleted.
 
-Its finalizer `scheduling.k8s.io/podgroup-protection` keeps it until all its pods are finished or
-gone (1.36 and later), so it can stay like this for as long as they wait. A gang whose members all
-have a node is left alone.
+The finalizer `scheduling.k8s.io/podgroup-protection` keeps it until all its pods are finished or deleted (1.36
+and later). It can therefore exist for as long as they wait. A gang whose members all have a node gets no
+finding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CORE = "scheduling.k8s.io"
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while pods of the unit wait and their group is on its way out."""
+    """Return a finding while pods of the unit wait and their group is being deleted."""
     group = unit.group
     if group is None or group.meta.deleting_since is None or not unit.unplaced:
         return None
@@ -43,16 +43,16 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
-    """Return how the group goes and comes again; nothing when others have pods in it, or all goes.
+    """Return how the group is deleted and re-created, or nothing if it is shared or the whole gang is being deleted.
 
-    Observed on 1.36.3 and 1.37.0: it goes when the pods of a suspended Job have left; made anew
-    under its name it takes the pods of the resumed Job. One that the Job controller made comes back
-    with a new Job only (1.37.0: the pods of the resumed Job had none).
+    Observed on 1.36.3 and 1.37.0: the group is deleted once the pods of a suspended Job are deleted. A new
+    group with its name takes the pods of the resumed Job. The Job controller makes a group only for a new Job
+    (1.37.0: the pods of the resumed Job had none).
     """
     owner, name = unit.owner.meta, group.meta.ref.name
-    is_all_going = owner.deleting_since is not None and not is_bare_group(unit)
+    is_gang_deleted = owner.deleting_since is not None and not is_bare_group(unit)
     is_shared = any(pod.is_live for pod in unit.foreign_pods)
-    if is_shared or is_all_going or group.meta.ref.group != _CORE:
+    if is_shared or is_gang_deleted or group.meta.ref.group != _CORE:
         return ()
     if group.meta.controller is not None:
         if group.meta.controller.uid != owner.ref.uid or not owner.ref.is_job:
@@ -65,10 +65,10 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
             f"{owner.ref.kind}.",
         )
     if any(pod.meta.controller is not None for pod in unit.live):
-        return ()  # whoever makes them would make others
+        return ()  # their controller would replace them
     number = len(unit.live)
-    them = "its pod" if number == 1 else f"its {number} pods"
-    return (f"Delete {them}, and re-create PodGroup {name} and its pods when it is gone.",)
+    pods = "its pod" if number == 1 else f"its {number} pods"
+    return (f"Delete {pods}, and re-create PodGroup {name} and its pods when it is gone.",)
 
 
 RULE = UnitRule(

@@ -1,8 +1,12 @@
-"""`pods-not-created`: a controller has not made the pods, or not the child Jobs, of the unit.
+"""`pods-not-created`: a controller has not created the pods, or the child Jobs, of the unit.
 
-Starting at first; blocked when nothing has come for two minutes since it was created or resumed,
-since its last old pod left, or since the role that it depends on was ready. A Job that is managed
-by another controller (`spec.managedBy`) is ignored by the Job controller: the manager is named.
+The gang is starting at first. It is blocked if no pod appears for two minutes after the latest of these:
+
+- its creation or resume
+- the deletion of its last old pod
+- the readiness of the role that it depends on
+
+The Job controller ignores a Job with another manager (`spec.managedBy`), so the sentence names that manager.
 """
 
 from __future__ import annotations
@@ -19,12 +23,12 @@ from gangboard.facts.dependencies import held_back_pods, unexplained_jobs
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import CREATION_GRACE, creation_due
 from gangboard.facts.preemption import (
-    has_lost_all,
+    has_lost_all_pods,
     last_preemption,
-    takers_evidence,
-    takers_text,
+    preemptors_evidence,
+    preemptors_text,
 )
-from gangboard.facts.state_since import unmade_since
+from gangboard.facts.state_since import creation_overdue_since
 from gangboard.facts.unit import (
     Unit,
     failing_jobs,
@@ -35,14 +39,14 @@ from gangboard.facts.unit import (
 )
 from gangboard.plugins.rule import UnitRule
 
-_JOB = "the Job controller (kube-controller-manager)"
-_NO_WORD = "it has reported no refusal"
+_JOB_CONTROLLER = "the Job controller (kube-controller-manager)"
+_NO_REFUSAL = "it has reported no refusal"
 _V1_36 = "v1alpha2"
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while pods that should be made are not, and nothing refused them."""
-    if unit.quorum is not None and has_lost_all(unit):
+    """Return a finding while expected pods do not exist and no refusal explains it."""
+    if unit.quorum is not None and has_lost_all_pods(unit):
         return None
     is_group = is_bare_group(unit) or is_empty_plan(unit)
     is_empty_group = is_group and not unit.pods and not unit.foreign_pods
@@ -67,55 +71,63 @@ def find(unit: Unit) -> Finding | None:
         advice=() if is_young else _advice(unit),
         evidence=_evidence(unit),
         recheck_at=due if is_young else None,
-        since=unmade_since(unit, due - CREATION_GRACE if due is not None else None),
+        since=creation_overdue_since(unit, due - CREATION_GRACE if due is not None else None),
     )
 
 
 def _message(unit: Unit) -> str:
-    absent = unexplained_jobs(unit)
-    if absent:
-        listed = f"Job {absent[0]}" if len(absent) == 1 else f"{len(absent)} Jobs ({names(absent)})"
+    missing_jobs = unexplained_jobs(unit)
+    if missing_jobs:
+        listed = (
+            f"Job {missing_jobs[0]}"
+            if len(missing_jobs) == 1
+            else f"{len(missing_jobs)} Jobs ({names(missing_jobs)})"
+        )
         return f"{label(unit.owner.meta.ref)} has not made {listed}."
     if is_empty_plan(unit):
-        return _of_plan(unit)
-    there = len(unit.current) + unit.succeeded
-    if is_bare_group(unit) and not there:
+        return _plan_message(unit)
+    existing = len(unit.current) + unit.succeeded
+    if is_bare_group(unit) and not existing:
         need = f", which needs {unit.needed}" if unit.needed else ""
         group = unit.group_name and label_of_group(unit.group_name)
         return f"No pod names {group or label(unit.owner.meta.ref)}{need}."
     maker = label((unit.jobs[0] if len(unit.jobs) == 1 else unit.owner).meta.ref)
-    if there:
-        exist = f"{out_of(there, unit.wanted, 'pod')} {'exists' if there == 1 else 'exist'}"
-        return f"{exist}; {maker} has not made the rest."
+    if existing:
+        pods_text = (
+            f"{out_of(existing, unit.wanted, 'pod')} {'exists' if existing == 1 else 'exist'}"
+        )
+        return f"{pods_text}; {maker} has not made the rest."
     if unit.wanted == 1:
         return f"{maker} has not made its pod."
     return f"{maker} has made none of its {count(unit.wanted, 'pod')}."
 
 
-def _of_plan(unit: Unit) -> str:
-    """Tell of a Workload or CompositePodGroup that no PodGroup is there yet: pods come after it."""
+def _plan_message(unit: Unit) -> str:
+    """Return the sentence about a Workload or CompositePodGroup without a PodGroup, which must exist before pods."""
     plan = unit.owner.meta.ref
     if plan.kind == "Workload":
         text, need = f"No PodGroup was made from {label(plan)}", count(unit.wanted, "pod")
         return f"{text}, which needs {need}." if unit.wanted else f"{text}."
     text = f"No PodGroup was made for {label(plan)}"
-    quorums = [one.quorum for one in unit.gang.groups if one.meta.ref.uid == plan.uid]
+    quorums = [group.quorum for group in unit.gang.groups if group.meta.ref.uid == plan.uid]
     need = "".join(f", which needs {count(number, 'group')}" for number in quorums if number)
     return f"{text}{need}."
 
 
 def _remarks(unit: Unit) -> str:
     remarks = []
-    taken = last_preemption(unit) if is_bare_group(unit) and not unit.current else None
-    if taken is not None:
-        remarks.append(f" Its pods were preempted by {takers_text(taken)}.")
-    managers = sorted({one.managed_by for one in (unit.owner, *unit.jobs) if one.managed_by})
+    preemption = last_preemption(unit) if is_bare_group(unit) and not unit.current else None
+    if preemption is not None:
+        remarks.append(f" Its pods were preempted by {preemptors_text(preemption)}.")
+    managers = sorted({owner.managed_by for owner in (unit.owner, *unit.jobs) if owner.managed_by})
     if managers:
         remarks.append(f" Making them is left to {names(managers)} (spec.managedBy).")
-    leaving = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
-    if leaving:
-        remarks.append(f" {count(leaving, 'old pod')} still {plural(leaving, 'terminate')}.")
-    if _unplanned(unit):
+    terminating = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
+    if terminating:
+        remarks.append(
+            f" {count(terminating, 'old pod')} still {plural(terminating, 'terminate')}."
+        )
+    if _lacks_workload(unit):
         remarks.append(" Its Workload, which comes first, has not been made either.")
     if not unit.gang.cluster.events_known:
         remarks.append(" Events cannot be read, so a refusal would not be seen.")
@@ -123,10 +135,10 @@ def _remarks(unit: Unit) -> str:
 
 
 def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
-    """Return who has to make them; nothing where something else than a dead controller explains it.
+    """Return who must create the pods, or nothing if a stopped controller is not the likely cause.
 
-    A Job can wait for old pods to end (`podReplacementPolicy`); who `managedBy` means makes pods
-    where and when it wants to; and a refusal would be seen only where events can be read.
+    Other causes are old pods that must end first (`podReplacementPolicy`), and a manager (`managedBy`) that
+    creates pods by its own rules. Without readable events a refusal would not be seen.
     """
     if is_bare_group(unit):
         if unit.group is None or unit.group.meta.controller is not None:
@@ -134,44 +146,43 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
         group = label_of_group(unit.group_name) if unit.group_name else label(unit.owner.meta.ref)
         number = count(unit.needed, "pod") if unit.needed else "pods"
         return (f"Make {number} in {group}, or delete it.",)
-    is_managed = any(one.managed_by for one in (unit.owner, *unit.jobs))
-    leaving = any(pod.is_live and pod.is_terminating for pod in unit.pods)
-    if is_managed or leaving or not unit.gang.cluster.events_known:
+    is_managed = any(owner.managed_by for owner in (unit.owner, *unit.jobs))
+    has_terminating_pods = any(pod.is_live and pod.is_terminating for pod in unit.pods)
+    if is_managed or has_terminating_pods or not unit.gang.cluster.events_known:
         return ()
     if unexplained_jobs(unit):
         maker = unit.gang.traits.controller
-        return (f"Start {maker} if it does not run: {_NO_WORD}.",) if maker else ()
+        return (f"Start {maker} if it does not run: {_NO_REFUSAL}.",) if maker else ()
     if not unit.active_jobs:
         return ()
-    planned = _without_group(unit)
-    if planned:
+    workload = _workload_without_group(unit)
+    if workload:
         text = (
-            f"Find what refuses the PodGroup of {planned}, such as a quota (no event tells of it)."
+            f"Find what refuses the PodGroup of {workload}, such as a quota (no event tells of it)."
         )
         return (_look_at_quotas(text, unit),)
-    if _unplanned(unit):
+    if _lacks_workload(unit):
         return (
             _look_at_quotas(
-                f"Start {_JOB} if it does not run, or find what refuses its Workload, such as a quota "
+                f"Start {_JOB_CONTROLLER} if it does not run, or find what refuses its Workload, such as a quota "
                 "(Kubernetes 1.36 tells of neither).",
                 unit,
             ),
         )
-    return (f"Start {_JOB} if it does not run: {_NO_WORD}.",)
+    return (f"Start {_JOB_CONTROLLER} if it does not run: {_NO_REFUSAL}.",)
 
 
 def _look_at_quotas(text: str, unit: Unit) -> AdvisedStep:
     """Return the step with the command that shows the quotas of the namespace, if its name is safe in a shell."""
-    words = command("kubectl get resourcequota -n {}", unit.owner.meta.ref.namespace)
-    return AdvisedStep(text, AdviceKind.LOOK, words)
+    quotas = command("kubectl get resourcequota -n {}", unit.owner.meta.ref.namespace)
+    return AdvisedStep(text, AdviceKind.LOOK, quotas)
 
 
-def _unplanned(unit: Unit) -> bool:
-    """Whether 1.36 owes a Job of its own a Workload and has not made one.
+def _lacks_workload(unit: Unit) -> bool:
+    """Return whether Kubernetes 1.36 has not created the Workload of a standalone Job.
 
-    It makes one for every Indexed Job with `completions` = `parallelism` > 1 before any pod, and says
-    nothing when that is refused: no event, no condition (observed on 1.36.3 with a quota on
-    `count/workloads.scheduling.k8s.io`).
+    It creates one for every Indexed Job with `completions` = `parallelism` > 1 before any pod. A refusal leaves
+    no event and no condition (observed on 1.36.3 with a quota on `count/workloads.scheduling.k8s.io`).
     """
     gang, job = unit.gang, unit.owner
     if (
@@ -184,39 +195,41 @@ def _unplanned(unit: Unit) -> bool:
     if not is_gang or job.group_name or job.managed_by or unit.current:
         return False
     return not any(
-        one.meta.controller is not None and one.meta.controller.uid == job.meta.ref.uid
-        for one in gang.workloads
+        workload.meta.controller is not None and workload.meta.controller.uid == job.meta.ref.uid
+        for workload in gang.workloads
     )
 
 
-def _without_group(unit: Unit) -> str:
-    """Return the Workload that the Job controller has made for a Job, and no PodGroup after it.
+def _workload_without_group(unit: Unit) -> str:
+    """Return the label of the Workload that the Job controller made for a Job without a PodGroup, or empty.
 
-    It makes pods only then, and is silent when the PodGroup is refused (observed on 1.37.0 with a
-    quota on `count/podgroups.scheduling.k8s.io`).
+    The controller creates pods only after the PodGroup, and reports no refusal of that (observed on 1.37.0 with
+    a quota on `count/podgroups.scheduling.k8s.io`).
     """
     jobs = {job.meta.ref.uid for job in unit.active_jobs}
     if any(
-        one.meta.controller is not None and one.meta.controller.uid in jobs
-        for one in unit.gang.groups
+        group.meta.controller is not None and group.meta.controller.uid in jobs
+        for group in unit.gang.groups
     ):
         return ""
-    for one in unit.gang.workloads:
-        if one.meta.controller is not None and one.meta.controller.uid in jobs:
-            return label(one.meta.ref)
+    for workload in unit.gang.workloads:
+        if workload.meta.controller is not None and workload.meta.controller.uid in jobs:
+            return label(workload.meta.ref)
     return ""
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:
-    there = len(unit.current) + unit.succeeded
-    found = [Evidence("pods", f"{there} of {unit.wanted}", unit.owner.meta.ref)]
-    found += [
-        Evidence(unit.gang.traits_of(one.meta.ref).managed_by_field, one.managed_by, one.meta.ref)
-        for one in {one.meta.ref.uid: one for one in (unit.owner, *unit.jobs)}.values()
-        if one.managed_by
+    existing = len(unit.current) + unit.succeeded
+    evidence = [Evidence("pods", f"{existing} of {unit.wanted}", unit.owner.meta.ref)]
+    evidence += [
+        Evidence(
+            unit.gang.traits_of(owner.meta.ref).managed_by_field, owner.managed_by, owner.meta.ref
+        )
+        for owner in {owner.meta.ref.uid: owner for owner in (unit.owner, *unit.jobs)}.values()
+        if owner.managed_by
     ]
-    found += takers_evidence(last_preemption(unit) if is_bare_group(unit) else None)
-    return tuple(found)
+    evidence += preemptors_evidence(last_preemption(unit) if is_bare_group(unit) else None)
+    return tuple(evidence)
 
 
 RULE = UnitRule(

@@ -1,8 +1,8 @@
-"""`quorum-deadlock`: the missing members are made only when a member of the same group is up.
+"""`quorum-deadlock`: the missing members are created only after a member of the same group runs.
 
-The scheduler places no member of a gang below its quorum, so the one that the others wait for
-never starts. Observed on 1.37.0 with JobSet v0.12.0: one PodGroup over driver and workers, workers
-dependsOn driver Ready: permanent, `status: {}` (real-control-plane.md §3).
+The scheduler places no member of a gang below its quorum, so the member that the others wait for never starts.
+Observed on 1.37.0 with JobSet v0.12.0: one PodGroup for driver and workers, workers dependsOn driver Ready. The
+deadlock is permanent and the PodGroup has `status: {}` (real-control-plane.md §3).
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from gangboard.facts.state_since import not_formed_since
 from gangboard.facts.unit import Unit, live_count
 from gangboard.plugins.rule import UnitRule
 
-# Versions in which `gang.minCount` can be changed (1.37); in 1.36 a PodGroup is immutable.
+# API versions in which `gang.minCount` is mutable (1.37). In 1.36 a PodGroup is immutable.
 _MUTABLE = ("v1", "v1beta1", "v1alpha3")
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when the quorum cannot be reached before a member of it is up."""
+    """Return a finding if the quorum needs members that are created only after another member runs."""
     inner = [wait for wait in waiting_roles(unit) if wait.on is not None and wait.on in unit.roles]
     if not inner or unit.quorum is None or unit.placed:
         return None
-    others = sum(pod.is_live for pod in unit.foreign_pods)
-    possible = max(len(unit.current), unit.seats - held_back_pods(unit)) + others
+    foreign_pods = sum(pod.is_live for pod in unit.foreign_pods)
+    possible = max(len(unit.current), unit.expected_pods - held_back_pods(unit)) + foreign_pods
     if possible >= unit.quorum:
         return None
     wait = inner[0]
     number = held_back_pods(unit) or unit.quorum - possible
-    late = f"{count(number, 'pod')} of {wait.role.name} {is_or_are(number)}"
+    delayed = f"{count(number, 'pod')} of {wait.role.name} {is_or_are(number)}"
     message = (
-        f"{late} made only once {wait.dependency.role} is {wait.dependency.status}, but group "
+        f"{delayed} made only once {wait.dependency.role} is {wait.dependency.status}, but group "
         f"{unit.group_name} needs {count(unit.quorum, 'pod')} at once."
     )
     return unit_finding(
@@ -49,20 +49,23 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(unit: Unit, wait: Waiting, possible: int) -> tuple[AdvisedStep | str, ...]:
-    """Lowering minCount is possible on 1.37 and lasts where no controller owns the PodGroup."""
-    apart = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each ({ChangeMethod.RECREATE})."
+    """Return the steps that end the deadlock.
+
+    minCount can be lowered on 1.37, and the change lasts if no controller owns the PodGroup.
+    """
+    separate = f"Give {wait.dependency.role} and {wait.role.name} a PodGroup each ({ChangeMethod.RECREATE})."
     group = unit.group
     if group is None or group.meta.api_version not in _MUTABLE or group.meta.controller is not None:
-        return (apart,)
+        return (separate,)
     if possible < 1:
-        return (apart,)
+        return (separate,)
     ref = group.meta.ref
     lower = AdvisedStep(
         f"Lower minCount of PodGroup {ref.name} to {possible} ({ChangeMethod.IN_PLACE}).",
         AdviceKind.QUORUM,
         patch_command(unit.gang.traits_of(ref), ref, {"minCount": possible}),
     )
-    return (lower, apart)
+    return (lower, separate)
 
 
 def _evidence(unit: Unit) -> tuple[Evidence, ...]:

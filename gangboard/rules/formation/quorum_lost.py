@@ -1,9 +1,9 @@
-"""`quorum-lost`: a member waits that can never be placed, because the group cannot be full again.
+"""`quorum-lost`: a waiting member can never be placed, because the group can no longer reach its quorum.
 
-Finished pods do not count for the quorum, held ones do not exist. So a replacement waits for ever,
-without a condition, on a PodGroup that stays True, while others may still run: k/k#142330, and
-observed on 1.37.0 with one Job of a shared group held (real-control-plane.md §3). Only for groups
-of Kubernetes itself: other schedulers count finished members.
+Finished pods do not count for the quorum, and held pods do not exist. A replacement therefore waits forever
+without a condition, on a PodGroup that stays True, while others may still run. See k/k#142330; observed on
+1.37.0 with one held Job of a shared group (real-control-plane.md §3). The rule covers only groups of Kubernetes
+itself, because other schedulers count finished members.
 """
 
 from __future__ import annotations
@@ -14,35 +14,37 @@ from gangboard.domain.owner import Owner
 from gangboard.domain.text import count, label, names, plural
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.job_holds import how_to_resume
-from gangboard.facts.queue_sentences import pods_to_be_admitted
+from gangboard.facts.job_holds import resume_step
+from gangboard.facts.queue_sentences import pods_awaiting_admission
 from gangboard.facts.unit import Unit, live_count
 from gangboard.placement.advice.change_methods import ChangedObject, change_method
 from gangboard.plugins.rule import UnitRule
 
 _CORE = "scheduling.k8s.io"
-# Versions in which `gang.minCount` can be changed (1.37); lowering it there lets the replacement
-# through at once (observed on 1.37.0). In 1.36 a PodGroup is immutable.
+# API versions in which `gang.minCount` is mutable (1.37). A lower value admits the replacement at once
+# (observed on 1.37.0). In 1.36 a PodGroup is immutable.
 _MUTABLE = ("v1", "v1beta1", "v1alpha3")
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while a member waits and the quorum lacks done, failed or held ones."""
+    """Return a finding while a member waits and succeeded, failed or held members are missing for the quorum."""
     group = unit.group
     if unit.quorum is None or group is None or group.meta.ref.group != _CORE:
         return None
-    done = unit.succeeded
+    succeeded = unit.succeeded
     waiting = [pod for pod in unit.unplaced if not pod.gates]
-    if not waiting or not (done or unit.held or unit.given_up):
+    if not waiting or not (succeeded or unit.held or unit.given_up):
         return None
-    others = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
-    possible = max(len(unit.current), unit.seats) + pods_to_be_admitted(unit) + others
+    foreign_pods = sum(pod.is_live and not pod.is_terminating for pod in unit.foreign_pods)
+    possible = (
+        max(len(unit.current), unit.expected_pods) + pods_awaiting_admission(unit) + foreign_pods
+    )
     if possible >= unit.quorum or live_count(unit) >= unit.quorum:
         return None
     return unit_finding(
         RULE,
         unit,
-        _message(unit, len(waiting), possible, done),
+        _message(unit, len(waiting), possible, succeeded),
         advice=_advice(unit, possible),
         evidence=(
             Evidence("quorum", str(unit.quorum), group.meta.ref),
@@ -52,20 +54,20 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _message(unit: Unit, waiting: int, possible: int, done: int) -> str:
-    gone = []
-    if done:
-        gone.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
+def _message(unit: Unit, waiting: int, possible: int, succeeded: int) -> str:
+    losses = []
+    if succeeded:
+        losses.append(f"{succeeded} {'has' if succeeded == 1 else 'have'} succeeded")
     failed = unit.given_up
     if failed:
-        gone.append(f"{failed} failed for good (backoffLimitPerIndex)")
+        losses.append(f"{failed} failed for good (backoffLimitPerIndex)")
     if unit.held:
         jobs = [job.meta.ref.name for job in _suspended(unit)]
-        whose = f"Job{'' if len(jobs) == 1 else 's'} {names(jobs)}" if jobs else "Jobs"
-        gone.append(f"{unit.held} of suspended {whose} {plural(unit.held, 'stay')} away")
+        owners = f"Job{'' if len(jobs) == 1 else 's'} {names(jobs)}" if jobs else "Jobs"
+        losses.append(f"{unit.held} of suspended {owners} {plural(unit.held, 'stay')} away")
     return (
         f"{count(waiting, 'pod')} can never start: the group needs {unit.quorum} live pods and can "
-        f"have only {possible}; {' and '.join(gone)}."
+        f"have only {possible}; {' and '.join(losses)}."
     )
 
 
@@ -74,26 +76,26 @@ def _suspended(unit: Unit) -> list[Owner]:
 
 
 def _advice(unit: Unit, possible: int) -> list[AdvisedStep | str]:
-    found: list[AdvisedStep | str] = []
+    steps: list[AdvisedStep | str] = []
     held = _suspended(unit)
     if held and possible + unit.held >= (unit.quorum or 0):
-        found.append(how_to_resume(unit.gang, held, "."))
+        steps.append(resume_step(unit.gang, held, "."))
     group = unit.group
     if group is not None and group.meta.api_version in _MUTABLE and group.meta.controller is None:
-        found.append(
+        steps.append(
             f"Lower minCount of PodGroup {group.meta.ref.name} to {possible} ({ChangeMethod.IN_PLACE})."
         )
-    elif possible and _is_quorum_of_job(unit):
-        found.append(
+    elif possible and _is_set_by_job(unit):
+        steps.append(
             f"Set minCount of {label(unit.jobs[0].meta.ref)} to {possible} ({ChangeMethod.IN_PLACE})."
         )
-    return found
+    return steps
 
 
-def _is_quorum_of_job(unit: Unit) -> bool:
-    """Whether the quorum stands, or could, in the spec of its only Job, and can be changed there."""
-    asked = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
-    if asked is None or asked.quorum is None:
+def _is_set_by_job(unit: Unit) -> bool:
+    """Return whether the spec of the only Job sets the quorum, or can set it, and can be changed in place."""
+    request = unit.jobs[0].gang_request if len(unit.jobs) == 1 else None
+    if request is None or request.quorum is None:
         return False
     method = change_method(AdviceKind.QUORUM, ChangedObject.GANG_JOB, unit.gang.cluster.kubernetes)
     return method is ChangeMethod.IN_PLACE

@@ -1,1 +1,1 @@
-"""Reasons of the stage `placement`: Does the scheduler find room?"""
+"""Rules of the stage `placement`: Does the scheduler find room?"""

@@ -1,8 +1,8 @@
-"""`mutual-deadlock`: two half-placed gangs hold what the other needs, and neither lets go.
+"""`mutual-deadlock`: two partly placed gangs each hold capacity that the other one needs.
 
-Pods that are scheduled one by one keep their node while the rest of their gang waits. It is said only
-where arithmetic proves it, see `placement/deadlock.py`: each of the two would fit if the other let
-go, and no other gang's end helps either of them.
+Pods that are scheduled one by one keep their node while the rest of their gang waits. The finding needs a proof
+by the arithmetic in `placement/deadlock.py`: each of the two gangs fits if the other one is stopped, and the
+end of no other gang helps.
 """
 
 from __future__ import annotations
@@ -15,53 +15,63 @@ from gangboard.domain.text import out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.scheduler_text import has_scheduler_messages, scheduler_messages
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.deadlock import find_rival
-from gangboard.placement.sentences.finding import evidence_of, said_evidence
+from gangboard.placement.sentences.finding import evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a gang that holds room which another half-placed gang needs."""
-    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
+    """Return a finding for a gang that holds capacity which another partly placed gang needs."""
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_nodes(unit):
         return None
-    found = find_rival(unit)
-    if found is None:
+    deadlock = find_rival(unit)
+    if deadlock is None:
         return None
-    own, rival = found
-    said = scheduler_messages(unit, "Unschedulable")
+    own, rival = deadlock
+    messages = scheduler_messages(unit, "Unschedulable")
     return unit_finding(
         RULE,
         unit,
-        f"{_name(own.ref)} ({_placed(own, _waiting(unit, own))}) and {_name(rival.ref)} "
-        f"({_placed(rival, _waits(rival))}) hold room that the other needs.",
+        f"{_name(own.ref)} ({_placed_text(own, _waiting_count(unit, own))}) and {_name(rival.ref)} "
+        f"({_placed_text(rival, _waiting_in_snapshot(rival))}) hold room that the other needs.",
         advice=_advice(own, rival),
         evidence=(
             Evidence("holds room without being whole", _name(own.ref), own.ref),
             Evidence("holds room without being whole", _name(rival.ref), rival.ref),
             *evidence_of(unit),
-            *said_evidence(unit, said),
+            *message_evidence_of(unit, messages),
         ),
-        since=waits_since(unit, said),
+        since=refused_since(unit, messages),
     )
 
 
 def _advice(own: RunningGang, rival: RunningGang) -> tuple[AdvisedStep, ...]:
-    """Return which of the two is to let go: none that cannot, and none for one of lower priority."""
-    theirs, ours = _name(rival.ref), _name(own.ref)
-    if _may_let_go(rival, own) and _may_let_go(own, rival):
+    """Return which of the two gangs to suspend.
+
+    A gang that cannot be suspended, or has a higher priority than the other, is left out.
+    """
+    rival_name, own_name = _name(rival.ref), _name(own.ref)
+    if _can_yield_to(rival, own) and _can_yield_to(own, rival):
         text = (
-            f"Suspend {theirs} until {ours} runs, or the other way round: either fits once the "
+            f"Suspend {rival_name} until {own_name} runs, or the other way round: either fits once the "
             "other one lets go."
         )
         return (_suspend(rival, text),)
-    if _may_let_go(rival, own):
+    if _can_yield_to(rival, own):
         return (
-            _suspend(rival, f"Suspend {theirs} until {ours} runs: it fits once {theirs} lets go."),
+            _suspend(
+                rival,
+                f"Suspend {rival_name} until {own_name} runs: it fits once {rival_name} lets go.",
+            ),
         )
-    if _may_let_go(own, rival):
-        return (_suspend(own, f"Suspend {ours} until {theirs} runs: it fits once {ours} lets go."),)
+    if _can_yield_to(own, rival):
+        return (
+            _suspend(
+                own, f"Suspend {own_name} until {rival_name} runs: it fits once {own_name} lets go."
+            ),
+        )
     return ()
 
 
@@ -69,26 +79,26 @@ def _suspend(gang: RunningGang, text: str) -> AdvisedStep:
     return AdvisedStep(text, AdviceKind.SUSPEND_BROKEN, objects=(gang.ref,))
 
 
-def _may_let_go(one: RunningGang, other: RunningGang) -> bool:
-    return one.suspendable and one.priority <= other.priority
+def _can_yield_to(gang: RunningGang, rival: RunningGang) -> bool:
+    return gang.suspendable and gang.priority <= rival.priority
 
 
 def _name(ref: ObjectRef) -> str:
     return f"{ref.namespace}/{ref.name}"
 
 
-def _placed(gang: RunningGang, waiting: int) -> str:
-    """Return `2 of 4 pods`: those that have a node, of these and those that wait."""
-    pods = sum(load.pods for load in gang.kept.values())
+def _placed_text(running: RunningGang, waiting: int) -> str:
+    """Return `2 of 4 pods`: the pods with a node, of these and the waiting ones."""
+    pods = sum(load.pods for load in running.active_loads.values())
     return out_of(pods, pods + waiting, "pod")
 
 
-def _waiting(unit: Unit, own: RunningGang) -> int:
-    """Return how many pods of the unit's gang wait, those of its other units included."""
-    return max(len(unit.unplaced), _waits(own))
+def _waiting_count(unit: Unit, own: RunningGang) -> int:
+    """Return the number of waiting pods of the unit's gang, including its other units."""
+    return max(len(unit.unplaced), _waiting_in_snapshot(own))
 
 
-def _waits(gang: RunningGang) -> int:
+def _waiting_in_snapshot(gang: RunningGang) -> int:
     return sum(pod_set.count for pod_set in gang.waits)
 
 
@@ -99,5 +109,5 @@ RULE = UnitRule(
     46,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

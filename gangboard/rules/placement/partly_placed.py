@@ -1,10 +1,12 @@
-"""`partly-placed`: pod by pod, some members hold a node and there is no room for the rest.
+"""`partly-placed`: some members have a node, and the scheduler finds no room for the rest.
 
-What they hold is lost to everybody until the rest comes. Only where nothing keeps members together:
-without a group, or with a basic one, whose condition turns True with its first pod (observed on
-1.37.0). Members are those of the whole gang: a JobSet of which one Job runs and another finds no
-room holds nodes without being whole, whichever of its Jobs is looked at. Why there is no room is part
-of the sentence. The loss is told of a gang that ran before, and the reason beside it.
+The occupied capacity is useless until the rest is placed. The rule covers only members that no gang keeps
+together: without a group, or in a basic one. The condition of a basic group is True from its first pod
+(observed on 1.37.0).
+
+The rule counts the whole gang. A JobSet with one running Job and one that finds no room occupies nodes without
+being complete, and each of its Jobs shows that. The reason is part of the sentence. If the gang ran before, the
+loss is the finding and the reason explains it.
 """
 
 from __future__ import annotations
@@ -13,75 +15,76 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.text import count, out_of, plural, quote, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
-from gangboard.facts.lost_members import is_loss
+from gangboard.facts.lost_members import has_unrecovered_loss
 from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.cause import placement_reason
-from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a unit without a quorum that is split by the scheduler."""
+    """Return a finding for a unit without a quorum if only some members of its gang are placed."""
     refused = unit.refused
-    if not _is_placed_one_by_one(unit) or not refused or is_loss(unit):
+    if not _is_placed_one_by_one(unit) or not refused or has_unrecovered_loss(unit):
         return None
-    # Only a unit without any place looks at the whole gang: large gangs have many units.
+    # Only a unit without placed pods reads the whole gang, because large gangs have many units.
     elsewhere = 0 if unit.placed else _placed_elsewhere(unit)
     if not (unit.placed or elsewhere):
         return None
-    said = scheduler_messages(unit, "Unschedulable")
-    best = best_scheduler_message(said)
-    why = placement_reason(unit)
-    if why is not None:
-        message = why.text
+    messages = scheduler_messages(unit, "Unschedulable")
+    best = best_scheduler_message(messages)
+    reason = placement_reason(unit)
+    if reason is not None:
+        message = reason.text
     else:
         number = len(refused)
         message = f"{count(number, 'pod')} {plural(number, 'find')} no room"
         message = f"{message}: {quote(best.reasons)}" if best is not None else message
-    message = f"{message[:1].upper()}{message[1:]}; {_placed(unit, elsewhere)} a node"
-    advice, named, until = advice_of(unit)
+    message = f"{message[:1].upper()}{message[1:]}; {_placed_text(unit, elsewhere)} a node"
+    advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         sentence(message),
         advice=advice,
-        evidence=(*evidence_of(unit, why), *said_evidence(unit, said), *named),
+        evidence=(*evidence_of(unit, reason), *message_evidence_of(unit, messages), *name_evidence),
         recheck_at=until,
-        since=waits_since(unit, said),
+        since=refused_since(unit, messages),
     )
 
 
 def _is_placed_one_by_one(unit: Unit) -> bool:
-    """Whether nothing keeps its members together. A quorum without a group is its owner's: once it has that
-    many it is below its size.
+    """Return whether no gang keeps the members together.
+
+    A quorum without a group comes from the owner. A unit that has reached it is below its size.
     """
-    return unit.quorum is None or (not unit.group_name and lacks_room(unit))
+    return unit.quorum is None or (not unit.group_name and lacks_nodes(unit))
 
 
-def _placed(unit: Unit, elsewhere: int) -> str:
-    """Return `2 of 4 pods hold`; of a unit without any place `2 of 6 pods of the JobSet hold`."""
+def _placed_text(unit: Unit, elsewhere: int) -> str:
+    """Return `2 of 4 pods hold`. A unit without placed pods gets `2 of 6 pods of the JobSet hold`."""
     number = len(unit.placed) or elsewhere
-    pods = out_of(number, unit.wanted, "pod") if unit.placed else _of_the_gang(unit, elsewhere)
+    pods = out_of(number, unit.wanted, "pod") if unit.placed else _gang_count_text(unit, elsewhere)
     return f"{pods} {plural(number, 'hold')}"
 
 
-def _of_the_gang(unit: Unit, placed: int) -> str:
-    """Return `4 of 6 pods of the JobSet`; where more are there than its owner asks for, no total."""
-    whole, gang = unit.owner.desired, f"the {unit.owner.meta.ref.kind}"
-    if placed + unit.desired > whole:
+def _gang_count_text(unit: Unit, placed: int) -> str:
+    """Return `4 of 6 pods of the JobSet`, without a total if more pods exist than the owner requests."""
+    desired, gang = unit.owner.desired, f"the {unit.owner.meta.ref.kind}"
+    if placed + unit.desired > desired:
         return f"{count(placed, 'pod')} of {gang}"
-    return f"{out_of(placed, whole, 'pod')} of {gang}"
+    return f"{out_of(placed, desired, 'pod')} of {gang}"
 
 
 def _placed_elsewhere(unit: Unit) -> int:
-    """Return how many pods of the gang outside of this unit hold a node."""
-    holding = unit.gang.holding
-    return len(holding) - sum(pod.meta.ref.uid in holding for pod in unit.pods)
+    """Return the number of placed pods of the gang outside of this unit."""
+    pods_on_nodes = unit.gang.pods_on_nodes
+    return len(pods_on_nodes) - sum(pod.meta.ref.uid in pods_on_nodes for pod in unit.pods)
 
 
 RULE = UnitRule(
@@ -91,6 +94,6 @@ RULE = UnitRule(
     50,
     find,
     health=Health.DEGRADED,
-    of_waiting=True,
-    of_room=True,
+    for_waiting_units=True,
+    for_merged_units=True,
 )

@@ -1,7 +1,7 @@
-"""`pinned-to-lost-node`: a pod asks for one node by its name, and no node has that name.
+"""`pinned-to-lost-node`: a pod requests a node by its name, and no node has that name.
 
-A queue that assigns nodes pins its pods so, by the node selector. People also name nodes in required affinity. A pod
-keeps its pin, also where another node was assigned since: only its successor goes there.
+A queue that assigns nodes pins its pods by the node selector. People also name nodes in required node affinity.
+A pod keeps its pin after the queue has assigned another node, to which its replacement goes.
 """
 
 from __future__ import annotations
@@ -21,52 +21,52 @@ from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _NAME = "metadata.name"
-"""The field by which required affinity names a node."""
+"""The field that names a node in required node affinity."""
 _SELECTOR = "spec.nodeSelector"
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding where members ask for nodes by names that no node has."""
-    room = unit.gang.cluster.room
-    if room.why or not room.nodes or not unit.unplaced:
+    """Return a finding if members are pinned to nodes that do not exist."""
+    capacity = unit.gang.cluster.room
+    if capacity.why or not capacity.nodes or not unit.unplaced:
         return None
-    pins = [(pod, pin) for pod in unit.unplaced if (pin := _pin(pod)) is not None]
+    pins = [(pod, pin) for pod in unit.unplaced if (pin := _pin_of(pod)) is not None]
     if not pins:
         return None
-    hosts = {node.labels.get(HOSTNAME, node.name) for node in room.nodes}
-    existing = {HOSTNAME: hosts, _NAME: {node.name for node in room.nodes}}
+    hosts = {node.labels.get(HOSTNAME, node.name) for node in capacity.nodes}
+    existing = {HOSTNAME: hosts, _NAME: {node.name for node in capacity.nodes}}
     lost = [
         (pod, pin) for pod, pin in pins if all(node not in existing[key] for key, node in pin.nodes)
     ]
     if not lost:
         return None
-    gone = sorted({node for _, pin in lost for _, node in pin.nodes})
-    noun = "node" if len(gone) == 1 else "nodes"
+    missing = sorted({node for _, pin in lost for _, node in pin.nodes})
+    noun = "node" if len(missing) == 1 else "nodes"
     pods = [pod.meta.ref.name for pod, _ in lost]
-    free = sorted({node for pod, _ in lost for node in _assigned(unit, pod)} & hosts)
-    one = len(pods) == 1
-    now = f" {system(unit.gang)} now assigns {names(free)}." if free else ""
-    # A queue pins to nodes that exist. A name that a person gave may never have been one.
-    was_there = any(entry.assigned for entry in unit.gang.entries) and all(
+    assigned = sorted({node for pod, _ in lost for node in _assigned_nodes(unit, pod)} & hosts)
+    is_single = len(pods) == 1
+    assignment = f" {system(unit.gang)} now assigns {names(assigned)}." if assigned else ""
+    # A queue pins pods to existing nodes. A name from a person may never have existed.
+    existed = any(entry.assigned for entry in unit.gang.entries) and all(
         pin.label == _SELECTOR for _, pin in lost
     )
     state = (
-        f"{is_or_are(len(gone))} gone"
-        if was_there
-        else f"{'does' if len(gone) == 1 else 'do'} not exist"
+        f"{is_or_are(len(missing))} gone"
+        if existed
+        else f"{'does' if len(missing) == 1 else 'do'} not exist"
     )
     return unit_finding(
         RULE,
         unit,
-        f"{'Pod' if one else 'Pods'} {names(pods)} {plural(len(pods), 'ask')} for {noun} {names(gone)}, which "
+        f"{'Pod' if is_single else 'Pods'} {names(pods)} {plural(len(pods), 'ask')} for {noun} {names(missing)}, which "
         f"{state}; {out_of(len(unit.placed), unit.wanted, 'pod')} "
-        f"{plural(len(unit.placed), 'hold')} a node.{now}",
+        f"{plural(len(unit.placed), 'hold')} a node.{assignment}",
         health=Health.DEGRADED if unit.placed else Health.BLOCKED,
         advice=(
-            f"Delete {'pod' if one else 'pods'} {names(pods)}: {'its successor' if one else 'their successors'} "
-            f"{'goes' if one else 'go'} to {names(free)}.",
+            f"Delete {'pod' if is_single else 'pods'} {names(pods)}: {'its successor' if is_single else 'their successors'} "
+            f"{'goes' if is_single else 'go'} to {names(assigned)}.",
         )
-        if free
+        if assigned
         else (),
         evidence=tuple(
             Evidence(pin.label, f"{key}={node}", pod.meta.ref)
@@ -78,42 +78,44 @@ def find(unit: Unit) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class _Pin:
-    """The nodes that a pod asks for by name, any of them."""
+    """The nodes that a pod requests by name. Any of them is enough."""
 
     label: str
     nodes: tuple[tuple[str, str], ...]
     """(node label or field, value)."""
 
 
-def _pin(pod: Pod) -> _Pin | None:
-    """Return the nodes of its node selector, else of required affinity; None if it asks for others, too."""
+def _pin_of(pod: Pod) -> _Pin | None:
+    """Return the nodes of the node selector, else of required affinity, or None if other nodes are also allowed."""
     selected = dict(pod.needs.node_selector).get(HOSTNAME)
     if selected is not None:
         return _Pin(_SELECTOR, ((HOSTNAME, selected),))
-    found: list[tuple[str, str]] = []
+    nodes: list[tuple[str, str]] = []
     for term in pod.needs.affinity or ():
         named = [
-            (one.key, value)
-            for one in (*term.expressions, *term.fields)
-            if one.key in (HOSTNAME, _NAME) and one.operator == "In"
-            for value in one.values
+            (requirement.key, value)
+            for requirement in (*term.expressions, *term.fields)
+            if requirement.key in (HOSTNAME, _NAME) and requirement.operator == "In"
+            for value in requirement.values
         ]
         if not named:
             return None
-        found += named
-    return _Pin("required node affinity", tuple(found)) if found else None
+        nodes += named
+    return _Pin("required node affinity", tuple(nodes)) if nodes else None
 
 
-def _assigned(unit: Unit, pod: Pod) -> Iterator[str]:
-    """Yield nodes that a queue assigned to pods like this one and that have room for more of them."""
+def _assigned_nodes(unit: Unit, pod: Pod) -> Iterator[str]:
+    """Yield the nodes that a queue assigned to pods like this one and that can host more of them."""
     for entry in unit.gang.entries:
         for assigned in entry.assigned if entry.admitted and entry.is_in_use else ():
             if pod.labels.get(assigned.label) != assigned.value:
                 continue
-            taken = Counter(
-                one.node for one in unit.placed if one.labels.get(assigned.label) == assigned.value
+            used = Counter(
+                placed.node
+                for placed in unit.placed
+                if placed.labels.get(assigned.label) == assigned.value
             )
-            yield from (node for node, number in assigned.nodes.items() if taken[node] < number)
+            yield from (node for node, number in assigned.nodes.items() if used[node] < number)
 
 
 RULE = UnitRule(
@@ -123,5 +125,5 @@ RULE = UnitRule(
     48,
     find,
     health=Health.DEGRADED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

@@ -1,8 +1,8 @@
 """`scheduler-error`: the attempt to place the unit ended in an error of the scheduler.
 
-The text can hide the cause: a claim that does not exist was reported as `error in
-"DynamicResources" PodGroupPostFilter plugins: not found` (observed on 1.37.0). So it is quoted and
-not interpreted, and where the cause was seen otherwise (no nodes, a claim) that is said instead.
+The text can hide the cause. A missing claim was reported as `error in "DynamicResources" PodGroupPostFilter
+plugins: not found` (observed on 1.37.0). The sentence quotes the text and does not interpret it. If gangboard
+finds the cause by itself (no nodes, a claim), another rule reports that.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gangboard.facts.scheduler_text import (
     best_scheduler_message,
     scheduler_errors,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
 from gangboard.placement.sentences.cause import explains_error
 from gangboard.plugins.rule import UnitRule
 
@@ -27,13 +27,13 @@ _ONE_PREEMPTION = "should have the same preemption policy"
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while members wait and the last word about them was an error."""
-    said = scheduler_errors(unit)
-    if not said or not lacks_room(unit):
+    """Return a finding while members wait and the last attempt ended in an error."""
+    errors = scheduler_errors(unit)
+    if not errors or not lacks_nodes(unit):
         return None
     if explains_error(unit):
         return None
-    best = best_scheduler_message(said)
+    best = best_scheduler_message(errors)
     waiting = count(len(unit.unplaced), "pod")
     message = f"Placing {waiting} ended in an error"
     if best is not None:
@@ -42,19 +42,18 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         sentence(message),
-        advice=_advice(unit, said),
+        advice=_advice(unit, errors),
         evidence=(Evidence("scheduler says", best.raw, best.source),) if best is not None else (),
-        since=waits_since(unit, said),
+        since=refused_since(unit, errors),
     )
 
 
-def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[AdvisedStep | str, ...]:
-    """Return what to change where the text leaves no doubt (schedule_one_podgroup.go, 1.36 and 1.37), else where
-    to look."""
+def _advice(unit: Unit, errors: tuple[SchedulerMessage, ...]) -> tuple[AdvisedStep | str, ...]:
+    """Return the change that a clear text implies (schedule_one_podgroup.go, 1.36 and 1.37), else where to look."""
     group = f"all pods of group {unit.group_name}"
-    if any(ONE_SCHEDULER in one.raw for one in said):
+    if any(ONE_SCHEDULER in error.raw for error in errors):
         return (f"Give {group} one schedulerName ({ChangeMethod.RECREATE}).",)
-    if any(_ONE_PREEMPTION in one.raw for one in said):
+    if any(_ONE_PREEMPTION in error.raw for error in errors):
         return (
             f"Give {group} one preemptionPolicy, that of the group if it has one ({ChangeMethod.RECREATE}).",
         )
@@ -62,13 +61,13 @@ def _advice(unit: Unit, said: tuple[SchedulerMessage, ...]) -> tuple[AdvisedStep
 
 
 def _read_log(unit: Unit) -> AdvisedStep:
-    """Return the step that finds the cause which the text can hide: no name in it is a command."""
+    """Return the step that finds a hidden cause. Names are only quoted, because any client can choose them."""
     names = sorted({pod.scheduler_name for pod in unit.unplaced if pod.scheduler_name})
-    whose = f"scheduler {quote(names[0])}" if len(names) == 1 else "the schedulers of its pods"
-    about = min((pod.meta.ref.name for pod in unit.unplaced), default="")
-    pod = f" about pod {about}" if about else ""
+    schedulers = f"scheduler {quote(names[0])}" if len(names) == 1 else "the schedulers of its pods"
+    example = min((pod.meta.ref.name for pod in unit.unplaced), default="")
+    pod = f" about pod {example}" if example else ""
     return AdvisedStep(
-        f"Read the log of {whose}{pod}: the error can hide its cause, such as an object that does "
+        f"Read the log of {schedulers}{pod}: the error can hide its cause, such as an object that does "
         "not exist.",
         AdviceKind.LOOK,
     )
@@ -81,5 +80,5 @@ RULE = UnitRule(
     40,
     find,
     health=Health.BLOCKED,
-    of_waiting=True,
+    for_waiting_units=True,
 )

@@ -1,9 +1,9 @@
-"""`unschedulable`: the scheduler finds no room, and arithmetic cannot tell why, or contradicts it.
+"""`unschedulable`: the scheduler finds no room, and the arithmetic does not know why, or contradicts it.
 
-The sentence says what stands in the way (nodes forbidden, not read yet, too many ways to try, what is
-not worked out) and quotes the scheduler. Often only one pod of a gang carries the text that tells why
-(`0/4 nodes are available: …`) while the others repeat the group's; that one is quoted. At its quorum a
-gang is past placement and this is silent.
+The sentence has the reason (forbidden or unread nodes, too many combinations, an unsupported constraint) and
+quotes the scheduler. Often only one pod of a gang has the text with the cause (`0/4 nodes are available: …`)
+while the others repeat the group's text. The sentence quotes that pod. The rule is silent for a gang that has
+its quorum.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from gangboard.facts.scheduler_text import (
     is_refused_since,
     scheduler_messages,
 )
-from gangboard.facts.state_since import waits_since
-from gangboard.facts.unit import Unit, lacks_room
-from gangboard.placement.sentences.finding import advice_of, evidence_of, said_evidence
+from gangboard.facts.state_since import refused_since
+from gangboard.facts.unit import Unit, lacks_nodes
+from gangboard.placement.sentences.finding import advice_of, evidence_of, message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
-_SHOWN = 3
+_MAX_SHOWN = 3
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while members that the unit needs are refused by the scheduler."""
-    said = scheduler_messages(unit, "Unschedulable")
-    if not said or not lacks_room(unit):
+    """Return a finding while the scheduler refuses members that the unit needs."""
+    messages = scheduler_messages(unit, "Unschedulable")
+    if not messages or not lacks_nodes(unit):
         return None
-    best = best_scheduler_message(said)
-    advice, named, until = advice_of(unit)
+    best = best_scheduler_message(messages)
+    advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
@@ -43,73 +43,80 @@ def find(unit: Unit) -> Finding | None:
         advice=advice,
         evidence=(
             *evidence_of(unit),
-            *_unknown(unit),
-            *said_evidence(unit, said),
-            *_placement(unit),
-            *named,
+            *_unknown_evidence(unit),
+            *message_evidence_of(unit, messages),
+            *_placement_evidence(unit),
+            *name_evidence,
         ),
         recheck_at=until,
-        since=waits_since(unit, said),
+        since=refused_since(unit, messages),
     )
 
 
 def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     tried = [pod for pod in unit.unplaced if not pod.gates]
-    guilty = [pod for pod in tried if not pod.is_innocent]
-    number = len(guilty or tried)
+    refused = [pod for pod in tried if not pod.is_waiting_for_group]
+    number = len(refused or tried)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
-    pods = pods if guilty or not tried else f"the group of {pods}"
+    pods = pods if refused or not tried else f"the group of {pods}"
     verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"
-    who = f"Scheduler {unit.other_scheduler}" if unit.other_scheduler else "The scheduler"
-    message = f"{who} {verb} no room for {pods}"
-    # With topology a node count is that of one placement, not of the cluster (observed, 1.37.0).
+    scheduler = f"Scheduler {unit.other_scheduler}" if unit.other_scheduler else "The scheduler"
+    message = f"{scheduler} {verb} no room for {pods}"
+    # With a topology constraint the node count is that of one placement, not of the cluster (observed on
+    # 1.37.0).
     keys = unit.group.topology_keys if unit.group is not None else ()
     within = f" within one {names(keys)}" if keys else ""
-    doubt = _doubt(unit)
+    remark = _arithmetic_remark(unit)
     if best is None:
-        return sentence(f"{message}{within}{doubt}")
-    if not doubt:
+        return sentence(f"{message}{within}{remark}")
+    if not remark:
         return sentence(f"{message}{within}: {quote(best.text)}")
-    return sentence(f"{message}{within}: {quote(best.reasons)}{doubt}")
+    return sentence(f"{message}{within}: {quote(best.reasons)}{remark}")
 
 
-def _doubt(unit: Unit) -> str:
-    """Return what arithmetic says beside the scheduler, or why it says nothing."""
+def _arithmetic_remark(unit: Unit) -> str:
+    """Return what the arithmetic adds to the scheduler's text, or why it has no result."""
     if unit.placing is None or unit.other_scheduler:
         return ""
-    found = unit.placing.assessment
-    if found is None:
+    assessment = unit.placing.assessment
+    if assessment is None:
         return f"; gangboard cannot tell why ({unit.placing.why})"
-    they = "it fits" if found.request.needed == 1 else "they fit"
-    if found.cause is PlacementCause.FITS:
-        return f"; by gangboard's count {they} now"
-    if found.cause is PlacementCause.TOO_FEW_PODS:
-        return f"; {found.request.needed} would have to be there"
-    if found.cause is PlacementCause.CANNOT_TELL and found.now.answer is FitAnswer.NO:
-        return f"; gangboard cannot tell whether {they} on empty nodes"
-    if found.cause is PlacementCause.CANNOT_TELL:
+    fits = "it fits" if assessment.request.needed == 1 else "they fit"
+    if assessment.cause is PlacementCause.FITS:
+        return f"; by gangboard's count {fits} now"
+    if assessment.cause is PlacementCause.TOO_FEW_PODS:
+        return f"; {assessment.request.needed} would have to be there"
+    if assessment.cause is PlacementCause.CANNOT_TELL and assessment.now.answer is FitAnswer.NO:
+        return f"; gangboard cannot tell whether {fits} on empty nodes"
+    if assessment.cause is PlacementCause.CANNOT_TELL:
         return "; gangboard cannot tell why"
     return ""
 
 
-def _unknown(unit: Unit) -> tuple[Evidence, ...]:
-    why = _why(unit.placing.assessment, unit.placing.why) if unit.placing is not None else ""
-    return (Evidence("not worked out", why),) if why else ()
+def _unknown_evidence(unit: Unit) -> tuple[Evidence, ...]:
+    reason = (
+        _unknown_reason(unit.placing.assessment, unit.placing.why)
+        if unit.placing is not None
+        else ""
+    )
+    return (Evidence("not worked out", reason),) if reason else ()
 
 
-def _why(found: Assessment | None, blind: str) -> str:
-    return blind if found is None else found.why
+def _unknown_reason(assessment: Assessment | None, why_unobserved: str) -> str:
+    return why_unobserved if assessment is None else assessment.why
 
 
-def _placement(unit: Unit) -> tuple[Evidence, ...]:
-    """Return where it would fit, when arithmetic contradicts the scheduler."""
-    found = unit.placing.assessment if unit.placing is not None else None
-    if found is None or found.cause is not PlacementCause.FITS:
+def _placement_evidence(unit: Unit) -> tuple[Evidence, ...]:
+    """Return nodes on which the unit would fit, if the arithmetic contradicts the scheduler."""
+    assessment = unit.placing.assessment if unit.placing is not None else None
+    if assessment is None or assessment.cause is not PlacementCause.FITS:
         return ()
-    nodes = sorted(found.now.placement)[:_SHOWN]
-    where = tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
+    nodes = sorted(assessment.now.placement)[:_MAX_SHOWN]
+    placement = tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)
     is_tried = is_refused_since(unit)
-    return where if is_tried else (*where, Evidence("tried since there is room", "not seen"))
+    return (
+        placement if is_tried else (*placement, Evidence("tried since there is room", "not seen"))
+    )
 
 
 RULE = UnitRule(
@@ -119,6 +126,6 @@ RULE = UnitRule(
     90,
     find,
     health=Health.WAITING,
-    of_waiting=True,
-    of_room=True,
+    for_waiting_units=True,
+    for_merged_units=True,
 )

@@ -1,11 +1,12 @@
-"""`waiting-for-nodes`: an autoscaler said that it brings nodes for members that wait.
+"""`waiting-for-nodes`: an autoscaler reports that it brings nodes for waiting members.
 
-Karpenter says `Nominated` with the NodeClaim it has made (scheduling/events.go); how far that is the
-claim says itself, and where claims cannot be looked at the event is believed for 15 minutes.
-For pods that consume a ProvisioningRequest that object speaks.
-cluster-autoscaler says `TriggeredScaleUp` of the pods it scales for (eventing_scale_up_processor.go)
-and gives a node 15 minutes to come (`--max-node-provision-time`): after that the word is old.
-That none is brought is evidence beside the cause.
+- Karpenter writes `Nominated` with the name of the NodeClaim (scheduling/events.go). The claim reports its own
+  progress. If claims cannot be read, the event counts for 15 minutes.
+- A ProvisioningRequest reports the state for the pods that consume it.
+- cluster-autoscaler writes `TriggeredScaleUp` for the pods that it scales for (eventing_scale_up_processor.go).
+  A node may take 15 minutes (`--max-node-provision-time`). After that the event is stale.
+
+If an autoscaler refuses to bring nodes, other rules show that as evidence.
 """
 
 from __future__ import annotations
@@ -20,122 +21,129 @@ from gangboard.domain.text import out_of, quote, sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.provisioning import (
+    ConsumedRequest,
     NodeClaimProgress,
     Nomination,
-    Provision,
+    consumed_requests,
     nominations,
-    provisions,
 )
 from gangboard.facts.scheduler_text import (
     SchedulerMessage,
     has_scheduler_messages,
     scheduler_messages,
 )
-from gangboard.facts.unit import Unit, lacks_room
-from gangboard.placement.sentences.finding import said_evidence
+from gangboard.facts.unit import Unit, lacks_nodes
+from gangboard.placement.sentences.finding import message_evidence_of
 from gangboard.plugins.rule import UnitRule
 
 _PROVISIONING = timedelta(minutes=15)
+"""The time after which a reported scale-up is stale."""
 _TRIGGERED = re.compile(r"^pod triggered scale-up: \[?(.*?)\]?$")
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while nodes are said to come for members that are needed."""
-    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_room(unit):
+    """Return a finding while an autoscaler brings nodes for needed members."""
+    if not has_scheduler_messages(unit, "Unschedulable") or not lacks_nodes(unit):
         return None
-    coming = [one for one in nominations(unit) if one.is_coming]
+    coming = [nomination for nomination in nominations(unit) if nomination.is_coming]
     if coming:
-        return _by_karpenter(unit, _said(unit), coming)
-    provided = [one for one in provisions(unit) if one.coming]
+        return _by_karpenter(unit, _messages(unit), coming)
+    provided = [provision for provision in consumed_requests(unit) if provision.coming]
     if provided:
-        return _by_request(unit, _said(unit), provided)
-    told = _scale_ups(unit)
-    return _by_cluster_autoscaler(unit, _said(unit), told) if told else None
+        return _by_request(unit, _messages(unit), provided)
+    scale_ups = _scale_ups(unit)
+    return _by_cluster_autoscaler(unit, _messages(unit), scale_ups) if scale_ups else None
 
 
-def _said(unit: Unit) -> tuple[SchedulerMessage, ...]:
+def _messages(unit: Unit) -> tuple[SchedulerMessage, ...]:
     return scheduler_messages(unit, "Unschedulable")
 
 
 def _by_karpenter(
-    unit: Unit, said: tuple[SchedulerMessage, ...], coming: Sequence[Nomination]
+    unit: Unit, messages: tuple[SchedulerMessage, ...], coming: Sequence[Nomination]
 ) -> Finding:
-    """Return the finding; of several claims the one that is least far, for which all wait."""
-    last = coming[0]
-    claims = f"NodeClaim {last.claim}"
+    """Return the finding about NodeClaims. It names the claim with the least progress, because all must be ready."""
+    slowest = coming[0]
+    claims = f"NodeClaim {slowest.claim}"
     if len(coming) > 1:
-        claims = f"{len(coming)} NodeClaims, the one least far along is {last.claim}"
-    # `NodeClaim a is not launched yet`;
-    # `2 NodeClaims, the one least far along is a: it is not launched yet`
-    then = f": it {last.text}" if len(coming) > 1 else f" {last.text}"
-    pods = out_of(sum(one.pods for one in coming), len(unit.unplaced), "pod")
-    verb = "tries to bring" if last.progress is NodeClaimProgress.FAILING else "brings"
+        claims = f"{len(coming)} NodeClaims, the one least far along is {slowest.claim}"
+    # Examples: `NodeClaim a is not launched yet`, and for several `2 NodeClaims, the one least far along is
+    # a: it is not launched yet`.
+    progress = f": it {slowest.text}" if len(coming) > 1 else f" {slowest.text}"
+    pods = out_of(sum(claim.pods for claim in coming), len(unit.unplaced), "pod")
+    verb = "tries to bring" if slowest.progress is NodeClaimProgress.FAILING else "brings"
     return unit_finding(
         RULE,
         unit,
-        sentence(f"Karpenter {verb} nodes for {pods}: {claims}{then if last.text else ''}"),
-        # Among many claims it is not always one of those that evidence has of each cause.
-        evidence=tuple(dict.fromkeys((*said_evidence(unit, said), *last.evidence))),
-        recheck_at=min((one.until for one in coming if one.until), default=None),
-        since=min((one.event.first_seen for one in coming if one.event.first_seen), default=None),
+        sentence(f"Karpenter {verb} nodes for {pods}: {claims}{progress if slowest.text else ''}"),
+        # With many claims, the general evidence may lack this one.
+        evidence=tuple(dict.fromkeys((*message_evidence_of(unit, messages), *slowest.evidence))),
+        recheck_at=min((claim.until for claim in coming if claim.until), default=None),
+        since=min(
+            (claim.event.first_seen for claim in coming if claim.event.first_seen), default=None
+        ),
     )
 
 
 def _by_request(
-    unit: Unit, said: tuple[SchedulerMessage, ...], provided: Sequence[Provision]
+    unit: Unit, messages: tuple[SchedulerMessage, ...], provided: Sequence[ConsumedRequest]
 ) -> Finding:
     first = provided[0]
-    pods = out_of(sum(one.pods for one in provided), len(unit.unplaced), "pod")
+    pods = out_of(sum(provision.pods for provision in provided), len(unit.unplaced), "pod")
     verb = "tries to bring" if first.trying else "brings"
-    what = f"ProvisioningRequest {first.request} {first.text}"
+    request = f"ProvisioningRequest {first.request} {first.text}"
     return unit_finding(
         RULE,
         unit,
-        sentence(f"cluster-autoscaler {verb} nodes for {pods}: {what}"),
-        evidence=said_evidence(unit, said),
-        recheck_at=min((one.until for one in provided if one.until), default=None),
-        since=min((one.since for one in provided if one.since), default=None),
+        sentence(f"cluster-autoscaler {verb} nodes for {pods}: {request}"),
+        evidence=message_evidence_of(unit, messages),
+        recheck_at=min(
+            (provision.until for provision in provided if provision.until), default=None
+        ),
+        since=min((provision.since for provision in provided if provision.since), default=None),
     )
 
 
 def _by_cluster_autoscaler(
-    unit: Unit, said: tuple[SchedulerMessage, ...], told: Sequence[Event]
+    unit: Unit, messages: tuple[SchedulerMessage, ...], scale_ups: Sequence[Event]
 ) -> Finding:
-    last = max(told, key=lambda event: (_seen(unit, event), event.meta.ref.name))
-    pods = out_of(len(told), len(unit.unplaced), "pod")
-    triggered = _TRIGGERED.match(last.note)
-    what = triggered[1] if triggered is not None else last.note
+    newest = max(scale_ups, key=lambda event: (_last_seen(unit, event), event.meta.ref.name))
+    pods = out_of(len(scale_ups), len(unit.unplaced), "pod")
+    triggered = _TRIGGERED.match(newest.note)
+    node_groups = triggered[1] if triggered is not None else newest.note
     return unit_finding(
         RULE,
         unit,
-        f"cluster-autoscaler brings nodes for {pods}: {quote(what)}.",
+        f"cluster-autoscaler brings nodes for {pods}: {quote(node_groups)}.",
         evidence=(
-            Evidence("cluster-autoscaler says", last.note, last.regarding),
-            *said_evidence(unit, said),
+            Evidence("cluster-autoscaler says", newest.note, newest.regarding),
+            *message_evidence_of(unit, messages),
         ),
-        recheck_at=_seen(unit, last) + _PROVISIONING,
-        since=min((event.first_seen or _seen(unit, event) for event in told), default=None),
+        recheck_at=_last_seen(unit, newest) + _PROVISIONING,
+        since=min(
+            (event.first_seen or _last_seen(unit, event) for event in scale_ups), default=None
+        ),
     )
 
 
 def _scale_ups(unit: Unit) -> tuple[Event, ...]:
-    """Return cluster-autoscaler's word for each pod that it scales for; none while it refuses one."""
+    """Return the newest scale-up event of each waiting pod. Empty while the autoscaler refuses one of them."""
     waiting = {pod.meta.ref.uid for pod in unit.unplaced}
     newest: dict[str, Event] = {}
     for event in unit.events:
-        uid, seen = event.regarding.uid, event.last_seen
-        if uid not in waiting or seen is None or unit.now - seen >= _PROVISIONING:
+        uid, last_seen = event.regarding.uid, event.last_seen
+        if uid not in waiting or last_seen is None or unit.now - last_seen >= _PROVISIONING:
             continue
         if event.reason not in ("TriggeredScaleUp", "NotTriggerScaleUp"):
             continue
-        if uid not in newest or seen > _seen(unit, newest[uid]):
+        if uid not in newest or last_seen > _last_seen(unit, newest[uid]):
             newest[uid] = event
     if any(event.reason == "NotTriggerScaleUp" for event in newest.values()):
         return ()
     return tuple(newest.values())
 
 
-def _seen(unit: Unit, event: Event) -> datetime:
+def _last_seen(unit: Unit, event: Event) -> datetime:
     return event.last_seen or unit.now
 
 
@@ -146,5 +154,5 @@ RULE = UnitRule(
     44,
     find,
     health=Health.WAITING,
-    of_waiting=True,
+    for_waiting_units=True,
 )

@@ -1,1 +1,1 @@
-"""Reasons of the stage `run`: Does it run, and is it whole?"""
+"""Rules of the stage `run`: Does it run, and is it whole?"""

@@ -1,7 +1,7 @@
-"""`below-size`: a gang runs at or above its quorum and below its full size, and is not growing.
+"""`below-size`: a gang runs at or above its quorum, below its full size, and does not grow.
 
-The scheduler places a gang at its quorum and the rest as it fits (observed on 1.37.0: a gang of 2
-with 4 pods, 2 fit, group True, the rest Unschedulable).
+The scheduler places a gang once its quorum fits, and the rest as it fits (observed on 1.37.0: in a gang of 2
+with 4 pods, 2 fit, the group is True and the rest Unschedulable).
 """
 
 from __future__ import annotations
@@ -14,50 +14,50 @@ from gangboard.facts.copied_commands import look_at_unready
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import growing_until
 from gangboard.facts.lost_members import (
-    are_kept_away,
-    how_many_run,
-    how_they_left,
+    disruption_text,
+    has_refused_members,
     missing_advice,
     missing_evidence,
     missing_reason,
+    running_members_text,
 )
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit import Unit, ready_count, runs_enough
+from gangboard.facts.unit import Unit, has_ready_quorum, ready_count
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a gang at its quorum whose other members cannot come or do not."""
-    short = unit.given_up
-    if (unit.is_full and not short) or not runs_enough(unit):
+    """Return a finding for a gang at its quorum whose other members are missing and do not come."""
+    failed = unit.given_up
+    if (unit.is_full and not failed) or not has_ready_quorum(unit):
         return None
-    if not short and not are_kept_away(unit):
+    if not failed and not has_refused_members(unit):
         until = growing_until(unit)
         if restart_under_way(unit) is not None or (until is not None and until > unit.now):
             return None
     source = unit.group.meta.ref if unit.group is not None else None
-    why, told_of = reason_of(unit)
-    advice, named, until = advice_of(unit) if why else ((), (), None)
+    reason, reason_evidence = reason_of(unit)
+    advice, name_evidence, until = advice_of(unit) if reason else ((), (), None)
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}.{how_they_left(unit)} {missing_reason(unit, why)}".strip(),
-        advice=(*missing_advice(unit), *_look(unit), *advice),
+        f"{running_members_text(unit)}.{disruption_text(unit)} {missing_reason(unit, reason)}".strip(),
+        advice=(*missing_advice(unit), *_look_at_placed(unit), *advice),
         evidence=(
             Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source),
             Evidence("quorum", str(unit.quorum), source),
             *missing_evidence(unit),
-            *told_of,
-            *named,
+            *reason_evidence,
+            *name_evidence,
         ),
         recheck_at=until,
         since=quorum_since(unit),
     )
 
 
-def _look(unit: Unit) -> tuple[AdvisedStep, ...]:
-    """Return the step to look why members are not ready that have a node, where no other waits for one."""
+def _look_at_placed(unit: Unit) -> tuple[AdvisedStep, ...]:
+    """Return the step to look at placed members that are not ready, unless others still wait for a node."""
     unready = [pod.meta.ref for pod in unit.placed if not pod.is_ready]
     return () if unit.unplaced else look_at_unready(unready)
 

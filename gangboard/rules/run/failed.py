@@ -1,67 +1,74 @@
-"""`failed`: the owner's controller says that it has failed, or that it is about to.
+"""`failed`: the owner's controller reports that it has failed or is about to fail.
 
-`FailureTarget` announces the end of a Job while its pods still terminate (KEP-3998); from then on
-nothing is replaced, so the missing pods are no news.
+`FailureTarget` announces the end of a Job while its pods still terminate (KEP-3998). From then on the
+controller replaces no pods, so missing pods need no finding.
 """
 
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome, Owner
-from gangboard.domain.text import count, label, pods_left, pods_stay, sentence, shorten
+from gangboard.domain.text import (
+    count,
+    label,
+    remaining_pods_text,
+    sentence,
+    shorten,
+    staying_pods_sentence,
+)
 from gangboard.domain.verdict import Evidence, Finding
-from gangboard.facts.containers import Exit, common_exit
+from gangboard.facts.containers import ContainerExit, common_exit
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit import is_bad_ending
+from gangboard.facts.state_since import ending_announced_since
+from gangboard.facts.unit import is_failure_reason
 from gangboard.plugins.rule import GangRule
 
-_SPENT = {"BackoffLimitExceeded": "has no retries left"}
-"""What a reason of the Job controller means, where how its containers ended is told beside it."""
+_REASON_TEXTS = {"BackoffLimitExceeded": "has no retries left"}
+"""Meaning of reasons of the Job controller, for a sentence that also has the exit of the containers."""
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding for a failed or failing owner: how its containers ended, else what its controller says.
+    """Return a finding for a failed or failing owner: the exit of its containers, else its controller's message.
 
-    Of an owner and the child Job that failed first, the Job: that is nearer to the cause.
+    The sentence is about the child Job that failed first, if there is one, because that is nearer to the cause.
     """
     owner = gang.owner
-    is_failing = owner.finish is None and is_bad_ending(owner.ending)
+    is_failing = owner.finish is None and is_failure_reason(owner.ending)
     if not is_failing and (owner.finish is None or owner.finish.outcome is not Outcome.FAILED):
         return None
     evidence = [Evidence("reason", _reason(owner), owner.meta.ref)]
     child = _failed_child(gang)
     if child is not None:
         evidence.append(Evidence("failed Job", _reason(child), child.meta.ref))
-    ended = common_exit(gang.pods)
-    left_over = pods_stay(gang.pods) if owner.finish is not None else ""
+    common = common_exit(gang.pods)
+    remaining = staying_pods_sentence(gang.pods) if owner.finish is not None else ""
     return gang_finding(
         RULE,
         Health.FAILED,
-        f"{_message(gang, child, ended)}{left_over}",
-        advice=ended.advice if ended is not None else (),
+        f"{_message(gang, child, common)}{remaining}",
+        advice=common.advice if common is not None else (),
         evidence=tuple(evidence),
-        since=owner.finish.at if owner.finish is not None else announced_since(owner),
+        since=owner.finish.at if owner.finish is not None else ending_announced_since(owner),
     )
 
 
-def _message(gang: Gang, child: Owner | None, ended: Exit | None) -> str:
+def _message(gang: Gang, child: Owner | None, common: ContainerExit | None) -> str:
     owner = gang.owner
-    who = f"the {owner.meta.ref.kind}" if child is None else label(child.meta.ref)
-    reason, said = "", ""
+    subject = f"the {owner.meta.ref.kind}" if child is None else label(child.meta.ref)
+    reason, text = "", ""
     if child is None and owner.finish is None:
-        left = pods_left(gang.pods)
-        fails = f"is failing ({owner.ending}){f'; {left}' if left else ''}"
+        terminating = remaining_pods_text(gang.pods)
+        failure = f"is failing ({owner.ending}){f'; {terminating}' if terminating else ''}"
     else:
         finish = (child or owner).finish
         if finish is not None:
-            reason, said = finish.reason, shorten(finish.message)
-        fails = f"failed ({reason})" if reason else "failed"
-    if ended is not None:
-        fails = _SPENT.get(reason, fails)
-        return f"{_exits(ended)}; {who} {fails}."
-    return sentence(f"{who[0].upper()}{who[1:]} {fails}{f': {said}' if said else ''}")
+            reason, text = finish.reason, shorten(finish.message)
+        failure = f"failed ({reason})" if reason else "failed"
+    if common is not None:
+        failure = _REASON_TEXTS.get(reason, failure)
+        return f"{_exit_text(common)}; {subject} {failure}."
+    return sentence(f"{subject[0].upper()}{subject[1:]} {failure}{f': {text}' if text else ''}")
 
 
 def _reason(owner: Owner) -> str:
@@ -90,11 +97,11 @@ def _failed_child(gang: Gang) -> Owner | None:
     )
 
 
-def _exits(ended: Exit) -> str:
-    """Return how the containers of failed pods ended; the exit of most of them."""
-    why = f" ({ended.reason})" if ended.reason and ended.reason != "Error" else ""
-    pods = count(len(ended.pods), "pod")
-    return f"Container {ended.container} exited {ended.code}{why} in {pods}"
+def _exit_text(common: ContainerExit) -> str:
+    """Return the exit that most containers of failed pods have."""
+    reason = f" ({common.reason})" if common.reason and common.reason != "Error" else ""
+    pods = count(len(common.pods), "pod")
+    return f"Container {common.container} exited {common.code}{reason} in {pods}"
 
 
 RULE = GangRule("failed", Stage.RUN, "Failed", 20, find)

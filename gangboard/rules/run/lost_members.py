@@ -1,8 +1,8 @@
-"""`lost-members`: it ran, fell below its quorum (without one: its size), and some member still runs.
+"""`lost-members`: the unit was complete, fell below its quorum or size, and some member still runs.
 
-Gang scheduling acts only when pods are placed: a gang that loses a member later runs on without
-it, and its PodGroup stays True (observed on 1.37.0). Why the replacement is not there is part of
-the sentence. With a node as the cause it is `node-lost`.
+The quorum counts, or the size if there is none. Gang scheduling acts only when pods are placed. A gang that
+loses a member later continues without it, and its PodGroup stays True (observed on 1.37.0). The sentence says
+why the replacement is missing. If a node is the cause, the code is `node-lost`.
 """
 
 from __future__ import annotations
@@ -11,46 +11,56 @@ from gangboard.domain.health import Health, Stage
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
-    by_node,
-    disrupted,
-    how_many_run,
-    how_they_left,
-    is_loss,
+    disrupted_pods,
+    disruption_text,
+    has_unrecovered_loss,
+    lost_with_node,
     missing_advice,
     missing_evidence,
     missing_reason,
+    running_members_text,
 )
-from gangboard.facts.preemption import last_preemption, takers_evidence
-from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit, ready_count, sick_nodes
+from gangboard.facts.preemption import last_preemption, preemptors_evidence
+from gangboard.facts.state_since import below_quorum_since
+from gangboard.facts.unit import Unit, ready_count, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when the unit fell below what it needs and no node is the cause."""
-    if not is_loss(unit) or sick_nodes(unit) or any(pod.node for pod in by_node(unit)):
+    """Return a finding if the unit fell below its quorum or size and no node is the cause."""
+    if (
+        not has_unrecovered_loss(unit)
+        or unready_nodes(unit)
+        or any(pod.node for pod in lost_with_node(unit))
+    ):
         return None
-    taken = last_preemption(unit)
-    left = how_they_left(unit, taken)
-    why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}.{left} {missing_reason(unit, why)}"
+    preemption = last_preemption(unit)
+    loss = disruption_text(unit, preemption)
+    reason, reason_evidence = reason_of(unit)
+    message = f"{running_members_text(unit)}.{loss} {missing_reason(unit, reason)}"
     source = unit.group.meta.ref if unit.group is not None else unit.owner.meta.ref
     evidence = [Evidence("members ready", f"{ready_count(unit)} of {unit.wanted}", source)]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
-        for pod in disrupted(unit)
+        for pod in disrupted_pods(unit)
         if pod.disruption is not None
     ]
-    advice, named, until = advice_of(unit)
+    advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         message.strip(),
         advice=(*missing_advice(unit), *advice),
-        evidence=(*evidence, *takers_evidence(taken), *missing_evidence(unit), *told_of, *named),
+        evidence=(
+            *evidence,
+            *preemptors_evidence(preemption),
+            *missing_evidence(unit),
+            *reason_evidence,
+            *name_evidence,
+        ),
         recheck_at=until,
-        since=fell_since(unit),
+        since=below_quorum_since(unit),
     )
 
 

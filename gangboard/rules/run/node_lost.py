@@ -1,8 +1,8 @@
-"""`node-lost`: members that ran are gone or silent because their node is, and others still run.
+"""`node-lost`: the unit lost members because their node does not respond or was deleted, and others still run.
 
-A silent node takes about 52 s to show; until its pods are deleted they stay `Running` and only
-`Ready` turns False (observed on 1.37.0). Pods of a deleted node go after about 60 s, with
-`DisruptionTarget` by the pod garbage collector.
+It takes about 52 s until an unresponsive node shows. Until its pods are deleted they stay `Running` and only
+`Ready` is False (observed on 1.37.0). The pod garbage collector deletes pods of a deleted node after about 60
+s, with `DisruptionTarget`.
 """
 
 from __future__ import annotations
@@ -12,57 +12,65 @@ from gangboard.domain.text import is_or_are, names
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import (
-    bring_back,
-    by_node,
-    give_up,
-    how_many_run,
-    is_loss,
+    force_delete_advice,
+    has_unrecovered_loss,
+    lost_with_node,
     missing_advice,
     missing_evidence,
     missing_reason,
+    recover_nodes_advice,
+    running_members_text,
 )
-from gangboard.facts.state_since import fell_since
-from gangboard.facts.unit import Unit, sick_nodes
+from gangboard.facts.state_since import below_quorum_since
+from gangboard.facts.unit import Unit, unready_nodes
 from gangboard.placement.sentences.finding import advice_of, reason_of
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding when the unit fell below what it needs and a node is the cause."""
-    if not is_loss(unit):
+    """Return a finding if the unit fell below its quorum or size and a node is the cause."""
+    if not has_unrecovered_loss(unit):
         return None
-    sick = sick_nodes(unit)
-    gone = sorted({pod.node for pod in by_node(unit) if pod.node} - {n.meta.ref.name for n in sick})
-    if not sick and not gone:
+    not_ready = unready_nodes(unit)
+    deleted = sorted(
+        {pod.node for pod in lost_with_node(unit) if pod.node}
+        - {node.meta.ref.name for node in not_ready}
+    )
+    if not not_ready and not deleted:
         return None
     texts = []
-    if sick:
-        noun = "node" if len(sick) == 1 else "nodes"
-        listed = names(node.meta.ref.name for node in sick)
-        texts.append(f"{noun} {listed} {is_or_are(len(sick))} NotReady")
-    if gone:
-        noun = "node" if len(gone) == 1 else "nodes"
-        texts.append(f"members were lost with {noun} {names(gone)}")
-    why, told_of = reason_of(unit)
-    message = f"{how_many_run(unit)}: {' and '.join(texts)}. {missing_reason(unit, why)}"
+    if not_ready:
+        noun = "node" if len(not_ready) == 1 else "nodes"
+        listed = names(node.meta.ref.name for node in not_ready)
+        texts.append(f"{noun} {listed} {is_or_are(len(not_ready))} NotReady")
+    if deleted:
+        noun = "node" if len(deleted) == 1 else "nodes"
+        texts.append(f"members were lost with {noun} {names(deleted)}")
+    reason, reason_evidence = reason_of(unit)
+    message = f"{running_members_text(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
     evidence = [
         Evidence("Ready", node.ready.status if node.ready else "never reported", node.meta.ref)
-        for node in sick
+        for node in not_ready
     ]
     evidence += [
         Evidence("DisruptionTarget", pod.disruption.reason, pod.meta.ref)
-        for pod in by_node(unit)
+        for pod in lost_with_node(unit)
         if pod.disruption is not None
     ]
-    advice, named, until = advice_of(unit)
+    advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
         unit,
         message.strip(),
-        advice=(*missing_advice(unit), *advice, *bring_back(sick), *give_up(unit)),
-        evidence=(*evidence, *missing_evidence(unit), *told_of, *named),
+        advice=(
+            *missing_advice(unit),
+            *advice,
+            *recover_nodes_advice(not_ready),
+            *force_delete_advice(unit),
+        ),
+        evidence=(*evidence, *missing_evidence(unit), *reason_evidence, *name_evidence),
         recheck_at=until,
-        since=fell_since(unit),
+        since=below_quorum_since(unit),
     )
 
 

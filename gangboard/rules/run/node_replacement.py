@@ -1,4 +1,4 @@
-"""`node-replacement`: assigned nodes failed, and the queue looks for others in their place."""
+"""`node-replacement`: assigned nodes failed, and the queue looks for replacements."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while an admitted entry names nodes that failed."""
-    entries = [one for one in unit.gang.entries if one.is_in_use and one.failed_nodes]
-    nodes = dict.fromkeys(node for one in entries for node in one.failed_nodes)
+    """Return a finding while an admitted entry has failed nodes."""
+    entries = [entry for entry in unit.gang.entries if entry.is_in_use and entry.failed_nodes]
+    nodes = dict.fromkeys(node for entry in entries for node in entry.failed_nodes)
     if not nodes:
         return None
-    noun, it = ("Node", "it") if len(nodes) == 1 else ("Nodes", "them")
+    noun, pronoun = ("Node", "it") if len(nodes) == 1 else ("Nodes", "them")
     return unit_finding(
         RULE,
         unit,
-        f"{noun} {names(nodes)} failed, and {system(unit.gang)} looks for others in place of {it}.",
+        f"{noun} {names(nodes)} failed, and {system(unit.gang)} looks for others in place of {pronoun}.",
         evidence=tuple(
-            Evidence("failed nodes", names(one.failed_nodes), one.meta.ref) for one in entries
+            Evidence("failed nodes", names(entry.failed_nodes), entry.meta.ref) for entry in entries
         ),
         named=False,
     )
@@ -36,5 +36,5 @@ RULE = UnitRule(
     97,
     find,
     health=Health.DEGRADED,
-    aside=True,
+    is_additional=True,
 )

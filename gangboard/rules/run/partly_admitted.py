@@ -1,6 +1,6 @@
-"""`partly-admitted`: its queue admitted it with fewer pods than it asked for, and it was made so small.
+"""`partly-admitted`: the queue admitted the owner with fewer pods than requested, and the owner was scaled down.
 
-It stands beside the verdict, because all pods of the present spec can run.
+The finding adds to the verdict, because all pods of the present spec can run.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding where an entry of the owner was admitted with fewer pods."""
+    """Return a finding if an entry of the owner was admitted with fewer pods."""
     gang = unit.gang
-    entries = [one for one in gang.queue.entries if one.admitted and one.asked_pods]
+    entries = [entry for entry in gang.queue.entries if entry.admitted and entry.asked_pods]
     if not entries:
         return None
-    given, asked = sum(one.admitted_pods for one in entries), sum(one.asked_pods for one in entries)
+    admitted = sum(entry.admitted_pods for entry in entries)
+    requested = sum(entry.asked_pods for entry in entries)
     return unit_finding(
         RULE,
         unit,
-        f"{queue_text(gang, gang.queue)} admitted it with {given} of the {asked} pods that it asked for.",
+        f"{queue_text(gang, gang.queue)} admitted it with {admitted} of the {requested} pods that it asked for.",
         evidence=tuple(
-            Evidence("pods admitted", f"{one.admitted_pods} of {one.asked_pods}", one.meta.ref)
-            for one in entries
+            Evidence(
+                "pods admitted", f"{entry.admitted_pods} of {entry.asked_pods}", entry.meta.ref
+            )
+            for entry in entries
         ),
         named=False,
     )
@@ -39,5 +42,5 @@ RULE = UnitRule(
     96,
     find,
     health=Health.RUNNING,
-    aside=True,
+    is_additional=True,
 )

@@ -1,6 +1,6 @@
-"""`quorum-mismatch`: the scheduler may start a gang with fewer pods than its owner's spec asks for.
+"""`quorum-mismatch`: the scheduler may start the gang with fewer pods than its owner's spec requests.
 
-Said beside whatever the gang does: while all of it runs nothing is amiss, and the next start may be with fewer.
+The finding adds to any other. A complete gang has no problem now, but may start with fewer pods next time.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a group whose quorum is below what is asked for of all its parts."""
+    """Return a finding for a group whose quorum is below the requested size of all its roles."""
     group, quorum = unit.group, unit.quorum
-    asked = [role.asked.pods for role in unit.roles if role.asked is not None]
-    if group is None or quorum is None or not asked or len(asked) < len(unit.roles):
+    requested = [role.asked.pods for role in unit.roles if role.asked is not None]
+    if group is None or quorum is None or not requested or len(requested) < len(unit.roles):
         return None
-    if quorum >= sum(asked):
+    if quorum >= sum(requested):
         return None
     field = next(role.asked.field for role in unit.roles if role.asked is not None)
     return unit_finding(
         RULE,
         unit,
-        f"{label(unit.owner.meta.ref)} asks for {count(sum(asked), 'pod')} ({field}), and "
+        f"{label(unit.owner.meta.ref)} asks for {count(sum(requested), 'pod')} ({field}), and "
         f"{label(group.meta.ref)} may start with {quorum} of them.",
         evidence=(
-            Evidence(field, str(sum(asked)), unit.owner.meta.ref),
+            Evidence(field, str(sum(requested)), unit.owner.meta.ref),
             Evidence("quorum", str(quorum), group.meta.ref),
         ),
     )
@@ -41,5 +41,5 @@ RULE = UnitRule(
     95,
     find,
     health=Health.RUNNING,
-    aside=True,
+    is_additional=True,
 )

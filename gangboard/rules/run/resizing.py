@@ -1,4 +1,4 @@
-"""`resizing`: a gang has its quorum, not its full size, and its members changed just now."""
+"""`resizing`: a gang has its quorum but not its full size, and its members changed recently."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.attempts import restart_under_way
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.grace_periods import growing_until
-from gangboard.facts.lost_members import are_kept_away, how_many_run, missing_reason
+from gangboard.facts.lost_members import has_refused_members, missing_reason, running_members_text
 from gangboard.facts.state_since import quorum_since
-from gangboard.facts.unit import Unit, runs_enough
+from gangboard.facts.unit import Unit, has_ready_quorum
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while a gang at its quorum grows and nothing keeps the rest away."""
-    if unit.is_full or not runs_enough(unit) or are_kept_away(unit):
+    """Return a finding while a gang at its quorum grows and the rest is not blocked."""
+    if unit.is_full or not has_ready_quorum(unit) or has_refused_members(unit):
         return None
     until = growing_until(unit)
     if until is None or until <= unit.now or restart_under_way(unit) is not None:
@@ -24,7 +24,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{how_many_run(unit)}. {missing_reason(unit)}".strip(),
+        f"{running_members_text(unit)}. {missing_reason(unit)}".strip(),
         evidence=(Evidence("quorum", str(unit.quorum), source),),
         recheck_at=until,
         since=quorum_since(unit),

@@ -1,4 +1,4 @@
-"""`running`: every desired member is ready or has succeeded. Counted from pods, never a condition."""
+"""`running`: every desired member is ready or has succeeded, counted from pods and never from a condition."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import whole_since
 from gangboard.facts.unit import (
     Unit,
-    asks_for_nothing,
     failing_jobs,
     is_bare_group,
     is_empty_plan,
+    is_scaled_to_zero,
 )
 from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a unit that lacks nobody; a unit that asks for nobody does not run."""
-    if not unit.is_full or failing_jobs(unit) or asks_for_nothing(unit) or unit.given_up:
+    """Return a finding for a complete unit. A unit that requests no pods does not run."""
+    if not unit.is_full or failing_jobs(unit) or is_scaled_to_zero(unit) or unit.given_up:
         return None
     if not unit.wanted and (unit.held or (is_bare_group(unit) and not unit.pods)):
         return None
@@ -38,18 +38,20 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _message(unit: Unit) -> str:
-    ready, done, left = len(unit.ready), unit.succeeded, unit.seats
-    if not left:
-        subject = f"{sentence_case(all_of(done, 'pod'))} have" if done > 1 else "Its pod has"
-        return f"{subject} succeeded." if done else "All pods that were asked for are done."
-    if not done:
+    ready, succeeded, remaining = len(unit.ready), unit.succeeded, unit.expected_pods
+    if not remaining:
+        subject = (
+            f"{sentence_case(all_of(succeeded, 'pod'))} have" if succeeded > 1 else "Its pod has"
+        )
+        return f"{subject} succeeded." if succeeded else "All pods that were asked for are done."
+    if not succeeded:
         return (
             f"{sentence_case(all_of(ready, 'pod'))} are ready."
             if ready > 1
             else "Its pod is ready."
         )
-    have = "has" if done == 1 else "have"
-    return f"{ready} of {unit.wanted} pods {is_or_are(ready)} ready, {done} {have} succeeded."
+    have = "has" if succeeded == 1 else "have"
+    return f"{ready} of {unit.wanted} pods {is_or_are(ready)} ready, {succeeded} {have} succeeded."
 
 
 RULE = UnitRule("running", Stage.RUN, "Running", 90, find, health=Health.RUNNING)

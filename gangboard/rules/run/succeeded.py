@@ -1,37 +1,36 @@
-"""`succeeded`: the owner's controller says that it has completed, or met its success criteria.
+"""`succeeded`: the owner's controller reports that it has completed or met its success criteria.
 
-`SuccessCriteriaMet` comes before `Complete`, while the pods that are no longer needed still
-terminate (KEP-3998).
+`SuccessCriteriaMet` comes before `Complete`, while pods that are no longer needed still terminate (KEP-3998).
 """
 
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
 from gangboard.domain.owner import Outcome
-from gangboard.domain.text import pods_left, pods_stay, sentence, shorten
+from gangboard.domain.text import remaining_pods_text, sentence, shorten, staying_pods_sentence
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.findings import gang_finding
 from gangboard.facts.gang import Gang
-from gangboard.facts.state_since import announced_since
-from gangboard.facts.unit import is_bad_ending
+from gangboard.facts.state_since import ending_announced_since
+from gangboard.facts.unit import is_failure_reason
 from gangboard.plugins.rule import GangRule
 
 
 def find(gang: Gang) -> Finding | None:
-    """Return a finding for an owner that is done."""
+    """Return a finding for an owner that has succeeded."""
     owner, kind = gang.owner, gang.owner.meta.ref.kind
     finish = owner.finish
     if finish is None:
-        if not owner.ending or is_bad_ending(owner.ending):
+        if not owner.ending or is_failure_reason(owner.ending):
             return None
-        left = pods_left(gang.pods)
+        terminating = remaining_pods_text(gang.pods)
         message = f"The {kind} has met its success criteria ({owner.ending})"
-        message = f"{message}; {left}." if left else f"{message}."
+        message = f"{message}; {terminating}." if terminating else f"{message}."
         reason = owner.ending
     elif finish.outcome is Outcome.SUCCEEDED:
-        said = shorten(finish.message)
-        message = f"The {kind} succeeded: {sentence(said)}" if said else f"The {kind} succeeded."
-        message += pods_stay(gang.pods)
+        text = shorten(finish.message)
+        message = f"The {kind} succeeded: {sentence(text)}" if text else f"The {kind} succeeded."
+        message += staying_pods_sentence(gang.pods)
         reason = finish.reason
     else:
         return None
@@ -40,7 +39,7 @@ def find(gang: Gang) -> Finding | None:
         Health.SUCCEEDED,
         message,
         evidence=(Evidence("reason", reason, owner.meta.ref),) if reason else (),
-        since=finish.at if finish is not None else announced_since(owner),
+        since=finish.at if finish is not None else ending_announced_since(owner),
     )
 
 

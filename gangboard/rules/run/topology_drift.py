@@ -1,8 +1,8 @@
-"""`topology-drift`: it runs on other nodes than its queue has assigned it to.
+"""`topology-drift`: the gang runs on other nodes than its queue has assigned.
 
-The queue counts the room of the nodes that it has assigned. Where the pods are elsewhere, it sends the next
-gang to nodes that are taken, and keeps free what nobody uses (kueue#12735). Pods that have no node yet are
-no drift, nor are nodes that are assigned and not used.
+The queue counts the capacity of the nodes that it has assigned. If the pods run elsewhere, it sends the next
+gang to occupied nodes and keeps unused ones free (kueue#12735). Pods without a node are no drift, and neither
+are unused assigned nodes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from gangboard.plugins.rule import UnitRule
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding for a unit that is whole, where some of its pods are on nodes that were not assigned."""
+    """Return a finding for a complete unit with pods on nodes that were not assigned."""
     if not unit.is_full:
         return None
     entries = [entry for entry in unit.gang.entries if entry.admitted and entry.is_in_use]
-    strays = {pod.meta.ref.uid: pod for entry in entries for pod in _strays(unit, entry)}
-    if not strays:
+    misplaced = {pod.meta.ref.uid: pod for entry in entries for pod in _misplaced_pods(unit, entry)}
+    if not misplaced:
         return None
-    nodes = sorted({pod.node for pod in strays.values()})
-    number = len(strays)
+    nodes = sorted({pod.node for pod in misplaced.values()})
+    number = len(misplaced)
     return unit_finding(
         RULE,
         unit,
@@ -40,27 +40,27 @@ def find(unit: Unit) -> Finding | None:
             f"Suspend and resume it, so that {queue_text(unit.gang, unit.gang.queue)} assigns it again.",
         ),
         evidence=tuple(
-            Evidence(f"assigned to pods {one.value}", _listed(one), entry.meta.ref)
+            Evidence(f"assigned to pods {assigned.value}", _node_counts(assigned), entry.meta.ref)
             for entry in entries
-            for one in entry.assigned
+            for assigned in entry.assigned
         ),
     )
 
 
-def _strays(unit: Unit, entry: QueueEntry) -> Iterator[Pod]:
-    """Yield the pods on nodes to which fewer of them, or none, were assigned."""
+def _misplaced_pods(unit: Unit, entry: QueueEntry) -> Iterator[Pod]:
+    """Yield the pods beyond the number that was assigned to their node."""
     for assigned in entry.assigned:
-        left = Counter(assigned.nodes)
+        unused = Counter(assigned.nodes)
         for pod in unit.placed:
             if pod.labels.get(assigned.label) != assigned.value:
                 continue
-            if left[pod.node] > 0:
-                left[pod.node] -= 1
+            if unused[pod.node] > 0:
+                unused[pod.node] -= 1
             else:
                 yield pod
 
 
-def _listed(assigned: AssignedNodes) -> str:
+def _node_counts(assigned: AssignedNodes) -> str:
     return ", ".join(f"{number} on {node}" for node, number in sorted(assigned.nodes.items()))
 
 

@@ -1,1 +1,1 @@
-"""Reasons of the stage `start`: Do the containers come up?"""
+"""Rules of the stage `start`: Do the containers come up?"""

@@ -1,8 +1,8 @@
 """`container-config`: the kubelet cannot create or start a container from its spec.
 
-A secret or config map that does not exist, a mount that is wrong, a command that is not there:
-reasons of `state.waiting` (pkg/kubelet/kuberuntime, pkg/kubelet/container/sync_result.go). The kubelet also writes the
-error of a runtime there, so a reason that is not known is an error, too.
+Examples are a missing secret or config map, a wrong mount and a missing command. The reasons are those of
+`state.waiting` (pkg/kubelet/kuberuntime, pkg/kubelet/container/sync_result.go). The kubelet also writes errors
+of the container runtime there, so an unknown reason counts as an error.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from gangboard.facts.containers import (
     BENIGN_REASONS,
     CRASH_LOOP,
     IMAGE_REASONS,
-    absent_object,
     container_evidence,
     container_health,
+    error_cause,
     find_container_problem,
-    telling_part,
-    wrong_template,
+    missing_object_advice,
+    template_error_advice,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.state_since import problem_since
@@ -39,12 +39,12 @@ _REASONS = frozenset(
 )
 
 
-_ELSEWHERE = IMAGE_REASONS | BENIGN_REASONS | {CRASH_LOOP}
-"""Reasons that other rules tell, or that need no rule."""
+_OTHER_RULES = IMAGE_REASONS | BENIGN_REASONS | {CRASH_LOOP}
+"""Reasons that other rules report, or that need no rule."""
 
 
 def _has_problem(container: Container) -> bool:
-    return container.state == "waiting" and container.reason not in _ELSEWHERE
+    return container.state == "waiting" and container.reason not in _OTHER_RULES
 
 
 def find(unit: Unit) -> Finding | None:
@@ -53,14 +53,14 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    said = quote(telling_part(worst.message))
-    what = "cannot be created" if worst.reason in _REASONS else "waits"
-    if said and worst.reason not in _REASONS:
-        what = f"{what} ({quote(worst.reason)})"
+    text = quote(error_cause(worst.message))
+    problem_text = "cannot be created" if worst.reason in _REASONS else "waits"
+    if text and worst.reason not in _REASONS:
+        problem_text = f"{problem_text} ({quote(worst.reason)})"
     return unit_finding(
         RULE,
         unit,
-        sentence(f"{problem.where} {what}: {said or quote(worst.reason)}"),
+        sentence(f"{problem.where} {problem_text}: {text or quote(worst.reason)}"),
         health=container_health(unit),
         advice=_advice(worst, unit.owner.meta.ref.namespace),
         evidence=container_evidence(problem),
@@ -69,7 +69,9 @@ def find(unit: Unit) -> Finding | None:
 
 
 def _advice(worst: Container, namespace: str) -> tuple[str, ...]:
-    step = absent_object(worst.message, namespace) or wrong_template(worst.message, worst.name)
+    step = missing_object_advice(worst.message, namespace) or template_error_advice(
+        worst.message, worst.name
+    )
     return (step,) if step else ()
 
 

@@ -1,8 +1,7 @@
 """`crash-loop`: a container ends with an error again and again.
 
-`CrashLoopBackOff`, or between two back-offs: ended with an error after it was restarted already.
-With `restartPolicy: OnFailure` each restart counts against the Job's backoffLimit (observed on
-1.37.0), so the Job can fail at once.
+It waits with `CrashLoopBackOff`, or it has ended with an error after earlier restarts. With `restartPolicy:
+OnFailure` each restart counts against the Job's backoffLimit (observed on 1.37.0), so the Job can fail soon.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from gangboard.facts.containers import (
     container_health,
     crash_advice,
     find_container_problem,
-    last_end,
+    last_exit_text,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
-# One restart can be chance; the kubelet itself says CrashLoopBackOff after the first.
-_REPEATED = 2
+# One restart can be an accident. The kubelet itself reports CrashLoopBackOff after the first.
+_MIN_RESTARTS = 2
 
 
 def _has_problem(container: Container) -> bool:
@@ -33,7 +32,7 @@ def _has_problem(container: Container) -> bool:
     if container.state == "waiting":
         return container.reason == CRASH_LOOP
     failed = container.state == "terminated" and container.exit_code not in (None, 0)
-    return failed and container.restarts >= _REPEATED
+    return failed and container.restarts >= _MIN_RESTARTS
 
 
 def find(unit: Unit) -> Finding | None:
@@ -42,12 +41,12 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    end = last_end(worst)
-    last = f", last {end}" if end else ""
+    last_exit = last_exit_text(worst)
+    exit_text = f", last {last_exit}" if last_exit else ""
     return unit_finding(
         RULE,
         unit,
-        f"{problem.where} keeps crashing: {count(worst.restarts, 'restart')}{last}.",
+        f"{problem.where} keeps crashing: {count(worst.restarts, 'restart')}{exit_text}.",
         health=container_health(unit),
         advice=crash_advice(problem),
         evidence=container_evidence(problem),

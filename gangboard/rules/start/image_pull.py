@@ -1,7 +1,7 @@
-"""`image-pull`: the kubelet cannot get the image of a container.
+"""`image-pull`: the kubelet cannot pull the image of a container.
 
-Reasons of `state.waiting` as the kubelet writes them (pkg/kubelet/images/types.go). The image's
-name is only in the message: `Back-off pulling image "registry.example/train:1": ErrImagePull: …`.
+The reasons are those of `state.waiting` (pkg/kubelet/images/types.go). The image's name is only in the message:
+`Back-off pulling image "registry.example/train:1": ErrImagePull: …`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _IMAGE = re.compile(r'[Ii]mage "(?P<image>[^"]+)"')
-# What comes before the registry's own words, in the order in which it is wrapped.
-_WRAPPING = re.compile(
+# Prefixes before the registry's own text, in the order of wrapping.
+_PREFIXES = re.compile(
     r'^(?:Back-off pulling image "[^"]*"(?:: )?)?(?:ErrImagePull: )?'
     r"(?:rpc error: code = \w+ desc = )?"
 )
@@ -37,7 +37,7 @@ _DENIED = re.compile(
     r"authorization failed|403 Forbidden|requested access to the resource is denied",
     re.IGNORECASE,
 )
-_NOT_THERE = re.compile(r"code = NotFound|manifest unknown|: not found\b")
+_NOT_FOUND = re.compile(r"code = NotFound|manifest unknown|: not found\b")
 
 
 def _has_problem(container: Container) -> bool:
@@ -45,7 +45,7 @@ def _has_problem(container: Container) -> bool:
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while a container of the unit waits for an image that does not come."""
+    """Return a finding while a container of the unit waits for an image that cannot be pulled."""
     problem = find_container_problem(unit, _has_problem)
     if problem is None:
         return None
@@ -62,14 +62,14 @@ def find(unit: Unit) -> Finding | None:
 
 def _message(problem: ContainerProblem) -> str:
     messages, image = _messages(problem), _image(problem)
-    # The text with a cause is longer than the bare `Back-off pulling image …`.
-    cause = max((_WRAPPING.sub("", text) for text in messages), key=len, default="")
-    what = f"image {image}" if image else f"the image of container {problem.name}"
+    # A text with a cause is longer than a plain `Back-off pulling image …`.
+    cause = max((_PREFIXES.sub("", text) for text in messages), key=len, default="")
+    subject = f"image {image}" if image else f"the image of container {problem.name}"
     reason = problem.worst.reason
-    # The registry's own words stand behind its last mention of the image: the rest says who asked it.
-    last = re.match(rf'.*{re.escape(image)}"?: (.+)', cause, re.DOTALL) if image else None
-    said = quote(last[1] if last is not None else cause)
-    return sentence(f"{count(problem.pods, 'pod')} cannot get {what}: {said or reason}")
+    # The registry's own text follows the last mention of the image. Everything before it names the client.
+    suffix = re.match(rf'.*{re.escape(image)}"?: (.+)', cause, re.DOTALL) if image else None
+    quoted = quote(suffix[1] if suffix is not None else cause)
+    return sentence(f"{count(problem.pods, 'pod')} cannot get {subject}: {quoted or reason}")
 
 
 def _messages(problem: ContainerProblem) -> list[str]:
@@ -78,12 +78,12 @@ def _messages(problem: ContainerProblem) -> list[str]:
 
 def _image(problem: ContainerProblem) -> str:
     return next(
-        (named["image"] for text in _messages(problem) if (named := _IMAGE.search(text))), ""
+        (match["image"] for text in _messages(problem) if (match := _IMAGE.search(text))), ""
     )
 
 
 def _advice(problem: ContainerProblem) -> tuple[str, ...]:
-    """Return what to change where reason or text leave no doubt; a registry can be away as well."""
+    """Return the change that a clear reason or text implies. A registry can also be down."""
     reason, text, image = problem.worst.reason, " ".join(_messages(problem)), _image(problem)
     if reason == "InvalidImageName":
         return (
@@ -100,7 +100,7 @@ def _advice(problem: ContainerProblem) -> tuple[str, ...]:
             f"Name a secret in imagePullSecrets that may pull image {image}, or an image that the "
             f"pods may pull ({ChangeMethod.RECREATE}).",
         )
-    if _NOT_THERE.search(text):
+    if _NOT_FOUND.search(text):
         return (
             f"Push image {image} ({ChangeMethod.IN_PLACE}), or name one that is there ({ChangeMethod.RECREATE}).",
         )

@@ -1,4 +1,4 @@
-"""`init-failing`: an init container ends with an error again and again, so the others never start."""
+"""`init-failing`: an init container ends with an error again and again, so the main containers never start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard.facts.containers import (
     container_health,
     crash_advice,
     find_container_problem,
-    last_end,
+    last_exit_text,
 )
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.unit import Unit
@@ -33,16 +33,18 @@ def find(unit: Unit) -> Finding | None:
     if problem is None:
         return None
     worst = problem.worst
-    end = last_end(worst)
+    last_exit = last_exit_text(worst)
     message = f"Init container {problem.name} of {count(problem.pods, 'pod')} keeps failing"
     if not worst.restarts:
         message = f"Init container {problem.name} of {count(problem.pods, 'pod')} failed"
     restarts = f": {count(worst.restarts, 'restart')}" if worst.restarts else ""
-    last = f", last {end}" if end and restarts else f": {end}" if end else ""
+    exit_text = (
+        f", last {last_exit}" if last_exit and restarts else f": {last_exit}" if last_exit else ""
+    )
     return unit_finding(
         RULE,
         unit,
-        f"{message}{restarts}{last}.",
+        f"{message}{restarts}{exit_text}.",
         health=container_health(unit),
         advice=crash_advice(problem),
         evidence=container_evidence(problem),

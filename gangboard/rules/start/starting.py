@@ -1,7 +1,7 @@
-"""`starting`: members have their place, and not all of them are ready yet.
+"""`starting`: members have a node, and not all of them are ready yet.
 
-It is the plain case of a start and the last resort of all stages before `run`: it is silent when
-the unit has its quorum, is whole, or comes back from a restart, for each of which there is a word.
+This is the normal case of a start, and the last rule of all stages before `run`. It is silent if the unit has
+its quorum, is complete, or restarts, because other rules report those.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from gangboard.facts.state_since import starts_since
 from gangboard.facts.unit import (
     Unit,
     failing_jobs,
+    has_ready_quorum,
     is_paused,
-    lacks_room,
-    runs_enough,
-    sick_nodes,
+    lacks_nodes,
+    unready_nodes,
 )
 from gangboard.plugins.rule import UnitRule
 
@@ -35,18 +35,18 @@ _CREATING = frozenset({"ContainerCreating", "PodInitializing"})
 
 
 def find(unit: Unit) -> Finding | None:
-    """Return a finding while the unit comes up for the first time in its attempt."""
-    if unit.is_full or runs_enough(unit) or is_paused(unit) or failing_jobs(unit):
+    """Return a finding while the unit starts for the first time in its attempt."""
+    if unit.is_full or has_ready_quorum(unit) or is_paused(unit) or failing_jobs(unit):
         return None
     if restart_under_way(unit) is not None:
         return None
     placed = len(unit.placed)
-    message = f"{_placed(unit)}{_pending(unit)}."
-    sick = sick_nodes(unit)
-    if sick:
-        listed = names(node.meta.ref.name for node in sick)
-        noun = "Node" if len(sick) == 1 else "Nodes"
-        message = f"{message} {noun} {listed} {is_or_are(len(sick))} NotReady."
+    message = f"{_placed_text(unit)}{_progress_text(unit)}."
+    not_ready = unready_nodes(unit)
+    if not_ready:
+        listed = names(node.meta.ref.name for node in not_ready)
+        noun = "Node" if len(not_ready) == 1 else "Nodes"
+        message = f"{message} {noun} {listed} {is_or_are(len(not_ready))} NotReady."
     return unit_finding(
         RULE,
         unit,
@@ -59,33 +59,33 @@ def find(unit: Unit) -> Finding | None:
     )
 
 
-def _placed(unit: Unit) -> str:
-    """Return `Both pods are placed`, `1 of 3 pods is placed`."""
-    placed, wanted = len(unit.placed), unit.wanted
-    if placed != wanted:
-        return f"{out_of(placed, wanted, 'pod')} {is_or_are(placed)} placed"
+def _placed_text(unit: Unit) -> str:
+    """Return `Both pods are placed` or `1 of 3 pods is placed`."""
+    placed, total = len(unit.placed), unit.wanted
+    if placed != total:
+        return f"{out_of(placed, total, 'pod')} {is_or_are(placed)} placed"
     return f"{sentence_case(all_of(placed, 'pod'))} {is_or_are(placed)} placed"
 
 
-def _pending(unit: Unit) -> str:
-    """Return `; containers are being created`: what keeps its members from being ready."""
+def _progress_text(unit: Unit) -> str:
+    """Return what keeps members from being ready: `; containers are being created`."""
     unready = [pod for pod in unit.placed if not pod.is_ready]
     creating = sum(_is_creating(pod) for pod in unready)
-    rest = len(unready) - creating
+    others = len(unready) - creating
     texts = []
-    done = unit.succeeded
-    if done:
-        texts.append(f"{done} {'has' if done == 1 else 'have'} succeeded")
-    if unit.unplaced and not lacks_room(unit):
+    succeeded = unit.succeeded
+    if succeeded:
+        texts.append(f"{succeeded} {'has' if succeeded == 1 else 'have'} succeeded")
+    if unit.unplaced and not lacks_nodes(unit):
         texts.append(f"{len(unit.unplaced)} {plural(len(unit.unplaced), 'wait')} for a node")
     if creating:
-        whose = "" if creating == len(unit.placed) else f" of {creating}"
-        texts.append(f"containers{whose} are being created")
-    if rest:
-        texts.append(f"{rest} {is_or_are(rest)} not ready yet")
-    leaving = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
-    if leaving:
-        texts.append(f"{count(leaving, 'old pod')} still {plural(leaving, 'terminate')}")
+        number = "" if creating == len(unit.placed) else f" of {creating}"
+        texts.append(f"containers{number} are being created")
+    if others:
+        texts.append(f"{others} {is_or_are(others)} not ready yet")
+    terminating = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
+    if terminating:
+        texts.append(f"{count(terminating, 'old pod')} still {plural(terminating, 'terminate')}")
     return f"; {', '.join(texts)}" if texts else ""
 
 

@@ -1,4 +1,4 @@
-"""The tables. Trivial properties only: no network, no rules, no signals."""
+"""The tables. Models have trivial properties only, without network access, rules or signals."""
 
 from gangboard.store.models.actions import (
     Action,
@@ -10,14 +10,12 @@ from gangboard.store.models.actions import (
     LeverRecord,
     Switch,
 )
-from gangboard.store.models.capacity import ClusterCapacity, NodeCapacity
 from gangboard.store.models.cluster_trials import ClusterTrial
 from gangboard.store.models.clusters import Cluster, Heartbeat, Lease, Outage, ResourceState
-from gangboard.store.models.feed import FeedEvent, FeedHead
 from gangboard.store.models.gangs import Gang, GangSearch
-from gangboard.store.models.history import VerdictSpan
+from gangboard.store.models.history import FeedEvent, FeedHead, TrendPoint, VerdictSpan
 from gangboard.store.models.notify import Channel, Delivery, NotifyCursor, Rule, RuleMark
-from gangboard.store.models.objects import WatchedObject
+from gangboard.store.models.observed import ClusterCapacity, NodeCapacity, WatchedObject
 from gangboard.store.models.people import (
     AccessToken,
     Attempts,
@@ -29,7 +27,6 @@ from gangboard.store.models.people import (
     SessionRecord,
     SignInLink,
 )
-from gangboard.store.models.trends import TrendPoint
 
 __all__ = [
     "AccessToken",

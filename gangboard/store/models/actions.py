@@ -1,4 +1,4 @@
-"""Actions, their steps, what was learned about levers, and the audit."""
+"""Actions, their steps, lever proofs, and the audit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gangboard.store.models.clusters import Cluster
 class Action(models.Model):
     """One request to suspend or resume one object: outbox, state machine and record in one row.
 
-    The names of cluster and person are kept beside the keys: the record outlives both.
+    The row repeats the names of cluster and person, because it outlives both.
     """
 
     id = models.CharField(max_length=32, primary_key=True)
@@ -22,72 +22,72 @@ class Action(models.Model):
     )
     cluster_name = models.CharField(max_length=63)
     gang_id = models.CharField(max_length=32, default="")
-    """The gang it belongs to, for links and for the Gang page."""
+    """Id of its gang, for links and the Gang page."""
     api_group = models.CharField(max_length=253)
     kind = models.CharField(max_length=63)
     namespace = models.CharField(max_length=253)
     name = models.CharField(max_length=253)
     uid = models.CharField(max_length=64)
     generation = models.BigIntegerField(null=True)
-    """What the caller saw; null when it did not say."""
+    """The generation that the caller saw; null if not given."""
     reason = models.CharField(max_length=1024)
     until = models.DateTimeField(null=True)
-    """End of the Hold, after which gangboard asks for its release by itself."""
+    """End of the Hold. After it, gangboard requests the release."""
     forced = models.BooleanField(default=False)
-    """An admin tries a lever that is not proved."""
+    """True if an admin tries an unproved lever."""
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="actions"
     )
-    """Null: gangboard itself (the end of a Hold), or the person was removed."""
+    """Null for gangboard itself (the end of a Hold), or after the person was removed."""
     actor_name = models.CharField(max_length=253)
     may_act = models.BooleanField(default=True)
-    """Whether the credential that asked could act; checked again before sending."""
+    """Whether the requesting credential may act. It is checked again before sending."""
     token = models.CharField(max_length=16, default="")
-    """Public part of the token by which it was asked; empty for none. It must still be valid then."""
+    """Public part of the requesting token, empty for none. It must still be valid before sending."""
     via = models.CharField(max_length=16)
-    """page, api or gangboard."""
+    """`page`, `api` or `gangboard`."""
     idempotency_key = models.CharField(max_length=200, default="")
     body_hash = models.CharField(max_length=64, default="")
     batch = models.CharField(max_length=32, default="")
-    """Actions that were confirmed together."""
+    """Common id of actions that were confirmed together."""
     stop_asked_by = models.CharField(max_length=253, default="")
-    """Who asked to stop it before it is sent, or empty. The one column that others than the holder
-    of the row write while it is open."""
+    """Name of the person who cancelled the action before it was sent, or empty. Only this column is written
+    by others than the holder of the row while the action is open."""
     state = models.CharField(max_length=16)
     lever = models.CharField(max_length=16, default="")
     message = models.TextField(default="")
-    """How it stands, in a sentence."""
+    """The current state in a sentence."""
     warnings = models.JSONField(default=list)
     reactions = models.JSONField(default=list)
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
     context = models.JSONField(default=dict)
-    """What verification compares with: sibling pod uids, their restarts, the Hold's name and uid."""
+    """Values that verification compares: sibling pod uids, their restarts, the Hold's name and uid."""
     reverted_by = models.CharField(max_length=253, default="")
     held_seconds = models.FloatField(null=True)
     requested_at = models.DateTimeField()
     expires_at = models.DateTimeField()
-    """When it is given up unless it was sent."""
+    """When an unsent action expires."""
     sent_at = models.DateTimeField(null=True)
     applied_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     due_at = models.DateTimeField(null=True)
-    """When a worker should look at it again; null: nothing is left to do."""
+    """When a worker continues the action; null if there is no more work."""
     holder = models.CharField(max_length=200, default="")
     number = models.BigIntegerField(default=0)
-    """Fencing number: one more at each change of hands."""
+    """Fencing number, which increases with each new holder."""
     held_until = models.DateTimeField(null=True)
-    """When the holder's lease on this row ends, by the clock of the database."""
+    """End of the holder's lease on this row, by the database clock."""
     guarded = models.BooleanField(default=False)
-    """It is verified and the newest on its object: every poll's word is compared with it."""
+    """True if it is verified and the newest on its object, so that each poll is compared with it."""
 
     @property
     def button(self) -> str:
-        """The word on the button that asks for it: `Suspend`, `Resume`, or a narrower one such as `Hold`."""
+        """Return the label of the requesting button: `Suspend`, `Resume`, or a narrower one such as `Hold`."""
         return str(self.context.get("button") or self.verb.capitalize())
 
     class Meta:
-        """One open action per object; an idempotency key names one action of a person."""
+        """One open action per object. An idempotency key is unique per person."""
 
         ordering = ("-requested_at", "-id")
         constraints = [
@@ -113,32 +113,33 @@ class Action(models.Model):
 
 
 class ActionStep(models.Model):
-    """One request of an action: written before it is sent, so a crash is known to be unknown."""
+    """One request of an action. It is written before it is sent, so that after a crash the outcome counts as
+    unknown."""
 
     action = models.ForeignKey(Action, on_delete=models.CASCADE, related_name="steps")
     position = models.SmallIntegerField()
     kind = models.CharField(max_length=16)
     name = models.CharField(max_length=200)
     subject = models.JSONField(default=dict)
-    """group, kind, namespace, name, uid of the object that it writes to."""
+    """Group, kind, namespace, name and uid of the written object."""
     method = models.CharField(max_length=8)
     path = models.CharField(max_length=1024)
     patch = models.TextField(default="")
-    """The exact body."""
+    """The exact request body."""
     dry_run = models.BooleanField(default=False)
     state = models.CharField(max_length=16)
     result = models.TextField(default="")
-    """What came of it, in a sentence."""
+    """The outcome in a sentence."""
     status = models.IntegerField(null=True)
-    """HTTP status of the answer."""
+    """HTTP status of the response."""
     audit_id = models.CharField(max_length=64, default="")
-    """The API server's own audit id of the request."""
+    """The audit id that the API server gave the request."""
     sends = models.SmallIntegerField(default=0)
-    """How often it was sent; more than once only for the removal of our own Hold and dry runs."""
+    """Number of sends. It exceeds 1 only for the removal of our own Hold and for dry runs."""
     at = models.DateTimeField(null=True)
 
     class Meta:
-        """In the order in which they are done."""
+        """Sorted in order of execution."""
 
         ordering = ("action_id", "position")
         constraints = [
@@ -147,22 +148,22 @@ class ActionStep(models.Model):
 
 
 class AuditEntry(models.Model):
-    """What happened and who did it. Rows are only ever added: triggers refuse everything else.
+    """One event and its author. Rows are append-only, and triggers reject every other change.
 
-    They are written by `store.audit` alone, which chains them. What they are about may go: the keys
-    then name what is not there any more, so a row needs no change for it.
+    Only `store.audit` writes them, because it chains them. Foreign keys have no constraint, so that a row
+    stays unchanged when its subject is deleted.
     """
 
     number = models.BigIntegerField(unique=True)
-    """Place in the chain, from 1 without gaps."""
+    """Position in the chain, from 1 without gaps."""
     digest = models.CharField(max_length=64)
     """See `store.audit`."""
     at = models.DateTimeField(db_index=True)
     actor_name = models.CharField(max_length=253)
     source = models.CharField(max_length=64, default="")
-    """The address from which it came; empty for commands and for what workers do."""
+    """Client address; empty for commands and workers."""
     event = models.CharField(max_length=32)
-    """requested, refused, state, denied, switch, export, signed-in, role-given …"""
+    """`requested`, `refused`, `state`, `denied`, `switch`, `export`, `signed-in`, `role-given` …"""
     action = models.ForeignKey(
         Action,
         null=True,
@@ -176,7 +177,7 @@ class AuditEntry(models.Model):
     cluster_name = models.CharField(max_length=63, default="")
     namespace = models.CharField(max_length=253, default="")
     object_name = models.CharField(max_length=400, default="")
-    """`Job/name`, `User/name`, or what else it is about."""
+    """The subject, such as `Job/name` or `User/name`."""
     sentence = models.TextField()
     details = models.JSONField(default=dict)
 
@@ -188,19 +189,19 @@ class AuditEntry(models.Model):
 
 
 class AuditHead(models.Model):
-    """The last row of the audit. There is one head, made with the tables; whoever appends holds it."""
+    """The last row of the audit. A migration creates the only head; a transaction that appends locks it."""
 
     number = models.BigIntegerField(default=0)
     digest = models.CharField(max_length=64, default="")
 
 
 class HoldCheck(models.Model):
-    """The last proof of one Hold: whether an un-suspend would be turned back."""
+    """The last check of one Hold: whether an attempt to resume its Job would be reverted."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="hold_checks")
     hold_uid = models.CharField(max_length=64)
     in_force = models.BooleanField(null=True)
-    """Null: it could not be proved, see `sentence`."""
+    """Null if the check was inconclusive; see `sentence`."""
     checked_at = models.DateTimeField()
     sentence = models.TextField(default="")
 
@@ -213,13 +214,13 @@ class HoldCheck(models.Model):
 
 
 class Chore(models.Model):
-    """What one worker at a time does for a cluster, such as proving its Holds; see store.row_leases."""
+    """A chore of one worker at a time for a cluster, such as proving its Holds; see `store.row_leases`."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="chores")
     name = models.CharField(max_length=16)
     holder = models.CharField(max_length=64, default="")
     held_until = models.DateTimeField(null=True)
-    """By the clock of the database. With no holder: until then it rests."""
+    """By the database clock. Without a holder, the chore pauses until then."""
 
     class Meta:
         """One row per cluster and chore."""
@@ -228,12 +229,12 @@ class Chore(models.Model):
 
 
 class LeverRecord(models.Model):
-    """What was seen of a lever on a cluster: proofs of the Hold, JobSet builds that honour."""
+    """Observations of a lever on a cluster: proofs of the Hold, JobSet builds that honour the native lever."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="lever_records")
     lever = models.CharField(max_length=16)
     build = models.CharField(max_length=64, default="")
-    """For `native`: what tells this build of JobSet from others."""
+    """For `native`: what identifies this build of JobSet."""
     proved_at = models.DateTimeField(null=True)
     refuted_at = models.DateTimeField(null=True)
     sentence = models.TextField(default="")

@@ -1,4 +1,4 @@
-"""Messages: where they go, about what, and what became of each."""
+"""Messages: channels, rules, and deliveries."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from gangboard.store.models.clusters import Cluster
 
 
 class Channel(models.Model):
-    """A place to which messages go: a mailbox, a room of a chat, a program."""
+    """A destination of messages: a mailbox, a chat room, a program."""
 
     name = models.CharField(max_length=60, unique=True)
     kind = models.CharField(max_length=16)
     """`apprise` for people, `webhook` for programs."""
     service = models.CharField(max_length=100)
-    """What may be shown of the address: the name of the service, or scheme and host."""
+    """The public part of the address: the name of the service, or scheme and host."""
     address = models.BinaryField()
-    """Encrypted document; see store.secrets: `address`, and `secret` of a webhook."""
+    """Encrypted document (see `store.secrets`) with `address`, and `secret` for a webhook."""
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    """The one person whose rules may use it; null: `for_everybody` decides."""
+    """The only person whose rules may use it. If null, `for_everybody` decides."""
     for_everybody = models.BooleanField(default=False, db_default=False)
     """Whether every person's rules may use it. Without it and without an owner it is for admins."""
     error = models.TextField(default="", db_default="")
-    """Why the last attempt failed; empty when it did not."""
+    """Why the last attempt failed; empty if it succeeded."""
     failures = models.IntegerField(default=0, db_default=0)
-    """Attempts that failed since the last that did not."""
+    """Number of failed attempts since the last success."""
     next_at = models.DateTimeField(null=True)
-    """It is left alone until then; null: it is ready."""
+    """No attempt is made before this time; null if the channel is ready."""
     sent_at = models.DateTimeField(null=True)
-    """When it took a message last."""
+    """Time of the last delivered message."""
     created_at = models.DateTimeField()
     holder = models.CharField(max_length=64, default="", db_default="")
     held_until = models.DateTimeField(null=True)
-    """End of the lease of whoever sends to it now."""
+    """End of the current sender's lease."""
 
     class Meta:
-        """By name."""
+        """Sorted by name."""
 
         ordering = ("name",)
 
 
 class Rule(models.Model):
-    """What is worth a message, to which channels. An empty condition is met by everything."""
+    """A rule that sends messages to channels. An empty condition matches everything."""
 
     name = models.CharField(max_length=60)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+"
     )
-    """Messages have what this person may see; null: a rule of all admins, who see everything."""
+    """Messages contain what this person may see. Null for a rule of all admins, who see everything."""
     channels = models.ManyToManyField(Channel, related_name="rules")
     trigger = models.CharField(max_length=16)
     """A `notify.rules.Trigger`."""
@@ -58,20 +58,20 @@ class Rule(models.Model):
     """How long a gang waits, or how soon a Hold ends."""
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE, related_name="+")
     namespace = models.CharField(max_length=253, default="", db_default="")
-    """A pattern: `team-*`."""
+    """A pattern such as `team-*`."""
     kind = models.CharField(max_length=63, default="", db_default="")
     code = models.CharField(max_length=64, default="", db_default="")
     health = models.CharField(max_length=16, default="", db_default="")
     accelerators_at_least = models.FloatField(null=True)
     gang_id = models.CharField(max_length=32, default="", db_default="")
-    """The one gang of "Tell me when it runs"."""
+    """The gang of a "Tell me when it runs" rule."""
     muted_until = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     """A rule about one gang ends with its message."""
     created_at = models.DateTimeField()
 
     class Meta:
-        """The newest first; and those that may match."""
+        """Newest first. The index has the rules that may match."""
 
         ordering = ("-pk",)
         indexes = [
@@ -80,16 +80,16 @@ class Rule(models.Model):
 
 
 class RuleMark(models.Model):
-    """What a rule has told last of a subject: it tells it again only when it differs."""
+    """The last state of a subject that a rule has sent. The rule sends it again only after a change."""
 
     rule = models.ForeignKey(Rule, on_delete=models.CASCADE, related_name="+")
     subject = models.CharField(max_length=128)
-    """`gang:ID`, `wait:ID` of a gang, `hold:UID`, `cluster:ID`."""
+    """`gang:ID`, `wait:ID` of a gang, `hold:UID` or `cluster:ID`."""
     mark = models.CharField(max_length=128)
     at = models.DateTimeField(db_index=True)
 
     class Meta:
-        """One mark for each subject of a rule."""
+        """One mark per rule and subject."""
 
         constraints = [
             models.UniqueConstraint(fields=("rule", "subject"), name="one_mark_per_subject")
@@ -97,24 +97,24 @@ class RuleMark(models.Model):
 
 
 class Delivery(models.Model):
-    """A message of a rule to one channel: what it is about, and what became of it."""
+    """A message of a rule to one channel, with its content and its state."""
 
     rule = models.ForeignKey(Rule, null=True, on_delete=models.CASCADE, related_name="deliveries")
-    """Null: a test of the channel."""
+    """Null for a test of the channel."""
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
     items = models.JSONField(default=list)
-    """[{type, id, …}, …]; see notify.items. The words are made when it is sent."""
+    """[{type, id, …}, …]; see `notify.items`. The text is written when it is sent."""
     state = models.CharField(max_length=16)
-    """`waiting`, `failed` (it is tried again), `sent` or `given-up`."""
+    """`waiting`, `failed` (to be tried again), `sent` or `given-up`."""
     attempts = models.IntegerField(default=0)
     next_at = models.DateTimeField()
-    """It is not sent before."""
+    """It is not sent before this time."""
     error = models.TextField(default="")
     created_at = models.DateTimeField(db_index=True)
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
-        """The newest first; and those that are still to be sent, by channel."""
+        """Newest first. The index has the unsent ones, by channel."""
 
         ordering = ("-pk",)
         indexes = [
@@ -127,6 +127,6 @@ class Delivery(models.Model):
 
 
 class NotifyCursor(models.Model):
-    """The number of the last event of the feed that rules were matched with: one row."""
+    """The number of the last feed event that was matched with the rules, in one row."""
 
     number = models.BigIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""Who may see and do what."""
+"""Roles and accounts of people."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from gangboard.store.models.clusters import Cluster
 HAND, GROUP = "hand", "group"
 """Origins of a role: a person gave it, or a group of the identity provider has it."""
 PROXY = "proxy"
-"""Issuer of names that a trusted proxy has sent."""
+"""Issuer of names that a trusted proxy sent."""
 
 
 class Grant(models.Model):
-    """A role of a person on (cluster, namespaces); null means every cluster."""
+    """A role of a person on (cluster, namespaces). A null cluster means every cluster."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="grants"
     )
     role = models.CharField(max_length=16)
-    """viewer, operator or admin."""
+    """`viewer`, `operator` or `admin`."""
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="")
     """A name, a pattern such as `team-*`, or empty for every namespace."""
@@ -28,7 +28,7 @@ class Grant(models.Model):
     """HAND or GROUP."""
 
     class Meta:
-        """The same grant is not given twice by hand, nor twice by groups."""
+        """A grant is unique per origin."""
 
         constraints = [
             models.UniqueConstraint(
@@ -44,17 +44,17 @@ class Grant(models.Model):
 
 
 class GroupRole(models.Model):
-    """A role that members of a group of the identity provider have; null means every cluster."""
+    """A role of the members of a group of the identity provider. A null cluster means every cluster."""
 
     group = models.CharField(max_length=255)
-    """As the provider sends it, letter by letter."""
+    """Exactly as the provider sends it."""
     role = models.CharField(max_length=16)
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.CASCADE)
     namespace = models.CharField(max_length=253, default="", db_default="")
     """A name, a pattern such as `team-*`, or empty for every namespace."""
 
     class Meta:
-        """The same role is not given to a group twice."""
+        """A role is unique per group."""
 
         constraints = [
             models.UniqueConstraint(
@@ -70,15 +70,15 @@ class GroupRole(models.Model):
 
 
 class Identity(models.Model):
-    """The person at the identity provider to whom an account belongs. A mail address is no identity."""
+    """The person at the identity provider to whom an account belongs. A mail address does not identify a person."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identity"
     )
     issuer = models.CharField(max_length=500)
-    """Address of the provider; `PROXY` for a name that a trusted proxy has sent."""
+    """Address of the provider, or `PROXY` for a name that a trusted proxy sent."""
     subject = models.CharField(max_length=255)
-    """What the provider calls the person, and never gives to another one."""
+    """The provider's identifier of the person, which it never reuses."""
     groups = models.JSONField(default=list, db_default=[])
     """[name, …] of the last sign-in."""
     created_at = models.DateTimeField(auto_now_add=True)
@@ -100,18 +100,18 @@ class SessionRecord(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="session_records"
     )
     method = models.CharField(max_length=16)
-    """How the person signed in: password, link, provider or proxy."""
+    """Method of sign-in: `password`, `link`, `provider` or `proxy`."""
     address = models.CharField(max_length=64, default="", db_default="")
-    """From where the browser asked last; empty if no one can tell."""
+    """Client address of the last request; empty if unknown."""
     created_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
-    """To the minute. Updates of an open page do not count."""
+    """Accurate to the minute. Updates of an open page do not count."""
     ends_at = models.DateTimeField(db_index=True)
-    """The session ends then, used or not."""
+    """When the session ends, used or not."""
 
 
 class AccessToken(models.Model):
-    """A bearer token `gb_<id>_<secret>`; only the hash of the secret is kept."""
+    """A bearer token `gb_<id>_<secret>`. Only the hash of the secret is stored."""
 
     id = models.CharField(max_length=16, primary_key=True)
     user = models.ForeignKey(
@@ -125,7 +125,7 @@ class AccessToken(models.Model):
 
 
 class SignInLink(models.Model):
-    """A one-time sign-in link; only the hash of its secret is kept."""
+    """A one-time sign-in link. Only the hash of its secret is stored."""
 
     secret_hash = models.CharField(max_length=64, primary_key=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -135,36 +135,37 @@ class SignInLink(models.Model):
 
 
 class Attempts(models.Model):
-    """How often somebody has tried something within the window that runs now."""
+    """The number of attempts within the current window."""
 
     key = models.CharField(max_length=64, primary_key=True)
-    """Keyed hash of what and who: what people mistype into the name field is often a password."""
+    """Keyed hash of the kind of attempt and its author, because people often type a password into the name field."""
     number = models.IntegerField(default=0)
     ends_at = models.DateTimeField(db_index=True)
     """The end of the window."""
 
 
 class SavedView(models.Model):
-    """A state of the Board that a person has given a name."""
+    """A state of the Board that a person has named."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
     )
     name = models.CharField(max_length=60)
     query = models.TextField()
-    """As it stands in the address: a view is a link, and whoever opens it sees what is theirs to see."""
+    """The query string of the URL. A view is a link, and each person who opens it sees the gangs that they
+    may see."""
 
     class Meta:
-        """A name is one view of a person."""
+        """A name is unique per person."""
 
         constraints = [models.UniqueConstraint(fields=("user", "name"), name="one_view_of_a_name")]
 
 
 class BoardColumns(models.Model):
-    """The columns that a person wants to see on the Board."""
+    """The Board columns that a person chose."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
     )
     names = models.JSONField(default=list)
-    """[name, …] of those that can be switched; unknown ones mean nothing."""
+    """[name, …] of the optional columns. Unknown names are ignored."""

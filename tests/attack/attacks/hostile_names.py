@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulator import Simulator
-from simulator.fleet import EAST
-from simulator.resources import OF_KUEUE
+from simulator.fleets import EAST
+from simulator.resources import KUEUE_RESOURCES
 from tests.attack.found import Figures
 from tests.attack.tenant import Json, read, wait_for
 from tests.installation import Installation
@@ -23,7 +23,7 @@ NOTE = f"Preempted by pod 1f0c on node {NODE}, ask {MENTION} or a\\|b"
 
 def attack(board: Installation) -> Figures:
     """All pages answer, a viewer of one namespace reads no node's name, and a ticket notifies nobody."""
-    with Simulator(fleet=FLEET, story=False, name=NAME, extra=OF_KUEUE) as simulator:
+    with Simulator(fleet=FLEET, story=False, name=NAME, extra=KUEUE_RESOURCES) as simulator:
         kubeconfig = board.folder / f"{NAME}.kubeconfig"
         kubeconfig.write_text(simulator.kubeconfig_text(read_only=True))
         shell = simulator.objects.get("v1", "Pod", SHELL, NAMESPACE)

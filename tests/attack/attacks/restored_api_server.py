@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from simulator import Simulator
-from simulator.fleet import EAST
+from simulator.fleets import EAST
 from tests.attack.found import Figures
 from tests.installation import Installation
 

@@ -114,10 +114,10 @@ def _situations(short: str) -> dict[str, Situation[Any]]:
     """Return those of a kind, in which seven things are told of one of it."""
     relative = KINDS[short]
     kind, (first, *others) = relative.kind, relative.sizes
-    left = sum(relative.sizes[role] for role in others)
+    remaining = sum(relative.sizes[role] for role in others)
     gone = relative.sizes[first]
     of_role = f"Role {first}: " if others else ""
-    stays = f" {left} pod is still there." if left else ""
+    stays = f" {remaining} pod is still there." if remaining else ""
     return {
         f"{short}-half": Situation(
             _half, "partly-placed", "degraded", None,
@@ -129,11 +129,11 @@ def _situations(short: str) -> dict[str, Situation[Any]]:
         ),
         f"{short}-killed": Situation(
             _killed, "restarting", "degraded", f"{of_role}Restarting: 0 of {gone} pods are ready.",
-            {"desired": 2, "created": 2, "ready": left}, twin="failed",
+            {"desired": 2, "created": 2, "ready": remaining}, twin="failed",
         ),
         f"{short}-done": Situation(
             _done, "succeeded", "succeeded", f"The {kind} succeeded.{stays}",
-            {"desired": 2, "ready": left}, twin="running",
+            {"desired": 2, "ready": remaining}, twin="running",
         ),
     }  # fmt: skip
 

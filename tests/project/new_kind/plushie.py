@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gangboard.decode.fitting import KeyField
+from gangboard.decode.key_fields import KeyField
 from gangboard.decode.owner_meta import WireOwnerMeta
 from gangboard.decode.wire import Int32, Wire, or_one
 from gangboard.domain.owner import Owner

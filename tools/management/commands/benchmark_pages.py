@@ -8,7 +8,7 @@ from gangboard.ops.printing import PrintingCommand
 from tools.pages_benchmark import GROWTH, Bench, PageCost, throwaway_database
 
 SIZES = (1000, 5000, 20_000)
-"""Numbers of gangs for which the limit is meant."""
+"""Fleet sizes for which the limit holds."""
 
 
 class Command(PrintingCommand):
@@ -39,9 +39,9 @@ class Command(PrintingCommand):
                 self.stdout.write(
                     f"{page} at {cost.gangs:,} gangs: {cost.seconds * 1000:.0f} ms, {cost.kilobytes:.0f} kB"
                 )
-            told = f"{page} at {mine[-1].gangs:,} / {mine[0].gangs:,} gangs: {growth:.2f}"
-            self.stdout.write(f"{told} (at most {GROWTH:g})")
-            misses += [told] if growth > GROWTH else []
+            line = f"{page} at {mine[-1].gangs:,} / {mine[0].gangs:,} gangs: {growth:.2f}"
+            self.stdout.write(f"{line} (at most {GROWTH:g})")
+            misses += [line] if growth > GROWTH else []
         if misses and not options["untimed"]:
             raise CommandError(f"more than {GROWTH:g} times as long: {'; '.join(misses)}")
 

@@ -15,7 +15,7 @@ from tools.placement_benchmark import (
 from tools.placement_fleet import make_fleet
 
 FULL = {"nodes": 5000, "pods": 50_000, "gangs": 1000, "shapes": 220}
-"""The size for which the limits of time are meant."""
+"""The fleet size for which the time limits hold."""
 
 
 class Command(PrintingCommand):
@@ -46,9 +46,9 @@ class Command(PrintingCommand):
             raise CommandError("; ".join(misses))
 
     def _print(self, size: dict[str, int], seed: int, bench: Bench, tenth: Run, run: Run) -> None:
-        made = ", ".join(f"{number:,} {name}" for name, number in size.items())
+        size_text = ", ".join(f"{number:,} {name}" for name, number in size.items())
         codes = sorted({verdict.finding.code for verdict in run.verdicts})
-        self.stdout.write(f"made with seed {seed}: {made}")
+        self.stdout.write(f"made with seed {seed}: {size_text}")
         self.stdout.write(
             f"taken in: {bench.taking_in:.2f} s of CPU; room made: {bench.making_room:.2f} s"
         )
@@ -65,13 +65,15 @@ class Command(PrintingCommand):
 
 
 def _misses(bench: Bench, tenth: Run, run: Run) -> list[str]:
-    """Return what took too long."""
-    found = []
+    """Return the limits that were exceeded."""
+    misses = []
     everything = bench.making_room + run.seconds
     if everything > ALL_SECONDS:
-        found.append(f"the room and all gangs took {everything:.2f} s, more than {ALL_SECONDS:g} s")
+        misses.append(
+            f"the room and all gangs took {everything:.2f} s, more than {ALL_SECONDS:g} s"
+        )
     if run.slowest > ONE_SECONDS:
-        found.append(f"one gang took {run.slowest:.3f} s, more than {ONE_SECONDS:g} s")
+        misses.append(f"one gang took {run.slowest:.3f} s, more than {ONE_SECONDS:g} s")
     if run.seconds > GROWTH * tenth.seconds:
-        found.append(f"ten times the gangs took {run.seconds / tenth.seconds:.1f} times as long")
-    return found
+        misses.append(f"ten times the gangs took {run.seconds / tenth.seconds:.1f} times as long")
+    return misses

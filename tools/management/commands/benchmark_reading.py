@@ -29,7 +29,7 @@ class Command(PrintingCommand):
             for _run in range(runs):
                 self._print("relist", "pods", cluster.relist())
                 self._print("watch", "changes", cluster.watch(changes))
-        # A cluster of its own: its pods are as they were made.
+        # A separate cluster, whose pods are unchanged since their creation.
         with bench(pods, 0) as cluster, throwaway_database():
             self._print_polls(pods, *cluster.poll_twice())
 

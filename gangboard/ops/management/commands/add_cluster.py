@@ -9,16 +9,18 @@ from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.ops.kubeconfigs import (
     STANDARD_INPUT,
+    actor_lines,
     expiry_sentence,
     read_access,
     save_access,
     save_actor,
+    step_lines,
+    unreachable_lines,
 )
-from gangboard.ops.trial_lines import actor_lines, step_lines, unanswered_lines
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.pages.clusters.trial_steps import trial_steps
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.polling.actor_trial import try_actor
 from gangboard.polling.cluster_trial import Access, Trial, in_cluster_access, try_cluster
-from gangboard.readmodels.trial_steps import trial_steps
 from gangboard.store import clusters
 
 
@@ -63,7 +65,7 @@ class Command(DatabaseCommand):
         name: str = options["name"]
         try:
             clusters.check_cluster_name(name)
-            access, actor = _accesses(options)
+            access, actor = _read_accesses(options)
             clusters.refuse_other_server(name, access.server)
             _refuse_other_actor(access, actor)
             trial = None if options["without_trying"] else self._try(name, access)
@@ -75,7 +77,7 @@ class Command(DatabaseCommand):
                 save_actor(name, actor, by=command_author())
         except (CredentialError, clusters.ClusterError) as error:
             raise CommandError(str(error)) from error
-        self._say(name, access, new)
+        self._print_result(name, access, new)
         if actor is not None:
             self.stdout.write("gangboard may act on it.")
             self._print(expiry_sentence(actor, "The actor's credentials"))
@@ -83,8 +85,8 @@ class Command(DatabaseCommand):
     def _try(self, name: str, access: Access) -> Trial | None:
         """Print the cluster's answer and return it, or None if the cluster cannot be read now.
 
-        A cluster that is down now is watched all the same, because a poll worker tries again. Raises
-        ClusterError for a second name or for another cluster.
+        An unreachable cluster is watched all the same, because a poll worker tries again. Raises ClusterError
+        for a second name or for another cluster.
         """
         try:
             trial = try_cluster(access)
@@ -106,16 +108,16 @@ class Command(DatabaseCommand):
         return trial
 
     def _try_actor(self, name: str, actor: Access) -> None:
-        """Print which levers the actor may use in a cluster that is perhaps not watched yet."""
+        """Print which levers the actor may use. The cluster need not be watched yet."""
         try:
-            lines = actor_lines(name, actor.context, try_actor(actor, Wanted()))
+            lines = actor_lines(name, actor.context, try_actor(actor, PermissionOptions()))
         except KubeError as error:
-            lines = unanswered_lines(name, actor, error)
+            lines = unreachable_lines(name, actor, error)
         for line in lines:
             self.stdout.write(line)
 
     def _print_steps(self, access: Access, code: str, trial: Trial | None = None) -> None:
-        """Print the commands that mend what the trial has found, as the page shows them."""
+        """Print the commands that fix the problems of the trial, as the page shows them."""
         steps = trial_steps(
             code=code,
             server=access.server,
@@ -126,7 +128,7 @@ class Command(DatabaseCommand):
         for line in step_lines(steps):
             self.stdout.write(line)
 
-    def _say(self, name: str, access: Access, new: bool) -> None:
+    def _print_result(self, name: str, access: Access, new: bool) -> None:
         self.stdout.write(
             f"Cluster {name} at {access.server} is watched from now on."
             if new
@@ -139,8 +141,8 @@ class Command(DatabaseCommand):
             self.stdout.write(sentence)
 
 
-def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
-    """Return both identities, the actor's where one is given. Raises CredentialError."""
+def _read_accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
+    """Return both identities; the actor's is None if not given. Raises CredentialError."""
     file, actor_file = options["kubeconfig"], options["actor_kubeconfig"]
     token_file: bool = options["allow_token_file"]
     if file == actor_file == STANDARD_INPUT:
@@ -157,7 +159,7 @@ def _accesses(options: dict[str, Any]) -> tuple[Access, Access | None]:
 
 
 def _refuse_other_actor(access: Access, actor: Access | None) -> None:
-    """Found before anything is stored: a cluster is not half added."""
+    """Raise CommandError for an actor of another address, before the cluster is stored."""
     if actor is not None and actor.server != access.server:
         raise CommandError(
             f"{_address(access)} and the actor's says {actor.server}; "

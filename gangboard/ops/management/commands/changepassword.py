@@ -1,4 +1,4 @@
-"""`manage.py changepassword NAME`, in place of Django's, which leaves no line in the audit."""
+"""`manage.py changepassword NAME`, in place of Django's command, which writes no audit entry."""
 
 import getpass
 from typing import Any
@@ -25,15 +25,15 @@ class Command(DatabaseCommand):
         user = people.find_user(name=name)
         if user is None:
             raise CommandError(f"there is no user {name!r}; make one with manage.py create_user")
-        password = self._ask(user)
+        password = self._ask_password(user)
         try:
             people.change_password(name=name, password=password, by=command_author())
         except people.PeopleError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{name} has another password from now on; all sessions have ended.")
 
-    def _ask(self, user: User) -> str:
-        """Return a password that may be one. Raises CommandError."""
+    def _ask_password(self, user: User) -> str:
+        """Return a valid password. Raises CommandError."""
         for _ in range(TRIES):
             password = getpass.getpass("Password: ")
             if not password:

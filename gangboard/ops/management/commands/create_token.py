@@ -31,7 +31,7 @@ class Command(DatabaseCommand):
                 f"there is no user {options['user']!r}; make one with manage.py create_user"
             )
         try:
-            people.check_open(user)
+            people.check_enabled(user)
             if options["act"]:
                 people.check_may_act(user)
             token = authentication.issue_token(
@@ -39,7 +39,7 @@ class Command(DatabaseCommand):
             )
         except people.PeopleError as error:
             raise CommandError(str(error)) from error
-        # To stderr, so that TOKEN=$(manage.py create_token ...) holds the token alone.
+        # To stderr, so that TOKEN=$(manage.py create_token ...) contains the token alone.
         self.stderr.write(
             f"Token of {user.username}, {'may act' if options['act'] else 'read-only'}, "
             f"for {options['days']} days:",

@@ -10,8 +10,8 @@ from gangboard.public_address import sign_in_url
 from gangboard.store import authentication, people
 
 
-def _without_link(name: str) -> str:
-    """Return how a person signs in where there are no links."""
+def _sign_in_hint(name: str) -> str:
+    """Return how a person signs in if links are disabled."""
     off = "GANGBOARD_LOCAL_SIGN_IN switches sign-in links off, so none is printed."
     if "password" in settings.LOCAL_SIGN_IN:
         return f"{off} manage.py changepassword {name} gives a password."
@@ -33,7 +33,7 @@ class Command(RoleCommand):
         user, created = people.create_user(name=self.options["name"], **place)
         self.stdout.write(f"{user.username} is {self.text}.")
         if "link" not in settings.LOCAL_SIGN_IN:
-            self.stdout.write(_without_link(user.username))
+            self.stdout.write(_sign_in_hint(user.username))
             return
         if not created:
             self.stdout.write(f"{user.username} had an account already. This is a new link.")

@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`, in place of Django's: that account could do nothing here."""
+"""`manage.py createsuperuser`, in place of Django's command, whose account would have no rights here."""
 
 from typing import Any
 

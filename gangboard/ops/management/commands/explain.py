@@ -19,7 +19,7 @@ from gangboard.store.access import Scope, Viewer
 
 NARROWEST = 40
 OPERATOR = Viewer(0, "manage.py", (Scope(None, "", "viewer"),), may_act=False)
-"""Who may run commands here may read the database: it sees everything."""
+"""No permission check: anyone who can run this command can read the database."""
 
 
 class Command(DatabaseCommand):
@@ -47,7 +47,12 @@ class Command(DatabaseCommand):
         detail = gang_detail(viewer=OPERATOR, gang_id=gang_id, now=now)
         clusters = read_freshness(viewer=OPERATOR, now=now)
         freshness = next(
-            (one for one in clusters.values() if one.cluster == options["gang"].cluster), None
+            (
+                candidate
+                for candidate in clusters.values()
+                if candidate.cluster == options["gang"].cluster
+            ),
+            None,
         )
         if detail is None:
             deleted = find_deleted_gang(viewer=OPERATOR, gang_id=gang_id, now=now)
@@ -57,7 +62,7 @@ class Command(DatabaseCommand):
         if detail is None or freshness is None:
             raise CommandError("the gang was deleted while it was looked up")
         for line in explain.explain(detail, freshness=freshness, now=now):
-            self.stdout.write(_wrapped(one_line(line)))
+            self.stdout.write(_wrap(one_line(line)))
 
 
 def _address(text: str) -> explain.GangAddress:
@@ -67,8 +72,8 @@ def _address(text: str) -> explain.GangAddress:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _wrapped(line: str) -> str:
-    """Return the line folded to the terminal; as it is where a program reads it."""
+def _wrap(line: str) -> str:
+    """Return the line wrapped to the terminal; unchanged if a program reads it."""
     if not sys.stdout.isatty():
         return line
     width = max(NARROWEST, shutil.get_terminal_size().columns)

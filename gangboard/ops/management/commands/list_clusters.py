@@ -12,8 +12,8 @@ from django.utils import timezone
 from gangboard.ops.list_command import SERVER, ListCommand
 from gangboard.pages.clusters.queries import list_clusters
 from gangboard.pages.clusters.rows import ClusterRow
-from gangboard.pages.core.rows import shown
 from gangboard.pages.core.serializers import serializer_of
+from gangboard.readmodels.declarations import shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`manage.py list_group_roles`: a line for each role of a group."""
+"""`manage.py list_group_roles`: one line per role of a group."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ class Command(ListCommand):
     nothing = "There are no tokens. Make one with manage.py create_token."
 
     def rows(self) -> Iterable[OwnedTokenRow]:
-        """Return the tokens by owner; expired ones stay until they are revoked."""
+        """Return the tokens by owner. Expired ones stay until they are revoked."""
         return every_row(
             lambda cursor, limit: tokens_page(
                 viewer=SERVER, filters=TokenFilters(ordering="owner"), cursor=cursor, limit=limit

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.actions.permissions.manifests import chart_files, hold_text, yaml_text
 from gangboard.ops.printing import PrintingCommand
-from gangboard.policy.lever_permissions import Wanted
+from gangboard.policy.lever_permissions import PermissionOptions
 from gangboard.store import clusters, levers
 
 
@@ -51,29 +51,29 @@ class Command(PrintingCommand):
         try:
             for namespace in namespaces:
                 clusters.check_dns_label(namespace, "a namespace")
-            wanted = _wanted(name, namespaces)
+            permissions = _read_permissions(name, namespaces)
             if options["hold"]:
-                self.stdout.write(hold_text(wanted), ending="")
+                self.stdout.write(hold_text(permissions), ending="")
                 return
             if options["chart"] is not None:
-                _write_files(options["chart"], replace(wanted, binds_hold=True))
+                _write_files(options["chart"], replace(permissions, binds_hold=True))
                 return
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
         context = clusters.find_cluster(name=name).context if name else ""
-        self.stdout.write(yaml_text(wanted, name or "", context), ending="")
+        self.stdout.write(yaml_text(permissions, name or "", context), ending="")
 
 
-def _write_files(folder: Path, wanted: Wanted) -> None:
-    for name, text in chart_files(wanted).items():
+def _write_files(folder: Path, permissions: PermissionOptions) -> None:
+    for name, text in chart_files(permissions).items():
         try:
             (folder / name).write_text(text, encoding="utf-8")
         except OSError as error:
             raise CommandError(f"{folder / name} cannot be written: {error.strerror}") from error
 
 
-def _wanted(name: str | None, namespaces: tuple[str, ...]) -> Wanted:
-    """Return what a cluster is to allow; one that was never asked what it serves is like any other."""
+def _read_permissions(name: str | None, namespaces: tuple[str, ...]) -> PermissionOptions:
+    """Return the permissions for a cluster. A cluster without discovery is treated like any other."""
     if name is None:
-        return Wanted(namespaces=namespaces, binds_hold=False)
+        return PermissionOptions(namespaces=namespaces, binds_hold=False)
     return levers.read_wanted(clusters.find_cluster(name=name), namespaces)

@@ -16,5 +16,5 @@ class Command(PrintingCommand):
             self.stdout.write(
                 f"{variable.name}={variable.shown}  ({source})\n    {variable.meaning}"
             )
-        for sentence in env.unknown_names():
+        for sentence in env.unknown_variable_warnings():
             self.stderr.write(sentence)

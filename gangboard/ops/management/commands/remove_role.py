@@ -20,9 +20,9 @@ class Command(RoleCommand):
 
     def change(self, **place: Any) -> None:
         name = self.options["name"]
-        left = people.remove_role(name=name, **place)
+        remaining = people.remove_role(name=name, **place)
         self.stdout.write(f"{name} is no longer {self.text}.")
-        for text in left:
+        for text in remaining:
             self.stdout.write(f"{name} is still {text}.")
-        if not left:
+        if not remaining:
             self.stdout.write(f"{name} has no role any more, and sees nothing.")

@@ -20,7 +20,7 @@ class Command(RoleCommand):
 
     def change(self, **place: Any) -> None:
         group = self.options["group"]
-        left = group_roles.revoke_group(group=group, **place)
+        remaining = group_roles.revoke_group(group=group, **place)
         self.stdout.write(f"Members of group {group} are no longer {self.text}.")
-        for row in left:
+        for row in remaining:
             self.stdout.write(f"Members of group {group} are still {row.text}.")

@@ -12,11 +12,11 @@ class Command(DatabaseCommand):
     help = "Make a token of manage.py create_token, or all tokens of a user, worthless at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        which = parser.add_mutually_exclusive_group(required=True)
-        which.add_argument(
+        choice = parser.add_mutually_exclusive_group(required=True)
+        choice.add_argument(
             "token", nargs="?", help="the token, or its public part: gb_ID of gb_ID_SECRET"
         )
-        which.add_argument("--user", metavar="NAME", help="all tokens of this user")
+        choice.add_argument("--user", metavar="NAME", help="all tokens of this user")
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:

@@ -7,8 +7,13 @@ from django.core.management.base import CommandError, CommandParser
 
 from gangboard.kube.errors import CredentialError, KubeError
 from gangboard.ops.database_command import DatabaseCommand, command_author
-from gangboard.ops.kubeconfigs import expiry_sentence, read_access, save_actor
-from gangboard.ops.trial_lines import actor_lines, unanswered_lines
+from gangboard.ops.kubeconfigs import (
+    actor_lines,
+    expiry_sentence,
+    read_access,
+    save_actor,
+    unreachable_lines,
+)
 from gangboard.polling.actor_trial import try_actor_of
 from gangboard.polling.cluster_trial import Access, mounted_access
 from gangboard.store import clusters
@@ -51,7 +56,7 @@ class Command(DatabaseCommand):
         name: str = options["name"]
         try:
             cluster = clusters.find_cluster(name=name)
-            access = _access(options)
+            access = _read_access(options)
             clusters.refuse_other_address(cluster, access.server)
             if not options["without_trying"]:
                 self._try(cluster, access)
@@ -70,13 +75,13 @@ class Command(DatabaseCommand):
     def _try(self, cluster: Cluster, access: Access) -> None:
         """Print which levers the account may use. Raises ClusterError for another cluster.
 
-        A cluster that is down now is no reason to refuse: each action asks it again.
+        An unreachable cluster is no reason to refuse, because each action checks it again.
         """
         name = cluster.name
         try:
             trial = try_actor_of(cluster, access)
         except KubeError as error:
-            for line in unanswered_lines(name, access, error):
+            for line in unreachable_lines(name, access, error):
                 self.stdout.write(line)
             return
         clusters.refuse_second_name(name, trial.uid)
@@ -85,7 +90,7 @@ class Command(DatabaseCommand):
             self.stdout.write(line)
 
 
-def _access(options: dict[str, Any]) -> Access:
+def _read_access(options: dict[str, Any]) -> Access:
     folder: Path | None = options["service_account"]
     if folder is None:
         return read_access(

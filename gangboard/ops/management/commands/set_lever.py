@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from gangboard.domain.shell import roles_command
+from gangboard.domain.shell import rbac_command
 from gangboard.ops.database_command import DatabaseCommand, command_author
 from gangboard.store import clusters
 
@@ -27,8 +27,8 @@ class Command(DatabaseCommand):
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Lever parallelism is {state} on cluster {name}.")
-        # What the cluster lets the actor do is another matter: the policy says it there.
+        # The cluster's policy must also allow the lever for the actor.
         self.stdout.write(
             "To let the cluster allow it, apply the permissions again: "
-            f"{roles_command(name, clusters.find_cluster(name=name).context)}"
+            f"{rbac_command(name, clusters.find_cluster(name=name).context)}"
         )

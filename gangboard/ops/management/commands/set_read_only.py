@@ -24,5 +24,5 @@ class Command(DatabaseCommand):
             clusters.set_read_only(name=name, on=state == "on", by=command_author())
         except clusters.ClusterError as error:
             raise CommandError(str(error)) from error
-        where = f"cluster {name}" if name else "every cluster"
-        self.stdout.write(f"Read-only is {state} for {where}.")
+        scope_text = f"cluster {name}" if name else "every cluster"
+        self.stdout.write(f"Read-only is {state} for {scope_text}.")

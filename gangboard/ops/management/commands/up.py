@@ -44,13 +44,13 @@ class Command(PrintingCommand):
                 host=options["host"],
                 port=options["port"],
                 kubeconfig=options["kubeconfig"],
-                say=self._say,
+                report_progress=self._report_progress,
                 announce=self._announce,
             )
         except (LaunchError, CredentialError, ClusterError) as error:
             raise CommandError(str(error)) from error
 
-    def _say(self, sentence: str) -> None:
+    def _report_progress(self, sentence: str) -> None:
         self.stderr.write(sentence, self.style.NOTICE)
 
     def _announce(self, line: str) -> None:

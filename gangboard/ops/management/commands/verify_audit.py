@@ -22,13 +22,13 @@ class Command(DatabaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        found = verify(options["head"])
-        if found.broken:
+        result = verify(options["head"])
+        if result.broken:
             raise CommandError(
-                f"The audit is broken. {found.broken} Rows before that fit: {found.rows}."
+                f"The audit is broken. {result.broken} Rows before that fit: {result.rows}."
             )
-        self.stdout.write(f"The audit is whole. Rows: {found.rows}. Its head:")
-        self.stdout.write(f"{found.rows}:{found.digest}")
+        self.stdout.write(f"The audit is whole. Rows: {result.rows}. Its head:")
+        self.stdout.write(f"{result.rows}:{result.digest}")
 
 
 def _read_head(text: str) -> tuple[int, str]:

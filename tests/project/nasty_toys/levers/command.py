@@ -10,7 +10,7 @@ from gangboard.domain.hold import ACTION_ANNOTATION
 from gangboard.domain.objects import ObjectRef
 from gangboard.domain.owner import Owner
 from gangboard.facts.gang import Gang
-from gangboard.plugins.lever import Lever, Made, Rule
+from gangboard.plugins.lever import AdmissionRule, CreatedResource, Lever
 from gangboard.policy.decision import Decision, DesiredAction, PlanRefusal, nothing_to_do
 from gangboard.policy.phrases import gang_resumed, gang_stopped
 from gangboard.policy.requests import json_text, object_path
@@ -38,15 +38,15 @@ class Command(Lever):
             reactions=(gang_stopped(gang) if stops else gang_resumed(gang),),
         )
 
-    def in_effect(self, raw: Mapping[str, Any], suspend: bool) -> bool:
+    def confirms_action(self, raw: Mapping[str, Any], suspend: bool) -> bool:
         phase = (raw.get("status") or {}).get("phase")
         return phase == "Stopped" if suspend else phase in ("Running", "Waiting")
 
-    def makes(self, parents: Sequence[tuple[str, str]]) -> Made:
-        rule = Rule(
+    def created_resource(self, parents: Sequence[tuple[str, str]]) -> CreatedResource:
+        rule = AdmissionRule(
             "object.spec.word in ['Stop', 'Go']", "gangboard commands toys to stop and to go"
         )
-        return Made("toys.example", "commands", "Command", ("create", "get"), (rule,))
+        return CreatedResource("toys.example", "commands", "Command", ("create", "get"), (rule,))
 
 
 def _command(owner: Owner, desired: DesiredAction, word: str) -> Step:

@@ -1,1 +1,0 @@
-"""REST: request to read model to JSON. May import readmodels."""

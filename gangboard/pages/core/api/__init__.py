@@ -1,0 +1,1 @@
+"""The REST API: errors, fields, lists, parameters and entity tags that all operations share."""

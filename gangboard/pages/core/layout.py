@@ -1,0 +1,174 @@
+"""The layout around every page: navigation, freshness of each cluster, loud banners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from gangboard.pages.core.live.fragments import Fragment, FragmentList, write_version
+from gangboard.pages.core.saved_forms import saved_form_message
+from gangboard.readmodels.cluster_visibility import not_counted
+from gangboard.readmodels.freshness import Freshness, read_freshness
+from gangboard.readmodels.liveness import Liveness, read_liveness
+from gangboard.readmodels.queue_visibility import serves_queues
+from gangboard.store.access import Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The viewer of a page, the time, and the data of its layout."""
+
+    viewer: Viewer
+    now: datetime
+    clusters: Mapping[int, Freshness]
+    liveness: Liveness
+
+
+NAVIGATION = (
+    ("board", "Board"),
+    ("reasons", "Reasons"),
+    ("queues", "Queues"),
+    ("capacity", "Capacity"),
+    ("groups", "Groups"),
+    ("clusters", "Clusters"),
+    ("actions", "Actions"),
+)
+"""(name of the address, label)."""
+PERSONAL = (
+    ("account", "My account"),
+    ("notifications", "Messages"),
+    ("people", "People"),
+    ("reference", "API reference"),
+)
+"""(name of the address, label): pages behind the name in the header."""
+FOR_ADMINS = frozenset({"people"})
+WHERE_SERVED = {"queues": serves_queues}
+"""Pages about resources that not every cluster has → whether the viewer sees such a cluster."""
+
+
+MOST_NAMED = 3
+"""Clusters that the bar names one by one. With more, it names those with a problem and counts the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationItem:
+    """One entry of the navigation."""
+
+    label: str
+    href: str
+    current: str
+    """Value of aria-current: `page` here, `true` for the section that the page is in."""
+
+
+def layout_fragments(clusters: Mapping[int, Freshness], liveness: Liveness) -> tuple[Fragment, ...]:
+    """Return the fragments that every page has."""
+    bar = clusters.values()
+    named = tuple(cluster for cluster in bar if _has_problem(cluster) or len(bar) <= MOST_NAMED)
+    unnamed = len(bar) - len(named)
+    live = sum(not _has_problem(cluster) for cluster in bar)
+    banners = liveness.banners
+    return (
+        Fragment(
+            "freshness",
+            "frame/freshness.html",
+            {"clusters": named, "others": unnamed, "live": live},
+            (unnamed, live, *(cluster.shown for cluster in named)),
+        ),
+        Fragment("banners", "frame/banners.html", {"banners": banners}, banners),
+    )
+
+
+def not_counted_line(clusters: Mapping[int, Freshness], cluster: str) -> Fragment:
+    """Return the line that names the clusters that no number counts. An empty `cluster` means all clusters."""
+    line = not_counted(row for row in clusters.values() if cluster in ("", row.cluster))
+    return Fragment("not-counted", "frame/not_counted.html", {"line": line}, line)
+
+
+def render_page(
+    request: HttpRequest,
+    template: str,
+    *,
+    viewer: Viewer,
+    now: datetime,
+    page: Sequence[Fragment | FragmentList],
+    section: str,
+    live: str,
+    context: Mapping[str, object],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page. `live` is the address of its updates."""
+    fragments = {fragment.id.replace("-", "_"): fragment for fragment in page}
+    return render(
+        request,
+        template,
+        {
+            **context,
+            "now": now,
+            "viewer": viewer,
+            "fragments": fragments,
+            "live": live,
+            "version": write_version(page, int(now.timestamp() * 1000)),
+            "navigation": [
+                _navigation(label, reverse(name), name == section, request.path)
+                for name, label in NAVIGATION
+                if name == section or name not in WHERE_SERVED or WHERE_SERVED[name](viewer)
+            ],
+            "personal": _personal(viewer, section, request.path),
+        },
+        status=status,
+    )
+
+
+def plain_page(
+    request: HttpRequest,
+    template: str,
+    *,
+    viewer: Viewer,
+    section: str,
+    context: Mapping[str, object],
+    status: int = 200,
+) -> HttpResponse:
+    """Return a page without live updates, because a form must not change while somebody fills it in."""
+    now = timezone.now()
+    clusters = read_freshness(viewer=viewer, now=now)
+    return render_page(
+        request,
+        template,
+        viewer=viewer,
+        now=now,
+        page=layout_fragments(clusters, read_liveness(now=now)),
+        section=section,
+        live="",
+        context={**context, "saved_form_message": saved_form_message(request)},
+        status=status,
+    )
+
+
+def _personal(viewer: Viewer, section: str, path: str) -> list[NavigationItem]:
+    """Return the entries of the menu behind the user's name, as far as the user may open them."""
+    items = []
+    for name, label in PERSONAL:
+        if name in FOR_ADMINS and not viewer.is_admin:
+            continue
+        try:
+            href = reverse(name)
+        except NoReverseMatch:
+            continue
+        items.append(_navigation(label, href, name == section, path))
+    return items
+
+
+def _has_problem(cluster: Freshness) -> bool:
+    """Return whether the data of the cluster is out of date, or soon will be."""
+    return cluster.is_stale or bool(cluster.problem)
+
+
+def _navigation(label: str, href: str, in_section: bool, path: str) -> NavigationItem:
+    current = "page" if href == path else "true"
+    return NavigationItem(label, href, current if in_section else "")

@@ -1,0 +1,1 @@
+"""Middleware of the pages: access log, headers, static files and time zone."""

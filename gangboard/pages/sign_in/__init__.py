@@ -1,0 +1,1 @@
+"""Sign-in and sign-out: by password, by a one-time link, by an OpenID provider or by a proxy."""

@@ -1,1 +1,0 @@
-"""HTML: request to read model to template. May import readmodels."""

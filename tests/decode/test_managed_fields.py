@@ -1,0 +1,109 @@
+"""Last writers of fields, by `managedFields` of API servers."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from gangboard.decode.managed_fields import last_writer
+from gangboard.domain.suspension import FieldWriter
+from gangboard.owners.job import Job
+from gangboard.owners.jobset import JobSet
+from gangboard.plugins.owner_kind import OwnerKind
+from gangboard.queues.kueue import Kueue
+from tests.decode.reading import Json, model, with_identity
+from tests.kinds import registered
+
+JOB = registered(Job)
+JOBSET = registered(JobSet)
+
+
+def entry(manager: str, time: str, fields: object, **more: str) -> Json:
+    given = {"operation": "Update", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", **more}
+    return {"manager": manager, "time": time, "fieldsV1": fields, **given}
+
+
+# A child Job that was made by JobSet, suspended by somebody, and whose status Kubernetes writes.
+MADE = {"f:metadata": {"f:labels": {".": {}}}, "f:spec": {"f:parallelism": {}, "f:template": {}}}
+SUSPENDED: Json = {"f:spec": {"f:suspend": {}}}
+STATUS: Json = {"f:status": {"f:conditions": {}, "f:suspend": {}}}
+CHILD = [
+    entry("jobset", "2026-11-21T10:00:00Z", MADE),
+    entry("night-saver", "2026-11-21T10:05:07Z", SUSPENDED),
+    entry("kube-controller-manager", "2026-11-21T10:05:08Z", STATUS, subresource="status"),
+]
+
+
+def who(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
+    return last_writer(json.dumps(entries).encode(), pointer)
+
+
+def test_owner_of_a_field() -> None:
+    assert who(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
+    assert who(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
+    assert who(CHILD, "/spec/active") == ("", "")
+
+
+def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
+    """Server-side apply lets several own a field of one value."""
+    several = [entry(name, f"2026-11-21T10:0{at}:00Z", SUSPENDED) for at, name in enumerate("bca")]
+    assert who(several)[0] == "a"
+    ours = entry("gangboard", "2026-11-21T10:09:00Z", SUSPENDED)
+    assert who([*several, ours])[0] == "a"
+    assert who([ours]) == ("gangboard", "2026-11-21T10:09:00Z")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        None,
+        [],
+        {},
+        [7],
+        [entry("x", "2026-11-21T10:00:00Z", None)],
+        [entry("x", "2026-11-21T10:00:00Z", {"f:spec": ["f:suspend"]})],
+        [{"manager": 7, "fieldsV1": SUSPENDED}],
+    ],
+)
+def test_malformed_managed_fields_count_as_empty(entries: object) -> None:
+    assert who(entries) == ("", "")
+
+
+def test_manager_name_is_cut_at_the_limit_of_the_api_server() -> None:
+    assert who([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
+
+
+@pytest.mark.parametrize("kind", [JOB, JOBSET])
+def test_jobs_and_jobsets_have_the_writer_of_suspend(kind: OwnerKind) -> None:
+    obj = with_identity({"metadata": {"managedFields": CHILD}, "spec": {"suspend": True}})
+    owner = model(kind.resource, obj)
+    assert (owner.suspended, owner.suspend_set_by) == (True, "night-saver")
+    assert owner.suspend_set_at == datetime(2026, 11, 21, 10, 5, 7, tzinfo=UTC)
+    for junk in (None, "x", [{"time": 7}]):
+        obj["metadata"]["managedFields"] = junk
+        owner = model(kind.resource, obj)
+        assert (owner.suspended, owner.suspend_set_by, owner.suspend_set_at) == (True, "", None)
+
+
+@pytest.mark.parametrize("parallelism", [0, 1])
+def test_paused_job_has_the_writer_of_parallelism(parallelism: int) -> None:
+    obj = with_identity(
+        {"metadata": {"managedFields": CHILD}, "spec": {"parallelism": parallelism}}
+    )
+    at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+    by = model(JOB.resource, obj).paused_by
+    assert by == (None if parallelism else FieldWriter("jobset", at))
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_deactivated_entry_has_its_writer(active: bool) -> None:
+    """As the real Kueue 0.19.2 and kubectl leave it on 1.37.2."""
+    entries = [
+        entry("kueue", "2026-11-27T10:22:08Z", {"f:spec": {"f:queueName": {}}}),
+        entry("kubectl-patch", "2026-11-27T10:22:13Z", {"f:spec": {"f:active": {}}}),
+    ]
+    workloads = next(one for one in Kueue.resources if one.kind == "Workload")
+    obj = with_identity({"metadata": {"managedFields": entries}, "spec": {"active": active}})
+    at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
+    by = model(workloads, obj).deactivated_by
+    assert by == (None if active else FieldWriter("kubectl-patch", at))
