@@ -33,7 +33,7 @@ from simulator import Simulator
 from simulator.load import synthetic
 from tests.polling.conftest import HOLDER, Watching
 
-SLOTS = 8
+SLOTS = 3
 PODS = 8
 OTHER = "another worker"
 
@@ -121,7 +121,7 @@ def _count_lists(simulator: Simulator, worker: Worker) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("clusters", [8, 9, 12])
+@pytest.mark.parametrize("clusters", [3, 4, 6])
 def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
     watch: Callable[..., Watching],
     worker: Worker,
