@@ -522,7 +522,7 @@ def test_a_saved_address_is_checked_at_each_connection(
     with pytest.raises(KubeError) as caught:
         open_client(cluster, "a").get("/version")
     assert caught.value.code == "forbidden-address"
-    with pytest.raises(CommandError, match="could not look at west"):
+    with pytest.raises(CommandError, match="could not read west"):
         call_command("poll", "--once", "--cluster", "west", stdout=io.StringIO())
     cluster.refresh_from_db()
     assert cluster.problem == "forbidden-address"

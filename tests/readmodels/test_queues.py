@@ -171,7 +171,7 @@ def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: View
 @pytest.mark.parametrize(
     ("others", "why"),
     [
-        ([], "Nobody else stands in line."),
+        ([], "It is the only one in line."),
         ([{"in_line_since": ago(5)}], "Of those with priority 0 it has stood in line for longest."),
         ([{}], "Of those with priority 0 and its time its uid comes first."),
     ],

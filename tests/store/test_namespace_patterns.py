@@ -131,5 +131,5 @@ def test_what_is_wrong_with_a_pattern_is_one_sentence() -> None:
     user, _ = people.create_user(name="ada", role="viewer")
     with pytest.raises(PeopleError, match=r"^leave the namespace out for every namespace"):
         people.grant_role(user=user, role="viewer", namespace="*")
-    with pytest.raises(PeopleError, match=r"^'Team-\*' is no pattern of namespaces: up to 63 "):
+    with pytest.raises(PeopleError, match=r"^'Team-\*' is not a pattern of namespaces: up to 63 "):
         people.grant_role(user=user, role="viewer", namespace="Team-*")

@@ -217,7 +217,7 @@ def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
 def test_a_name_that_nobody_has_may_be_a_password_and_is_not_written_down() -> None:
     sign_in("x", name="my-secret-password")
     ((_, _, about, sentence),) = lines()
-    assert (about, sentence) == ("", "A wrong password was given for a name that nobody has.")
+    assert (about, sentence) == ("", "A wrong password was given for an unknown name.")
     assert "my-secret-password" not in str(list(AuditEntry.objects.values()))
 
 
@@ -330,9 +330,7 @@ def test_a_flood_of_wrong_tokens_fills_no_table(monkeypatch: pytest.MonkeyPatch)
         )
     found = refusals()
     assert len(found) == 6
-    assert found[5][1] == (
-        "1,000 requests with tokens that are not valid were refused within an hour."
-    )
+    assert found[5][1] == ("1,000 requests with invalid tokens were refused within an hour.")
     assert Attempts.objects.count() == 22
     authentication.record_failed_sign_in(name="eve", source="", number=1)
     assert lines()[-1][0] == "sign-in-failed", "wrong passwords are counted by themselves"

@@ -376,7 +376,9 @@ class TestSeveral:
         assert "Stop what has not been sent" in text_of(operator.client.get(address))
         refused = viewer.client.post(f"{address}stop/")
         assert refused.status_code == 403
-        assert "did not ask for this and is no operator of namespace research" in text_of(refused)
+        assert "did not request this and is not an operator of namespace research" in text_of(
+            refused
+        )
         assert Action.objects.exclude(stop_asked_by="").count() == 0
         (denied,) = AuditEntry.objects.filter(event="denied")
         assert denied.actor_name == viewer.user.username

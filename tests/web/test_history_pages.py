@@ -44,7 +44,7 @@ class TestPast:
     def test_what_waits_still_counts_on(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("forming", 20), ("room", 0)))
         assert "Has waited <b><time" in page
-        assert ">2 h</time></b> so far: 20 min for its pods to be made, <time" in page
+        assert ">2 h</time></b> so far: 20 min for its pods to be created, <time" in page
         assert ">1 h 40 min</time> for room." in page
 
     def test_suspended_on_purpose_is_told_apart(self, owner: Person, world: World) -> None:
@@ -85,7 +85,7 @@ class TestGone:
         page = text_of(owner.client, a_past(world, ("quota", 20), ("room", 40), gone=True))
         assert "<title>whisper" in page
         assert "It was said: room." in page
-        assert "The sentence is as it read when that began." in page
+        assert "The text below is from the start of that state." in page
         assert "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for room." in page
         assert "then it was deleted" in page
         # What is not known any more is not shown as none.

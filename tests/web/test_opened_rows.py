@@ -103,7 +103,7 @@ class TestButtons:
     def test_are_none_for_who_may_only_look(self, viewer: Person, gang: Gang) -> None:
         page = opened(viewer, gang)
         assert "data-act" not in page
-        assert page.count("You may look but not act in this namespace.") == 1
+        assert page.count("You have only read access to this namespace.") == 1
 
 
 def test_what_is_not_there_and_what_is_not_to_be_seen_look_the_same(gang: Gang) -> None:

@@ -67,7 +67,7 @@ class TestOwner:
         assert nothing not in page
         assert "the newest 5 gangs that came to run" in page
         assert "34 min" in page
-        assert page.count("too few to say") == 1
+        assert page.count("too few gangs") == 1
 
     def test_reasons_lead_to_the_board(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/reasons/")
@@ -110,7 +110,7 @@ class TestOwner:
             # What the numbers do not look at, and what the words mean.
             "Fewer pods may fit in one topology domain",
             "held by incomplete gangs",
-            "Nothing can be said of room in this cluster: nodes: forbidden.",
+            "The capacity of this cluster is unknown: nodes: forbidden.",
         ):
             assert text in page, text
 
@@ -228,7 +228,7 @@ class TestTruth:
         world.gang.delete()
         world.other_gang.delete()
         NodeCapacity.objects.all().delete()
-        assert "No gang that could be looked at waits or is in trouble." in text_of(
+        assert "No gang that could be read waits or has a problem." in text_of(
             owner.client, "/reasons/"
         )
         assert "This cluster has no nodes." in text_of(owner.client, "/capacity/")

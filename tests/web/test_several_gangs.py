@@ -115,7 +115,9 @@ class TestBefore:
         response = operator.client.get(CONFIRM, confirm_query(*names), headers=DIALOG)
         assert response.status_code == 400
         assert response["X-Act"] == "yes", "shown where it was asked"
-        assert "51 objects are too many for one confirmation; 50 are the most." in text_of(response)
+        assert "51 objects are too many for one confirmation; the maximum is 50." in text_of(
+            response
+        )
 
     def test_the_queries_of_a_gang_more_are_bounded(
         self, operator: Person, cluster: Cluster, django_assert_max_num_queries: Any

@@ -75,8 +75,7 @@ def of_start_waits(rows: Iterable[StartWaits]) -> Metric:
     """Return how long gangs waited that began to run lately."""
     family = GaugeHistogramMetricFamily(
         "gangboard_start_wait_seconds",
-        "How long gangs waited that ran for the first time within the last hour (the newest 300), from their "
-        "creation on, without time in which they were suspended on purpose. These are gauges: use them "
+        "Time to start of gangs that first ran within the last hour (the newest 300): from their creation, without suspended time. These are gauges: use them "
         "without rate. None of a cluster that is not up.",
         labels=("cluster",),
     )
@@ -102,7 +101,7 @@ def of_namespaces(rows: Iterable[NamespaceCount]) -> Iterator[Metric]:
     )
     yield gauge(
         "namespace_accelerators",
-        "Accelerators that these gangs ask for.",
+        "Accelerators that these gangs request.",
         labels,
         (((row.cluster, row.namespace, row.health), row.accelerators) for row in counts),
     )

@@ -62,7 +62,7 @@ class StageFold:
 
     @property
     def accelerators(self) -> float:
-        """Accelerators that these gangs ask for."""
+        """Accelerators that these gangs request."""
         return sum(line.row.accelerators for line in self.lines)
 
 
