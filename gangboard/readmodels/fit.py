@@ -74,7 +74,7 @@ class FitShape:
 
     fits_now: int | None = shown("Fit now", "Null: see `why`.", default=None)
     fits_empty: int | None = shown(
-        "Fit empty", "How many would fit if only DaemonSet and static pods ran.", default=None
+        "Fit if empty", "How many would fit if only DaemonSet and static pods ran.", default=None
     )
     nodes: int | None = shown("Nodes", "All nodes of the cluster.", default=None)
     open_nodes: int | None = shown("Open", "Nodes that can take one more now.", default=None)

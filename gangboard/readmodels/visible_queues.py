@@ -23,7 +23,7 @@ QUEUE_FACES = {
 }
 QUEUE_STATES = tuple(state.value for state in QUEUE_FACES)
 _ORDER = "By priority, then by time in line. gangboard computes the order from all entries. Gangs that wait for a preemption may be served first."
-_BY_USAGE = "Whose {alias} with the least recent usage goes first, before priority and age. No object shows this usage, so places are unknown."
+_BY_USAGE = "The {alias} with the lowest recent usage goes first, before priority and age. No object shows this usage, so places are unknown."
 _STRICT = "Strict: while the first waits, no other gang is admitted."
 _BEST_EFFORT = "Best effort: a gang that fits may pass gangs that wait."
 
@@ -81,7 +81,7 @@ class VisibleQueue:
         if not self.is_circular:
             return self.queue.cause
         if not self.shared:
-            return "its cohorts form a circle"
+            return "its parents form a circle"
         return f"{listed(self.shared)} are above each other"
 
     @property

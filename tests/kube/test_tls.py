@@ -80,7 +80,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(serve: Serve, connect:
     server = serve(ok, issue("localhost", stranger))
     error = refused(connect(server))
     assert (error.code, error.permanent) == ("tls", True)
-    assert "authority that we were not told to trust" in error.sentence
+    assert "authority that gangboard does not trust" in error.sentence
     assert server.requests == []
 
 

@@ -148,7 +148,7 @@ def test_create_token_refuses_in_one_sentence() -> None:
     )
     run("create_user", "ada", "--role", "viewer")
     assert "from 1 to 366 days" in refused("create_token", "ada", "--days", "1000")
-    assert refused("create_token", "ada", "--act").startswith("ada may act nowhere")
+    assert refused("create_token", "ada", "--act").startswith("ada has no permission to act")
 
 
 # --- revoke_token, remove_role, disable_user

@@ -325,7 +325,7 @@ def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
     cluster = make_cluster(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     make_node(cluster, "a")
     make_capacity(cluster)
-    unknown = "what is free on its nodes now is not known."
+    unknown = "the free resources of its nodes are unknown."
     assert blind(owner) == f"This cluster has not answered for AGE: {unknown}"
     Cluster.objects.update(problem="")
     assert blind(owner) == f"This cluster has not been read for AGE: {unknown}"

@@ -170,7 +170,7 @@ class TestBefore:
         assert "Show what would be sent" in page
         forced = {**confirm_jobs(gang, 1), "forced": "1"}
         page = text_of(admin.client.get("/actions/confirm/", forced))
-        assert "expect that it is undone" in page
+        assert "This lever is not tested here" in page
         assert 'name="forced" value="1"' in page
 
     def test_an_operator_may_not(self, operator: Person, gang: Gang) -> None:
@@ -229,13 +229,13 @@ class TestAsking:
         ("field", "value", "sentence"),
         [
             ("reason", "", "A reason of at least 3 characters is needed."),
-            ("until", "tomorrow", "The end is not a time"),
+            ("until", "tomorrow", "Until is not a time"),
             ("until", "2020-01-01T00:00", "Until must be in the future"),
             ("until", "0001-01-01T00:00", "Until must be in the future"),
             ("until", "9999-12-31T23:59", "at most 30 days"),
             # In UTC these are after the last and before the first moment of the calendar.
-            ("until", "9999-12-31T23:59-14:00", "The end is not a time"),
-            ("until", "0001-01-01T00:00+14:00", "The end is not a time"),
+            ("until", "9999-12-31T23:59-14:00", "Until is not a time"),
+            ("until", "0001-01-01T00:00+14:00", "Until is not a time"),
         ],
     )
     def test_what_is_wrong_is_said_beside_the_button_and_nothing_is_lost(

@@ -50,7 +50,7 @@ class TestGang:
             assert f'Suspend<span class="unseen"> {name}</span></a>' in page
         assert page.count('name="target"') == 3
         assert 'title="Hold"' in page
-        assert "by the policies of this JobSet" in page
+        assert "from the policies of this JobSet" in page
 
     def test_who_may_not_act_reads_why_once(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, f"/gangs/{gang.pk}/")

@@ -72,7 +72,7 @@ def test_of_many_jobs_the_rest_is_counted(owner: Person, world: World) -> None:
     gang = make_gang(world.cluster, "sweep", now=timezone.now(), detail=Detail(jobs=jobs))
     page = opened(owner, gang)
     assert page.count('class="opened-name"') == 8
-    assert "3 more, and all of sweep</a>" in page
+    assert "3 more: open sweep</a>" in page
 
 
 class TestButtons:

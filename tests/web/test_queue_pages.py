@@ -207,7 +207,7 @@ def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> Non
     listed = text_of(owner, "/queues/")
     assert "0 of 4 quota (limit unlimited)" in listed
     assert "speech" in listed
-    assert "not known: what is in it" not in listed
+    assert "unknown: its entries" not in listed
     page = text_of(owner, "/queues/eu-train/lab/")
     for said in (
         "1 waiting · 0 with pods on nodes",

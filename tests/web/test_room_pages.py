@@ -57,7 +57,7 @@ class TestOwner:
     def test_capacity_tells_waits_and_when_they_are_too_few(
         self, owner: Person, nodes: World
     ) -> None:
-        nothing = "No gang was watched from its creation until it ran"
+        nothing = "No gang has been watched from its creation"
         assert nothing in text_of(owner.client, "/capacity/")
         born = timezone.now() - timedelta(hours=2)
         for _ in range(5):
@@ -65,7 +65,7 @@ class TestOwner:
             make_history(gang, born, ("room", 34), ("runs", 10))
         page = text_of(owner.client, "/capacity/")
         assert nothing not in page
-        assert "the newest 5 gangs that came to run" in page
+        assert "the newest 5 gangs that started" in page
         assert "34 min" in page
         assert page.count("too few gangs") == 1
 
@@ -178,7 +178,7 @@ class TestReader:
 
     def test_sees_how_many_nodes_there_are_and_no_pools(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/capacity/")
-        assert "is shown to those who may see the whole cluster" in page
+        assert "need a role on the whole cluster" in page
         assert "6 nodes: 5 ready" in page
         assert "nvidia.com/gpu" in page
         for foreign in ("h100", "type-0", "us-train", "By pool", "Largest gang that fits now"):
@@ -220,7 +220,7 @@ class TestTruth:
         assert ">2 unknown</a>" in page
         assert "1 gang of it counts as unknown." in page
         page = text_of(owner.client, "/capacity/")
-        assert "what is free on its nodes now is not known." in page
+        assert "the free resources of its nodes are unknown." in page
         assert "6 nodes" not in page
 
     def test_an_empty_cluster(self, owner: Person, nodes: World) -> None:

@@ -97,7 +97,7 @@ class TestBefore:
         response = confirm(operator, (gang, other, foreign))
         page = text_of(response)
         assert "JobSet qwen is suspended already" in page
-        assert "oda is no operator of namespace vision of cluster eu-train." in page
+        assert "oda is not an operator of namespace vision of cluster eu-train." in page
         assert form_of(response)["target"] == [owner_target(gang)]
 
     def test_nothing_of_all_can_be_asked_for(self, viewer: Person, gang: Gang, other: Gang) -> None:
@@ -164,7 +164,7 @@ class TestAsking:
         form = form_of(confirm(operator, (gang,)))
         both = [owner_target(gang), owner_target(foreign)]
         response = operator.client.post(CONFIRM, {**form, "target": both, "reason": REASON})
-        assert "oda is no operator of namespace vision" in text_of(response)
+        assert "oda is not an operator of namespace vision" in text_of(response)
         assert [action.uid for action in Action.objects.all()] == [gang.uid]
         assert AuditEntry.objects.filter(event="denied").count() == 1
 

@@ -203,7 +203,7 @@ def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Per
     mallory = make_owner("mallory")
     address, secret = link_of(mallory)
     page = owner.client.get(address).content.decode()
-    assert "You are signed in here as olga" in page
+    assert "This browser is signed in as olga" in page
     assert "olga" in owner.client.get("/").content.decode(), "looking moved nobody"
     assert use(owner.client, secret).status_code == 302
     page = owner.client.get("/").content.decode()
@@ -212,7 +212,7 @@ def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Per
 
 def test_the_one_whom_the_link_is_for_is_not_warned_of_itself(owner: Person) -> None:
     address, _ = link_of(owner)
-    assert "You are signed in here" not in owner.client.get(address).content.decode()
+    assert "This browser is signed in as" not in owner.client.get(address).content.decode()
 
 
 def test_a_link_is_used_by_our_own_form_only() -> None:

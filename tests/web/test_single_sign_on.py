@@ -372,7 +372,7 @@ def test_a_fresh_sign_in_asks_the_provider_to_ask_again(
     assert (there["prompt"], there["max_age"]) == ("login", "0")
     response = browser.get(FINISH, {"code": "the-code", "state": there["state"]})
     assert response.status_code == 403
-    assert sentence_of(response).startswith("ACME did not ask again who you are")
+    assert sentence_of(response).startswith("ACME did not ask for your credentials again")
     provider.claims = {"auth_time": time.time()}
     assert sign_in(provider, browser, "?fresh=1&next=/account/")["Location"] == "/account/"
     assert sessions.is_fresh(browser.session)

@@ -107,7 +107,7 @@ def describe_undone(
     changed_at = read_time(raw["metadata"].get("creationTimestamp") if is_recreated else time)
     seconds = _held_seconds(since, changed_at, now)
     value = patches.describe_fields({pointer: patches.value_at(raw, pointer)})
-    client = manager or "somebody"
+    client = manager or "another client"
     if is_recreated:
         sentence = (
             f"{client} re-created {subject['name']} with {value} after {seconds:.1f} s, so this action has no "

@@ -215,8 +215,7 @@ class GangDetail:
     )
     groups_unseen: tuple[UnseenGroups, ...] = shown(
         "Groups not seen",
-        "Kinds of groups that cannot be looked at in its cluster: there may be more than "
-        "in `groups`.",
+        "Kinds of groups that cannot be read in its cluster: there may be more than in `groups`.",
         default=(),
     )
     gang_mode: GangMode | None = shown(

@@ -63,8 +63,8 @@ def of_accelerators(rows: Iterable[AcceleratorCount]) -> Metric:
     """Return what becomes of the accelerators of each cluster."""
     return gauge(
         "accelerators",
-        "Accelerators on the nodes of a cluster. used: by whole gangs and other pods; held: by gangs that are "
-        "not whole; free: on nodes that take pods; away: free on nodes that do not. No series: the nodes could "
+        "Accelerators on the nodes of a cluster. used: by whole gangs and other pods; held: by "
+        "incomplete gangs; free: on nodes that take pods; away: free on nodes that do not. No series: the nodes could "
         "not be read within the last 5 minutes.",
         ("cluster", "state"),
         (((row.cluster, row.state), row.accelerators) for row in rows),

@@ -119,7 +119,7 @@ class QueueRow(HasQueueState):
     terms: tuple[TermRow, ...] = shown("Terms", "What its system keeps for the queue as a whole.")
     stale: bool = shown(
         "Stale",
-        "Its cluster has not answered for 30 seconds, or queues cannot be looked at there.",
+        "Its cluster has not answered for 30 seconds, or queues cannot be read there.",
     )
 
     @property
