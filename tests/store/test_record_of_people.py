@@ -45,17 +45,17 @@ def test_what_is_done_to_a_person() -> None:
     assert lines() == [
         (event, OPS, "User/bob", sentence)
         for event, sentence in (
-            ("user-made", "The account of bob was made."),
+            ("user-made", "The account of bob was created."),
             ("role-given", f"bob is viewer of {where} from now on."),
             ("link-made", "A one-time sign-in link for bob was created."),
-            ("token-made", f"Token {public} of bob was made: it may act for 7 days."),
+            ("token-made", f"Token {public} of bob was created: it may act for 7 days."),
             ("token-revoked", f"Token {public} of bob was revoked."),
             ("role-taken", f"bob is no longer viewer of {where}."),
             (
                 "user-disabled",
                 "bob was disabled: sessions, password, links, tokens and roles have ended.",
             ),
-            ("user-enabled", "The account of bob was opened again."),
+            ("user-enabled", "The account of bob was enabled again."),
             ("role-given", "bob is admin of everything from now on."),
         )
     ]

@@ -408,7 +408,7 @@ class TestRoles:
     def test_a_viewer_is_refused_and_that_is_recorded(self, viewer: Person, gang: Gang) -> None:
         page = viewer.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         assert page.status_code == 403
-        assert "no operator" in text_of(page)
+        assert "not an operator" in text_of(page)
         sent = viewer.client.post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON})
         assert sent.status_code == 403
         assert Action.objects.count() == 0

@@ -209,7 +209,7 @@ class TestRecord:
         second = viewer.client.post("/actions/export.jsonl")
         assert second.status_code == 429
         assert int(second["Retry-After"]) > 0
-        assert "still under way" in second.content.decode()
+        assert "still running" in second.content.decode()
         other: Any = operator.client.post("/actions/export.csv")
         assert other.status_code == 200
         other.close()
@@ -228,7 +228,7 @@ class TestRecord:
         assert [slots.acquire(blocking=False) for _ in range(4)] == [True] * 4
         refused = viewer.client.post("/actions/export.csv")
         assert (refused.status_code, refused["Retry-After"]) == (429, "10")
-        assert "exports are under way" in refused.content.decode()
+        assert "exports are running" in refused.content.decode()
         assert not AuditEntry.objects.exists()
         slots.release()
         sent: Any = viewer.client.post("/actions/export.csv")

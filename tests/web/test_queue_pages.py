@@ -153,7 +153,7 @@ def test_a_stranger_sees_none(stranger: Person, queued: str) -> None:
 def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queued: str) -> None:
     page = text_of(owner, f"/gangs/{queued}/")
     for said in (
-        "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
+        "place 2 of 2 in line", "Ahead of it", "theirs", "Quota of nvidia.com/gpu (h100) used by",
         "2 GPUs must become free. gpu: 10 of 8 GPUs used (2 borrowed); Cohort all 10 of 12.",
         "jobset-holder-3f2a1", "10 GPUs",
     ):  # fmt: skip
@@ -178,7 +178,7 @@ def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> Non
     assert "No cluster that you may see serves queues." in text_of(owner, "/queues/")
     ResourceState.objects.filter(cluster=world.other_cluster).delete()
     serve(world.other_cluster)
-    assert "Queues are served in us-train" in text_of(owner, "/queues/")
+    assert "Clusters with queues: us-train" in text_of(owner, "/queues/")
     assert "No queue matches these filters." in text_of(owner, "/queues/?state=stopped")
 
 

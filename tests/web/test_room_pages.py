@@ -84,6 +84,13 @@ class TestOwner:
         assert "llama-sft" in board
         assert "diffusion-run" in board
 
+    def test_an_update_of_the_reasons_names_the_same_namespaces(
+        self, owner: Person, world: World
+    ) -> None:
+        question = next_question(owner.client.get("/reasons/").content.decode())
+        make_gang(world.cluster, "one-more", now=timezone.now())
+        assert "2 clusters, all namespaces." in question.ask(owner.client).content.decode()
+
     def test_reasons_are_filtered_in_the_address(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/reasons/?cluster=us-train&namespace=vision")
         assert "diffusion-run" in page
@@ -106,7 +113,7 @@ class TestOwner:
             "at most 11 pods",
             "at most 13 pods",
             "not counted, so fewer may fit: volume claims",
-            "cannot tell: not understood: the toleration operator Gt",
+            "unknown: not understood: the toleration operator Gt",
             # What the numbers do not look at, and what the words mean.
             "Fewer pods may fit in one topology domain",
             "held by incomplete gangs",
@@ -158,7 +165,7 @@ class TestOwner:
             "h100-1, h100-2, h100-3 and 2 more",
             "excluded: node selector or required node affinity",
             "node.kubernetes.io/unreachable:NoSchedule",
-            "Cannot tell",
+            "Unknown</span>",
             "Counts each shape alone.",
         ):
             assert text in page, text

@@ -37,8 +37,8 @@ def test_a_wrong_password_and_a_wrong_name_look_the_same(anonymous: Client) -> N
     wrong = anonymous.post("/sign-in/", {"name": "olga", "password": "wrong"})
     nobody = anonymous.post("/sign-in/", {"name": "nobody", "password": "wrong"})
     assert wrong.status_code == nobody.status_code == 403
-    assert "do not belong together" in wrong.content.decode()
-    assert "do not belong together" in nobody.content.decode()
+    assert "password is wrong" in wrong.content.decode()
+    assert "password is wrong" in nobody.content.decode()
 
 
 @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "javascript:x"])
@@ -82,7 +82,7 @@ def test_a_form_that_says_nothing_is_a_wrong_one(anonymous: Client, fields: dict
     make_owner()
     response = anonymous.post("/sign-in/", fields)
     assert response.status_code == 403
-    assert "do not belong together" in response.content.decode()
+    assert "password is wrong" in response.content.decode()
 
 
 def lock_out(client: Client, name: str = "olga") -> None:

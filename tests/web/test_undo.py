@@ -104,7 +104,7 @@ def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
     assert until.startswith(f"{now + timedelta(seconds=40):%Y-%m-%dT%H:%M:%S}")
     Action.objects.update(state="verified", finished_at=now)
     over = updates(operator, shown)
-    assert "It is over." in over
+    assert "The action has ended." in over
     assert "goes on" not in over
     assert len(undo_links(over)) == 1
 
