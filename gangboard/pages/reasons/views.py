@@ -153,9 +153,7 @@ def _board(address: Address[ReasonFilters], **changes: str) -> str:
     return f"{reverse('board')}?{urlencode([*pairs, *changes.items()])}"
 
 
-def _summary(
-    reasons: Reasons, address: Address[ReasonFilters], sees_everything: bool
-) -> Fragment:
+def _summary(reasons: Reasons, address: Address[ReasonFilters], sees_everything: bool) -> Fragment:
     dearest = reasons.dearest and _line(reasons.dearest, address)
     commonest = reasons.commonest and _line(reasons.commonest, address)
     unobserved = tuple(cluster for cluster in reasons.unseen if cluster.is_counted)
