@@ -282,7 +282,7 @@ class TestAsking:
         ask(operator, gang, 1)
         response = ask(make_owner(), gang, 1)
         assert response.status_code == 409
-        assert "oda asked to suspend Job llama-workers-1 already" in text_of(response)
+        assert "oda already asked to suspend Job llama-workers-1" in text_of(response)
         assert f"/actions/{Action.objects.get().pk}/" in text_of(response)
 
 
@@ -316,7 +316,7 @@ class TestSeveral:
         page = text_of(response)
         assert "Not requested" in page
         assert "Job llama-workers-1" in page
-        assert "oda asked to suspend Job llama-workers-1 already" in page
+        assert "oda already asked to suspend Job llama-workers-1" in page
         assert {action.name for action in Action.objects.all()} == {
             "llama-workers-0",
             "llama-workers-1",

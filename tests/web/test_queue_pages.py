@@ -120,7 +120,7 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
     for said in (
         "theirs",
         "mine",
-        "asks for",
+        "requests",
         "In line",
         "Quota used by",
         "10 GPUs h100",
