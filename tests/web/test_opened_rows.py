@@ -64,7 +64,7 @@ def test_has_evidence_steps_and_the_jobs(owner: Person, world: World) -> None:
     # What somebody has to look at goes first.
     assert re.findall(r'class="opened-name">([^<]*)<', page) == ["asr-pre-broken", "asr-pre-whole"]
     assert page.count('class="opened-pod"') == 1
-    assert f'<a href="/gangs/{gang.pk}/">All of asr-pre</a>' in page
+    assert f'<a href="/gangs/{gang.pk}/">Open asr-pre</a>' in page
 
 
 def test_of_many_jobs_the_rest_is_counted(owner: Person, world: World) -> None:

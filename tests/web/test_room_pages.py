@@ -143,7 +143,7 @@ class TestOwner:
         shapes = folded.partition("Largest gang that fits now")[2].partition("</summary>")[0]
         assert "largest pods that fit: 1 with 8 GPUs, 64 cpu" in shapes
         assert "1 of 2 shapes: more pods wait than fit" in shapes
-        assert "1 cannot be told" in shapes
+        assert "1 unknown" in shapes
 
     def test_nodes_stand_together_by_the_label_of_the_address(
         self, owner: Person, nodes: World
