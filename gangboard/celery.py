@@ -50,7 +50,7 @@ def _folder_options(folder: Path) -> dict[str, object]:
             (folder / name).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(
-            f"without REDIS_URL tasks are kept in {folder}, which cannot be made: {error.strerror}"
+            f"without REDIS_URL tasks are kept in {folder}, which cannot be created: {error.strerror}"
         ) from error
     restrict_to_owner(folder)
     return {

@@ -71,7 +71,7 @@ def _create_private_file(file: Path) -> None:
         file.touch(mode=0o600)
     except OSError as error:
         raise SettingError(
-            f"the database file {file} cannot be made or opened: {error.strerror}. Name another one in "
+            f"the database file {file} cannot be created or opened: {error.strerror}. Name another one in "
             "DATABASE_URL (sqlite:///PATH), or another folder in GANGBOARD_STATE"
         ) from error
     for suffix in ("", "-wal", "-shm"):

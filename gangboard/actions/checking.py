@@ -42,7 +42,7 @@ def check(execution: ActionExecution) -> float:
     if cluster is None:
         name = execution.action.cluster_name
         return exit_early(
-            execution, ActionExit(ActionState.FAILED, f"Cluster {name} is not watched any more.")
+            execution, ActionExit(ActionState.FAILED, f"Cluster {name} is no longer watched.")
         )
     stored = _stored_gang(execution, cluster)
     levers = read_levers(cluster, forced=execution.action.forced)

@@ -179,9 +179,7 @@ def _roll_back(execution: ActionExecution) -> str | None:
         return rollback.roll_back(execution)
     except KubeError as error:
         if error.permanent or _waited(execution) > PATIENCE_SECONDS:
-            return (
-                f"Whether {execution.object_name} is suspended could not be read: {error.sentence}"
-            )
+            return f"It is unknown if {execution.object_name} is suspended: {error.sentence}"
         return None
 
 
@@ -252,10 +250,7 @@ def _retry_removal(
     arguments = command("kubectl delete hold {} -n {}", hold["name"], hold["namespace"])
     cluster, name = execution.action.cluster, execution.action.cluster_name
     by_hand = line_in_cluster(arguments, name, cluster.context if cluster is not None else "")
-    sentence = (
-        f"{exit_['sentence']} Hold {hold['name']} could not be removed yet{because}: gangboard goes "
-        f"on trying{f'; {by_hand} does it too' if by_hand else ''}."
-    )
+    sentence = f"{exit_['sentence']} Hold {hold['name']} could not be removed yet{because}: gangboard keeps trying{f'; {by_hand} does it too' if by_hand else ''}."
     execution.write(
         ActionState(exit_["state"]),
         sentence,

@@ -148,7 +148,7 @@ def reason_not_due(gang: Gang, job: str, ended_hold: str, now: datetime) -> str:
     on_job = (hold for hold in gang.holds if hold.job_name == job)
     hold = next((hold for hold in on_job if hold.meta.ref.uid == ended_hold), None)
     if hold is None:
-        return f"The expired Hold is not on Job {job} any more."
+        return f"The expired Hold is no longer on Job {job}."
     if hold.until is None or hold.until > now:
         return "The end of the Hold was moved meanwhile."
     return ""

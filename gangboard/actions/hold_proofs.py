@@ -171,7 +171,10 @@ def _dry_run_resume(client: ActorClient, hold: Hold) -> tuple[bool | None, str]:
         raise
     owners = raw["metadata"].get("ownerReferences") or ()
     if not any(owner.get("controller") and owner["uid"] == hold.owner_uid for owner in owners):
-        return None, f"Job {hold.job_name} belongs to another owner now: the Hold is not about it."
+        return (
+            None,
+            f"Job {hold.job_name} now belongs to another owner, and the Hold is not for it.",
+        )
     if patches.value_at(raw, "/spec/suspend") is True:
         return True, ""
-    return False, f"A resume of Job {hold.job_name} would go through: the policy does not act."
+    return False, f"A resume of Job {hold.job_name} would work: the policy does not stop it."

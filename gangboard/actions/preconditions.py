@@ -36,7 +36,7 @@ def check_preconditions(execution: ActionExecution) -> ActionExit | None:
     if not is_sent and is_expired(execution):
         return ActionExit(
             ActionState.EXPIRED,
-            "It was not sent within five minutes of the click, so it is not sent any more.",
+            "It was not sent within five minutes of the click, so it has expired.",
         )
     return None
 
@@ -63,22 +63,22 @@ def _lost_rights_sentence(execution: ActionExecution) -> str:
     if action.via == VIA_GANGBOARD:
         return ""
     if action.cluster_id is None:
-        return f"Cluster {action.cluster_name} is not watched any more."
+        return f"Cluster {action.cluster_name} is no longer watched."
     if action.user_id is None:
-        return f"Permission withdrawn: {action.actor_name} has no account any more."
+        return f"Permission withdrawn: {action.actor_name} no longer has an account."
     user = get_user_model().objects.filter(pk=action.user_id).first()
     if user is None:
-        return f"Permission withdrawn: {action.actor_name} has no account any more."
+        return f"Permission withdrawn: {action.actor_name} no longer has an account."
     if not user.is_active:
         return f"Permission withdrawn: the account of {action.actor_name} is disabled."
     if action.token and not is_token_valid(action.token, user_id=action.user_id):
-        return f"Permission withdrawn: the token of {action.actor_name} that asked is not valid any more."
+        return f"Permission withdrawn: the token of {action.actor_name} that was used is no longer valid."
     viewer = viewer_of(user, may_act=action.may_act)
     namespace = f"namespace {action.namespace} of cluster {action.cluster_name}"
     if not viewer.may_operate(action.cluster_id, action.namespace):
-        return f"Permission withdrawn: {action.actor_name} is no operator of {namespace} any more."
+        return f"Permission withdrawn: {action.actor_name} is no longer an operator of {namespace}."
     if action.forced and not viewer.administers(action.cluster_id, action.namespace):
-        return f"Permission withdrawn: {action.actor_name} is no admin of {namespace} any more."
+        return f"Permission withdrawn: {action.actor_name} is no longer an admin of {namespace}."
     return ""
 
 

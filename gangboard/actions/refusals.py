@@ -27,7 +27,7 @@ def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> 
         return ActionExit(ActionState.GONE, f"{name} is gone: {message}.")
     if error.code == KubeErrorCode.ALREADY_EXISTS:
         return ActionExit(
-            ActionState.CONFLICT, f"{name} is there already and was not made by this action."
+            ActionState.CONFLICT, f"{name} already exists and was not created by this action."
         )
     if error.code == KubeErrorCode.CONFLICT:
         return ActionExit(
@@ -39,7 +39,7 @@ def exit_for(execution: ActionExecution, step: ActionStep, error: KubeError) -> 
     if error.code == KubeErrorCode.THROTTLED:
         return ActionExit(
             ActionState.FAILED,
-            "It was not done: the API server asked to slow down (429). Ask again in a moment.",
+            "Not done: the API server asked to slow down (429). Try again in a moment.",
         )
     if error.code == KubeErrorCode.UNAUTHORIZED:
         return ActionExit(
@@ -54,7 +54,7 @@ def _forbidden(message: str) -> str:
     """Return the sentence for a 403, which comes from RBAC or from an admission policy."""
     if " cannot " in message and " resource " in message:
         return (
-            f"gangboard's actor may not do this, its role lacks the right: {message.rstrip('.')}. "
+            f"gangboard's actor may not do this, because its role lacks the right: {message.rstrip('.')}. "
             "manage.py print_rbac prints the role that it needs."
         )
     return f"The API server forbids it: {message.rstrip('.')}."
@@ -81,17 +81,14 @@ def _moved_on(execution: ActionExecution, step: ActionStep, name: str) -> Action
                     ActionState.CONFLICT,
                     f"{name} has {patches.describe_fields({pointer: value})} now.",
                 )
-    return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment; ask again.")
+    return ActionExit(ActionState.CONFLICT, f"{name} was changed at the same moment; try again.")
 
 
 def another_object(name: str, expected: str, actual: str) -> str:
     """Return the sentence for a name that belongs to another object now."""
-    return f"Another object now has this name: {name} has uid {actual}, this was about {expected}."
+    return f"Another object now has this name: {name} has uid {actual}, but the action is for {expected}."
 
 
 def changed(name: str, expected: int | None, actual: int | None) -> str:
     """Return the sentence for a spec that changed after the person saw it."""
-    return (
-        f"{name} has changed since you looked: it is at generation {actual}, you saw {expected}. "
-        "Look again and ask again."
-    )
+    return f"{name} has changed since you looked: it is at generation {actual}, you saw {expected}. Check it and try again."

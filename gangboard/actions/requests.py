@@ -161,7 +161,7 @@ def _checked_until(until: datetime | None, now: datetime) -> datetime | None:
         until = until.astimezone(UTC)
     except OverflowError as error:
         raise _invalid(
-            "The end of the Hold is not a time that a calendar knows.", "until"
+            "The end of the Hold is a date or time that does not exist.", "until"
         ) from error
     if until <= now:
         raise _invalid(f"Until must be in the future: {until:%Y-%m-%d %H:%M} UTC is past.", "until")
@@ -283,7 +283,7 @@ def check_rights(viewer: Viewer, action_request: ActionRequest, cluster: Cluster
         )
     if not viewer.may_operate(cluster.pk, target.namespace):
         raise RequestError(
-            RequestErrorCode.FORBIDDEN, f"{viewer.name} is no operator of {namespace}."
+            RequestErrorCode.FORBIDDEN, f"{viewer.name} is not an operator of {namespace}."
         )
     if action_request.forced and not viewer.administers(cluster.pk, target.namespace):
         raise RequestError(

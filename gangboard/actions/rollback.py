@@ -130,7 +130,7 @@ def _resume(execution: ActionExecution, path: str, raw: Json, name: str) -> str:
     execution.checkpoint("undo:answered")
     stored = next(step for step in execution.steps if step.name == _NAME)
     _record(execution, stored, state, why or "It is resumed.")
-    stopped = f"The Hold had suspended {name} when somebody wrote to it"
+    stopped = f"The Hold had suspended {name} when another client wrote to it"
     return (
         f"{stopped}, and it could not be resumed: {why}" if why else f"{stopped}; it was resumed."
     )

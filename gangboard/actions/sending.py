@@ -158,7 +158,7 @@ def _record_refuted(execution: ActionExecution, step: ActionStep, raw: Json, sen
         execution,
         ActionExit(
             ActionState.FAILED,
-            f"Its Hold was removed, but a resume is still turned back (by {holder}): "
+            f"Its Hold was removed, but another Hold ({holder}) still undoes a resume: "
             f"{execution.object_name} stays suspended.",
         ),
         step,

@@ -155,12 +155,11 @@ def _resolve_collision(
     if unfinished is None:
         raise RequestError(
             RequestErrorCode.BUSY,
-            f"Another action on {target.kind} {target.name} has just ended: look again.",
+            f"Another action on {target.kind} {target.name} has just ended: reload and check.",
         )
     raise RequestError(
         RequestErrorCode.BUSY,
-        f"{unfinished.actor_name} asked to {unfinished.button.lower()} {target.kind} {target.name} already; "
-        "that action is not over.",
+        f"{unfinished.actor_name} already asked to {unfinished.button.lower()} {target.kind} {target.name}; that action has not ended.",
         unfinished.pk,
     )
 
@@ -227,7 +226,7 @@ def _count_requests(viewer: Viewer, number: int) -> None:
         remaining = max(MOST_A_MINUTE - usage.number, 0)
         raise RequestError(
             RequestErrorCode.TOO_MANY,
-            f"One person can ask for {MOST_A_MINUTE} actions a minute; {remaining} are left for the next "
+            f"One person can request {MOST_A_MINUTE} actions a minute; {remaining} are left for the next "
             f"{usage.wait} s.",
             wait=usage.wait,
         )
@@ -287,7 +286,7 @@ def _deny_stop(viewer: Viewer, action: Action, now: datetime) -> RequestError:
     """
     _count_requests(viewer, 1)
     sentence = (
-        f"{viewer.name} did not ask for this and is no operator of namespace {action.namespace} "
+        f"{viewer.name} did not request this and is not an operator of namespace {action.namespace} "
         f"of cluster {action.cluster_name}."
     )
     _audit(

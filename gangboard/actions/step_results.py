@@ -35,10 +35,10 @@ def record_armed(
     """Record that the Hold exists."""
     execution.context["hold"]["uid"] = raw["metadata"]["uid"]
     name = execution.context["hold"]["name"]
-    columns = {**columns, "state": StepState.DONE.value, "result": f"Hold {name} is there."}
+    columns = {**columns, "state": StepState.DONE.value, "result": f"Hold {name} exists."}
     execution.write(
         ActionState.ARMED,
-        f"Hold {name} is there; it is not proved yet.",
+        f"Hold {name} exists; it is not proved yet.",
         step=step,
         step_columns=columns,
         context=True,
@@ -65,7 +65,7 @@ def record_patched(
     columns["result"] = f"It has {patches.describe_fields(actual)}."
     annotations = raw["metadata"].get("annotations") or {}
     holder = annotations.get("gangboard.dev/held-by", "")
-    by = f" Hold {holder} turned it back." if holder else ""
+    by = f" Hold {holder} undid it." if holder else ""
     sentence = (
         f"The API server took the patch, but {step.subject['kind']} {step.subject['name']} came "
         f"back with {patches.describe_fields(actual)}.{by}"
@@ -75,7 +75,7 @@ def record_patched(
 
 def record_created(execution: ActionExecution, step: ActionStep, columns: dict[str, Any]) -> float:
     """Record that the object exists that asks a controller to act."""
-    result = f"{step.subject['kind']} {step.subject['name']} is there."
+    result = f"{step.subject['kind']} {step.subject['name']} exists."
     # While the outcome of the request was unknown, so was the state of the action.
     state = ActionState.SENT if execution.state is ActionState.UNKNOWN else None
     columns = {**columns, "state": StepState.DONE.value, "result": result}
@@ -92,11 +92,11 @@ def accept_same_change(execution: ActionExecution, step: ActionStep, raw: Json) 
     """
     if _was_held(execution, raw):
         name = execution.object_name
-        sentence = f"Somebody else wrote to {name} in that moment, and the Hold suspended it."
+        sentence = f"Another client wrote to {name} at that moment, and the Hold suspended it."
         return _record_applied(execution, step, raw, sentence)
     if _was_resumed(execution, step, raw):
         manager, _ = patches.field_manager(raw, "/spec/suspend")
-        sentence = f"{manager or 'Somebody'} resumed it first, as soon as its Hold was gone."
+        sentence = f"{manager or 'Another client'} resumed it first, as soon as its Hold was gone."
         return _record_applied(execution, step, raw, sentence)
     return None
 

@@ -36,7 +36,7 @@ def _resolve_creation(execution: ActionExecution, step: ActionStep) -> float:
     if raw is not None and patches.last_action_id(raw) == execution.action.pk:
         return step_results.record_created(execution, step, {})
     if raw is not None:
-        sentence = f"Another {name} is there; nothing was changed."
+        sentence = f"Another {name} exists; nothing was changed."
         return _fail(execution, step, ActionExit(ActionState.CONFLICT, sentence))
     if not _has_settled(execution, step):
         return PAUSE
@@ -58,7 +58,7 @@ def _resolve_hold_creation(execution: ActionExecution, step: ActionStep) -> floa
         sentence = f"Another Hold has the name {hold['name']}; nothing was changed."
         return _fail(execution, step, ActionExit(ActionState.CONFLICT, sentence))
     sentence = (
-        f"Hold {hold['name']} does not exist: the request was lost, or somebody removed the Hold. "
+        f"Hold {hold['name']} does not exist: the request was lost, or the Hold was removed. "
         f"{execution.object_name} was not changed."
     )
     return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
@@ -84,10 +84,7 @@ def _resolve_patch(execution: ActionExecution, step: ActionStep) -> float:
     if meta.get("generation") == generation:
         sentence = f"It was not carried out (its answer was lost): {name} was not changed."
         return _fail(execution, step, ActionExit(ActionState.FAILED, sentence))
-    sentence = (
-        f"It was not carried out: {name} was changed by somebody else meanwhile "
-        f"(generation {meta.get('generation')}, this was about {generation})."
-    )
+    sentence = f"It was not carried out: {name} was changed by another client meanwhile (generation {meta.get('generation')}, the action is for {generation})."
     return _fail(execution, step, ActionExit(ActionState.CONFLICT, sentence))
 
 

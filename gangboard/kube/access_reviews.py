@@ -86,5 +86,5 @@ def _review(connection: Connection, kind: str, spec: object, answer: type[T]) ->
     except (msgspec.DecodeError, RecursionError) as error:
         raise KubeError(
             KubeErrorCode.NOT_JSON,
-            f"{connection.host} answered POST {path} with JSON that is no {kind}.",
+            f"{connection.host} answered POST {path} with JSON that is not a {kind}.",
         ) from error

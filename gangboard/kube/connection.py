@@ -180,8 +180,7 @@ class Connection:
         if not tail.endswith((b"}", b"]")):
             raise KubeError(
                 KubeErrorCode.BROKEN_OFF,
-                f"The JSON that {request.host} sent for {request.request_line} ends in the middle,"
-                f" after {len(body)} bytes.",
+                f"The JSON that {request.host} sent for {request.request_line} is cut off after {len(body)} bytes.",
                 status=response.status,
             )
         return body

@@ -145,7 +145,7 @@ def _checked_server(server: str) -> str:
     Parts that may be secret are not repeated: user, password and query.
     """
     if not server.isascii() or any(character.isspace() for character in server):
-        raise CredentialError("The server address has characters that do not belong there.")
+        raise CredentialError("The server address has characters that are not allowed.")
     try:
         parts = urlsplit(server)
         usable = bool(parts.hostname) and parts.port != 0

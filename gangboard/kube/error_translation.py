@@ -27,22 +27,22 @@ LONGEST_QUOTE = 300
 LONGEST_ID = 128
 
 _STATUS_CODES = {
-    401: (KubeErrorCode.UNAUTHORIZED, "rejected our credentials for"),
+    401: (KubeErrorCode.UNAUTHORIZED, "rejected the credentials for"),
     403: (KubeErrorCode.FORBIDDEN, "forbids"),
     404: (KubeErrorCode.NOT_FOUND, "found nothing for"),
     409: (KubeErrorCode.CONFLICT, "met a conflict in"),
     410: (KubeErrorCode.GONE, "no longer has this state of"),
     422: (KubeErrorCode.INVALID, "does not accept"),
-    429: (KubeErrorCode.THROTTLED, "asks us to slow down for"),
+    429: (KubeErrorCode.THROTTLED, "asks gangboard to slow down for"),
 }
 _ALREADY_EXISTS = (KubeErrorCode.ALREADY_EXISTS, "already has the object of")
 _CERTIFICATE_FAULTS = {
     9: "is not valid yet",
     10: "has expired",
-    18: "is self-signed and not the one we were told to trust",
-    19: "was signed by an authority that we were not told to trust",
-    20: "was signed by an authority that we were not told to trust",
-    21: "was signed by an authority that we were not told to trust",
+    18: "is self-signed and not the configured one",
+    19: "was signed by an authority that gangboard does not trust",
+    20: "was signed by an authority that gangboard does not trust",
+    21: "was signed by an authority that gangboard does not trust",
 }
 """By OpenSSL's verify codes."""
 
@@ -100,7 +100,9 @@ def connect_error(error: Exception, request: SentRequest) -> KubeError:
             KubeErrorCode.UNREACHABLE, f"{host} refuses connections: nothing listens there."
         )
     if isinstance(error, ConnectionError):
-        return KubeError(KubeErrorCode.UNREACHABLE, f"{host} broke off while we connected.")
+        return KubeError(
+            KubeErrorCode.UNREACHABLE, f"{host} closed the connection while gangboard connected."
+        )
     why = clean_text(getattr(error, "strerror", None) or str(error), 100)
     return KubeError(KubeErrorCode.UNREACHABLE, f"{host} cannot be reached ({why}).")
 
@@ -112,14 +114,12 @@ def _tls_sentence(error: ssl.SSLError, host: str) -> str:
             problem = f"is not valid: {clean_text(error.verify_message, 200).rstrip('.')}"
         return f"The certificate of {host} {problem}."
     if isinstance(error, TLS_BROKEN_OFF):
-        return f"{host} broke off the TLS handshake."
+        return f"{host} closed the connection during the TLS handshake."
     reason = (error.reason or "").replace("_", " ").lower()
     if "wrong version number" in reason or "http request" in reason:
         return f"{host} does not speak TLS on this port."
     if "alert" in reason:
-        return (
-            f"{host} refused our TLS connection or client certificate ({clean_text(reason, 100)})."
-        )
+        return f"{host} refused the TLS connection or the client certificate ({clean_text(reason, 100)})."
     return f"No secure connection to {host} ({clean_text(reason or 'unknown reason', 100)})."
 
 
@@ -201,7 +201,7 @@ def not_json_error(
     return KubeError(
         KubeErrorCode.NOT_JSON,
         f"{request.host} answered {request.request_line} with {describe(headers, body, status)} instead of"
-        " JSON: something between us and the API server, or no API server at all.",
+        " JSON: a proxy in between answered, or this is not an API server.",
         status=status,
     )
 

@@ -149,8 +149,7 @@ def _named(document: Section, plural: str, kind: str) -> dict[str, Section]:
 def _refuse_cluster(cluster: Section) -> None:
     if cluster.get("insecure-skip-tls-verify") not in _UNSET:
         raise CredentialError(
-            "The kubeconfig says insecure-skip-tls-verify: the server would not be verified, and"
-            " anybody in between could read the token. Give certificate-authority-data instead."
+            "The kubeconfig says insecure-skip-tls-verify: the server would not be verified, and anyone in between could read the token. Give certificate-authority-data instead."
         )
     if cluster.get("proxy-url") not in _UNSET:
         raise CredentialError(
@@ -164,8 +163,7 @@ def _refuse_user(user: Section) -> None:
     for key, problem in (("exec", "runs a program"), ("auth-provider", "uses a login plug-in")):
         if user.get(key) not in _UNSET:
             raise CredentialError(
-                f"The kubeconfig {problem} to log in ({key}), which gangboard never does. Make"
-                " kubeconfigs of two service accounts instead, with that cluster as kubectl's current"
+                f"The kubeconfig {problem} to log in ({key}), which gangboard never does. Create kubeconfigs of two service accounts instead, with that cluster as kubectl's current"
                 " context:",
                 commands=COMMANDS,
             )
@@ -178,7 +176,7 @@ def _refuse_user(user: Section) -> None:
     for key in ("as", "as-uid", "as-groups", "as-user-extra"):
         if user.get(key) not in _UNSET:
             raise CredentialError(
-                f"The kubeconfig acts as somebody else ({key}), which is not supported: give"
+                f"The kubeconfig impersonates another user ({key}), which is not supported: give"
                 " credentials of an account that has just the rights it needs."
             )
     _refuse_unknown(user, _USER_KEYS, "user")
@@ -243,8 +241,7 @@ def _path(name: str, key: str, files: NamedFiles | None) -> Path:
     target = _resolved(path, key)
     if any(target.is_relative_to(_resolved(private, key)) for private in files.private):
         raise CredentialError(
-            f"{key} in the kubeconfig names a file of gangboard's own, which is never read for a"
-            " kubeconfig."
+            f"{key} in the kubeconfig names a file of gangboard itself, which is never read for a kubeconfig."
         )
     return path
 

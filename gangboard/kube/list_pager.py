@@ -80,7 +80,7 @@ def pages(
         if token in seen:
             raise KubeError(
                 KubeErrorCode.SERVER_ERROR,
-                f"{reader.host} goes round in circles: it gave the same continue token twice"
+                f"{reader.host} repeats itself: it gave the same continue token twice"
                 f" while listing {path}.",
             )
         seen.add(token)
@@ -93,7 +93,7 @@ def pages(
 
 
 def _endless(reader: Reader, path: str, code: str, limit: str) -> KubeError:
-    return KubeError(code, f"{reader.host} finds no end: {limit} while listing {path}.")
+    return KubeError(code, f"{reader.host} does not end the list: {limit} while listing {path}.")
 
 
 def _page(

@@ -262,7 +262,7 @@ class Watch:
             silence = f"{time.monotonic() - last_byte_at:.3g} s"
             raise self._error(
                 KubeErrorCode.TIMEOUT,
-                "is silently dead: nothing, not even a bookmark, came for",
+                "is dead: neither an event nor a bookmark came for",
                 silence,
             ) from error
         except TRANSPORT_ERRORS as error:

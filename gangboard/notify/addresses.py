@@ -68,7 +68,7 @@ def guard_connections(allowed: Sequence[Network]) -> None:
         host = target[0] if isinstance(target, tuple) and target else "a local socket"
         if not is_allowed(str(host), allowed):
             refused.append(str(host))
-            raise ForbiddenAddressError(f"{host} is no address for messages")
+            raise ForbiddenAddressError(f"{host} is not an address for messages")
 
     sys.addaudithook(check)
 

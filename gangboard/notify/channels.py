@@ -52,7 +52,7 @@ def make_channel(
     with transaction.atomic():
         _refuse_taken(name)
         if Channel.objects.count() >= MOST_CHANNELS:
-            raise NotifyError(f"there are {MOST_CHANNELS} channels, which is the most")
+            raise NotifyError(f"there are {MOST_CHANNELS} channels, the maximum")
         channel = Channel.objects.create(
             name=name,
             kind=kind,
@@ -62,7 +62,7 @@ def make_channel(
             for_everybody=for_everybody,
             created_at=now,
         )
-        sentence = f"Channel {name} ({service}) was made for {users_in_words(channel)}."
+        sentence = f"Channel {name} ({service}) was created for {users_in_words(channel)}."
         record("channel-made", sentence, viewer, f"Channel/{name}", at=now)
     return channel, secret
 
@@ -100,7 +100,7 @@ def change_channel(
         if address:
             _set_address(channel, address, service, now)
         changes = [
-            f"it is called {channel.name} now" if channel.name != old_name else "",
+            f"it is now called {channel.name}" if channel.name != old_name else "",
             f"it has a new address ({service})" if address else "",
             f"it is for {users_in_words(channel)}" if users_in_words(channel) != old_users else "",
         ]
@@ -121,7 +121,7 @@ def users_in_words(channel: Channel) -> str:
 
 def _find_person(owner: str, for_everybody: bool) -> User | None:
     if owner and for_everybody:
-        raise NotifyError("a channel is for one person or for everybody, not for both")
+        raise NotifyError("a channel is for one person or for everyone, not for both")
     person = User.objects.filter(username=owner).first() if owner else None
     if owner and person is None:
         raise NotifyError(f"there is no user {owner!r}")
@@ -146,7 +146,7 @@ def _set_address(channel: Channel, address: str, service: str, now: datetime) ->
         secret = unseal(bytes(channel.address))["secret"]
     except SecretUnreadableError as error:
         raise NotifyError(
-            "its secret cannot be decrypted: remove the channel and make it again"
+            "its secret cannot be decrypted: remove the channel and create it again"
         ) from error
     channel.address = seal({"address": address, "secret": secret})
     channel.service = service
@@ -182,7 +182,7 @@ def queue_test_message(*, viewer: Viewer, channel_id: int) -> Delivery | None:
             next_at=now,
             created_at=now,
         )
-        sentence = f"A test message to channel {channel.name} was ordered."
+        sentence = f"A test message to channel {channel.name} was requested."
         record("channel-tested", sentence, viewer, f"Channel/{channel.name}", at=now)
     return delivery
 

@@ -41,8 +41,8 @@ GIVE_UP_REFUSED_AFTER = timedelta(hours=1)
 TURN = 20.0
 """Seconds after which a channel with more messages returns its thread."""
 LEASES = RowLeases("held_until", 60.0)
-NOTHING_LEFT = "Nothing is left of it that the owner of the rule may see."
-_NOT_USABLE = "The owner of the rule may not use this channel any more."
+NOTHING_LEFT = "The owner of the rule may not see any of these changes."
+_NOT_USABLE = "The owner of the rule may no longer use this channel."
 
 Clock = Callable[[], datetime]
 _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="deliver")

@@ -73,7 +73,7 @@ def _body(rule: Rule, news: Sequence[News], readable: int, number: int) -> str:
         worst = f"These are the worst {len(news)} of {first}{number:,}."
         paragraphs.append(f"{worst} All gangs: {public_url()}/")
     if rule.gang_id:
-        paragraphs.append("You asked to be told once. No further message follows.")
+        paragraphs.append("This rule sends one message. No further message follows.")
     else:
         paragraphs.append(f"Rule: {rule.name}. Mute it: {public_url()}{PAGE}rules/{rule.pk}/mute/")
     return "\n\n".join(paragraphs)

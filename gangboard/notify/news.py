@@ -197,7 +197,9 @@ def _event_news(event: FeedEvent, scene: _Rows, viewer: Viewer) -> News | None:
         code=row.state,
         subject=f"{row.label}: {row.kind} {row.name} ({row.namespace}, {row.cluster})",
         sentence=row.message,
-        next_step="Look who did it, and act again." if row.state == ActionState.REVERTED else "",
+        next_step="Check who did it, and request the action again."
+        if row.state == ActionState.REVERTED
+        else "",
         path=f"/actions/{row.id}/",
     )
 
@@ -218,7 +220,7 @@ def _hold_news(item: Item, scene: _Rows, viewer: Viewer) -> News | None:
         gang_id=item["gang"],
         subject=f"Hold ends: Job {job} ({namespace}, {cluster})",
         sentence=f"The Hold on Job {job} ends at {_format_time(until)}.",
-        next_step="Release the Job before, or hold it again for longer.",
+        next_step="Release the Job before then, or hold it again for longer.",
         path=f"/gangs/{item['gang']}/" if item["gang"] else "/holds/",
     )
 
@@ -234,8 +236,8 @@ def _cluster_news(item: Item, viewer: Viewer, now: datetime) -> News | None:
         at=cluster.contact_at or cluster.created_at,
         cluster=cluster.name,
         subject=f"Cannot be read: cluster {cluster.name}",
-        sentence=f"{sentence} What its gangs do is not known. {cause}".rstrip(),
-        next_step="See on its page what to do.",
+        sentence=f"{sentence} The state of its gangs is unknown. {cause}".rstrip(),
+        next_step="Its page shows what to do.",
         path=f"/clusters/{cluster.name}/",
     )
 

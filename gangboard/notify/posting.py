@@ -77,7 +77,7 @@ def send(channel: Channel, message: Message, *, key: str, at: datetime, post: Po
         document = unseal(bytes(channel.address))
     except SecretUnreadableError:
         return Receipt(
-            False, "Its address cannot be decrypted: remove the channel and make it again."
+            False, "Its address cannot be decrypted: remove the channel and create it again."
         )
     address = str(document["address"])
     if channel.kind == WEBHOOK:

@@ -46,7 +46,7 @@ TRIGGER_INFO: Mapping[Trigger, TriggerInfo] = {
     Trigger.WAITS: TriggerInfo("A gang has waited for some minutes", _GANG | {"minutes"}),
     Trigger.HOLD_ENDS: TriggerInfo("A Hold ends within some minutes", _PLACE | {"minutes"}),
     Trigger.ACTION: TriggerInfo("An action has ended", _PLACE | {"kind"}),
-    Trigger.REVERTED: TriggerInfo("An action was undone by somebody", _PLACE | {"kind"}),
+    Trigger.REVERTED: TriggerInfo("An action was undone by another client", _PLACE | {"kind"}),
     Trigger.SILENT: TriggerInfo("A cluster cannot be read", frozenset({"cluster"})),
     Trigger.RUNS: TriggerInfo("One gang runs or ends", frozenset()),
 }
@@ -82,7 +82,7 @@ def make_rule(
     `for_admins` makes it a rule of all admins, who see everything.
     """
     if for_admins and not viewer.is_admin:
-        raise NotifyError("only an admin makes rules of all admins")
+        raise NotifyError("only an admin can create rules of all admins")
     values = {key: conditions.get(key) or None for key in CONDITIONS}
     columns = _validated_columns(trigger, values, viewer)
     return _make(viewer, name, trigger, _find_channels(viewer, channels), for_admins, columns)
@@ -101,7 +101,7 @@ def make_gang_rule(*, viewer: Viewer, gang_id: str, channels: Sequence[str]) -> 
             raise NotifyError(f"nothing to wait for: the gang is {gang.health} now")
         mine = Rule.objects.filter(owner_id=viewer.user_id, gang_id=gang_id, ended_at=None)
         if mine.exists():
-            raise NotifyError("you will be told already")
+            raise NotifyError("you already get a message about this gang")
         columns = {"gang_id": gang_id, "cluster_id": gang.cluster_id}
         name = f"{gang.kind} {gang.name} runs"[:60]
         return _make(viewer, name, Trigger.RUNS, channel_list, False, columns)
@@ -230,7 +230,7 @@ def _make(
     now = timezone.now()
     with transaction.atomic():
         if Rule.objects.filter(owner_id=owner_id, ended_at=None).count() >= MOST_RULES:
-            raise NotifyError(f"there are {MOST_RULES} rules, which is the most: remove one first")
+            raise NotifyError(f"there are {MOST_RULES} rules, the maximum: remove one first")
         rule = Rule.objects.create(
             name=name, owner_id=owner_id, trigger=str(trigger), created_at=now, **columns
         )
@@ -239,7 +239,7 @@ def _make(
         scope_text = " of all admins" if for_admins else ""
         record(
             "rule-made",
-            f"Rule {name}{scope_text} was made; it sends to {to}.",
+            f"Rule {name}{scope_text} was created; it sends to {to}.",
             viewer,
             f"Rule/{name}",
             at=now,
@@ -264,10 +264,10 @@ def _validated_columns(trigger: str, values: Mapping[str, Any], viewer: Viewer) 
     meaning = TRIGGER_INFO[Trigger(trigger)]
     for name, value in values.items():
         if value is not None and name not in meaning.conditions:
-            raise NotifyError(f"{name} means nothing for this kind of rule: leave it empty")
+            raise NotifyError(f"{name} does not apply to this kind of rule: leave it empty")
     minutes = values["minutes"]
     if trigger in NEED_MINUTES and not (minutes and 1 <= minutes <= MOST_MINUTES):
-        raise NotifyError(f"say after how many minutes: 1 to {MOST_MINUTES:,}")
+        raise NotifyError(f"give the number of minutes: 1 to {MOST_MINUTES:,}")
     if values["health"] and values["health"] not in set(Health):
         raise NotifyError(f"there is no health {values['health']!r}")
     cluster = None

@@ -99,7 +99,7 @@ def _service(address: str) -> Any:
     except (OSError, ValueError, TypeError):  # A plugin with its own validation.
         service = None
     if service is None:
-        return "This is no address that apprise knows: see the list of its services."
+        return "Apprise does not know this address: see the list of its services."
     if type(service).__module__.split(".")[2] in LOCAL or not service.enabled:
         return "This service is not available here."
     return service

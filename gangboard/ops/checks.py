@@ -60,14 +60,14 @@ def check_metrics_access(**_: Any) -> list[CheckMessage]:
         messages.append(
             Warning(
                 f"GANGBOARD_METRICS_TOKEN has fewer than {SHORTEST_TOKEN} characters.",
-                hint="Make one with: openssl rand -hex 24",
+                hint="Create one with: openssl rand -hex 24",
                 id="gangboard.W001",
             )
         )
     if not token and any(network.prefixlen == 0 for network in networks):
         messages.append(
             Warning(
-                "GANGBOARD_METRICS_NETWORKS names every address, so anybody can read /metrics.",
+                "GANGBOARD_METRICS_NETWORKS contains every address, so anyone can read /metrics.",
                 hint="Name the network of the scrapers, or set GANGBOARD_METRICS_TOKEN as well.",
                 id="gangboard.W002",
             )

@@ -105,8 +105,7 @@ def actor_lines(name: str, context: str, trial: ActorTrial) -> Iterator[str]:
 def unreachable_lines(name: str, access: Access, error: KubeError) -> Iterator[str]:
     """Yield why the cluster did not answer the actor."""
     yield (
-        f"Cluster {name} does not answer the actor now: {error.sentence} gangboard uses these credentials "
-        "all the same."
+        f"Cluster {name} does not answer the actor now: {error.sentence} gangboard keeps these credentials."
     )
     yield from step_lines(
         trial_steps(

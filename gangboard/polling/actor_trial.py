@@ -60,7 +60,7 @@ class ActorTrial:
         version = f", {self.server_version}" if self.server_version else ""
         head = f"answers the actor{version}"
         if not self.can_review_access:
-            return f"{head}, and does not say what the account may do"
+            return f"{head}, and does not report what the account may do"
         if not self.levers:
             return f"{head}: it serves no kind with a lever"
         usable = sum(lever.is_usable for lever in self.levers)

@@ -143,10 +143,7 @@ class Trial:
         """Why a second name for the cluster would not be detected. Empty if it would."""
         if self.uid:
             return ""
-        return (
-            "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this "
-            "cluster has another name already."
-        )
+        return "The uid of the namespace kube-system could not be read, so gangboard cannot tell whether this cluster already has another name."
 
 
 def try_cluster(access: Access) -> Trial:

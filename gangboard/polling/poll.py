@@ -127,7 +127,7 @@ def _invalidate(lease: ClusterLease, restored: RestoredError) -> bool:
 def _record_defect(lease: ClusterLease, defect: Exception) -> None:
     sentence = (
         f"A defect of gangboard ended the poll ({type(defect).__name__}). "
-        "What was last seen is kept; the log of the poll worker has the details."
+        "The last known state is kept; the log of the poll worker has the details."
     )
     try:
         _record_problem(lease, "defect", sentence)

@@ -146,10 +146,7 @@ class WatchedResource:
     def set_state(self, state: WatchState, sentence: str = "") -> bool:
         """Set the state. Return whether it differs from before. A guessed version is named in the sentence."""
         if state is WatchState.OK and self.is_version_guessed:
-            sentence = (
-                f"{self.resource.key} is served as {self.version}, which this release does not know: "
-                f"it is read as {self.resource.versions[0]}"
-            )
+            sentence = f"{self.resource.key} is served as {self.version}, which this release does not know; it is read as {self.resource.versions[0]}"
         differs = (self.state, self.sentence) != (state, sentence)
         self.state, self.sentence = state, sentence
         self.changed |= differs

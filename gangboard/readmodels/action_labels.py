@@ -13,14 +13,14 @@ from gangboard.readmodels.state_labels import Face
 _PLAIN: dict[str, tuple[str, str, str]] = {
     ActionState.REQUESTED: ("Requested", "◌", "starting"),
     ActionState.CHECKED: ("Checked", "◌", "starting"),
-    ActionState.ARMED: ("Hold made, not proved yet", "◌", "starting"),
+    ActionState.ARMED: ("Hold created, not proved yet", "◌", "starting"),
     ActionState.PROVED: ("Proved", "◌", "starting"),
     ActionState.SENT: ("Sent", "◌", "starting"),
     ActionState.REFUSED: ("Refused", "■", "blocked"),
-    ActionState.CONFLICT: ("Not done: the object has changed", "■", "blocked"),
+    ActionState.CONFLICT: ("Not done: the object changed", "■", "blocked"),
     ActionState.GONE: ("Not done: the object is gone", "–", "unknown"),
     ActionState.EXPIRED: ("Not sent in time", "■", "blocked"),
-    ActionState.UNKNOWN: ("Outcome not known", "?", "unknown"),
+    ActionState.UNKNOWN: ("Outcome unknown", "?", "unknown"),
     ActionState.FAILED: ("Failed", "✕", "failed"),
 }
 """(label, icon, tone) of the states whose label is the same for every verb and lever."""
@@ -35,7 +35,7 @@ _STEPS: dict[str, Face] = {
     StepState.SENDING: Face("sending", "being sent", "◌", "starting"),
     StepState.DONE: Face("done", "done", "✓", "running"),
     StepState.FAILED: Face("failed", "failed", "✕", "failed"),
-    StepState.UNKNOWN: Face("unknown", "outcome not known", "?", "unknown"),
+    StepState.UNKNOWN: Face("unknown", "outcome unknown", "?", "unknown"),
     StepState.SKIPPED: Face("skipped", "not needed", "–", "none"),
 }
 _NEVER_SENT = Face("pending", "never sent", "–", "none")

@@ -24,8 +24,8 @@ from gangboard.store.gang_objects import read_gang
 from gangboard.store.levers import read_all_levers, read_levers
 from gangboard.store.models import Cluster, Gang
 
-MAY_ONLY_LOOK = "You may look but not act in this namespace."
-MAY_ACT_OTHERWISE = "This token may look but not act; make one with create_token --act."
+MAY_ONLY_LOOK = "You have only read access to this namespace."
+MAY_ACT_OTHERWISE = "This token is read-only; create one with create_token --act."
 _NOT_THE_OWNER = frozenset({"being-deleted", "job-suspended"})
 """Codes of suspended gangs whose owner itself is not suspended."""
 
@@ -170,7 +170,7 @@ class _OfferBuilder:
         warnings = plan.warnings
         if plan.allowed and self.cluster.is_stale:
             silence = f"Cluster {self.cluster.cluster} {self.cluster.does_not}"
-            warnings = (f"{silence}: what is shown is old.", *warnings)
+            warnings = (f"{silence}: the data is old.", *warnings)
         row = self._row(subject, plan.verb, plan.lever or "", plan.why_not, primary)
         return replace(
             row,

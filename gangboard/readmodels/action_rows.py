@@ -26,11 +26,11 @@ class OfferRow:
     verb: str = shown("Verb", choices=VERBS)
     label: str = shown(
         "Button",
-        "The word on the button: the verb, or a narrower word such as Hold or Release.",
+        "Text of the button: the verb, or a narrower word such as Hold or Release.",
     )
     meaning: str = shown(
         "Meaning",
-        "What it does, where the label alone does not say it.",
+        "Its effect, if the label alone does not say it.",
         empty_is_null=True,
         default="",
     )
@@ -77,9 +77,9 @@ class StepRow:
     method: str = shown("Method", "POST, DELETE, PATCH (a JSON patch) or MERGE (a merge patch).")
     path: str = shown("Path")
     patch: str = shown("Patch", "The exact body; of a DELETE its preconditions.")
-    dry_run: bool = shown("Dry run", "It changes nothing: it proves the lever.")
+    dry_run: bool = shown("Dry run", "A dry run: it changes nothing and proves the lever.")
     state: str = shown("State", choices=STEP_STATES)
-    result: str = shown("Result", "What came of it, in a sentence.", empty_is_null=True)
+    result: str = shown("Result", "Its result, in a sentence.", empty_is_null=True)
     at: datetime | None = shown("When")
 
 
@@ -87,7 +87,7 @@ class StepRow:
 class ActionEndRow:
     """What put an end to what an action had suspended."""
 
-    by: str = shown("By", "Who resumed it.")
+    by: str = shown("By", "The person who resumed it.")
     at: datetime = shown("When")
     action_id: str = shown("Action")
     after_seconds: float = 0.0
@@ -118,7 +118,7 @@ class ActionRow:
     verb: str = shown("Verb", choices=VERBS)
     button: str = shown(
         "Button",
-        "The word on the button that asks for it: the verb, or a narrower word such as Hold.",
+        "Text of the button: the verb, or a narrower word such as Hold.",
     )
     target: TargetRow = shown("What")
     gang_id: str = shown("Gang", "The gang that the object belongs to.", empty_is_null=True)
@@ -139,14 +139,14 @@ class ActionRow:
     actor: str = shown("By")
     via: str = shown("Via", "page, api or gangboard (the end of a Hold).")
     forced: bool = shown("Forced")
-    message: str = shown("Result", "How it stands, in a sentence.")
+    message: str = shown("Result", "Its current result, in a sentence.")
     warnings: tuple[str, ...] = shown("Warnings")
-    reactions: tuple[str, ...] = shown("Reactions", "Who will react to it, and how.")
+    reactions: tuple[str, ...] = shown("Reactions", "Controllers that react to it, and how.")
     before: Mapping[str, str] = shown("Before")
     after: Mapping[str, str] = shown("After")
     steps: tuple[StepRow, ...] = shown("Steps")
     reverted_by: str = shown("Reverted by", "The field manager that undid it.", empty_is_null=True)
-    held_seconds: float | None = shown("It held for")
+    held_seconds: float | None = shown("Lasted")
     ended: ActionEndRow | None = shown(
         "Ended",
         "Of a suspend: the next resume that was done. Null where there is none.",

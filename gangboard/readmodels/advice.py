@@ -102,7 +102,7 @@ class AdviceStepRow:
     )
     harm: Harm = shown(
         "Harm",
-        "What it costs, and whom. Steps come in this order.",
+        "What it costs, and which gangs. Steps come in this order.",
         choices=Harm,
     )
     note: str = shown(
@@ -113,7 +113,7 @@ class AdviceStepRow:
     )
     victims: tuple[StoppedGang, ...] = shown(
         "Cost",
-        "Other gangs that it would stop, as far as the caller may see them.",
+        "Other gangs that it would stop and that the caller may see.",
         default=(),
     )
     read_at: datetime | None = field(default=None, compare=False)
@@ -191,7 +191,7 @@ def build_steps(
     built = sorted((_build_step(step, gang, victims, now) for step in steps), key=sort_key)
     if built and built[0].stops_whole_gangs:
         # Older releases stored such steps. Also, a victim can have become whole in the meantime.
-        wait = "Wait for room to become free."
+        wait = "Wait for capacity to become free."
         built.insert(0, harmless_step(wait, AdviceKind.WAIT_FOR_ROOM.value))
     return tuple(built)
 

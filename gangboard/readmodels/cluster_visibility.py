@@ -67,15 +67,15 @@ def _unobserved(cluster: Freshness, gangs: int) -> UnobservedCluster | None:
     subject = "1 gang of it counts" if gangs == 1 else f"{gangs} gangs of it count"
     sentence_parts: tuple[str, datetime | None, str]
     if cluster.level is Level.NEVER:
-        sentence_parts = (f"{cluster.has_not_once}: what is in it is not known.", None, "")
+        sentence_parts = (f"{cluster.has_not_once}: its contents are unknown.", None, "")
     elif cluster.level is Level.SILENT:
-        known = f"{subject} as unknown." if gangs else "what is in it now is not known."
+        known = f"{subject} as unknown." if gangs else "its current contents are unknown."
         sentence_parts = (f"{cluster.has_not} for ", cluster.contact_at, f": {known}")
     elif not cluster.listed:
         sentence_parts = ("is being read for the first time: gangs may be missing here.", None, "")
     elif gangs:
         sentence_parts = (
-            f"answers, but {subject} as unknown: not all that a verdict needs can be read.",
+            f"answers, but {subject} as unknown: not everything that a verdict needs can be read.",
             None,
             "",
         )
@@ -83,7 +83,7 @@ def _unobserved(cluster: Freshness, gangs: int) -> UnobservedCluster | None:
         sentence_parts = (
             f"{cluster.has_not} for ",
             cluster.contact_at,
-            ": its numbers may be out of date.",
+            ": its numbers may be outdated.",
         )
     else:
         return None

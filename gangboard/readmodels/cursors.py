@@ -58,7 +58,7 @@ _CURSOR = msgspec.json.Decoder(_Cursor)
 
 _TEXTS = "texts"
 """Name of the default order of lists that are not tables: by texts."""
-_BAD: Final = "The cursor does not belong to this list; begin again without it."
+_BAD: Final = "The cursor does not belong to this list; start again without it."
 
 
 def read_page(

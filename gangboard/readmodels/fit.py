@@ -16,8 +16,8 @@ from gangboard.readmodels.formatting import amount_text, printable
 _CONSTRAINTS = {
     Constraint.TOPOLOGY: "outside the topology domain of its members",
     Constraint.HOST_PORTS: "host port is taken",
-    Constraint.ANTI_AFFINITY: "kept away by a pod that is there",
-    Constraint.SPREAD: "topology spread lets no more pods in",
+    Constraint.ANTI_AFFINITY: "pod anti-affinity with a pod on the node",
+    Constraint.SPREAD: "topology spread allows no more pods",
 }
 SHOWN = 3
 """Equal shapes that are named. Further ones are counted."""
@@ -28,11 +28,12 @@ _OPEN, _FULL, _NEVER = "running", "waiting", "unknown"
 class FitReasonRow:
     """Some nodes without a place, and why."""
 
-    label: str = shown("What", "What is used up (a resource, `pods`), or the filter that excludes.")
+    label: str = shown("What", "The exhausted resource (or `pods`), or the filter that excludes.")
     nodes: int = shown("Nodes")
     detail: str = shown("Detail", "Which taint, label or resource.", empty_is_null=True)
     examples: tuple[str, ...] = shown(
-        "Examples", "Names of up to three nodes; none for who may not see the whole cluster."
+        "Examples",
+        "Names of up to three nodes. Empty for callers who may not see the whole cluster.",
     )
     text: str
     """The label in words."""
@@ -73,7 +74,7 @@ class FitShape:
 
     fits_now: int | None = shown("Fit now", "Null: see `why`.", default=None)
     fits_empty: int | None = shown(
-        "Fit empty", "How many fit without the pods that can leave.", default=None
+        "Fit if empty", "How many would fit if only DaemonSet and static pods ran.", default=None
     )
     nodes: int | None = shown("Nodes", "All nodes of the cluster.", default=None)
     open_nodes: int | None = shown("Open", "Nodes that can take one more now.", default=None)
@@ -84,13 +85,13 @@ class FitShape:
         "Excluded", "Nodes that never host it as things are.", default=()
     )
     unsupported: tuple[str, ...] = shown(
-        "Not worked out",
-        "What else a pod asks for and was not worked out: the numbers are at most so many.",
+        "Not checked",
+        "Constraints of the pod that gangboard does not check: the numbers are upper bounds.",
         default=(),
     )
     why: str = shown(
         "Why",
-        "Why nothing can be told; the numbers are null then.",
+        "Why the numbers are unknown and null.",
         empty_is_null=True,
         default="",
     )
@@ -233,7 +234,7 @@ def full_text(label: str) -> str:
     if " " in label:
         return label  # a text of another release, and no resource
     if label == PODS:
-        return "no room for one more pod"
+        return "no capacity for one more pod"
     # Extended resources, which have a domain in their name, are counted. Others are measured.
     return f"too {'few' if '/' in label else 'little'} free {unit_word(label, '')}"
 

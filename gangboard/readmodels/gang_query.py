@@ -58,7 +58,7 @@ class GangFilters:
     health: tuple[str, ...] = ()
     code: str = ""
     name: str = ""
-    """The whole name of the gang."""
+    """The exact name of the gang."""
     labels: tuple[tuple[str, str | None], ...] = ()
     """(key, value) of required labels. None: any value."""
     since_before: datetime | None = None

@@ -93,7 +93,7 @@ class GangRow:
     health: str = shown("Health", choices=Health)
     last_health: str = shown(
         "Last health",
-        "What it was before it became unknown.",
+        "Its health before it became unknown.",
         choices=Health,
         empty_is_null=True,
     )
@@ -102,7 +102,7 @@ class GangRow:
     title: str = shown("Reason")
     message: str = shown("Why", "One sentence with names and numbers.")
 
-    @shown_property("What would help", "What would let it go, the next step first.")
+    @shown_property("Next steps", "Sentences about what would let it run, the next step first.")
     def advice(self) -> tuple[str, ...]:
         """Return the next steps as sentences, the least harm first."""
         return tuple(step.sentence for step in self.next_steps)
@@ -117,15 +117,14 @@ class GangRow:
     labels: Mapping[str, str] = shown("Labels", "Labels of the owner: the first 64 by key.")
     submitter: str = shown(
         "Submitter",
-        "Field manager that made the owner, such as `kubectl-create`: the only one that wrote its "
-        "spec in the second of its creation. Null if that cannot be told.",
+        "Field manager that created the owner, such as `kubectl-create`: the only one that wrote its spec in the second of its creation. Null if unknown.",
         empty_is_null=True,
     )
     created_at: datetime | None = shown("Created")
     since: datetime = shown("Since", "Since when the verdict has been this one.")
     since_first_seen: bool = shown(
         "First seen",
-        "`since` is only when gangboard saw it first: it may have been so for longer; null of what is gone.",
+        "`since` is only when gangboard first saw it, so the true time may be longer. Null for deleted gangs.",
         may_be_null=True,
     )
     observed_at: datetime = shown("Observed", "When this was last known to be true.")

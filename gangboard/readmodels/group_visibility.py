@@ -15,15 +15,14 @@ GroupVisibility = Mapping[tuple[int, str], str]
 """(cluster id, resource) → why the resource is not visible. Visible resources are left out."""
 
 _SENTENCES = {
-    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: "
-    "which there are now is not known.",
+    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: the current ones are unknown.",
     WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
-    "cannot read: which there are now is not known.",
+    "cannot read: the current ones are unknown.",
     WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
     "silent": "Cluster {cluster} {does_not}: its groups are as last seen.",
-    "never": "Cluster {cluster} {has_not_once}: which groups it has is not known.",
-    "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
-    "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",
+    "never": "Cluster {cluster} {has_not_once}: its groups are unknown.",
+    "not-looked": "{kinds} of cluster {cluster} have not been read yet.",
+    "": "{kinds} of cluster {cluster} cannot be read now; the list may be outdated.",
 }
 
 

@@ -40,7 +40,7 @@ _DISRUPTION = {
 # The condition is terminal: it says that the group was placed once, not that it is placed now.
 _PLACED = Face("placed", "Was placed", "✓", "succeeded")
 _NOT_PLACED = Face("not-placed", "Not placed", "◔", "waiting")
-_SILENT = Face("no-word", "No word yet", "?", "unknown")
+_SILENT = Face("no-word", "No status yet", "?", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ class GroupClaimRow:
     name: str = shown("Name")
     claim: str = shown(
         "Claim",
-        "The ResourceClaim; null while none was made of the template.",
+        "The ResourceClaim. Null until one is created from the template.",
         empty_is_null=True,
     )
     template: str = shown(
-        "Template", "The ResourceClaimTemplate that it is made of.", empty_is_null=True
+        "Template", "The ResourceClaimTemplate that it is created from.", empty_is_null=True
     )
 
 
@@ -97,7 +97,7 @@ class GroupRow:
     policy_label: str
     policy_text: str = shown(
         "Policy as served",
-        "The policy as served, when this release does not know it.",
+        "The policy as served, if this release does not know it.",
         empty_is_null=True,
     )
     quorum: int | None = shown(
@@ -116,19 +116,20 @@ class GroupRow:
     claims: tuple[GroupClaimRow, ...] = shown(
         "Claims", "Device claims that all its pods share.", default=()
     )
-    placed: ConditionRow | None = shown("Placed", "What the scheduler said last of it.")
+    placed: ConditionRow | None = shown("Placed", "Last condition that the scheduler set on it.")
     placed_face: Face | None
     """Face of `placed`. None for a Workload, because a Workload is never placed itself."""
     templates: tuple[GroupTemplateRow, ...] = shown("Templates")
     template_word: str
     """The name of templates in Kubernetes: `template`, or `podGroup` in 1.35."""
-    controller: str = shown("Controller", "Kind and name of what made it.", empty_is_null=True)
+    controller: str = shown(
+        "Controller", "Kind and name of the object that created it.", empty_is_null=True
+    )
     created_at: datetime | None = shown("Created")
     deleting_since: datetime | None = shown("Deleted")
     stale: bool = shown(
         "Stale",
-        "Its cluster has not answered for 30 seconds, or groups of its kind cannot be "
-        "looked at there.",
+        "Its cluster has not answered for 30 seconds, or groups of its kind cannot be read there.",
     )
 
     @property
@@ -159,7 +160,7 @@ class GroupOfGangRow(GroupRow):
 
     domains: Mapping[str, str] = shown(
         "Domains",
-        "Topology key → the domain that its pods are in, as far as some have a node.",
+        "Topology key → the domain of its pods, if any of them has a node.",
     )
     depth: int = 0
     """The number of groups above it in the tree of its gang."""

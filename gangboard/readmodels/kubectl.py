@@ -50,11 +50,9 @@ def commands_for(row: GangRow) -> tuple[KubectlCommand, ...]:
     events = "kubectl get events -n {} --field-selector involvedObject.uid={}"
     commands = (
         place.command("The object", "kubectl get {} {} -n {} -o yaml", *own),
-        place.command("What its controller says", "kubectl describe {} {} -n {}", *own),
-        place.command("Its pods and where they are", pods, row.namespace, row.name)
-        if label
-        else None,
-        place.command("What happened to it", events, row.namespace, row.uid),
+        place.command("Status and events of the object", "kubectl describe {} {} -n {}", *own),
+        place.command("Its pods and their nodes", pods, row.namespace, row.name) if label else None,
+        place.command("Its events", events, row.namespace, row.uid),
     )
     # An unsafe name makes the other commands doubtful.
     is_safe = all(commands[index] is not None for index in (0, 3))

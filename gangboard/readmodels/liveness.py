@@ -13,7 +13,7 @@ _SENTENCES = {
     "poll": (
         "Poll worker is down",
         "Poll worker is down (last sign ",
-        "no page changes until it runs again.",
+        "pages are not updated until it runs again.",
     ),
     "act": (
         "Act worker is down",
@@ -36,13 +36,13 @@ _SENTENCES = {
         "clusters that no worker holds are not picked up.",
     ),
     "poll-orders": (
-        "No order reaches the poll worker",
-        "No order reaches the poll worker (last one ",
+        "Poll worker receives no tasks",
+        "Poll worker receives no tasks (last task ",
         _BROKER,
     ),
     "act-orders": (
-        "No order reaches the act worker",
-        "No order reaches the act worker (last one ",
+        "Act worker receives no tasks",
+        "Act worker receives no tasks (last task ",
         _BROKER,
     ),
 }

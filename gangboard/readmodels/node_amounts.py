@@ -50,8 +50,7 @@ class Amount:
     )
     exact_held: str = shown(
         "Held",
-        "The part of `used` that gangs hold that are not whole: in formation or placement, with members on "
-        "nodes. Those that start, or ran and lost members, are not in it.",
+        "The part of `used` that incomplete gangs hold: gangs in formation or placement with members on nodes. Gangs that start, or that ran and lost members, are not in it.",
         api_name="held",
     )
     exact_free: str = shown("Free", "On nodes that are ready and not cordoned.", api_name="free")

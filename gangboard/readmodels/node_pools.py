@@ -94,7 +94,7 @@ class Pool:
 
     label: str = shown(
         "Label",
-        "By which they stand together; null: they have none of those.",
+        "The label that groups them. Null if they have none of these labels.",
         empty_is_null=True,
     )
     value: str = shown("Value")
@@ -104,7 +104,8 @@ class Pool:
     not_ready: int = shown("Not ready")
     taints: tuple[TaintRow, ...] = shown("Taints", "The most frequent three.")
     more_taints: int = shown(
-        "More taints", "Rarer ones, and all taints for who may not see the whole cluster."
+        "More taints",
+        "Number of rarer taints, or of all taints for callers who may not see the whole cluster.",
     )
     amounts: tuple[Amount, ...] = shown("Amounts")
     squares: tuple[NodeSquare, ...] = ()
@@ -189,15 +190,15 @@ def unknown_nodes_sentence(
 ) -> AgedSentence | None:
     """Return why the nodes of a cluster are unknown, or None if they are known."""
     if cluster.level is Level.NEVER:
-        once = f"This cluster {cluster.has_not_once}: what its nodes offer is not known."
+        once = f"This cluster {cluster.has_not_once}: the resources of its nodes are unknown."
         return (once, None, "")
     if cluster.level is Level.SILENT:
-        after = ": what is free on its nodes now is not known."
+        after = ": the free resources of its nodes are unknown."
         return (f"This cluster {cluster.has_not} for ", cluster.contact_at, after)
     if stored is None:
         return ("The nodes of this cluster have not been read yet.", None, "")
     if stored.why:
-        return (f"Nothing can be said of room in this cluster: {printable(stored.why)}.", None, "")
+        return (f"The capacity of this cluster is unknown: {printable(stored.why)}.", None, "")
     return None
 
 

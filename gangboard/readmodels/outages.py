@@ -27,9 +27,9 @@ class OutageRow:
 
     cluster: str
     began_at: datetime = shown("Began", "Its last answer before.")
-    ended_at: datetime | None = shown("Ended", "Null: it is silent now.")
+    ended_at: datetime | None = shown("Ended", "Null if it is still silent.")
     problem: str = shown(
-        "Problem", "Code of the error; null: no poll worker asked it.", empty_is_null=True
+        "Problem", "Error code. Null if no poll worker read it.", empty_is_null=True
     )
     why: str
     """The error in words. Empty for viewers who may not read cluster-wide texts."""
@@ -46,9 +46,9 @@ class OutageRow:
     @shown_property("Message")
     def message(self) -> str:
         """Return the error, and the consequence of the outage."""
-        known = "What was in it at that time is not known."
+        known = "Its contents at that time are unknown."
         if self.ended_at is None:
-            known = "What is in it now is not known."
+            known = "Its current contents are unknown."
         return " ".join(filter(None, (self.why, known)))
 
     @property

@@ -45,21 +45,23 @@ class PlaceRow:
 
     position: int | None = shown(
         "Place",
-        "1 is first, computed by gangboard from all entries; null for who stands in no line, and where "
-        "the order cannot be told.",
+        "1 is first, computed by gangboard from all entries. Null if it is not in line, or if the order is unknown.",
     )
     gang: GangName | None = shown("Gang", "Null when the caller may see none.")
     name: str = shown(
-        "Name", "Of the gang, else of the entry; a placeholder where the caller may not see it."
+        "Name",
+        "Name of the gang, or else of the entry. A placeholder if the caller may not see it.",
     )
-    namespace: str = shown("Namespace", "Null where the caller may not see it.", empty_is_null=True)
+    namespace: str = shown("Namespace", "Null if the caller may not see it.", empty_is_null=True)
     priority: int | None = shown(
-        "Priority", "Null where only `priority_class` is known: its value is not read."
+        "Priority", "Null if only `priority_class` is known, because its value is not read."
     )
     priority_class: str = shown("Priority class", empty_is_null=True, default="")
-    since: datetime | None = shown("In line for", "By it those of one priority stand in line.")
-    amounts: tuple[AmountRow, ...] = shown("Asks for", "What it asks for, or has.")
-    message: str = shown("Message", "What keeps it.", empty_is_null=True)
+    since: datetime | None = shown(
+        "In line for", "Entries of the same priority are in line by this time."
+    )
+    amounts: tuple[AmountRow, ...] = shown("Requests", "What it requests, or holds.")
+    message: str = shown("Message", "Why it is not eligible.", empty_is_null=True)
     why: str = shown("Why first", "Of the first: why it is first.", empty_is_null=True, default="")
 
     @property

@@ -31,8 +31,8 @@ _JOB_SUSPENDED = "job-suspended"
 """Code of a gang whose Jobs run except for the suspended ones."""
 _PART_LABELS = {
     Stage.ADMISSION: "for quota",
-    Stage.FORMATION: "for its pods to be made",
-    Stage.PLACEMENT: "for room",
+    Stage.FORMATION: "for its pods to be created",
+    Stage.PLACEMENT: "for capacity",
     Stage.START: "for images and containers",
     Stage.RUN: "started, but not whole",
     UNOBSERVED: "not observed",
@@ -42,7 +42,7 @@ _PART_LABELS = {
 _AROUND = {
     "": ("Had waited", "until it was suspended"),
     "gone": ("Waited", "until it was deleted"),
-    "over": ("Waited", "until it ended without having been seen to run"),
+    "over": ("Waited", "until it ended; it was never seen running"),
     "running": ("Waited", "before it ran"),
 }
 """End of a wait → texts before and after its duration."""

@@ -25,7 +25,7 @@ THINNEST = 0.7
 _TEXT_CLASSES = ((30.0, "words"), (12.0, "word"), (7.0, "icon"), (2.6, "thin"))
 """(minimum width in percent, CSS class) of a segment. On a phone, `word` and `thin` show less."""
 _UNSEEN = face_of(Health.UNKNOWN)
-_NOT_THERE = Face("gone", "Not there", "–", Health.UNKNOWN.value)
+_NOT_THERE = Face("gone", "Not present", "–", Health.UNKNOWN.value)
 
 
 @dataclass(frozen=True, slots=True)

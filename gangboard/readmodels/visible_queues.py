@@ -19,19 +19,13 @@ QUEUE_FACES = {
     QueueState.ACTIVE: Face("active", "Admits", "●", "running"),
     QueueState.STOPPED: Face("stopped", "Stopped", "❚❚", "suspended"),
     QueueState.INACTIVE: Face("inactive", "Inactive", "■", "blocked"),
-    QueueState.UNKNOWN: Face("unknown", "No word yet", "?", "unknown"),
+    QueueState.UNKNOWN: Face("unknown", "No status yet", "?", "unknown"),
 }
 QUEUE_STATES = tuple(state.value for state in QUEUE_FACES)
-_ORDER = (
-    "By priority, then by how long they stand in line: worked out here from all entries. Who waits "
-    "for others to make room may be served first."
-)
-_BY_USAGE = (
-    "Whose {alias} has used least lately goes first, before priority and age. No entry tells that, so "
-    "no places are told."
-)
-_STRICT = "Strict: while the first has to wait, nobody passes."
-_BEST_EFFORT = "Best effort: who fits may pass those who have to wait."
+_ORDER = "By priority, then by time in line. gangboard computes the order from all entries. Gangs that wait for a preemption may be served first."
+_BY_USAGE = "The {alias} with the lowest recent usage goes first, before priority and age. No object shows this usage, so places are unknown."
+_STRICT = "Strict: while the first waits, no other gang is admitted."
+_BEST_EFFORT = "Best effort: a gang that fits may pass gangs that wait."
 
 
 class HasQueueState:
@@ -87,7 +81,7 @@ class VisibleQueue:
         if not self.is_circular:
             return self.queue.cause
         if not self.shared:
-            return "what it shares quota in goes in a circle"
+            return "its parents form a circle"
         return f"{listed(self.shared)} are above each other"
 
     @property

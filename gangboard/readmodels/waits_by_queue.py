@@ -51,13 +51,13 @@ class QueueWaitsRow:
 
     cluster: str = shown("Cluster")
     queue: str = shown(
-        "Queue", "As their owners name it; null: they name none.", empty_is_null=True
+        "Queue", "The queue that their owners name. Null if they name none.", empty_is_null=True
     )
     size: SizeRow = shown("Accelerators", api_name="accelerators")
-    gangs: int = shown("Gangs", "From so many the two times are drawn.")
+    gangs: int = shown("Gangs", "Number of gangs behind the two times.")
     median_seconds: int | None = shown("Median", "Null: fewer than 5 gangs.")
     p90_seconds: int | None = shown(
-        "Nine of ten", "What nine of ten did not exceed; null: fewer than 10 gangs."
+        "Nine of ten", "The time that nine of ten did not exceed. Null with fewer than 10 gangs."
     )
 
     @property
@@ -152,4 +152,4 @@ def _row(cluster: str, queue: str, size: SizeRow, waits: Sequence[float]) -> Que
 
 
 def _text(seconds: int | None) -> str:
-    return "too few to say" if seconds is None else duration_text(timedelta(seconds=seconds))
+    return "too few gangs" if seconds is None else duration_text(timedelta(seconds=seconds))

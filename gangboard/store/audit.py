@@ -157,7 +157,9 @@ def _check_rows(result: AuditVerification, noted: tuple[int, str] | None) -> Aud
             and noted[0] == row["number"]
             and noted[1] != row["digest"]
         ):
-            broken = f"Row {noted[0]} is not the one that was noted: it, or one before it, was rewritten."
+            broken = (
+                f"Row {noted[0]} differs from the noted one: it, or one before it, was rewritten."
+            )
         if broken:
             return replace(result, broken=broken)
         result = AuditVerification(row["number"], row["digest"])
@@ -182,9 +184,9 @@ def _end_fault(
     if noted is not None and valid.rows < noted[0]:
         return f"The end is cut off: row {noted[0]} was noted, the last one here is {valid.rows}."
     if not heads:
-        return "The head is gone, so nobody can tell whether the end is."
+        return "The head is gone, so a missing end cannot be detected."
     if len(heads) > 1:
-        return f"There are {len(heads)} heads, and the tables were made with one."
+        return f"There are {len(heads)} heads instead of one."
     (head,) = heads
     if valid.rows < head.number:
         return (
@@ -196,7 +198,7 @@ def _end_fault(
         return ""
     if not valid.rows:
         return "The head was changed: it has a hash, and there is no row."
-    return f"Row {valid.rows} is not the one that was written last: the head has another hash."
+    return f"Row {valid.rows} is not the last one that was written: the head has another hash."
 
 
 def digest_of(previous: str, row: Mapping[str, Any]) -> str:

@@ -81,7 +81,7 @@ def create_sign_in_link(*, user: User, life: timedelta = LINK_LIFETIME, by: str 
         SignInLink.objects.create(
             secret_hash=hash_secret(secret), user=user, expires_at=timezone.now() + life
         )
-        record("link-made", f"A link was made that signs {name} in once.", by, name)
+        record("link-made", f"A one-time sign-in link for {name} was created.", by, name)
     return secret
 
 
@@ -135,7 +135,7 @@ def issue_token(
             may_act=may_act,
             expires_at=timezone.now() + timedelta(days=days),
         )
-        sentence = f"Token gb_{token_id} of {name} was made: it {right} for {days} days."
+        sentence = f"Token gb_{token_id} of {name} was created: it {right} for {days} days."
         record("token-made", sentence, by, name)
     return f"gb_{token_id}_{secret}"
 
@@ -195,7 +195,9 @@ def revoke_token(token: str, *, by: str = GANGBOARD) -> User:
     tokens = AccessToken.objects.filter(pk=token_id) if token_id.isalnum() else None
     row = tokens.select_related("user").first() if tokens is not None else None
     if tokens is None or row is None:
-        raise PeopleError("there is no such token: it was revoked already, or it is not of here")
+        raise PeopleError(
+            "there is no such token: it was revoked already, or it is of another gangboard"
+        )
     with transaction.atomic():
         tokens.delete()
         _record_revoked(row, by)
@@ -268,7 +270,7 @@ def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
     not recorded, because people often type a password into that field.
     """
     known = find_user(name=name) is not None
-    described_name = name if known else "a name that nobody has"
+    described_name = name if known else "an unknown name"
     sentence = f"A wrong password was given for {described_name}."
     if number > 1:
         sentence = f"{number} wrong passwords were given for {described_name} within five minutes."
@@ -279,7 +281,7 @@ def record_failed_sign_in(*, name: str, source: str, number: int) -> None:
 def record_failed_link(*, source: str) -> None:
     """Record the use of an invalid sign-in link, under the same limit as wrong passwords."""
     if _count_failed_sign_in(source, worth=True):
-        sentence = "A sign-in link was used that does not work, or not any more."
+        sentence = "An invalid or expired sign-in link was used."
         record("sign-in-failed", sentence, SOMEBODY, "", source=source)
 
 
@@ -298,7 +300,7 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
     """
     total = rate_limits.take("refused tokens", most=_ENDLESS, window=FAILURE_WINDOW).number
     if total in _RECORDED_TOTALS:
-        sentence = f"{total:,} requests with tokens that are not valid were refused within an hour."
+        sentence = f"{total:,} requests with invalid tokens were refused within an hour."
         record("token-refused", sentence, SOMEBODY, "", source=source)
     if total > REFUSED_TOKENS_COUNTED:
         return
@@ -311,7 +313,7 @@ def record_refused_token(token: str, *, source: str, sender: str) -> None:
         return
     sentence = _refusal_sentence(row, token, public_part)
     if number > 1:
-        sentence += f" It was request {number} of that kind from there within an hour."
+        sentence += f" It was invalid request {number} from there within an hour."
     record(
         "token-refused", sentence, SOMEBODY, _user_of(row).username if row else "", source=source
     )
@@ -325,7 +327,7 @@ def _refusal_sentence(row: AccessToken | None, token: str, public_part: str) -> 
     """Return why a token is invalid, for admins. The client never sees this text."""
     if row is None:
         named = f", {public_part}," if public_part else ""
-        return f"A token{named} was presented that is of nobody, or was revoked."
+        return f"An unknown or revoked token{named} was presented."
     token_text = f"Token {public_part} of {_user_of(row).username}"
     if not hash_matches(token.removeprefix(f"{public_part}_"), row.secret_hash):
         return f"{token_text} was presented with a wrong secret."

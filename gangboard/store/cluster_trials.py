@@ -82,7 +82,7 @@ def begin_trial(
         raise ClusterError(f"there is a cluster {name!r} already; choose another name")
     now = timezone.now()
     if ClusterTrial.objects.filter(user_id=user_id, expires_at__gt=now).count() >= MOST_TRIALS:
-        raise ClusterError(f"you have tried {MOST_TRIALS} times in 10 minutes; wait a little")
+        raise ClusterError(f"you have started {MOST_TRIALS} tests within 10 minutes; wait a little")
     return ClusterTrial.objects.create(
         id=uuid.uuid4().hex,
         user_id=user_id,
@@ -99,7 +99,7 @@ def begin_with_context(*, user_id: int, trial_id: str, context: str) -> ClusterT
     """Try the same kubeconfig with another of its contexts. Raises ClusterError."""
     earlier = find_trial(user_id=user_id, trial_id=trial_id)
     if earlier is None or earlier.source is None:
-        raise ClusterError("this trial is over; paste the kubeconfig again")
+        raise ClusterError("this test has expired; paste the kubeconfig again")
     source = _decrypt(earlier.source)
     return begin_trial(
         user_id=user_id,
@@ -180,7 +180,7 @@ def save_trial(
     with transaction.atomic():
         trial = _current_trials().select_for_update().filter(pk=trial_id, user_id=user_id).first()
         if trial is None:
-            raise ClusterError("this trial is over; try the cluster again")
+            raise ClusterError("this test has expired; test the connection again")
         if trial.state == "saved":
             return trial
         refuse_to_save(trial, anyway=anyway)
@@ -193,9 +193,9 @@ def save_trial(
 def refuse_to_save(trial: ClusterTrial, *, anyway: bool) -> None:
     """Raise ClusterError unless the trial has a result that can be saved."""
     if trial.state in ("waiting", "running"):
-        raise ClusterError("the cluster has not been tried yet; wait for the result")
+        raise ClusterError("the test has not ended yet; wait for the result")
     if trial.access is None:
-        raise ClusterError("nothing of this trial can be saved; see its result", trial.code)
+        raise ClusterError("this test has no result that can be saved", trial.code)
     if trial.state == "failed" and not anyway:
         raise ClusterError("the cluster did not answer; save it anyway or try again", trial.code)
 

@@ -193,7 +193,7 @@ def replace_credentials(
         Lease.objects.filter(cluster=cluster).update(
             number=F("number") + 1, holder="", expires_at=None
         )
-        move_text = f" and is at {server} now; its actor is forgotten" if moved else ""
+        move_text = f" and is at {server} now; its actor was removed" if moved else ""
         _audit_change(
             "cluster-changed",
             f"Cluster {name} has new credentials{move_text}.",
@@ -307,7 +307,7 @@ def remove_cluster(*, name: str, by: str = "gangboard", source: str = "") -> Non
         find_cluster(name=name).delete()
         audit(
             "cluster-removed",
-            f"Cluster {name} is watched no more; the roles on it have ended.",
+            f"Cluster {name} is no longer watched; the roles on it have ended.",
             at=timezone.now(),
             actor=by,
             cluster_name=name,

@@ -56,8 +56,7 @@ def check_server(using: str = DEFAULT_DB_ALIAS) -> None:
     name, encoding = connection.settings_dict["NAME"], _encoding(connection)
     if encoding != ENCODING:
         raise CommandError(
-            f"The database {name} has the encoding {encoding}, and gangboard needs {ENCODING}. Make it "
-            f"anew with: CREATE DATABASE {name} ENCODING '{ENCODING}' TEMPLATE template0. Then run this "
+            f"The database {name} has the encoding {encoding}, and gangboard needs {ENCODING}. Create it anew with: CREATE DATABASE {name} ENCODING '{ENCODING}' TEMPLATE template0. Then run this "
             "again."
         )
 
@@ -75,7 +74,7 @@ def refuse_old_tables(*, using: str, **_: Any) -> None:
         return
     kind = "file" if connection.vendor == "sqlite" else "database"
     raise CommandError(
-        "This database was made before gangboard's first release, whose tables differ. Remove the "
+        "This database was created before gangboard's first release, whose tables differ. Remove the "
         f"{kind} {connection.settings_dict['NAME']} or name another one in DATABASE_URL; then run this "
         "again, and add clusters and people again."
     )

@@ -65,17 +65,17 @@ def _sign_in(person: Person) -> User:
             identity = Identity(user=_new_account(person), issuer=person.issuer, subject=subject)
         user: User = identity.user
         if not user.is_active:
-            raise PeopleError(f"the account of {user} is disabled; an admin can open it again")
+            raise PeopleError(f"the account of {user} is disabled; an admin can enable it again")
         if is_new or identity.groups != groups:
             identity.groups = groups
             identity.save()
         added, removed = apply_groups(user, groups)
         name = user.get_username()
         if is_new:
-            sentence = f"The account of {name} was made at the first sign-in by {person.issuer}."
+            sentence = f"The account of {name} was created at the first sign-in by {person.issuer}."
             record("user-made", sentence, GANGBOARD, name)
         for text in added:
-            record("role-given", f"{name} is {text} from now on, by a group.", GANGBOARD, name)
+            record("role-given", f"{name} is now {text}, by a group.", GANGBOARD, name)
         for text in removed:
             sentence = f"{name} is no longer {text}, which a group had given."
             record("role-taken", sentence, GANGBOARD, name)

@@ -43,9 +43,9 @@ def create_user(
             user.save(update_fields=["is_active"])
         is_granted, cluster = _grant(user, role, cluster_name, namespace)
         if existing is None:
-            record("user-made", f"The account of {name} was made.", by, name)
+            record("user-made", f"The account of {name} was created.", by, name)
         if was_disabled:
-            record("user-enabled", f"The account of {name} was opened again.", by, name)
+            record("user-enabled", f"The account of {name} was enabled again.", by, name)
         if is_granted:
             _record_given(user, role, cluster, namespace, by)
     return user, existing is None
@@ -180,7 +180,7 @@ def check_admin_left() -> None:
     """
     everything = Grant.objects.filter(role="admin", cluster=None, namespace="")
     if not everything.filter(user__is_active=True).exists():
-        raise PeopleError("this is the last admin of everything: make another one first")
+        raise PeopleError("this is the last admin of everything: add another one first")
 
 
 def enable_user(*, name: str, by: str = GANGBOARD) -> None:
@@ -188,10 +188,10 @@ def enable_user(*, name: str, by: str = GANGBOARD) -> None:
     with transaction.atomic():
         user = require_user(name)
         if user.is_active:
-            raise PeopleError(f"the account of {name} is open already")
+            raise PeopleError(f"the account of {name} is enabled already")
         user.is_active = True
         user.save(update_fields=["is_active"])
-        record("user-enabled", f"The account of {name} was opened again.", by, name)
+        record("user-enabled", f"The account of {name} was enabled again.", by, name)
 
 
 def disable_user(*, name: str, by: str = GANGBOARD, keep_admin: bool = False) -> None:
@@ -225,14 +225,14 @@ def change_password(*, name: str, password: str, by: str = GANGBOARD) -> None:
         user.set_password(password)
         user.save(update_fields=["password"])
         delete_sessions(SessionRecord.objects.filter(user=user))
-        record("password-changed", f"{name} was given another password.", by, name)
+        record("password-changed", f"The password of {name} was changed.", by, name)
 
 
 def check_may_act(user: User) -> None:
     """Raise PeopleError for a user who may not act anywhere, because a token of theirs could not act either."""
     if not Grant.objects.filter(user=user, role__in=("operator", "admin")).exists():
         raise PeopleError(
-            f"{user} may act nowhere, so no token of theirs can: make one that reads, or give {user} "
+            f"{user} has no permission to act, so their tokens cannot act either: create a read-only token, or give {user} "
             "the role operator first"
         )
 
@@ -251,7 +251,7 @@ def check_enabled(user: User) -> None:
     """Raise PeopleError for a disabled account."""
     if not user.is_active:
         raise PeopleError(
-            f"the account of {user} is disabled; manage.py create_user opens it again"
+            f"the account of {user} is disabled; manage.py create_user enables it again"
         )
 
 

@@ -58,9 +58,11 @@ def right_text(
 
 def _check_pattern(pattern: str) -> None:
     if not pattern.strip("*"):
-        raise PeopleError("leave the namespace out for every namespace: * alone is no pattern")
+        raise PeopleError(
+            "leave out the namespace to select all namespaces: * alone is not a pattern"
+        )
     if not is_valid_pattern(pattern):
         raise PeopleError(
-            f"{pattern!r} is no pattern of namespaces: up to 63 lower-case letters, digits, hyphens and at "
+            f"{pattern!r} is not a pattern of namespaces: up to 63 lower-case letters, digits, hyphens and at "
             f"most {MOST_STARS} stars, such as team-*"
         )

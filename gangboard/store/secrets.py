@@ -46,8 +46,7 @@ def unseal(sealed: bytes) -> dict[str, Any]:
         clear = _keys().decrypt(bytes(sealed))
     except InvalidToken as error:
         raise SecretUnreadableError(
-            "the stored credentials were encrypted with another GANGBOARD_ENCRYPTION_KEY; "
-            "add the cluster again or bring the key back"
+            "the stored credentials were encrypted with another GANGBOARD_ENCRYPTION_KEY; add the cluster again or restore the key"
         ) from error
     document = json.loads(clear)
     assert isinstance(document, dict)  # noqa: S101  # `seal` takes nothing else

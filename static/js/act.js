@@ -4,8 +4,8 @@
 const UNANSWERED = "gangboard did not answer. Nothing was asked for; press again.";
 const STATUS = {
   403: "gangboard refused it (403): this page is older than your session. Open the page again.",
-  404: "That is not there any more (404). Open the page again.",
-  409: "It has changed meanwhile (409). Open the page again.",
+  404: "That no longer exists (404). Open the page again.",
+  409: "It was changed in the meantime (409). Open the page again.",
   429: "Too many requests (429). Wait a moment and press again.",
 };
 
@@ -55,7 +55,7 @@ export function startActing() {
 }
 
 function failed(status) {
-  return `gangboard failed to answer (${status}); its log has the reason. Press again: the same request is not taken twice.`;
+  return `gangboard failed to answer (${status}); its log has the details. Press again: the same request is not carried out twice.`;
 }
 
 const unanswered = (elt) => elt.querySelector("[data-unanswered]");
@@ -140,7 +140,7 @@ function count() {
     const checked = form ? boxesOf(form).filter((box) => box.checked) : [];
     const number = checked.length;
     const most = Number(form?.dataset.most ?? Infinity);
-    const said = number > most ? `${number} selected; one confirmation takes ${most} at most` : `${number} selected`;
+    const said = number > most ? `${number} selected; at most ${most} in one confirmation` : `${number} selected`;
     label.textContent = number ? said : "";
     for (const button of form?.querySelectorAll("button[data-word]") ?? []) word(button, checked);
   }

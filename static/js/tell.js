@@ -1,4 +1,4 @@
-// "Tell this browser": its notification when the gang runs, while a page of the gang is open in some tab.
+// "Notify in this browser": its notification when the gang runs, while a page of the gang is open in some tab.
 const NEWS = { running: "runs", succeeded: "has succeeded", failed: "has failed" };
 const button = () => document.querySelector("[data-tell]");
 const health = () => document.getElementById("verdict")?.dataset.health ?? "";
@@ -11,7 +11,7 @@ function show() {
   const ask = button();
   if (!ask) return;
   ask.hidden = !told && health() in NEWS;
-  ask.textContent = told ? "This browser will tell you" : "Tell this browser";
+  ask.textContent = told ? "This browser will notify you" : "Notify in this browser";
 }
 
 function tell() {

@@ -115,7 +115,7 @@ def test_holds_are_proved_again(site: Site) -> None:
     sweep(site)
     check.refresh_from_db()
     assert check.in_force is False
-    assert "would go through" in check.sentence
+    assert "would work" in check.sentence
     record = LeverRecord.objects.get(lever="hold")
     assert record.refuted_at is not None
     assert record.proved_at is not None

@@ -48,7 +48,7 @@ def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Endless(lambda _number: {"items": []})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
-    assert fault.sentence == f"east.example finds no end: 5 pages while listing {PATH}."
+    assert fault.sentence == f"east.example does not end the list: 5 pages while listing {PATH}."
     assert cluster.asked == [
         {"limit": "500"},
         *({"limit": "500", "continue": str(number)} for number in range(1, 5)),
@@ -67,7 +67,7 @@ def test_bytes_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Endless(lambda _number: {"items": [], "padding": "x" * 20_000})
     fault = fault_of(cluster)
     assert fault.code == "too-large"
-    assert "finds no end" in fault.sentence
+    assert "does not end the list" in fault.sentence
     assert len(cluster.asked) == 4  # 80,000 bytes are the first over 65,536
 
 
@@ -84,7 +84,7 @@ def test_pages_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Endless(nine_seconds)
     fault = fault_of(cluster)
     assert (fault.code, len(cluster.asked)) == ("timeout", 7)  # 63 s are the first over 60
-    assert fault.sentence == f"east.example finds no end: 60 s while listing {PATH}."
+    assert fault.sentence == f"east.example does not end the list: 60 s while listing {PATH}."
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,5 @@ def test_a_page_with_far_more_in_it_than_was_asked_for(items: list[Any]) -> None
 def test_an_action_refuses_what_is_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 100)
     action = site.act()
-    untouched(site, action, "failed", "finds no end")
+    untouched(site, action, "failed", "does not end the list")
     assert action.message.endswith("Nothing was changed.")

@@ -43,7 +43,7 @@ def test_a_person_who_was_disabled_meanwhile(site: Site) -> None:
 def test_a_person_who_was_removed_meanwhile(site: Site) -> None:
     action = site.request()
     site.user.delete()
-    untouched(site, ended(site, action), "refused", "no account")
+    untouched(site, ended(site, action), "refused", "no longer has an account")
 
 
 def by_token(site: Site) -> tuple[str, str]:

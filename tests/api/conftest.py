@@ -29,7 +29,7 @@ NOT_FOUND = {
     "title": "Not Found",
     "status": 404,
     "code": "not-found",
-    "detail": "There is no such object, or you may not see it.",
+    "detail": "The object does not exist, or you may not see it.",
 }
 
 PERSONAS: dict[str, list[tuple[str, str | None, str]]] = {

@@ -141,7 +141,7 @@ def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> N
         "title": "Not Found",
         "status": 404,
         "code": "not-found",
-        "detail": "There is no such object, or you may not see it.",
+        "detail": "The object does not exist, or you may not see it.",
     }
 
 

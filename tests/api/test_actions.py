@@ -192,5 +192,5 @@ def test_a_gang_says_what_may_be_done(ask: Ask, runs: Runs) -> None:
         assert not any(offer["allowed"] for offer in job["actions"])
     read_only = ask("operator", f"gangs/{runs['east/team-a'].gang.pk}/").json()
     assert {offer["why_not"] for offer in read_only["actions"]} == {
-        "This token may look but not act; make one with create_token --act."
+        "This token is read-only; create one with create_token --act."
     }

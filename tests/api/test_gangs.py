@@ -117,7 +117,7 @@ LOOK_ONLY: list[dict[str, Any]] = [
         "meaning": None,
         "allowed": False,
         "lever": None,
-        "why_not": "You may look but not act in this namespace.",
+        "why_not": "You have only read access to this namespace.",
         "warnings": [],
     }
     for verb in ("suspend", "resume")
@@ -317,6 +317,6 @@ def test_in_silence_findings_and_pods_are_not_told_as_of_now(ask: Ask, world: Wo
     assert gang["findings"]
     for finding in gang["findings"]:
         assert (finding["health"], finding["advice"], finding["since"]) == ("unknown", [], None)
-        assert finding["message"].startswith("At the last look: ")
+        assert finding["message"].startswith("Last known: ")
     assert gang["members"]["pods"]
     assert {pod["state"] for pod in gang["members"]["pods"]} == {"unknown"}

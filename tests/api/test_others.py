@@ -100,8 +100,7 @@ def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
             "cluster": "east",
             "state": "forbidden",
             "kinds": ["PodGroup"],
-            "message": "The reader may not list PodGroups in cluster east: "
-            "which there are now is not known.",
+            "message": "The reader may not list PodGroups in cluster east: the current ones are unknown.",
         }
     ]
 
@@ -319,7 +318,7 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
             500,
             "Internal Server Error",
             "internal-error",
-            "gangboard failed to answer; its log has the reason.",
+            "gangboard failed to answer. Its log has the details.",
             None,
         ),
         (

@@ -63,7 +63,9 @@ def test_a_token_that_reads_too_often_is_told_when_to_try_again(
     assert all(query["sql"].startswith("SELECT") for query in queries.captured_queries)
     assert (refused.status_code, refused["Content-Type"]) == (429, "application/problem+json")
     assert refused["Retry-After"] == "1"
-    assert refused.json()["detail"] == "This token or session has read too often. Try again later."
+    assert (
+        refused.json()["detail"] == "Too many requests with this token or session. Try again later."
+    )
     assert (
         reader.post("/api/v1/actions/?dry_run=true", json.dumps({}), "application/json").status_code
         == 429

@@ -166,7 +166,7 @@ def test_capacity_in_base_units(ask: Ask) -> None:
     (pool,) = east["pools"]
     assert (pool["label"], pool["value"]) == ("cloud.google.com/gke-nodepool", "h100")
     assert (west["why"], west["nodes"], west["all_nodes"], west["pools"], west["shapes"]) == (
-        "Nothing can be said of room in this cluster: nodes: forbidden.",
+        "The capacity of this cluster is unknown: nodes: forbidden.",
         *(None, None, [], []),
     )
 
@@ -218,7 +218,7 @@ def test_a_cluster_that_is_silent(ask: Ask) -> None:
     east = answer(ask, "admin", "capacity/")["results"][0]
     assert (east["freshness"], east["nodes"], east["all_nodes"]) == ("silent", None, None)
     assert east["why"] == (
-        "This cluster has not been read for 4 min: what is free on its nodes now is not known."
+        "This cluster has not been read for 4 min: the free resources of its nodes are unknown."
     )
 
 
@@ -234,7 +234,7 @@ def test_a_cluster_that_is_too_large_beside_others(
     row = answer(ask, "admin", "capacity/")["results"][1]
     assert (row["nodes"], row["why"]) == (
         None,
-        "This cluster is too large to be added up beside others: ask for it with cluster=west.",
+        "This cluster is too large to be counted with others: select it with cluster=west.",
     )
     assert answer(ask, "admin", "capacity/", cluster="west")["results"][0]["nodes"] == 1
 

@@ -141,7 +141,7 @@ def test_reasons_with_the_most_accelerators(as_persona: Run) -> None:
 def test_no_queue_of_a_cluster_that_was_not_looked_at_is_not_none(as_persona: Run) -> None:
     found = as_persona("reader", "queues")
     assert found.code == 2
-    assert "have not been looked at yet" in found.err
+    assert "have not been read yet" in found.err
     assert "Nothing was found." in found.err
 
 

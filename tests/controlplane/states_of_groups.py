@@ -1,4 +1,4 @@
-"""States of PodGroups made by hand, and of pods without any."""
+"""States of PodGroups created by hand, and of pods without any."""
 
 from __future__ import annotations
 

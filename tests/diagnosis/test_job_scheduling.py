@@ -208,7 +208,7 @@ def test_a_part_says_what_its_jobs_template_says() -> None:
     assert mode(of(jobset, job, group))[0] == "brought-along"
 
 
-# 1.35 has no PodGroups: a Workload is made by hand, and pods name an entry of it.
+# 1.35 has no PodGroups: a Workload is created by hand, and pods name an entry of it.
 
 
 def on_135(job: Owner, *objects: Made) -> tuple[str, str]:

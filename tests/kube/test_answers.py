@@ -137,7 +137,7 @@ def test_json_that_ends_in_the_middle_of_a_complete_answer_is_broken_off(
 ) -> None:
     error = refused(connect(serve(lambda request, wire: wire.answer(b'{"items":[1,'))))
     assert error.code == "broken-off"
-    assert "ends in the middle, after 12 bytes" in error.sentence
+    assert "is cut off after 12 bytes" in error.sentence
 
 
 def test_a_server_that_closes_without_an_answer_is_named(serve: Serve, connect: Connect) -> None:

@@ -131,9 +131,9 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
         ("auth-provider", {"name": "gcp"}, "uses a login plug-in to log in (auth-provider)"),
         ("username", "admin", "logs in with a password (username)"),
         ("password", "hunter2", "logs in with a password (password)"),
-        ("as", "system:admin", "acts as somebody else (as)"),
-        ("as-groups", ["system:masters"], "acts as somebody else (as-groups)"),
-        ("as-user-extra", {"a": ["b"]}, "acts as somebody else (as-user-extra)"),
+        ("as", "system:admin", "impersonates another user (as)"),
+        ("as-groups", ["system:masters"], "impersonates another user (as-groups)"),
+        ("as-user-extra", {"a": ["b"]}, "impersonates another user (as-user-extra)"),
         ("surprise", "x", "has the key surprise, which is not one of"),
         ("token", 5, "token in the kubeconfig is not text"),
         ("token", "two words", "does not hold a bearer token"),
@@ -164,7 +164,7 @@ def test_refused_keys_of_a_user(
         ("server", "https://", "is not of the form https://host:port"),
         ("server", "https://api.example:99999", "is not an address"),
         ("server", "https://[::1", "is not an address"),
-        ("server", "https://a b", "characters that do not belong there"),
+        ("server", "https://a b", "characters that are not allowed"),
         ("server", "", "has no server"),
         ("certificate-authority-data", "!!", "certificate-authority-data in the kubeconfig is not"),
         ("certificate-authority-data", b64("nonsense"), "(CA) is not a certificate in PEM form"),
@@ -333,7 +333,7 @@ def test_no_file_of_our_own_is_read(
         config["users"][0]["user"] = section
     files = NamedFiles(strange, private=(state, tmp_path / "secret"), token_file=True)
     sentence = refused(config, files=files)
-    assert "a file of gangboard's own" in sentence
+    assert "a file of gangboard itself" in sentence
     assert "0urKey" not in sentence
 
 

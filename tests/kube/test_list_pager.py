@@ -130,7 +130,7 @@ def test_an_endless_list_is_an_error(
         wire.json({"items": [], "metadata": {"resourceVersion": "7", "continue": token}})
 
     server = serve(script)
-    with pytest.raises(KubeError, match="finds no end: 5 pages") as caught:
+    with pytest.raises(KubeError, match="does not end the list: 5 pages") as caught:
         list(pages(connect(server), PODS, decode))
     assert (caught.value.code, len(server.requests)) == ("too-large", 5)
 

@@ -43,13 +43,16 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
     with listening(lambda connection: None) as port:
         error = refused(connect(f"https://127.0.0.1:{port}"))
     assert error.code in ("tls", "unreachable")
-    assert "broke off" in error.sentence
+    assert "closed the connection" in error.sentence
 
 
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
 def test_the_end_of_a_connection_is_named_alike_by_every_python(end: type[ssl.SSLError]) -> None:
     asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
-    assert connect_error(end(), asked).sentence == "cluster broke off the TLS handshake."
+    assert (
+        connect_error(end(), asked).sentence
+        == "cluster closed the connection during the TLS handshake."
+    )
     answer = handle_server_error(end(), asked)
     assert (answer.code, answer.sentence) == (
         "broken-off",
@@ -77,7 +80,7 @@ def test_a_certificate_of_an_unknown_authority_is_refused(serve: Serve, connect:
     server = serve(ok, issue("localhost", stranger))
     error = refused(connect(server))
     assert (error.code, error.permanent) == ("tls", True)
-    assert "authority that we were not told to trust" in error.sentence
+    assert "authority that gangboard does not trust" in error.sentence
     assert server.requests == []
 
 
@@ -129,7 +132,7 @@ def test_a_client_certificate_that_is_missing_is_named(
 ) -> None:
     error = refused(connect(serve(ok, client_ca=authority.certificate_pem)))
     assert error.code == "tls"
-    assert "refused our TLS connection or client certificate" in error.sentence
+    assert "refused the TLS connection or the client certificate" in error.sentence
 
 
 def test_the_key_of_the_client_is_not_left_on_the_disk(

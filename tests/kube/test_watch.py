@@ -292,7 +292,7 @@ def test_a_silently_dead_watch_is_noticed(serve: Serve, connect: Connect) -> Non
     error, seen = failure(watch(connect(serve(script)), silence_deadline=1.0))
     assert (error.code, seen) == ("timeout", [EVENT])
     assert f"The watch of {PODS} on 127.0.0.1" in error.sentence
-    assert "silently dead" in error.sentence
+    assert "is dead: neither an event" in error.sentence
 
 
 def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Clock) -> None:

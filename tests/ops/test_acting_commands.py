@@ -96,8 +96,8 @@ def test_set_actor(east: Cluster, tmp_path: Path) -> None:
     out = run("set_actor", "east", "--kubeconfig", actor, "--context", "dev")
     assert out.splitlines() == [
         "Cluster east does not answer the actor now: 127.0.0.1:1 refuses connections: nothing listens there. "
-        "gangboard uses these credentials all the same.",
-        "Check the address on the machine or in the pod of a poll worker. Any answer is good.",
+        "gangboard keeps these credentials.",
+        "Check the address on the machine or in the pod of a poll worker. Any HTTP answer is good.",
         "    curl --insecure --max-time 5 https://127.0.0.1:1/version",
         "The actor of cluster east has new credentials.",
     ]

@@ -144,7 +144,9 @@ def test_an_account_that_may_not_ask_is_not_called_powerless(
         said = run("set_actor", "west", "--kubeconfig", actor)
     finally:
         simulator.faults.clear()
-    assert re.search(r"v1\.3\d\.\d, and does not say what the account may do\.$", said, re.M), said
+    assert re.search(r"v1\.3\d\.\d, and does not report what the account may do\.$", said, re.M), (
+        said
+    )
     assert "print_rbac" not in said
 
 

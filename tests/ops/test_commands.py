@@ -144,11 +144,11 @@ def test_create_token_prints_the_token_alone(act: bool) -> None:
 @pytest.mark.django_db
 def test_create_token_refuses_in_one_sentence() -> None:
     assert refused("create_token", "ada") == (
-        "there is no user 'ada'; make one with manage.py create_user"
+        "there is no user 'ada'; create one with manage.py create_user"
     )
     run("create_user", "ada", "--role", "viewer")
     assert "from 1 to 366 days" in refused("create_token", "ada", "--days", "1000")
-    assert refused("create_token", "ada", "--act").startswith("ada may act nowhere")
+    assert refused("create_token", "ada", "--act").startswith("ada has no permission to act")
 
 
 # --- revoke_token, remove_role, disable_user
@@ -164,7 +164,7 @@ def test_revoke_token_ends_one_token_or_all_of_a_user() -> None:
     assert run("revoke_token", "--user", "ada")[0] == "Tokens of ada that were revoked: 2.\n"
     assert (authentication.find_token(second), authentication.find_token(third)) == (None, None)
     assert refused("revoke_token", first) == (
-        "there is no such token: it was revoked already, or it is not of here"
+        "there is no such token: it was revoked already, or it is of another gangboard"
     )
     assert refused("revoke_token", "--user", "eve") == (
         "there is no user 'eve'; the users are: ada"
@@ -389,8 +389,8 @@ def test_a_database_is_all_that_an_installation_needs(tmp_path: Path) -> None:
     # The second process has read the key that the first has made.
     polled = manage("poll", "--once", **env)
     assert polled.returncode == 1
-    assert polled.stdout.startswith("east: not looked at: ")
-    assert "could not look at east" in polled.stderr
+    assert polled.stdout.startswith("east: not read: ")
+    assert "could not read east" in polled.stderr
     assert manage("remove_cluster", "east", **env).returncode == 0
     for name in ("secret_key", "encryption_key"):
         assert stat.S_IMODE((tmp_path / "state" / name).stat().st_mode) == 0o600

@@ -89,9 +89,7 @@ def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> N
             "INSERT INTO django_migrations (app, name, applied) VALUES ('store', '0002_actions', '')"
         )
     for argv in (("migrate",), ("up",)):
-        sentence = (
-            f"made before gangboard's first release, whose tables differ. Remove the file {file} or"
-        )
+        sentence = f"created before gangboard's first release, whose tables differ. Remove the file {file} or"
         assert sentence in told(*argv, url=f"sqlite:///{file}")
 
 

@@ -94,13 +94,13 @@ def test_everything_about_a_gang(cluster: Cluster) -> None:
         "  llama-workers-0  Starting  3/8 ready  gpu-01",
         "  llama-workers: 4 waiting; one asks for 8 GPUs, 64 cpu, 512 Gi memory",
         "    fit now: 0; fit if empty: 7",
-        "     0  have room for one more",
+        "     0  can take one more pod",
         "     5  full: too few free GPUs (h100-1, h100-2, h100-3, …)",
         "    32  excluded: node selector or required node affinity (a100-1, a100-2, a100-3, …)",
         "     1  excluded: taint of a node that is not ready node.kubernetes.io/unreachable:NoSchedule (h100-8)",
         "    40  nodes in all",
         "  driver: 4 waiting; one asks for 8 GPUs, 64 cpu, 512 Gi memory",
-        "    cannot tell: nodes: forbidden",
+        "    unknown: nodes: forbidden",
         "  Degraded · image-pull: eval: 1 pod cannot pull its image.",
         "    - Correct the image.",
     ):
@@ -137,7 +137,7 @@ def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:
     text = run(GANG)
     assert "? Unknown · not-observed · for" in text
     assert "Cluster eu-train has not answered for 4 min. It was waiting." in text
-    assert "cannot tell: cluster eu-train does not answer" in text
+    assert "unknown: cluster eu-train does not answer" in text
     assert "Cluster eu-train is silent: it answered 4 min ago." in text
 
 
@@ -229,9 +229,9 @@ def test_how_long_it_waited_and_what_was_said_before() -> None:
     gang = make_gang(make_cluster(now=now), "old", now=now, created_at=begin, health="running")
     make_history(gang, begin, ("room", 30), ("images", 12), ("runs", 8))
     lines = run("eu-train/research/JobSet/old").splitlines()
-    wait = "Waited 42 min before it ran: 30 min for room, 12 min for images and containers"
+    wait = "Waited 42 min before it ran: 30 min for capacity, 12 min for images and containers"
     assert wait in lines
-    assert "  What is typical is not known: too few gangs like it have run." in lines
+    assert "  Typical wait: unknown, too few similar gangs have run." in lines
     timeline = lines[lines.index("Timeline, newest first") + 1 :][:3]
     assert [line[27:] for line in timeline] == [
         "Running · Running: It was said: runs.",

@@ -48,4 +48,4 @@ def test_a_needed_resource_that_was_not_read_is_not_ok(
     line, error = printed(monkeypatch, pods=state)
     assert line.startswith("east: read in part, 2 resources read, ")
     assert line.endswith(f"; pods {state}\n")
-    assert error == "could not read all that is needed of east"
+    assert error == "could not read everything that verdicts need of east"

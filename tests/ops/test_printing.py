@@ -113,9 +113,9 @@ def test_a_cluster_forges_no_line_of_poll(monkeypatch: pytest.MonkeyPatch) -> No
     report = PollReport(cluster="east", sentence=f"no{NASTY}\nwest: ok")
     monkeypatch.setattr(poll, "poll_once", lambda _: [report])
     out = StringIO()
-    with pytest.raises(CommandError, match="could not look at east"):
+    with pytest.raises(CommandError, match="could not read east"):
         call_command("poll", "--once", stdout=out)
-    assert out.getvalue() == f"east: not looked at: no{ESCAPED}\\nwest: ok\n"
+    assert out.getvalue() == f"east: not read: no{ESCAPED}\\nwest: ok\n"
 
 
 @pytest.mark.django_db

@@ -157,9 +157,9 @@ def test_my_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None
     assert theirs.post(f"/account/sessions/{own}/end/").status_code == 404
     assert here.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
     assert third.get("/account/").status_code == 302
-    assert "End all others" in here.get("/account/").content.decode()
+    assert "End all other sessions" in here.get("/account/").content.decode()
     assert here.post("/account/sessions/end-others/").status_code == 303
-    assert "End all others" not in here.get("/account/").content.decode()
+    assert "End all other sessions" not in here.get("/account/").content.decode()
     assert there.get("/account/").status_code == 302
     assert theirs.get("/account/").status_code == 200
     assert AuditEntry.objects.filter(event="sessions-ended", actor_name="olga").count() == 2

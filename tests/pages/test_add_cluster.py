@@ -285,7 +285,7 @@ def test_an_unknown_identity_is_said(owner: Person, simulator: Simulator, west: 
     finally:
         simulator.faults.clear()
     assert (trial["state"], trial["may_save"]) == ("answered", True)
-    assert "cannot tell whether this cluster has another name already" in trial["message"]
+    assert "cannot tell whether this cluster already has another name" in trial["message"]
     assert trial["commands"] == ["manage.py print_rbac | kubectl apply -f -"]
 
 
@@ -405,7 +405,7 @@ def test_a_key_that_was_lost_is_said(owner: Person, dead: str, settings: Any) ->
 
 def test_a_trial_that_no_worker_takes_is_said(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
-    late = "No poll worker has taken the trial yet"
+    late = "No poll worker has started the test yet"
     assert late not in owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
     ClusterTrial.objects.update(created_at=timezone.now() - timedelta(seconds=20))
     assert late in owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
@@ -522,7 +522,7 @@ def test_a_saved_address_is_checked_at_each_connection(
     with pytest.raises(KubeError) as caught:
         open_client(cluster, "a").get("/version")
     assert caught.value.code == "forbidden-address"
-    with pytest.raises(CommandError, match="could not look at west"):
+    with pytest.raises(CommandError, match="could not read west"):
         call_command("poll", "--once", "--cluster", "west", stdout=io.StringIO())
     cluster.refresh_from_db()
     assert cluster.problem == "forbidden-address"

@@ -66,7 +66,7 @@ class TestChannels:
         assert stored(channel) == {"address": "apprise://ops", "secret": ""}
         assert (channel.name, channel.for_everybody, checked) == ("on-call", True, [])
         assert last_sentence() == (
-            "Channel ops was changed: it is called on-call now, it is for everybody."
+            "Channel ops was changed: it is now called on-call, it is for everybody."
         )
 
     def test_a_new_address_keeps_the_secret_and_gets_what_waits(self, owner: Person) -> None:

@@ -126,7 +126,7 @@ class TestChannels:
             assert post(person, f"channels/{channel.pk}/test/", {}).status_code == 403
             for id_ in (channel.pk, 99, "x"):
                 assert person.client.delete(f"{API}/channels/{id_}/").status_code == 403
-            assert "Make a channel" not in person.client.get("/notifications/").content.decode()
+            assert "Create a channel" not in person.client.get("/notifications/").content.decode()
         assert Channel.objects.count() == 1
         assert not Delivery.objects.exists()
 

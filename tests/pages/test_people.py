@@ -344,7 +344,7 @@ def test_a_role_of_a_group_is_on_a_pattern_of_namespaces(owner: Person, stranger
     assert seen == "may see namespaces team-* on east, may not act"
     refused = owner.client.post("/people/groups/", {**form, "namespace": "*"})
     assert refused.status_code == 409
-    assert "Leave the namespace out for every namespace" in refused.content.decode()
+    assert "Leave out the namespace to select all namespaces" in refused.content.decode()
     assert send(owner, "post", "group-roles/", **{**form, "namespace": "Team*"})[0] == 409
 
 

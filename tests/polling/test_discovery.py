@@ -99,8 +99,7 @@ def test_an_unknown_version_is_read_as_the_newest_one_and_reported(
     state = watching.state(PODGROUPS)
     assert (state.state, state.version) == ("ok", "v2")
     assert state.sentence == (
-        "podgroups.scheduling.k8s.io is served as v2, which this release does not know: "
-        "it is read as v1"
+        "podgroups.scheduling.k8s.io is served as v2, which this release does not know; it is read as v1"
     )
     assert watching.objects(PODGROUPS) == count > 0
     assert _codes() == before

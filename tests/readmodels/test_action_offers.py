@@ -121,9 +121,9 @@ def test_without_an_actor_every_button_says_so(
 @pytest.mark.parametrize(
     ("role", "may_act", "why_not"),
     [
-        ("viewer", True, "You may look but not act in this namespace."),
-        ("operator", False, "This token may look but not act; make one with create_token --act."),
-        ("admin", False, "This token may look but not act; make one with create_token --act."),
+        ("viewer", True, "You have only read access to this namespace."),
+        ("operator", False, "This token is read-only; create one with create_token --act."),
+        ("admin", False, "This token is read-only; create one with create_token --act."),
     ],
 )
 def test_who_may_only_look_is_told_so_and_nothing_is_read_for_it(
@@ -181,10 +181,10 @@ def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Lever
     gang = make_jobset(cluster)
     Cluster.objects.update(contact_at=NOW - timedelta(seconds=50), problem="timeout")
     offer = primary(read(owner, gang).jobs[0].actions)
-    assert offer.warnings[0] == "Cluster eu-train does not answer: what is shown is old."
+    assert offer.warnings[0] == "Cluster eu-train does not answer: the data is old."
     Cluster.objects.update(problem="")
     offer = primary(read(owner, gang).jobs[0].actions)
-    assert offer.warnings[0] == "Cluster eu-train is not being read: what is shown is old."
+    assert offer.warnings[0] == "Cluster eu-train is not being read: the data is old."
 
 
 @pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])
@@ -279,7 +279,7 @@ def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> Non
     assert on_board(owner)["a"].allowed is True
     assert on_board(owner)["b"].why_not == "Cluster bare has no actor: gangboard may only read it."
     reader = Viewer(3, "rene", (Scope(None, "research", "viewer"),))
-    assert on_board(reader)["a"].why_not == "You may look but not act in this namespace."
+    assert on_board(reader)["a"].why_not == "You have only read access to this namespace."
     Cluster.objects.filter(name="eu-train").update(read_only=True)
     assert on_board(owner)["a"].why_not.startswith("Cluster eu-train is switched to read-only")
     Switch.objects.create(name="read-only", is_on=True, changed_at=NOW)
@@ -347,7 +347,7 @@ def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
     offer = job.offer
     assert (offer.allowed, offer.why_not) == (
         False,
-        "You may look but not act in this namespace.",
+        "You have only read access to this namespace.",
     )
 
 

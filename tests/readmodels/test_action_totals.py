@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
         (ActionTotals(1, 1.0), "1 pod ends; 1 accelerator becomes free."),
         (ActionTotals(200, 1600.0), "200 pods end; 1,600 accelerators become free."),
         (ActionTotals(4, 0.0), "4 pods end; no accelerator becomes free."),
-        (ActionTotals(4, None), "4 pods end; how many accelerators that frees is not known."),
+        (ActionTotals(4, None), "4 pods end; the number of freed accelerators is unknown."),
     ],
 )
 def test_in_words(totals: ActionTotals, sentence: str) -> None:

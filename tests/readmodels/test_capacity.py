@@ -313,7 +313,7 @@ def test_forbidden_nodes_are_no_zeros(owner: Viewer) -> None:
     # Rows of a time at which they could be read mean nothing now.
     make_node(cluster, "a")
     make_capacity(cluster, why="nodes: forbidden")
-    assert blind(owner) == "Nothing can be said of room in this cluster: nodes: forbidden."
+    assert blind(owner) == "The capacity of this cluster is unknown: nodes: forbidden."
 
 
 def test_nodes_that_were_not_read_yet_are_no_zeros(owner: Viewer) -> None:
@@ -325,7 +325,7 @@ def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
     cluster = make_cluster(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     make_node(cluster, "a")
     make_capacity(cluster)
-    unknown = "what is free on its nodes now is not known."
+    unknown = "the free resources of its nodes are unknown."
     assert blind(owner) == f"This cluster has not answered for AGE: {unknown}"
     Cluster.objects.update(problem="")
     assert blind(owner) == f"This cluster has not been read for AGE: {unknown}"
@@ -333,9 +333,14 @@ def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
 
 def test_a_cluster_that_never_answered(owner: Viewer) -> None:
     make_cluster(contact_at=None, problem="unreachable")
-    assert blind(owner) == "This cluster has never answered: what its nodes offer is not known."
+    assert (
+        blind(owner) == "This cluster has never answered: the resources of its nodes are unknown."
+    )
     Cluster.objects.update(problem="")
-    assert blind(owner) == "This cluster has not been read yet: what its nodes offer is not known."
+    assert (
+        blind(owner)
+        == "This cluster has not been read yet: the resources of its nodes are unknown."
+    )
 
 
 def test_a_cluster_without_nodes_has_none(owner: Viewer, cluster: Cluster) -> None:

@@ -120,7 +120,7 @@ def test_nothing_is_ready_where_nothing_may_be_sent(shut: dict[str, Any]) -> Non
     board = lever_board(everything, ())
     assert not any(row.ready for row in board.rows)
     assert board.sentence in (
-        "It has no actor: gangboard may only read it.",
+        "gangboard has no actor here, so it can only read this cluster.",
         "Cluster east is switched to read-only.",
     )
 

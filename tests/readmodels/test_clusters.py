@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        ({}, "It answers and everything that is served can be read."),
+        ({}, "It answers, and all its resources can be read."),
         ({"contact_at": None, "listed_at": None}, "It has not been read yet."),
         (
             {"contact_at": None, "listed_at": None, "problem": "unreachable"},
@@ -32,11 +32,11 @@ pytestmark = pytest.mark.django_db
         ),
         (
             {"contact_at": NOW - timedelta(seconds=40), "problem": "timeout"},
-            "It has not answered lately: what is shown may be out of date.",
+            "It has not answered lately: the data may be outdated.",
         ),
         (
             {"contact_at": NOW - timedelta(seconds=40)},
-            "It has not been read lately: what is shown may be out of date.",
+            "It has not been read lately: the data may be outdated.",
         ),
         (
             {"contact_at": NOW - timedelta(minutes=3), "problem": "timeout"},
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.django_db
         ),
         (
             {"listed_at": None},
-            "It is being read for the first time: what is missing may only not be read yet.",
+            "It is being read for the first time, so objects may be missing.",
         ),
         (
             {"problem": "unauthorized", "sentence": "The API server refuses the token."},
@@ -121,7 +121,7 @@ def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
         "podgroups.scheduling.k8s.io": ("Not served", None, False),
         "pods": ("Read", 0, False),
     }
-    assert state.headline == "It answers; not everything can be read: jobs.batch."
+    assert state.headline == "It answers, but these resources cannot be read: jobs.batch."
 
 
 def test_what_needs_a_look_is_first_and_what_is_not_served_apart(owner: Viewer) -> None:
@@ -219,7 +219,7 @@ def test_fewer_slots_than_clusters_is_a_finding(owner: Viewer, stranger: Viewer)
     slots = find_slot_shortage(viewer=owner, now=NOW)
     assert slots is not None
     assert slots.sentence == (
-        "3 clusters share 2 slots of poll workers, so they are read in turns and changes show late. "
+        "3 clusters share 2 slots of poll workers, so they are read in turns and changes appear late. "
         "Start another poll worker or raise GANGBOARD_POLL_SLOTS."
     )
     assert find_slot_shortage(viewer=stranger, now=NOW) is None
@@ -260,8 +260,7 @@ def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> 
     found = read_summary(viewer=owner, now=NOW)
     assert [one.message(NOW) for one in found.unseen] == [
         "Cluster new is being read for the first time: gangs may be missing here.",
-        "Cluster old answers, but 1 gang of it counts as unknown: not all that a verdict needs can "
-        "be read.",
+        "Cluster old answers, but 1 gang of it counts as unknown: not everything that a verdict needs can be read.",
     ]
 
 

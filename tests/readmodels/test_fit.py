@@ -29,7 +29,7 @@ def test_every_node_is_in_one_line() -> None:
     (shape,) = fit_shapes([make_fit(open_nodes=0)], names_nodes=True)
     assert [(row.text, row.nodes) for row in shape.reasons] == [
         ("too few free GPUs", 5),
-        ("no room for one more pod", 2),
+        ("no capacity for one more pod", 2),
         (WHY_NOT_HERE, 32),
         ("taint of a node that is not ready", 1),
     ]
@@ -67,7 +67,7 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
     ("label", "text"),
     [
         ("host ports", "host port is taken"),
-        ("required anti-affinity", "kept away by a pod that is there"),
+        ("required anti-affinity", "pod anti-affinity with a pod on the node"),
         ("a word of another release", "a word of another release"),
         ("amd.com/gpu", "too few free GPUs"),
     ],

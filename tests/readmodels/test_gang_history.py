@@ -115,7 +115,7 @@ class TestSilence:
         ]
         assert detail.timeline[0].title == "Cluster lab cannot be read"
         assert detail.timeline[0].message == (
-            "lab.example did not answer. What is in it now is not known."
+            "lab.example did not answer. Its current contents are unknown."
         )
         strip = make_strip(history.spans, NOW, history.outages)
         assert [(piece.face.word, piece.ended_at) for piece in strip] == [
@@ -158,7 +158,7 @@ class TestSilence:
             cluster, BEGIN + MINUTE, BEGIN + 5 * MINUTE, problem="timeout", sentence="10.0.0.1"
         )
         outage = read(reader, gang).timeline[0]
-        assert outage.message == "What was in it at that time is not known."
+        assert outage.message == "Its contents at that time are unknown."
 
     def test_a_time_in_which_nobody_asked_is_no_fault_of_the_cluster(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
@@ -208,7 +208,7 @@ class TestStrip:
         strip = make_strip((a_span(60, None), a_span(0, 30)), NOW)
         assert [(piece.face.label, piece.width) for piece in strip] == [
             ("Waiting", 25.0),
-            ("Not there", 25.0),
+            ("Not present", 25.0),
             ("Waiting", 50.0),
         ]
 

@@ -81,7 +81,7 @@ def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: 
     )
     (found,) = detail.other_findings
     assert (found.health, found.face.label, found.since) == ("unknown", "Unknown", None)
-    assert found.message == "At the last look: All 8 pods are ready."
+    assert found.message == "Last known: All 8 pods are ready."
     assert found.advice == ()
     (row,) = detail.jobs
     assert (row.state.word, row.past_state_sentence, row.message) == (

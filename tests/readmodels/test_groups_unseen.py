@@ -82,17 +82,15 @@ def test_a_cluster_that_serves_no_groups_truthfully_has_none(owner: Viewer) -> N
     [
         (
             "forbidden",
-            "The reader may not list PodGroups in cluster eu-train: "
-            "which there are now is not known.",
+            "The reader may not list PodGroups in cluster eu-train: the current ones are unknown.",
         ),
         (
             "unknown-version",
-            "Cluster eu-train serves PodGroups in versions that this release cannot read: "
-            "which there are now is not known.",
+            "Cluster eu-train serves PodGroups in versions that this release cannot read: the current ones are unknown.",
         ),
         (
             "failing",
-            "PodGroups of cluster eu-train cannot be read now; what is shown of them may be old.",
+            "PodGroups of cluster eu-train cannot be read now; the list may be outdated.",
         ),
     ],
 )
@@ -136,7 +134,7 @@ def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
     assert sentence == (
         "The reader may not list CompositePodGroups, PodGangs, PodGroups and Workloads in cluster "
-        "eu-train: which there are now is not known."
+        "eu-train: the current ones are unknown."
     )
 
 
@@ -192,13 +190,13 @@ def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
             None,
             "unreachable",
             "never",
-            "Cluster eu-train has never answered: which groups it has is not known.",
+            "Cluster eu-train has never answered: its groups are unknown.",
         ),
         (
             None,
             "",
             "never",
-            "Cluster eu-train has not been read yet: which groups it has is not known.",
+            "Cluster eu-train has not been read yet: its groups are unknown.",
         ),
     ],
 )
@@ -216,8 +214,7 @@ def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None
     ((_, state, _, sentence),) = said(owner)
     assert (state, sentence) == (
         "not-looked",
-        "CompositePodGroups, PodGangs, PodGroups and Workloads of cluster young have not been "
-        "looked at yet.",
+        "CompositePodGroups, PodGangs, PodGroups and Workloads of cluster young have not been read yet.",
     )
 
 

@@ -234,7 +234,7 @@ def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Clus
     place.gang("nlp", "asr", "4")
     place.waits("multimodal", "4", pods=1)
     found = place.seen(owner)
-    assert found.sentence == "Cordoned: 4 of 8 GPUs stand free and take no new pods."
+    assert found.sentence == "Cordoned: 4 of 8 GPUs are free but take no new pods."
     (row,) = found.waiting
     assert (row.answer, row.sentence) == ("fits-uncordoned", "Its pod fits once uncordoned.")
     assert found.commands[0].text == "kubectl uncordon h100-09"
@@ -254,12 +254,11 @@ def test_a_node_in_maintenance_is_not_simply_uncordoned(owner: Viewer, cluster: 
     )
     found = place.seen(owner)
     assert found.sentence == (
-        "Cordoned, for MaintenanceInProgress and karpenter.sh/disrupted: 4 of 8 GPUs stand free "
-        "and take no new pods."
+        "Cordoned, for MaintenanceInProgress and karpenter.sh/disrupted: 4 of 8 GPUs are free but take no new pods."
     )
     assert found.commands[0].text == "kubectl uncordon h100-09"
     assert found.commands[0].meaning.startswith(
-        "Let pods in again, once this is over: MaintenanceInProgress and karpenter.sh/disrupted"
+        "Allow new pods again, once this is over: MaintenanceInProgress and karpenter.sh/disrupted"
     )
 
 

@@ -171,7 +171,7 @@ def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: View
 @pytest.mark.parametrize(
     ("others", "why"),
     [
-        ([], "Nobody else stands in line."),
+        ([], "It is the only one in line."),
         ([{"in_line_since": ago(5)}], "Of those with priority 0 it has stood in line for longest."),
         ([{}], "Of those with priority 0 and its time its uid comes first."),
     ],
@@ -208,7 +208,7 @@ def test_where_usage_decides_no_places_are_told(cluster: Cluster, owner: Viewer)
     found = row(owner)
     assert [one.position for one in found.line or ()] == [None, None]
     assert found.first is None
-    assert found.order[0].startswith("Whose LocalQueue has used least lately goes first")
+    assert found.order[0].startswith("The LocalQueue with the lowest recent usage goes first")
 
 
 def test_an_entry_without_an_owner_is_shown_by_its_own_name(
@@ -334,7 +334,7 @@ def test_cohorts_in_a_circle_admit_nobody(cluster: Cluster, owner: Viewer) -> No
     found = row(owner)
     assert (found.face.word, found.cause) == ("inactive", "A and b are above each other.")
     assert [one.name for one in page(owner, state="inactive").rows] == ["gpu"]
-    assert row(member_of(cluster)).cause == "What it shares quota in goes in a circle."
+    assert row(member_of(cluster)).cause == "Its parents form a circle."
 
 
 def test_a_silent_cluster_shows_its_last_look_and_one_without_queues_says_nothing(

@@ -222,7 +222,7 @@ def test_kueue_needs_an_alias_and_says_what_it_does_not_know(
     store(cluster, a_queue("research"))
     assert row(owner).reached_by == "No LocalQueue leads to it, so nothing can be submitted to it."
     set_state(cluster, f"localqueues.{KUEUE}", "forbidden")
-    assert "not known" in row(owner).reached_by
+    assert "unknown" in row(owner).reached_by
     set_state(cluster, f"localqueues.{KUEUE}", "ok")
     store(cluster, an_alias("lq", to="research"))
     assert row(owner).reached_by == ""

@@ -189,11 +189,11 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
     [
         (
             lambda: make_cluster("new", contact_at=None, listed_at=None, problem="unreachable"),
-            "has never answered: what is in it is not known.",
+            "has never answered: its contents are unknown.",
         ),
         (
             lambda: make_cluster("new", contact_at=None, listed_at=None),
-            "has not been read yet: what is in it is not known.",
+            "has not been read yet: its contents are unknown.",
         ),
         (
             lambda: make_cluster("new", listed_at=None),
@@ -201,15 +201,15 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
         ),
         (
             lambda: make_gang(make_cluster("new"), health="unknown", code="not-observed").cluster,
-            "answers, but 1 gang of it counts as unknown: not all that a verdict needs can be read.",
+            "answers, but 1 gang of it counts as unknown: not everything that a verdict needs can be read.",
         ),
         (
             lambda: make_cluster("new", contact_at=NOW - timedelta(seconds=45), problem="timeout"),
-            "has not answered for : its numbers may be out of date.",
+            "has not answered for : its numbers may be outdated.",
         ),
         (
             lambda: make_cluster("new", contact_at=NOW - timedelta(seconds=45)),
-            "has not been read for : its numbers may be out of date.",
+            "has not been read for : its numbers may be outdated.",
         ),
     ],
 )

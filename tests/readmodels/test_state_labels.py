@@ -90,7 +90,7 @@ class TestLiveness:
     def test_no_worker_ever(self) -> None:
         banners = read_liveness(now=NOW).banners
         assert [banner.before for banner in banners] == [
-            "Poll worker is down: no page changes until it runs again.",
+            "Poll worker is down: pages are not updated until it runs again.",
             "Act worker is down: actions wait and expire.",
             "Prove worker is down: Holds are not tested, and undone actions are not noticed, until "
             "it runs again.",
@@ -119,13 +119,13 @@ class TestLiveness:
         orders = Heartbeat.objects.filter(kind="poll-orders")
         orders.update(beat_at=NOW - timedelta(minutes=3))
         (banner,) = read_liveness(now=NOW).banners
-        assert banner.before == "No order reaches the poll worker (last one "
+        assert banner.before == "Poll worker receives no tasks (last task "
         assert banner.since == NOW - timedelta(minutes=3)
         assert banner.after == " ago): it is busy, or the message broker (Redis) is down."
         orders.delete()
         (banner,) = read_liveness(now=NOW).banners
         assert banner.before == (
-            "No order reaches the poll worker: it is busy, or the message broker (Redis) is down."
+            "Poll worker receives no tasks: it is busy, or the message broker (Redis) is down."
         )
 
     @pytest.mark.parametrize("new", ["poll", "beat"])

@@ -55,7 +55,7 @@ class TestOneWait:
     def test_42_minutes_30_for_room_12_for_images(self) -> None:
         wait = known(a_wait(("room", 30), ("images", 12), ("runs", -1)))
         assert wait.text == "42 min"
-        assert parts(wait) == [("for room", 30), ("for images and containers", 12)]
+        assert parts(wait) == [("for capacity", 30), ("for images and containers", 12)]
         assert [part.share for part in wait.parts] == [71.4, 28.6]
         assert (wait.end, wait.from_creation) == ("running", True)
         assert wait.by_stage == {"placement": 1800, "start": 720}
@@ -65,14 +65,14 @@ class TestOneWait:
         wait = known(a_wait(*said))
         assert parts(wait) == [
             ("for quota", 4),
-            ("for its pods to be made", 3),
-            ("for room", 2),
+            ("for its pods to be created", 3),
+            ("for capacity", 2),
             ("for images and containers", 1),
         ]
 
     def test_the_same_stage_twice_is_one_part(self) -> None:
         wait = known(a_wait(("room", 5), ("images", 1), ("room", 6), ("runs", -1)))
-        assert parts(wait) == [("for room", 11), ("for images and containers", 1)]
+        assert parts(wait) == [("for capacity", 11), ("for images and containers", 1)]
 
     def test_only_the_first_wait_counts(self) -> None:
         wait = known(a_wait(("room", 5), ("runs", 60), ("room", 30), ("runs", -1)))
@@ -81,7 +81,7 @@ class TestOneWait:
     def test_the_moment_before_the_first_sight_counts_as_what_was_seen_first(self) -> None:
         wait = known(a_wait(("room", 5), ("runs", -1), begin=BORN + timedelta(seconds=6)))
         assert (wait.seconds, wait.started_at) == (306, BORN)
-        assert parts(wait) == [("for room", 5.1)]
+        assert parts(wait) == [("for capacity", 5.1)]
 
     def test_what_was_long_before_the_first_sight_is_not_claimed(self) -> None:
         """It may have run in that hour."""
@@ -98,12 +98,12 @@ class TestWhatIsNoWait:
     def test_time_without_sight_is_no_waiting_for_anything(self) -> None:
         wait = known(a_wait(("room", 10), ("unknown", 5), ("room", 10), ("runs", -1)))
         assert wait.seconds == 25 * 60
-        assert parts(wait) == [("for room", 20), ("not observed", 5)]
+        assert parts(wait) == [("for capacity", 20), ("not observed", 5)]
         assert wait.by_stage == {"placement": 1200}
 
     def test_time_on_purpose_is_no_part_of_it(self) -> None:
         wait = known(a_wait(("held", 600), ("room", 10), ("runs", -1)))
-        assert (wait.text, parts(wait)) == ("10 min", [("for room", 10)])
+        assert (wait.text, parts(wait)) == ("10 min", [("for capacity", 10)])
         assert wait.suspended is not None
         assert wait.suspended.text == "10 h"
         assert wait.by_stage == {"placement": 600}

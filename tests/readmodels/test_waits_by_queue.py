@@ -46,9 +46,9 @@ def test_the_median_and_what_nine_of_ten_did_not_exceed(owner: Viewer) -> None:
 @pytest.mark.parametrize(
     ("number", "median", "most"),
     [
-        (4, "too few to say", "too few to say"),
-        (5, "7 min", "too few to say"),
-        (9, "7 min", "too few to say"),
+        (4, "too few gangs", "too few gangs"),
+        (5, "7 min", "too few gangs"),
+        (9, "7 min", "too few gangs"),
         (10, "7 min", "7 min"),
     ],
 )

@@ -215,7 +215,7 @@ def test_a_basic_group_has_no_quorum() -> None:
 def test_members_of_a_group_alone_are_made_or_asked_for_less(
     minor: tuple[int, int] | None, way: str
 ) -> None:
-    """A PodGroup that was made by hand, with two pods of the four that it needs."""
+    """A PodGroup that was created by hand, with two pods of the four that it needs."""
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=4), group, *pods, facts={"kubernetes": minor})

@@ -60,7 +60,7 @@ def _take_seat(stage: Stage) -> None:
 
 
 def _in_ring(ns: str, where: Mapping[str, str]) -> list[Json]:
-    """Return a Job of three whose pods name a PodGroup that somebody made by hand."""
+    """Return a Job of three whose pods name a PodGroup that somebody created by hand."""
     return [podgroup("ring", ns, gang=3), *one_job("run", 3, pod_group="ring")(ns, where)]
 
 

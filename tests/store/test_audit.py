@@ -184,9 +184,9 @@ def write_anew(*, head: bool) -> None:
         (lambda: AuditHead.objects.create(), 5, "There are 2 heads"),
         (lambda: set_head(4), 5, "Row 5 was added by hand: the head says that 4 is the last."),
         (lambda: set_head(6), 5, "The end is cut off: the head says 6, the last row here is 5."),
-        (lambda: AuditHead.objects.update(digest="0" * 64), 5, "Row 5 is not the one"),
+        (lambda: AuditHead.objects.update(digest="0" * 64), 5, "Row 5 is not the last one"),
         (add_row, 5, "Row 6 (switch"),
-        (lambda: write_anew(head=False), 5, "Row 5 is not the one that was written last"),
+        (lambda: write_anew(head=False), 5, "Row 5 is not the last one that was written"),
     ],
 )
 def test_the_first_row_that_does_not_fit_is_named(
@@ -211,7 +211,7 @@ def test_who_has_noted_a_head_sees_a_chain_that_was_written_anew() -> None:
     lift_guard()
     write_anew(head=True)
     assert verify().broken == "", "without the note nobody could tell"
-    with pytest.raises(CommandError, match="Row 5 is not the one that was noted"):
+    with pytest.raises(CommandError, match="Row 5 differs from the noted one"):
         call_command("verify_audit", "--head", noted, stdout=StringIO())
     empty_it()
     with pytest.raises(CommandError, match="row 5 was noted, the last one here is 0"):

@@ -129,7 +129,7 @@ def test_patterns_are_roles_of_people_and_of_groups(text: str) -> None:
 
 def test_what_is_wrong_with_a_pattern_is_one_sentence() -> None:
     user, _ = people.create_user(name="ada", role="viewer")
-    with pytest.raises(PeopleError, match=r"^leave the namespace out for every namespace"):
+    with pytest.raises(PeopleError, match=r"^leave out the namespace to select all namespaces"):
         people.grant_role(user=user, role="viewer", namespace="*")
-    with pytest.raises(PeopleError, match=r"^'Team-\*' is no pattern of namespaces: up to 63 "):
+    with pytest.raises(PeopleError, match=r"^'Team-\*' is not a pattern of namespaces: up to 63 "):
         people.grant_role(user=user, role="viewer", namespace="Team-*")

@@ -341,7 +341,7 @@ def test_an_account_that_is_opened_again_has_no_role(ada: User) -> None:
     ada.refresh_from_db()
     assert ada.is_active
     assert not ada.grants.exists()
-    with pytest.raises(people.PeopleError, match="open already"):
+    with pytest.raises(people.PeopleError, match="enabled already"):
         people.enable_user(name="ada")
 
 

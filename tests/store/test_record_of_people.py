@@ -45,17 +45,17 @@ def test_what_is_done_to_a_person() -> None:
     assert lines() == [
         (event, OPS, "User/bob", sentence)
         for event, sentence in (
-            ("user-made", "The account of bob was made."),
+            ("user-made", "The account of bob was created."),
             ("role-given", f"bob is viewer of {where} from now on."),
-            ("link-made", "A link was made that signs bob in once."),
-            ("token-made", f"Token {public} of bob was made: it may act for 7 days."),
+            ("link-made", "A one-time sign-in link for bob was created."),
+            ("token-made", f"Token {public} of bob was created: it may act for 7 days."),
             ("token-revoked", f"Token {public} of bob was revoked."),
             ("role-taken", f"bob is no longer viewer of {where}."),
             (
                 "user-disabled",
                 "bob was disabled: sessions, password, links, tokens and roles have ended.",
             ),
-            ("user-enabled", "The account of bob was opened again."),
+            ("user-enabled", "The account of bob was enabled again."),
             ("role-given", "bob is admin of everything from now on."),
         )
     ]
@@ -122,7 +122,7 @@ def test_a_password_that_is_set_by_a_command(olga: Person, monkeypatch: pytest.M
     change_password()
     ((event, who, about, sentence),) = lines()
     assert (event, about) == ("password-changed", "User/olga")
-    assert sentence == "olga was given another password."
+    assert sentence == "The password of olga was changed."
     assert who == command_author()
     assert "opal-marmot" not in str(list(AuditEntry.objects.values()))
     assert olga.client.get("/api/v1/gangs/").status_code == 401, "older sessions have ended"
@@ -217,7 +217,7 @@ def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
 def test_a_name_that_nobody_has_may_be_a_password_and_is_not_written_down() -> None:
     sign_in("x", name="my-secret-password")
     ((_, _, about, sentence),) = lines()
-    assert (about, sentence) == ("", "A wrong password was given for a name that nobody has.")
+    assert (about, sentence) == ("", "A wrong password was given for an unknown name.")
     assert "my-secret-password" not in str(list(AuditEntry.objects.values()))
 
 
@@ -266,7 +266,7 @@ def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
     olga.user.is_active = False
     olga.user.save()
     present(good, "198.51.100.9")
-    nobody = "A token was presented that is of nobody, or was revoked."
+    nobody = "An unknown or revoked token was presented."
     assert refusals() == [
         (
             "User/olga",
@@ -280,7 +280,7 @@ def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
         ),
         (
             "",
-            f"A token, {public[2]}, was presented that is of nobody, or was revoked.",
+            f"An unknown or revoked token, {public[2]}, was presented.",
             "198.51.100.2",
         ),
         ("", nobody, "198.51.100.3"),
@@ -312,8 +312,8 @@ def test_of_a_program_with_an_old_token_some_lines_tell_how_often(olga: Person) 
     for _ in range(25):
         present(token)
     first, tenth = (sentence for _, sentence, _ in refusals())
-    assert first == f"A token, {public}, was presented that is of nobody, or was revoked."
-    assert tenth == f"{first} It was request 10 of that kind from there within an hour."
+    assert first == f"An unknown or revoked token, {public}, was presented."
+    assert tenth == f"{first} It was invalid request 10 from there within an hour."
     present(token, "203.0.113.7")
     assert len(refusals()) == 3, "another sender is another matter"
     Attempts.objects.update(ends_at=timezone.now() - timedelta(seconds=1))  # an hour later
@@ -330,9 +330,7 @@ def test_a_flood_of_wrong_tokens_fills_no_table(monkeypatch: pytest.MonkeyPatch)
         )
     found = refusals()
     assert len(found) == 6
-    assert found[5][1] == (
-        "1,000 requests with tokens that are not valid were refused within an hour."
-    )
+    assert found[5][1] == ("1,000 requests with invalid tokens were refused within an hour.")
     assert Attempts.objects.count() == 22
     authentication.record_failed_sign_in(name="eve", source="", number=1)
     assert lines()[-1][0] == "sign-in-failed", "wrong passwords are counted by themselves"

@@ -170,7 +170,7 @@ class TestBefore:
         assert "Show what would be sent" in page
         forced = {**confirm_jobs(gang, 1), "forced": "1"}
         page = text_of(admin.client.get("/actions/confirm/", forced))
-        assert "expect that it is undone" in page
+        assert "This lever is not tested here" in page
         assert 'name="forced" value="1"' in page
 
     def test_an_operator_may_not(self, operator: Person, gang: Gang) -> None:
@@ -229,13 +229,13 @@ class TestAsking:
         ("field", "value", "sentence"),
         [
             ("reason", "", "A reason of at least 3 characters is needed."),
-            ("until", "tomorrow", "The end is not a time"),
+            ("until", "tomorrow", "Until is not a time"),
             ("until", "2020-01-01T00:00", "Until must be in the future"),
             ("until", "0001-01-01T00:00", "Until must be in the future"),
             ("until", "9999-12-31T23:59", "at most 30 days"),
             # In UTC these are after the last and before the first moment of the calendar.
-            ("until", "9999-12-31T23:59-14:00", "The end is not a time"),
-            ("until", "0001-01-01T00:00+14:00", "The end is not a time"),
+            ("until", "9999-12-31T23:59-14:00", "Until is not a time"),
+            ("until", "0001-01-01T00:00+14:00", "Until is not a time"),
         ],
     )
     def test_what_is_wrong_is_said_beside_the_button_and_nothing_is_lost(
@@ -282,7 +282,7 @@ class TestAsking:
         ask(operator, gang, 1)
         response = ask(make_owner(), gang, 1)
         assert response.status_code == 409
-        assert "oda asked to suspend Job llama-workers-1 already" in text_of(response)
+        assert "oda already asked to suspend Job llama-workers-1" in text_of(response)
         assert f"/actions/{Action.objects.get().pk}/" in text_of(response)
 
 
@@ -316,7 +316,7 @@ class TestSeveral:
         page = text_of(response)
         assert "Not requested" in page
         assert "Job llama-workers-1" in page
-        assert "oda asked to suspend Job llama-workers-1 already" in page
+        assert "oda already asked to suspend Job llama-workers-1" in page
         assert {action.name for action in Action.objects.all()} == {
             "llama-workers-0",
             "llama-workers-1",
@@ -376,7 +376,9 @@ class TestSeveral:
         assert "Stop what has not been sent" in text_of(operator.client.get(address))
         refused = viewer.client.post(f"{address}stop/")
         assert refused.status_code == 403
-        assert "did not ask for this and is no operator of namespace research" in text_of(refused)
+        assert "did not request this and is not an operator of namespace research" in text_of(
+            refused
+        )
         assert Action.objects.exclude(stop_asked_by="").count() == 0
         (denied,) = AuditEntry.objects.filter(event="denied")
         assert denied.actor_name == viewer.user.username
@@ -406,7 +408,7 @@ class TestRoles:
     def test_a_viewer_is_refused_and_that_is_recorded(self, viewer: Person, gang: Gang) -> None:
         page = viewer.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         assert page.status_code == 403
-        assert "no operator" in text_of(page)
+        assert "not an operator" in text_of(page)
         sent = viewer.client.post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON})
         assert sent.status_code == 403
         assert Action.objects.count() == 0

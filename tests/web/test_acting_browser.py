@@ -218,9 +218,7 @@ class TestWhatGoesWrong:
         page.route("**/actions/confirm/", lose)
         button = submit_button(page)
         button.click()
-        unknown = page.get_by_role("alert").filter(
-            has_text="Whether this was accepted is not known"
-        )
+        unknown = page.get_by_role("alert").filter(has_text="may have accepted this")
         expect(unknown).to_be_visible()
         expect(unknown.get_by_role("link", name="see Actions")).to_have_attribute(
             "href", "/actions/"
@@ -239,9 +237,7 @@ class TestWhatGoesWrong:
         page.evaluate("htmx.config.timeout = 300")
         button = submit_button(page)
         button.click()
-        unknown = page.get_by_role("alert").filter(
-            has_text="Whether this was accepted is not known"
-        )
+        unknown = page.get_by_role("alert").filter(has_text="may have accepted this")
         expect(unknown).to_be_visible()
         expect(unknown).to_be_in_viewport(ratio=1)
         expect(button).to_be_enabled()
@@ -278,7 +274,7 @@ class TestWhatGoesWrong:
         )
         button.click()
         problem = page.locator("#act-body .problem").first
-        expect(problem).to_contain_text("that action is not over", timeout=SOON)
+        expect(problem).to_contain_text("that action has not ended", timeout=SOON)
         expect(button).to_be_enabled()
         expect(page.get_by_label("Reason")).to_have_value(REASON)
 

@@ -50,11 +50,11 @@ class TestGang:
             assert f'Suspend<span class="unseen"> {name}</span></a>' in page
         assert page.count('name="target"') == 3
         assert 'title="Hold"' in page
-        assert "by the policies of this JobSet" in page
+        assert "from the policies of this JobSet" in page
 
     def test_who_may_not_act_reads_why_once(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, f"/gangs/{gang.pk}/")
-        assert page.count("You may look but not act in this namespace.") == 1, "of the owner"
+        assert page.count("You have only read access to this namespace.") == 1, "of the owner"
         assert 'aria-disabled="true"' not in page
         assert "/actions/confirm/?" not in page
         assert 'name="target"' not in page
@@ -104,7 +104,7 @@ class TestBoard:
 
     def test_who_may_not_act_reads_why(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, "/")
-        assert "You may look but not act in this namespace." in page
+        assert "You have only read access to this namespace." in page
         assert "/actions/confirm/" not in page
 
 
@@ -146,7 +146,7 @@ class TestRecord:
             "<code>false</code> → <code>true</code>",
             '{"op":"replace","path":"/spec/suspend","value":true}',
             "/apis/batch/v1/namespaces/research/jobs/llama-workers-2",
-            "lever not proved, tried by an admin",
+            "lever not tested, forced by an admin",
             "dry run",
             "The API server answered 200.",
             f"/gangs/{record['reverted'].gang_id}/",
@@ -209,7 +209,7 @@ class TestRecord:
         second = viewer.client.post("/actions/export.jsonl")
         assert second.status_code == 429
         assert int(second["Retry-After"]) > 0
-        assert "still under way" in second.content.decode()
+        assert "still running" in second.content.decode()
         other: Any = operator.client.post("/actions/export.csv")
         assert other.status_code == 200
         other.close()
@@ -228,7 +228,7 @@ class TestRecord:
         assert [slots.acquire(blocking=False) for _ in range(4)] == [True] * 4
         refused = viewer.client.post("/actions/export.csv")
         assert (refused.status_code, refused["Retry-After"]) == (429, "10")
-        assert "exports are under way" in refused.content.decode()
+        assert "exports are running" in refused.content.decode()
         assert not AuditEntry.objects.exists()
         slots.release()
         sent: Any = viewer.client.post("/actions/export.csv")
@@ -280,7 +280,7 @@ class TestHolds:
     def test_who_may_not_act_reads_why(self, viewer: Person, cluster: Cluster, gang: Gang) -> None:
         hold_job(cluster, gang, 0, now=timezone.now())
         page = text(viewer, "/holds/")
-        assert "You may look but not act in this namespace." in page
+        assert "You have only read access to this namespace." in page
         assert "/actions/confirm/" not in page
 
     def test_a_hold_without_its_job_goes_by_hand(
@@ -308,7 +308,7 @@ class TestHolds:
         page = text(owner, "/holds/")
         assert "The Hold is not installed in gpu-south and gpu-west." in page
         assert page.count('class="notice') == 2, "where nobody could look is another thing"
-        assert "No Hold is known in the clusters that could be looked at." in page
+        assert "No Hold is known in the clusters that could be read." in page
 
 
 class TestNode:
@@ -322,7 +322,7 @@ class TestNode:
 
     def test_a_viewer_reads_why(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, "/actions/node/?cluster=eu-train&node=gpu-01")
-        assert "You may look but not act in this namespace." in page
+        assert "You have only read access to this namespace." in page
         assert "Suspend selected" not in page
 
     def test_a_node_and_a_cluster_that_are_not_to_be_seen(

@@ -42,7 +42,7 @@ def test_a_cluster_is_added_and_removed_without_script(browser: Browser, site: S
         page.get_by_role("textbox", name="Kubeconfig").fill(
             simulator.kubeconfig_text(read_only=True)
         )
-        page.get_by_role("button", name="Try the cluster").click()
+        page.get_by_role("button", name="Test the connection").click()
         expect(page.get_by_role("heading", name="Waiting for a poll worker")).to_be_visible()
         run_worker(site)
         # The page loads itself again every two seconds.

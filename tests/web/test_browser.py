@@ -324,8 +324,8 @@ class TestPersonal:
         expect(page.locator(".foot time")).to_contain_text("UTC")
         page.get_by_role("button", name="Times are in UTC").click()
         expect(page.locator(".foot time")).to_contain_text("IST")
-        page.get_by_role("button", name="Tell this browser").click()
-        expect(page.get_by_role("button", name="This browser will tell you")).to_be_visible()
+        page.get_by_role("button", name="Notify in this browser").click()
+        expect(page.get_by_role("button", name="This browser will notify you")).to_be_visible()
         assert page.evaluate("window.told") is None
         site.write("UPDATE store_gang SET health = 'running' WHERE name = 'will-flap'")
         expect(page.locator("#verdict")).to_have_attribute("data-health", "running", timeout=SOON)

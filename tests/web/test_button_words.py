@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 
 HOLD = "Keep this Job suspended when the JobSet resumes."
 RELEASE = "Remove the Hold; the Job resumes with its JobSet."
-LOOK_ONLY = "You may look but not act in this namespace."
+LOOK_ONLY = "You have only read access to this namespace."
 DIALOG = {"HX-Request": "true", "HX-Target": "act-body"}
 FAILED = "has failed: there is nothing left to suspend or resume."
 
@@ -107,7 +107,7 @@ class TestSuspendedWhole:
         assert bar(page) == ["Hold"]
         assert page.count(f"<b>Hold</b>: {HOLD}") == 1
         assert page.count(f'title="{HOLD}"') == 3
-        assert "The others run on." not in page
+        assert "The others keep running." not in page
 
     def test_a_held_job_is_released(self, operator: Person, cluster: Cluster, gang: Gang) -> None:
         suspend_all(gang)
@@ -208,7 +208,7 @@ class TestPartlySuspended:
         stop_in_page(gang, *stopped)
         for index in stopped:
             suspend_stored(gang, f"llama-workers-{index}")
-        assert page_of(operator, gang).count("The others run on.") == others
+        assert page_of(operator, gang).count("The others keep running.") == others
 
 
 class TestNothingCanBeSuspended:

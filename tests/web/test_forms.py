@@ -109,7 +109,7 @@ def test_what_cannot_be_used_is_left_out(
         ({"target": [WORD, "x"]}, "The address names an object that cannot exist."),
         (
             {"target": [f"{WORD}{number}" for number in range(51)]},
-            "51 objects are too many for one confirmation; 50 are the most.",
+            "51 objects are too many for one confirmation; the maximum is 50.",
         ),
     ],
 )
@@ -120,7 +120,7 @@ def test_what_is_not_told_is_said_in_one_sentence(changes: dict[str, Any], sente
 def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
     form = sent(until=" tomorrow, " + "after lunch " * 5)
     assert form.missing_input == ""
-    assert form.errors["until"] == ["The end is not a time: write it as 2026-11-21T18:00."]
+    assert form.errors["until"] == ["Until is not a time: write it as 2026-11-21T18:00."]
     assert form["until"].value() == "tomorrow, after lunch after lunc"
     assert form.requests == (replace(ASKED, until=None),)
 

@@ -37,20 +37,20 @@ class TestPast:
     def test_how_long_it_waited_and_for_what(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("room", 30), ("images", 12), ("runs", 0)))
         assert (
-            "Waited <b>42 min</b> before it ran: 30 min for room, 12 min for images and containers."
+            "Waited <b>42 min</b> before it ran: 30 min for capacity, 12 min for images and containers."
         ) in page
         assert "Typical wait: unknown, no similar gang has run yet." in page
 
     def test_what_waits_still_counts_on(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("forming", 20), ("room", 0)))
         assert "Has waited <b><time" in page
-        assert ">2 h</time></b> so far: 20 min for its pods to be made, <time" in page
-        assert ">1 h 40 min</time> for room." in page
+        assert ">2 h</time></b> so far: 20 min for its pods to be created, <time" in page
+        assert ">1 h 40 min</time> for capacity." in page
 
     def test_suspended_on_purpose_is_told_apart(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("held", 60), ("room", 10), ("runs", 0)))
-        assert "Waited <b>10 min</b> before it ran: 10 min for room." in page
-        assert "Besides that it was suspended on purpose for 1 h." in page
+        assert "Waited <b>10 min</b> before it ran: 10 min for capacity." in page
+        assert "It was also suspended for 1 h." in page
 
     def test_what_is_typical(self, owner: Person, world: World) -> None:
         begin = timezone.now() - timedelta(hours=9)
@@ -85,8 +85,10 @@ class TestGone:
         page = text_of(owner.client, a_past(world, ("quota", 20), ("room", 40), gone=True))
         assert "<title>whisper" in page
         assert "It was said: room." in page
-        assert "The sentence is as it read when that began." in page
-        assert "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for room." in page
+        assert "The text below is from the start of that state." in page
+        assert (
+            "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for capacity." in page
+        )
         assert "then it was deleted" in page
         # What is not known any more is not shown as none.
         for absent in ('id="members', 'id="groups', 'id="facts', "of 8", "kubectl", "Suspend"):

@@ -74,7 +74,7 @@ def test_a_form_is_filled_in_again(
     move(late, monkeypatch)
     before = AuditEntry.objects.count()
     door, back_to = to_sign_in(client.post("/people/", PERSON), client)
-    assert "What you typed is kept for 15 minutes" in door
+    assert "keeps your input for 15 minutes" in door
     assert "fill it in again" not in door
     assert back_to.startswith("/people/?kept=")
     assert back_to.endswith("#add")

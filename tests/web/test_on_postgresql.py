@@ -205,8 +205,7 @@ def test_a_database_of_another_encoding_is_refused_at_migrate_and_by_workers(web
         )
         assert ended.returncode == 1, ended
         assert ended.stderr.splitlines()[-1].partition(": ")[2] == (
-            "The database ascii has the encoding SQL_ASCII, and gangboard needs UTF8. Make it "
-            "anew with: CREATE DATABASE ascii ENCODING 'UTF8' TEMPLATE template0. Then run this again."
+            "The database ascii has the encoding SQL_ASCII, and gangboard needs UTF8. Create it anew with: CREATE DATABASE ascii ENCODING 'UTF8' TEMPLATE template0. Then run this again."
         )
         assert "Traceback" not in ended.stderr
 

@@ -64,7 +64,7 @@ def test_has_evidence_steps_and_the_jobs(owner: Person, world: World) -> None:
     # What somebody has to look at goes first.
     assert re.findall(r'class="opened-name">([^<]*)<', page) == ["asr-pre-broken", "asr-pre-whole"]
     assert page.count('class="opened-pod"') == 1
-    assert f'<a href="/gangs/{gang.pk}/">All of asr-pre</a>' in page
+    assert f'<a href="/gangs/{gang.pk}/">Open asr-pre</a>' in page
 
 
 def test_of_many_jobs_the_rest_is_counted(owner: Person, world: World) -> None:
@@ -72,7 +72,7 @@ def test_of_many_jobs_the_rest_is_counted(owner: Person, world: World) -> None:
     gang = make_gang(world.cluster, "sweep", now=timezone.now(), detail=Detail(jobs=jobs))
     page = opened(owner, gang)
     assert page.count('class="opened-name"') == 8
-    assert "3 more, and all of sweep</a>" in page
+    assert "3 more: open sweep</a>" in page
 
 
 class TestButtons:
@@ -103,7 +103,7 @@ class TestButtons:
     def test_are_none_for_who_may_only_look(self, viewer: Person, gang: Gang) -> None:
         page = opened(viewer, gang)
         assert "data-act" not in page
-        assert page.count("You may look but not act in this namespace.") == 1
+        assert page.count("You have only read access to this namespace.") == 1
 
 
 def test_what_is_not_there_and_what_is_not_to_be_seen_look_the_same(gang: Gang) -> None:

@@ -126,7 +126,7 @@ class TestGroupsThatCannotBeSeen:
         )
         page = text_of(owner.client, "/groups/")
         assert self.NONE not in page
-        assert "No group is known in the clusters that could be looked at." in page
+        assert "No group is known in the clusters that could be read." in page
         assert "The reader may not list PodGroups in cluster us-train" in page
 
     def test_several_clusters_are_one_notice(self, owner: Person) -> None:
@@ -135,7 +135,7 @@ class TestGroupsThatCannotBeSeen:
         assert page.count('class="notice') == 1
         notice = page.partition('class="notice')[2].partition("</details>")[0]
         summary, _, folded = notice.partition("</summary>")
-        assert "eu-train and us-train could not be looked at as a whole" in summary
+        assert "eu-train and us-train could not be read completely" in summary
         for name in ("eu-train", "us-train"):
             assert f"The reader may not list PodGroups in cluster {name}" in folded
 
@@ -165,7 +165,7 @@ class TestGangOfAClusterThatDoesNotAnswer:
         ("seconds", "heading", "advice"),
         [
             (40, "Next step", ADVICE),
-            (180, "What keeps us from looking", REFUSED),
+            (180, "Why the gang cannot be observed", REFUSED),
         ],
         ids=["stale", "silent"],
     )
@@ -292,12 +292,12 @@ class TestBoardOfClustersThatWereNotReadYet:
             (
                 "q=no-such",
                 "No match for “no-such”.",
-                "No match for “no-such” among the gangs that could be looked at.",
+                "No match for “no-such” among the gangs that could be read.",
             ),
             (
                 "health=failed&namespace=none",
-                "No gang is like that.",
-                "No gang that could be looked at is like that.",
+                "No gang matches these filters.",
+                "No gang that could be read matches these filters.",
             ),
         ):
             Cluster.objects.filter(name="us-train").update(listed_at=timezone.now())
@@ -445,7 +445,7 @@ class TestFreshness:
         long_ago = timezone.now() - timedelta(minutes=10)
         Cluster.objects.filter(name="eu-train").update(contact_at=long_ago)
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
-        assert "Found at the last look" in page
+        assert "Last known findings" in page
         assert "Also found" not in page
         assert "0 of 8 were ready" in page
         assert "llama-workers-0-7</code>" in page

@@ -112,7 +112,7 @@ def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
     )
     page = text_of(owner, "/queues/")
     assert "1 not eligible" in page
-    assert "nobody is eligible" in page
+    assert "no gang is eligible" in page
 
 
 def test_one_queue_in_full(owner: Person, queued: str) -> None:
@@ -120,9 +120,9 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
     for said in (
         "theirs",
         "mine",
-        "asks for",
+        "requests",
         "In line",
-        "Has its quota",
+        "Quota used by",
         "10 GPUs h100",
     ):
         assert said.lower() in page.lower()
@@ -132,7 +132,7 @@ def test_what_a_queue_does_not_say_of_itself_is_not_known(owner: Person, world: 
     serve(world.cluster)
     store(world.cluster, a_queue("gpu", pending=None, admitted=None))
     page = text_of(owner, "/queues/eu-train/gpu/")
-    assert "how many are waiting is not known · how many are admitted is not known" in page
+    assert "waiting: unknown · admitted: unknown" in page
 
 
 def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queued: str) -> None:
@@ -153,7 +153,7 @@ def test_a_stranger_sees_none(stranger: Person, queued: str) -> None:
 def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queued: str) -> None:
     page = text_of(owner, f"/gangs/{queued}/")
     for said in (
-        "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
+        "place 2 of 2 in line", "Ahead of it", "theirs", "Quota of nvidia.com/gpu (h100) used by",
         "2 GPUs must become free. gpu: 10 of 8 GPUs used (2 borrowed); Cohort all 10 of 12.",
         "jobset-holder-3f2a1", "10 GPUs",
     ):  # fmt: skip
@@ -173,13 +173,13 @@ def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World
 
 def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> None:
     serve(world.cluster, **dict.fromkeys(KEYS, "not-served"))
-    assert "No cluster that could be looked at serves queues." in text_of(owner, "/queues/")
+    assert "No cluster that could be read serves queues." in text_of(owner, "/queues/")
     serve(world.other_cluster, **dict.fromkeys(KEYS, "not-served"))
     assert "No cluster that you may see serves queues." in text_of(owner, "/queues/")
     ResourceState.objects.filter(cluster=world.other_cluster).delete()
     serve(world.other_cluster)
-    assert "Queues are served in us-train" in text_of(owner, "/queues/")
-    assert "No queue is like that." in text_of(owner, "/queues/?state=stopped")
+    assert "Clusters with queues: us-train" in text_of(owner, "/queues/")
+    assert "No queue matches these filters." in text_of(owner, "/queues/?state=stopped")
 
 
 def test_open_pages_are_told_of_a_stop(owner: Person, queued: str, world: World) -> None:
@@ -207,7 +207,7 @@ def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> Non
     listed = text_of(owner, "/queues/")
     assert "0 of 4 quota (limit unlimited)" in listed
     assert "speech" in listed
-    assert "not known: what is in it" not in listed
+    assert "unknown: its entries" not in listed
     page = text_of(owner, "/queues/eu-train/lab/")
     for said in (
         "1 waiting · 0 with pods on nodes",
@@ -225,7 +225,7 @@ def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> Non
 def test_groups_that_may_not_be_listed_are_not_nobody(owner: Person, world: World) -> None:
     serve_scheduler(world.cluster, KAI, groups="forbidden")
     scheduler_queue(world.cluster, KAI, "lab")
-    assert "not known: what is in it cannot be read" in text_of(owner, "/queues/")
+    assert "unknown: its entries cannot be read" in text_of(owner, "/queues/")
     page = text_of(owner, "/queues/eu-train/lab/")
     assert "The reader may not list PodGroups" in page
     assert "Nobody" not in page

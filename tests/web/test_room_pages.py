@@ -57,7 +57,7 @@ class TestOwner:
     def test_capacity_tells_waits_and_when_they_are_too_few(
         self, owner: Person, nodes: World
     ) -> None:
-        nothing = "No gang was watched from its creation until it ran"
+        nothing = "No gang has been watched from its creation"
         assert nothing in text_of(owner.client, "/capacity/")
         born = timezone.now() - timedelta(hours=2)
         for _ in range(5):
@@ -65,9 +65,9 @@ class TestOwner:
             make_history(gang, born, ("room", 34), ("runs", 10))
         page = text_of(owner.client, "/capacity/")
         assert nothing not in page
-        assert "the newest 5 gangs that came to run" in page
+        assert "the newest 5 gangs that started" in page
         assert "34 min" in page
-        assert page.count("too few to say") == 1
+        assert page.count("too few gangs") == 1
 
     def test_reasons_lead_to_the_board(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/reasons/")
@@ -83,6 +83,13 @@ class TestOwner:
         board = text_of(owner.client, "/?code=insufficient-resources")
         assert "llama-sft" in board
         assert "diffusion-run" in board
+
+    def test_an_update_of_the_reasons_names_the_same_namespaces(
+        self, owner: Person, world: World
+    ) -> None:
+        question = next_question(owner.client.get("/reasons/").content.decode())
+        make_gang(world.cluster, "one-more", now=timezone.now())
+        assert "2 clusters, all namespaces." in question.ask(owner.client).content.decode()
 
     def test_reasons_are_filtered_in_the_address(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/reasons/?cluster=us-train&namespace=vision")
@@ -106,11 +113,11 @@ class TestOwner:
             "at most 11 pods",
             "at most 13 pods",
             "not counted, so fewer may fit: volume claims",
-            "cannot tell: not understood: the toleration operator Gt",
+            "unknown: not understood: the toleration operator Gt",
             # What the numbers do not look at, and what the words mean.
             "Fewer pods may fit in one topology domain",
             "held by incomplete gangs",
-            "Nothing can be said of room in this cluster: nodes: forbidden.",
+            "The capacity of this cluster is unknown: nodes: forbidden.",
         ):
             assert text in page, text
 
@@ -136,7 +143,7 @@ class TestOwner:
         shapes = folded.partition("Largest gang that fits now")[2].partition("</summary>")[0]
         assert "largest pods that fit: 1 with 8 GPUs, 64 cpu" in shapes
         assert "1 of 2 shapes: more pods wait than fit" in shapes
-        assert "1 cannot be told" in shapes
+        assert "1 unknown" in shapes
 
     def test_nodes_stand_together_by_the_label_of_the_address(
         self, owner: Person, nodes: World
@@ -158,7 +165,7 @@ class TestOwner:
             "h100-1, h100-2, h100-3 and 2 more",
             "excluded: node selector or required node affinity",
             "node.kubernetes.io/unreachable:NoSchedule",
-            "Cannot tell",
+            "Unknown</span>",
             "Counts each shape alone.",
         ):
             assert text in page, text
@@ -178,7 +185,7 @@ class TestReader:
 
     def test_sees_how_many_nodes_there_are_and_no_pools(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/capacity/")
-        assert "is shown to those who may see the whole cluster" in page
+        assert "need a role on the whole cluster" in page
         assert "6 nodes: 5 ready" in page
         assert "nvidia.com/gpu" in page
         for foreign in ("h100", "type-0", "us-train", "By pool", "Largest gang that fits now"):
@@ -220,7 +227,7 @@ class TestTruth:
         assert ">2 unknown</a>" in page
         assert "1 gang of it counts as unknown." in page
         page = text_of(owner.client, "/capacity/")
-        assert "what is free on its nodes now is not known." in page
+        assert "the free resources of its nodes are unknown." in page
         assert "6 nodes" not in page
 
     def test_an_empty_cluster(self, owner: Person, nodes: World) -> None:
@@ -228,7 +235,7 @@ class TestTruth:
         world.gang.delete()
         world.other_gang.delete()
         NodeCapacity.objects.all().delete()
-        assert "No gang that could be looked at waits or is in trouble." in text_of(
+        assert "No gang that could be read waits or has a problem." in text_of(
             owner.client, "/reasons/"
         )
         assert "This cluster has no nodes." in text_of(owner.client, "/capacity/")

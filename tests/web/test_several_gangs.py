@@ -97,7 +97,7 @@ class TestBefore:
         response = confirm(operator, (gang, other, foreign))
         page = text_of(response)
         assert "JobSet qwen is suspended already" in page
-        assert "oda is no operator of namespace vision of cluster eu-train." in page
+        assert "oda is not an operator of namespace vision of cluster eu-train." in page
         assert form_of(response)["target"] == [owner_target(gang)]
 
     def test_nothing_of_all_can_be_asked_for(self, viewer: Person, gang: Gang, other: Gang) -> None:
@@ -115,7 +115,9 @@ class TestBefore:
         response = operator.client.get(CONFIRM, confirm_query(*names), headers=DIALOG)
         assert response.status_code == 400
         assert response["X-Act"] == "yes", "shown where it was asked"
-        assert "51 objects are too many for one confirmation; 50 are the most." in text_of(response)
+        assert "51 objects are too many for one confirmation; the maximum is 50." in text_of(
+            response
+        )
 
     def test_the_queries_of_a_gang_more_are_bounded(
         self, operator: Person, cluster: Cluster, django_assert_max_num_queries: Any
@@ -162,7 +164,7 @@ class TestAsking:
         form = form_of(confirm(operator, (gang,)))
         both = [owner_target(gang), owner_target(foreign)]
         response = operator.client.post(CONFIRM, {**form, "target": both, "reason": REASON})
-        assert "oda is no operator of namespace vision" in text_of(response)
+        assert "oda is not an operator of namespace vision" in text_of(response)
         assert [action.uid for action in Action.objects.all()] == [gang.uid]
         assert AuditEntry.objects.filter(event="denied").count() == 1
 

@@ -37,8 +37,8 @@ def test_a_wrong_password_and_a_wrong_name_look_the_same(anonymous: Client) -> N
     wrong = anonymous.post("/sign-in/", {"name": "olga", "password": "wrong"})
     nobody = anonymous.post("/sign-in/", {"name": "nobody", "password": "wrong"})
     assert wrong.status_code == nobody.status_code == 403
-    assert "do not belong together" in wrong.content.decode()
-    assert "do not belong together" in nobody.content.decode()
+    assert "password is wrong" in wrong.content.decode()
+    assert "password is wrong" in nobody.content.decode()
 
 
 @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "javascript:x"])
@@ -82,7 +82,7 @@ def test_a_form_that_says_nothing_is_a_wrong_one(anonymous: Client, fields: dict
     make_owner()
     response = anonymous.post("/sign-in/", fields)
     assert response.status_code == 403
-    assert "do not belong together" in response.content.decode()
+    assert "password is wrong" in response.content.decode()
 
 
 def lock_out(client: Client, name: str = "olga") -> None:
@@ -203,7 +203,7 @@ def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Per
     mallory = make_owner("mallory")
     address, secret = link_of(mallory)
     page = owner.client.get(address).content.decode()
-    assert "You are signed in here as olga" in page
+    assert "This browser is signed in as olga" in page
     assert "olga" in owner.client.get("/").content.decode(), "looking moved nobody"
     assert use(owner.client, secret).status_code == 302
     page = owner.client.get("/").content.decode()
@@ -212,7 +212,7 @@ def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Per
 
 def test_the_one_whom_the_link_is_for_is_not_warned_of_itself(owner: Person) -> None:
     address, _ = link_of(owner)
-    assert "You are signed in here" not in owner.client.get(address).content.decode()
+    assert "This browser is signed in as" not in owner.client.get(address).content.decode()
 
 
 def test_a_link_is_used_by_our_own_form_only() -> None:

@@ -197,7 +197,7 @@ def test_a_disabled_person_is_not_signed_in(provider: FakeProvider, browser: Cli
     assert browser.get("/").status_code == 302
     response = sign_in(provider, browser)
     assert (response.status_code, signed_in(browser)) == (403, "")
-    assert sentence_of(response) == "The account of ada is disabled; an admin can open it again."
+    assert sentence_of(response) == "The account of ada is disabled; an admin can enable it again."
 
 
 @pytest.mark.parametrize("address", ["https://evil.example/", "//evil.example", "javascript:x"])
@@ -273,7 +273,7 @@ def test_an_answer_without_a_token_is_refused(
 def test_userinfo_of_another_person_is_refused(provider: FakeProvider, browser: Client) -> None:
     provider.claims, provider.userinfo = {"groups": None}, {"sub": "person-2", "groups": ["ml"]}
     response = sign_in(provider, browser)
-    assert sentence_of(response) == "The answer of ACME was not accepted: it is about two people."
+    assert sentence_of(response) == "The answer of ACME was not accepted: it names two people."
 
 
 def test_a_replayed_answer_is_refused(provider: FakeProvider, browser: Client) -> None:
@@ -308,7 +308,10 @@ def test_another_code_is_refused(provider: FakeProvider, browser: Client) -> Non
 def test_a_person_who_said_no_is_not_signed_in(provider: FakeProvider, browser: Client) -> None:
     response = sign_in(provider, browser, error="access_denied")
     assert response.status_code == 403
-    assert sentence_of(response) == "ACME did not sign you in. You, or a rule there, said no."
+    assert (
+        sentence_of(response)
+        == "ACME did not sign you in: you cancelled, or a rule there refused you."
+    )
 
 
 # --- a provider that is down
@@ -321,7 +324,7 @@ def test_a_provider_that_is_down_is_one_sentence(
     response = browser.get(BEGIN)
     assert (response.status_code, response["Retry-After"]) == (503, "2")
     assert sentence_of(response) == (
-        "ACME does not answer as it should, so no one can sign in with it. Try again later."
+        "ACME does not answer correctly, so signing in with it does not work now. Try again later."
     )
 
 
@@ -369,7 +372,7 @@ def test_a_fresh_sign_in_asks_the_provider_to_ask_again(
     assert (there["prompt"], there["max_age"]) == ("login", "0")
     response = browser.get(FINISH, {"code": "the-code", "state": there["state"]})
     assert response.status_code == 403
-    assert sentence_of(response).startswith("ACME did not ask again who you are")
+    assert sentence_of(response).startswith("ACME did not ask for your credentials again")
     provider.claims = {"auth_time": time.time()}
     assert sign_in(provider, browser, "?fresh=1&next=/account/")["Location"] == "/account/"
     assert sessions.is_fresh(browser.session)

@@ -95,7 +95,7 @@ def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
     operator: Person, gang: Gang
 ) -> None:
     shown = dialog(operator, gang, 1)
-    assert "gangboard goes on until it is over" in shown
+    assert "gangboard continues until the end" in shown
     now = timezone.now()
     Action.objects.update(state="applied", sent_at=now, context={"watch": 40.0})
     watched = updates(operator, shown)
@@ -104,7 +104,7 @@ def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
     assert until.startswith(f"{now + timedelta(seconds=40):%Y-%m-%dT%H:%M:%S}")
     Action.objects.update(state="verified", finished_at=now)
     over = updates(operator, shown)
-    assert "It is over." in over
+    assert "The action has ended." in over
     assert "goes on" not in over
     assert len(undo_links(over)) == 1
 

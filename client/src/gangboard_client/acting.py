@@ -79,7 +79,7 @@ def _target(server: Server, args: Namespace) -> tuple[TargetRequest, str]:
 
 
 def _plan(context: Context, body: ActionRequest) -> int:
-    """Show what would be done; return 0 if it is allowed, 1 if not."""
+    """Print the plan; return 0 if it is allowed, 1 if not."""
     answer = context.server.ask("request_action", query={"dry_run": "true"}, body=body)
     plan = cast("Plan", answer.data)
     output = context.output

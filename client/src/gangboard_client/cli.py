@@ -152,7 +152,7 @@ def _add_events(add: Add) -> None:
 
 
 def _add_gang_commands(add: Add) -> None:
-    explain_ = add("explain", explain, "Say what is the matter with a gang.")
+    explain_ = add("explain", explain, "Explain the state of a gang.")
     explain_.add_argument("gang", metavar=FORMAT)
     wait_ = add("wait", wait, "Wait until a gang is in a state.")
     wait_.add_argument("gang", metavar=FORMAT)
@@ -170,12 +170,10 @@ def _add_gang_commands(add: Add) -> None:
 def _add_action(command: argparse.ArgumentParser, verb: str) -> None:
     command.add_argument("gang", metavar=FORMAT)
     command.add_argument("--job", help="one Job of the gang, not the gang as a whole")
-    command.add_argument("--reason", help="why: it stands in the record")
+    command.add_argument("--reason", help="the reason, which is kept in the record")
     command.add_argument("--wait", action="store_true", help="until it was seen to hold, or not")
     command.add_argument("--timeout", default="5m", metavar="SPAN", help="of --wait (5m)")
-    command.add_argument(
-        "--dry-run", action="store_true", help="say what would be done; send nothing"
-    )
+    command.add_argument("--dry-run", action="store_true", help="print the plan; send nothing")
     command.add_argument(
         "--idempotency-key", metavar="KEY", help="the same key acts only once (made if not given)"
     )

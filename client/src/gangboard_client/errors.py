@@ -27,7 +27,7 @@ class RefusedError(ClientError):
         super().__init__(sentence)
         self.status = status
         self.action_id = action_id
-        """The action that stands in the way; empty without one."""
+        """The action that prevents this one; empty without one."""
         self.retry_after: float | None = None
         """Seconds, if the server says when to try again."""
 

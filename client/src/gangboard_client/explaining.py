@@ -1,4 +1,4 @@
-"""`explain`: what is the matter with a gang, and what would let it go."""
+"""`explain`: the state of a gang and its next steps."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _heading(options: PermissionOptions, cluster: str, context: str) -> str:
         lines.append(_NO_POLICIES)
     elif not cluster:
         lines.append(
-            "For Kubernetes 1.36 and later. With --cluster it is made for what that cluster serves "
+            "For Kubernetes 1.36 and later. With --cluster it is fitted to what that cluster serves "
             "and for the levers that are switched on there."
         )
     if options.policy_version and not options.binds_hold:
@@ -119,7 +119,7 @@ def _heading(options: PermissionOptions, cluster: str, context: str) -> str:
 def _ending(options: PermissionOptions, cluster: str, context: str) -> str:
     commands = kubeconfig_commands(cluster or "NAME", context)
     place = f"in cluster {cluster}" if cluster else "in the cluster of kubectl's current context"
-    note = f"Then make the kubeconfigs of both accounts {place} and hand them to gangboard:"
+    note = f"Then create the kubeconfigs of both accounts {place} and hand them to gangboard:"
     text = f"---\n{_comment([note])}#\n" + "".join(f"#   {line}\n" for line in commands)
     if not options.policy_version or options.binds_hold:
         return text

@@ -85,7 +85,7 @@ def _compare(
     elif (meta.get("generation") or 0) > (subject["generation"] or 0):
         still = f"; {patches.describe_fields(expected)} did not change" if expected else ""
         changed.notes.append(
-            f"Somebody changed the spec of {subject['name']} meanwhile (generation "
+            f"Another client changed the spec of {subject['name']} meanwhile (generation "
             f"{subject['generation']} to {meta['generation']}){still}."
         )
     subject["uid"], subject["generation"] = meta["uid"], meta.get("generation")
@@ -107,7 +107,7 @@ def describe_undone(
     changed_at = read_time(raw["metadata"].get("creationTimestamp") if is_recreated else time)
     seconds = _held_seconds(since, changed_at, now)
     value = patches.describe_fields({pointer: patches.value_at(raw, pointer)})
-    client = manager or "somebody"
+    client = manager or "another client"
     if is_recreated:
         sentence = (
             f"{client} re-created {subject['name']} with {value} after {seconds:.1f} s, so this action has no "
@@ -138,10 +138,10 @@ def find_hold_loss(client: ActorClient, hold: dict[str, Any]) -> str:
     raw = get_object(client, hold["path"])
     name = f"Hold {hold['name']}"
     if raw is None or raw["metadata"]["uid"] != hold.get("uid"):
-        return f"{name} was deleted, and not by gangboard."
+        return f"{name} was deleted by another client."
     if raw["metadata"].get("deletionTimestamp"):
         return f"{name} is being deleted."
     spec = raw.get("spec") or {}
     if (spec.get("jobName"), spec.get("ownerUID")) != (hold["job"], hold["owner_uid"]):
-        return f"{name} was changed: it is about another Job now."
+        return f"{name} was changed: it is for another Job now."
     return ""

@@ -25,11 +25,13 @@ def ending_text(pods: tuple[Pod, ...], now: datetime) -> str:
         seconds = _remaining_grace(terminating, now)
         text = f"{count(len(terminating), 'pod')} {is_or_are(len(terminating))} still ending"
         texts.append(
-            f"{text}, {seconds} s of their grace left" if seconds else f"{text}, past the grace"
+            f"{text}, {seconds} s of their grace period left"
+            if seconds
+            else f"{text}, past the grace period"
         )
     if others:
         texts.append(
-            f"{count(others, 'pod')} {'has' if others == 1 else 'have'} not been asked to end yet"
+            f"{count(others, 'pod')} {'has' if others == 1 else 'have'} not received a delete request yet"
         )
     return "; ".join(texts)
 

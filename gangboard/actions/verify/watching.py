@@ -261,7 +261,7 @@ def _advice(execution: ActionExecution) -> str:
         return ""
     missing = hold.unavailable(read_levers(action.cluster))
     if missing is None:
-        return " A Hold would keep it suspended: ask again without forcing it."
+        return " A Hold would keep it suspended: request it again without forcing it."
     return f" A Hold would keep it suspended. What is needed: {missing.needs}"
 
 

@@ -19,9 +19,11 @@ MOST_TOKENS = 50
 def make_token(*, viewer: Viewer, may_act: bool, days: int) -> NewTokenRow:
     """Return a new token of the viewer, with its secret. Raises PeopleError."""
     if may_act and not viewer.operates_somewhere:
-        raise PeopleError("you may act nowhere, so no token of yours can: make one that reads")
+        raise PeopleError(
+            "you have no permission to act, so your tokens cannot act either: create a read-only token"
+        )
     if AccessToken.objects.filter(user_id=viewer.user_id).count() >= MOST_TOKENS:
-        raise PeopleError(f"you have {MOST_TOKENS} tokens, which is the most: revoke one first")
+        raise PeopleError(f"you have {MOST_TOKENS} tokens, the maximum: revoke one first")
     token = authentication.issue_token(
         user=_user_of(viewer), may_act=may_act, days=days, by=viewer.name
     )

@@ -19,9 +19,9 @@ from gangboard.pages.core.password_throttle import password_throttle
 from gangboard.store import authentication, people, sessions
 from gangboard.store.models import Identity
 
-BUSY = "Too many people sign in at this moment. Try again in a few seconds."
+BUSY = "Too many sign-ins at this moment. Try again in a few seconds."
 TOO_OFTEN = "Too many wrong passwords. Try again in a few minutes."
-WRONG = "This is not your password."
+WRONG = "The current password is wrong."
 DIFFERENT = "The two new passwords differ."
 
 

@@ -16,7 +16,7 @@ class TokenRow:
     id: str = shown("Token", "Public part of the token.")
     may_act: bool = shown("May act", "Whether it may suspend, resume and relocate.")
     created_at: datetime = shown("Made")
-    expires_at: datetime = shown("Ends", "From then on it is refused.")
+    expires_at: datetime = shown("Ends", "The token is refused after this time.")
     last_used_at: datetime | None = shown(
         "Last used", "To the minute; null if never.", empty="never"
     )
@@ -26,7 +26,7 @@ class TokenRow:
 class NewTokenRow(TokenRow):
     """A token that was made just now."""
 
-    token: str = shown("Token", "The token with its secret. It is shown this once.", default="")
+    token: str = shown("Token", "The token with its secret. It is shown only once.", default="")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,28 +49,32 @@ class ActionQuery(PageQuery):
     namespace = serializers.CharField(
         required=False, max_length=253, help_text="Name of a namespace."
     )
-    verb = serializers.ChoiceField(VERBS, required=False, help_text="What was asked for.")
+    verb = serializers.ChoiceField(VERBS, required=False, help_text="The requested verb.")
     state = serializers.ChoiceField(
         ACTION_STATES, required=False, help_text="The state of the action now."
     )
     lever = serializers.ChoiceField(
         LEVERS, required=False, help_text="The lever that was chosen for it."
     )
-    actor = serializers.CharField(required=False, max_length=253, help_text="Who asked.")
+    actor = serializers.CharField(
+        required=False, max_length=253, help_text="The person who requested it."
+    )
     q = serializers.CharField(
         required=False, max_length=200, help_text="Words that must all occur in names or texts."
     )
     within = serializers.ChoiceField(
-        tuple(WITHIN), required=False, help_text="Only what was asked for in this time up to now."
+        tuple(WITHIN),
+        required=False,
+        help_text="Only actions requested within this time up to now.",
     )
-    open = serializers.BooleanField(default=False, help_text="Only actions that are not over.")
+    open = serializers.BooleanField(default=False, help_text="Only unfinished actions.")
 
 
 class ActionRequestQuery(Query):
     """The query of a request to act."""
 
     dry_run = serializers.BooleanField(
-        default=False, help_text="Say what would be done; send nothing, write nothing down."
+        default=False, help_text="Return the plan. Nothing is sent and nothing is stored."
     )
 
 
@@ -106,10 +110,10 @@ class ActionListView(ReadView):
         parameters=[ActionRequestQuery, _KEY],
         request=ActionRequestSerializer,
         responses={
-            200: OpenApiResponse(PlanSerializer, "Only with `dry_run=true`: what would be done."),
+            200: OpenApiResponse(PlanSerializer, "Only with `dry_run=true`: the plan."),
             202: OpenApiResponse(
                 _ActionSerializer,
-                "Taken, or taken before with this key. `Location` is where to ask how it stands. A "
+                "Accepted, now or earlier with the same key. `Location` is the address of the action. A "
                 "refusal by the cluster's levers is not an error: the action ends `refused`.",
             ),
             **problems(400, 401, 403, 404, 409, 413, 415, 422, 429),

@@ -22,11 +22,11 @@ class ZonedTimeField(serializers.DateTimeField):
     def enforce_timezone(self, value: datetime) -> datetime:
         """Return the time in UTC. Raises ValidationError."""
         if value.tzinfo is None:
-            raise ValidationError("Say the offset too, such as 2026-11-21T18:00:00Z.")
+            raise ValidationError("Add the UTC offset, such as 2026-11-21T18:00:00Z.")
         try:
             return value.astimezone(UTC)
         except OverflowError as error:
-            raise ValidationError("This is not a time that a calendar knows.") from error
+            raise ValidationError("This date or time does not exist.") from error
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -90,7 +90,7 @@ class TargetRequestSerializer(StrictSerializer):
         allow_null=True,
         min_value=0,
         max_value=2**63 - 1,
-        help_text="What the caller saw; when the object has moved on, the answer is 409.",
+        help_text="The generation that the caller saw. If the object has a newer one, the answer is 409.",
     )
 
 
@@ -104,7 +104,7 @@ class ActionRequestSerializer(StrictSerializer):
         required=False,
         allow_blank=True,
         default="",
-        help_text="Why: it stands in the record and in the Hold. Only a dry run needs none.",
+        help_text="The reason, which is kept in the record and in the Hold. Optional only for a dry run.",
     )
     until = ZonedTimeField(
         required=False,
@@ -114,8 +114,7 @@ class ActionRequestSerializer(StrictSerializer):
     force = StrictFlagField(
         required=False,
         default=False,
-        help_text="Probing, for admins: try a lever that is not proved. It is a plain suspend that "
-        "is watched like every other, and usually ends `reverted` with who undid it.",
+        help_text="For admins: try a lever that is not proved. This is a plain suspend that is watched like any other. It usually ends `reverted`, with the client that undid it.",
     )
 
     def create(self, validated_data: dict[str, Any]) -> ActionRequest:
@@ -148,7 +147,7 @@ class PlanSerializer(serializers.Serializer[Any]):
     generation = serializers.IntegerField(help_text="Of the object, as it is known now.")
     allowed = serializers.BooleanField()
     why_not = OptionalTextField()
-    needs = OptionalTextField(help_text="What to install or switch on so that it would be allowed.")
+    needs = OptionalTextField(help_text="What to install or switch on to allow it.")
     lever = serializers.ChoiceField(LEVERS, allow_null=True)
     steps = PlannedStepSerializer(many=True)
     reactions = serializers.ListField(child=serializers.CharField())
@@ -156,5 +155,5 @@ class PlanSerializer(serializers.Serializer[Any]):
     before = serializers.DictField(child=serializers.CharField())
     after = serializers.DictField(child=serializers.CharField())
     watch_seconds = serializers.FloatField(
-        help_text="How long it would be watched at least before it is called verified."
+        help_text="Shortest time for which it would be watched before it counts as verified."
     )

@@ -28,7 +28,7 @@ class AuditQuery(PageQuery):
         required=False, max_length=200, help_text="Words that must all occur in names or sentence."
     )
     within = serializers.ChoiceField(
-        tuple(WITHIN), required=False, help_text="Only lines of this time up to now."
+        tuple(WITHIN), required=False, help_text="Only lines within this time up to now."
     )
 
 

@@ -42,7 +42,7 @@ class LabelsField(serializers.CharField):
         for text in super().to_internal_value(data).split(","):
             key, equals, value = text.strip().partition("=")
             if not key:
-                raise ValidationError(f"“{text}” is no label: write KEY=VALUE or KEY.")
+                raise ValidationError(f"“{text}” is not a label: write KEY=VALUE or KEY.")
             pairs.append((key, value if equals else None))
         return tuple(pairs)
 
@@ -55,7 +55,7 @@ class DurationField(serializers.CharField):
         text = super().to_internal_value(data)
         match = _DURATION.fullmatch(text)
         if match is None:
-            raise ValidationError(f"“{text}” is no time span: write 90s, 10m, 2h or 7d.")
+            raise ValidationError(f"“{text}” is not a time span: write 90s, 10m, 2h or 7d.")
         return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
@@ -83,12 +83,12 @@ class GangQuery(PageQuery):
         required=False, max_length=64, help_text="Reason code, such as `fragmented`."
     )
     name = serializers.CharField(
-        required=False, max_length=253, help_text="The whole name of the gang."
+        required=False, max_length=253, help_text="The exact name of the gang."
     )
     label = LabelsField(  # type: ignore[assignment]  # as DRF's own attribute
         required=False,
         max_length=1000,
-        help_text="Labels of the owner that must all be there: `team=nlp` or only `team`; separated by commas.",
+        help_text="Labels that the owner must all have: `team=nlp` or only `team`; separated by commas.",
     )
     blocked_for = DurationField(
         required=False,
@@ -171,7 +171,7 @@ def _filters(query: dict[str, Any], now: datetime) -> GangFilters:
     blocked_for = query.pop("blocked_for", None)
     if blocked_for is not None:
         if "health" in query or "since_before" in query:
-            sentence = "“blocked_for” says both health and since_before; leave those out."
+            sentence = "“blocked_for” already sets health and since_before; leave those out."
             raise ValidationError({"blocked_for": [sentence]})
         query |= {"health": (Health.BLOCKED.value,), "since_before": now - blocked_for}
     return GangFilters(**query, labels=labels)

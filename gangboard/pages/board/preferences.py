@@ -94,9 +94,7 @@ def keep_view(request: HttpRequest) -> HttpResponse:
     )
     query = urlencode(read_board_address(QueryDict(request.POST.get("query", ""))).pairs)
     if name and not board_preferences.save_view(viewer.user_id, name, query):
-        sentence = (
-            f"You have {board_preferences.MOST_VIEWS} views, which is the most. Remove one first."
-        )
+        sentence = f"You have {board_preferences.MOST_VIEWS} views, the maximum. Remove one first."
         return HttpResponse(sentence, status=409, content_type="text/plain; charset=utf-8")
     return HttpResponseRedirect(_address(query), status=303)
 

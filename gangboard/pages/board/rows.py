@@ -11,7 +11,7 @@ from gangboard.readmodels.state_labels import Face
 COLUMNS = (
     Column("status", "Status", "status", sort="health"),
     Column("gang", "Gang", template="board/cells/gang.html", sort="name", is_row_header=True),
-    Column("why", "Why, and what would help", template="board/cells/why.html"),
+    Column("why", "Reason and next step", template="board/cells/why.html"),
     Column("queue", "Queue", "queue", choice=3, shown_at_first=False),
     Column("priority", "Priority", "priority", sort="priority", choice=1, shown_at_first=False),
     Column("members", "Ready", template="board/cells/ready.html"),

@@ -27,7 +27,7 @@ class CapacityQuery(PageQuery):
     by = serializers.CharField(
         required=False,
         max_length=_LONGEST_LABEL,
-        help_text="A label of nodes, by which pools are made; without it by the labels of clouds.",
+        help_text="Node label that defines the pools. Default: the pool labels of cloud providers.",
     )
 
 

@@ -32,14 +32,14 @@ class ShapeRow:
     """Such as `pool=h100`."""
     waiting: int = shown("Wait", "Pods of this shape that wait for a node.")
     fits_now: int | None = shown("Fit now", "Null: see `why`.")
-    fits_empty: int | None = shown("Fit if empty", "How many fit without the pods that can leave.")
+    fits_empty: int | None = shown(
+        "Fit if empty", "How many would fit if only DaemonSet and static pods ran."
+    )
     unsupported: tuple[str, ...] = shown(
-        "Not worked out",
-        "What else a pod asks for and was not worked out: the numbers are at most so many.",
+        "Not checked",
+        "Constraints of the pod that gangboard does not check: the numbers are upper bounds.",
     )
-    why: str = shown(
-        "Why", "Why nothing can be told; the numbers are null then.", empty_is_null=True
-    )
+    why: str = shown("Why", "Why the numbers are unknown and null.", empty_is_null=True)
 
     @property
     def asks(self) -> str:
@@ -81,14 +81,11 @@ class ClusterCapacityRow:
     choose: bool = False
     """It is too large to be shown beside other clusters."""
 
-    @shown_method("Why", "Why there are no numbers; null: there are.")
+    @shown_method("Why", "Why there are no numbers. Null if there are.")
     def why(self, now: datetime) -> str | None:
         """Return why there are no numbers, for clients that cannot follow a link."""
         if self.choose:
-            return (
-                "This cluster is too large to be added up beside others: "
-                f"ask for it with cluster={self.cluster}."
-            )
+            return "This cluster is too large to be counted with others: select it with cluster={self.cluster}."
         return joined(self.blind, now) if self.blind is not None else None
 
     observed_at: datetime | None = shown("Observed", "When the numbers changed last.", default=None)
@@ -104,7 +101,7 @@ class ClusterCapacityRow:
     """None if it has no nodes."""
     pools: tuple[Pool, ...] = shown(
         "Pools",
-        "None for who may not see the whole cluster: only `all_nodes`.",
+        "Empty for callers who may not see the whole cluster. They get only `all_nodes`.",
         default=(),
     )
     numbers_only: bool = False
@@ -114,8 +111,7 @@ class ClusterCapacityRow:
 
     @shown_property(
         "Shapes",
-        "The shapes that wait now and the most frequent others, the dearest first. Null for who may not see "
-        "the whole cluster: they are of all gangs.",
+        "Waiting shapes and the most frequent others, the most expensive first. Null for callers who may not see the whole cluster, because shapes come from all gangs.",
         api_name="shapes",
         is_read_only=True,
     )

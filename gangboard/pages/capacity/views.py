@@ -96,7 +96,7 @@ class CapacityPage(FilteredPage[CapacityData, CapacityFilters]):
                     "Nodes by",
                     data.capacity.labels,
                     filters.by,
-                    printable(data.capacity.default_label) or "label of their pool",
+                    printable(data.capacity.default_label) or "pool label",
                 ),
                 select_period(filters.days),
             ),

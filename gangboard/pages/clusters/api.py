@@ -45,7 +45,7 @@ class ChangeRequestSerializer(serializers.Serializer[Any]):
     """A change of a cluster."""
 
     read_only = serializers.BooleanField(  # type: ignore[assignment]  # the same
-        help_text="Whether nothing may be changed in the cluster."
+        help_text="Whether gangboard may not change anything in the cluster."
     )
 
 

@@ -37,10 +37,10 @@ class LeverRow:
     face: Face
     sentence: str = shown("Message")
     proved_at: datetime | None = shown(
-        "Proved", "Last proof that held; null for levers that need none.", default=None
+        "Proved", "Last successful test. Null for levers that need none.", default=None
     )
     refuted_at: datetime | None = shown(
-        "Refuted", "Last proof that failed, if none held since.", default=None
+        "Refuted", "Last failed test, if none has succeeded since.", default=None
     )
 
 
@@ -66,7 +66,9 @@ def _closed_sentence(levers: ClusterLevers) -> str:
     """Return why gangboard may not write to the cluster, or an empty string."""
     if levers.read_only:
         return sentence(levers.read_only)
-    return "" if levers.has_actor else "It has no actor: gangboard may only read it."
+    return (
+        "" if levers.has_actor else "gangboard has no actor here, so it can only read this cluster."
+    )
 
 
 def _next_command(levers: ClusterLevers, not_served: Collection[str]) -> str:

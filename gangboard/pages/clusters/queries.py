@@ -195,7 +195,7 @@ def _lever_board(
 ) -> LeverBoard:
     """Return the levers, with the command only for viewers of the whole cluster."""
     if freshness.level is Level.NEVER:
-        sentence = f"What can be stopped in it is not known: it {freshness.has_not_once}."
+        sentence = f"The levers are unknown: the cluster {freshness.has_not_once}."
         return LeverBoard((), sentence, "")
     not_served = {row.resource for row in resources if row.state == WatchState.NOT_SERVED}
     board = lever_board(levers, not_served)

@@ -38,8 +38,8 @@ class ResourceRow:
         "ok, listing, not-served, not-needed, forbidden, failing, unknown-version or undecodable.",
     )
     face: Face
-    sentence: str = shown("What it means")
-    needed: bool = shown("Needed", "Without it no verdict can be given.")
+    sentence: str = shown("Meaning")
+    needed: bool = shown("Needed", "No verdict is possible without it.")
     stored_objects: int | None
     """Number of stored objects at the last successful read, or None if the viewer may not know it."""
 
@@ -106,17 +106,17 @@ class ClusterRow:
         if self.freshness.is_silent:
             return f"It {self.freshness.does_not}: all of its gangs count as unknown."
         if self.freshness.is_stale:
-            return f"It {self.freshness.has_not} lately: what is shown may be out of date."
+            return f"It {self.freshness.has_not} lately: the data may be outdated."
         if self.listed_at is None:
-            return "It is being read for the first time: what is missing may only not be read yet."
+            return "It is being read for the first time, so objects may be missing."
         faults = [row.resource for row in self.resources if row.is_fault]
         if faults:
-            return f"It answers; not everything can be read: {', '.join(faults)}."
-        return "It answers and everything that is served can be read."
+            return f"It answers, but these resources cannot be read: {', '.join(faults)}."
+        return "It answers, and all its resources can be read."
 
     @shown_property(
         "Problem",
-        "Code of the error that keeps us from looking at all, such as unreachable, timeout, tls, unauthorized, "
+        "Error code if the cluster cannot be read, such as unreachable, timeout, tls, unauthorized, "
         "forbidden, credentials; same-cluster: it is watched under another name already; other-cluster: "
         "another cluster answers at its address; forbidden-address: GANGBOARD_CLUSTER_NETWORKS does not allow "
         "its address.",
@@ -128,13 +128,13 @@ class ClusterRow:
 
     problem_since: datetime | None = shown("Problem since")
 
-    @shown_property("Contact", "Last answer as it should be.")
+    @shown_property("Contact", "Last valid answer.")
     def contact_at(self) -> datetime | None:
         """Return the time of the last answer."""
         return self.freshness.contact_at
 
     listed_at: datetime | None = shown(
-        "Fully read", "Null until everything was read once: absence means nothing."
+        "Fully read", "Null until everything was read once. Until then objects may be missing."
     )
     discovered_at: datetime | None = shown("Discovered")
     answer_ms: int | None = shown(
@@ -143,7 +143,7 @@ class ClusterRow:
         "answer, in the first minute, and without a role on the whole cluster.",
     )
     events_a_minute: int | None = shown(
-        "Events", "Changes that its watches told in the last minute. Null as for `answer_ms`."
+        "Events", "Watch events of the last minute. Null as for `answer_ms`."
     )
     expiry: Expiry | None
     actor_expiry: Expiry | None
@@ -167,7 +167,7 @@ class ClusterRow:
         return self.levers.rows
 
     @shown_property(
-        "Closed", "Why nothing may be sent to it; null when it may.", empty_is_null=True
+        "Closed", "Why gangboard may not change it. Null if it may.", empty_is_null=True
     )
     def levers_closed(self) -> str:
         """Return why no lever may be used, or an empty string."""
@@ -178,7 +178,7 @@ class ClusterRow:
 
     @shown_property(
         "Next command",
-        "What would make it readable, else what would make the next lever ready.",
+        "The command that makes the cluster readable, or else the next lever ready.",
         empty_is_null=True,
     )
     def next_command(self) -> str:
@@ -282,7 +282,4 @@ class Slots:
     def sentence(self) -> str:
         """The problem and the remedy."""
         slots = "1 slot" if self.slots == 1 else f"{self.slots} slots"
-        return (
-            f"{self.clusters} clusters share {slots} of poll workers, so they are read in turns and "
-            "changes show late. Start another poll worker or raise GANGBOARD_POLL_SLOTS."
-        )
+        return f"{self.clusters} clusters share {slots} of poll workers, so they are read in turns and changes appear late. Start another poll worker or raise GANGBOARD_POLL_SLOTS."

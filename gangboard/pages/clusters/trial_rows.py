@@ -18,7 +18,7 @@ _REFUSED: Mapping[str, str] = {
     "other-cluster": _OTHER,
     "other-server": _OTHER,
     "forbidden-address": "gangboard may not connect to this address",
-    "defect": "The trial failed",
+    "defect": "The test failed",
 }
 """Code → heading of a trial that cannot be saved."""
 UNUSABLE = "These credentials cannot be used"
@@ -55,7 +55,7 @@ def trial_face(state: str, code: str, *, may_save: bool) -> TrialFace:
     if state == "waiting":
         return TrialFace("Waiting for a poll worker", "◷", "waiting")
     if state == "running":
-        return TrialFace("The cluster is being tried", "◷", "waiting")
+        return TrialFace("The cluster is being tested", "◷", "waiting")
     if state == "saved":
         return TrialFace("Saved", "●", "running")
     if state == "answered":
@@ -81,7 +81,7 @@ class TriedLeverRow:
     title: str = shown("Does")
     usable: bool = shown("May be used", "In every namespace.")
     namespaces: tuple[str, ...] = shown(
-        "Namespaces", "Where it may be used although not in every one, of those with gangs."
+        "Namespaces", "Namespaces with gangs where it may be used, if not in all."
     )
     missing: tuple[str, ...] = shown(
         "Missing", "Rights such as `patch jobs.batch` that the account does not have everywhere."
@@ -110,23 +110,21 @@ class ClusterTrialRow:
         "`waiting` for a poll worker, `running`, `answered`, `failed` or `saved`.",
         choices=STATES,
     )
-    code: str | None = shown("Code", "Of the cause; null where the cluster answered.")
-    message: str | None = shown("Result", "In a sentence; null until there is one.")
-    commands: tuple[str, ...] = shown("Commands", "They mend the cause, one after the other.")
+    code: str | None = shown("Code", "Code of the cause. Null if the cluster answered.")
+    message: str | None = shown("Result", "The result in a sentence. Null until there is one.")
+    commands: tuple[str, ...] = shown("Commands", "Steps that remove the cause, in order.")
     server: str | None = shown("API server")
     server_version: str | None = shown("Kubernetes")
-    kinds: tuple[TriedKindRow, ...] = shown(
-        "Kinds", "All that are served and that gangboard reads."
-    )
+    kinds: tuple[TriedKindRow, ...] = shown("Kinds", "All served kinds that gangboard reads.")
     levers: tuple[TriedLeverRow, ...] = shown(
-        "Levers", "Of an actor: all that are switched on in the cluster and that it serves."
+        "Levers", "For an actor: all levers that are switched on and that the cluster serves."
     )
     context: str | None = shown("Context", "Null for the current one.")
     contexts: tuple[str, ...] = shown("Contexts", "All of the kubeconfig.")
-    may_save: bool = shown("May be saved", "False where these credentials cannot be used at all.")
+    may_save: bool = shown("May be saved", "False if these credentials cannot be used at all.")
     credentials_expire_at: datetime | None = shown("Credentials end", "Null where they do not say.")
     created_at: datetime = shown("Begun")
-    expires_at: datetime = shown("Ends", "From then on it is gone, with its credentials.")
+    expires_at: datetime = shown("Ends", "The test and its credentials are deleted at this time.")
     steps: tuple[KubectlCommand, ...] = ()
     """`commands` with the meaning of each. Empty if they form one script."""
 

@@ -9,7 +9,7 @@ from gangboard.readmodels.kubectl import KubectlCommand
 
 ADDRESS_CODES = frozenset({"unreachable", "timeout", "redirected", "not-json"})
 _VIEW = ("kubectl", "config", "view", "--raw", "--minify", "--flatten")
-_ACCOUNT = "Make a new kubeconfig of the account: the last lines of this print how."
+_ACCOUNT = "Create a new kubeconfig of the account. The last lines of the output show how."
 _TEXTS: Mapping[str, str] = {
     "tls": "Print a kubeconfig with the CA of the server, and use it instead.",
     "unauthorized": _ACCOUNT,
@@ -38,9 +38,7 @@ def trial_steps(
     """
     if code in ADDRESS_CODES and server:
         words = ("curl", "--insecure", "--max-time", "5", f"{server}/version")
-        text = (
-            "Check the address on the machine or in the pod of a poll worker. Any answer is good."
-        )
+        text = "Check the address on the machine or in the pod of a poll worker. Any HTTP answer is good."
         return (KubectlCommand(text, command_line(words)),)
     if code == "tls":
         return (KubectlCommand(_TEXTS[code], command_line(in_context(_VIEW, context))),)

@@ -60,7 +60,7 @@ def begin_trial(
     if bool(kubeconfig.strip()) == in_cluster:
         raise clusters.ClusterError("give a kubeconfig, or choose this cluster")
     if in_cluster and context:
-        raise clusters.ClusterError("a context chooses from a kubeconfig; this cluster has none")
+        raise clusters.ClusterError("a context needs a kubeconfig; this cluster has none")
     return trial_row(
         cluster_trials.begin_trial(
             user_id=viewer.user_id,

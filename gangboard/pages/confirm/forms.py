@@ -20,7 +20,7 @@ from gangboard.pages.core.middleware.time_zone import zone_named
 LONGEST_KEY = 100
 _LONGEST_UNTIL = 32
 _GANG = re.compile(r"[0-9a-f]{1,32}")
-_NO_TIME = "The end is not a time: write it as 2026-11-21T18:00."
+_NO_TIME = "Until is not a time: write it as 2026-11-21T18:00."
 _NO_VERB = "The address does not say whether to suspend or resume."
 
 
@@ -49,7 +49,7 @@ class TargetsField(forms.Field):
         texts: list[str] = list(dict.fromkeys(value))
         if len(texts) > MOST_AT_ONCE:
             raise ValidationError(
-                f"{len(texts)} objects are too many for one confirmation; {MOST_AT_ONCE} are the most."
+                f"{len(texts)} objects are too many for one confirmation; the maximum is {MOST_AT_ONCE}."
             )
         targets = tuple(target for text in texts if (target := read_target(text)) is not None)
         if len(targets) < len(texts):

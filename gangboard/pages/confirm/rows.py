@@ -115,7 +115,7 @@ class ActionTotals:
         """The first sentence of the form."""
         pods = f"{count(self.pods, 'pod')} end{'s' if self.pods == 1 else ''}"
         if self.accelerators is None:
-            return f"{pods}; how many accelerators that frees is not known."
+            return f"{pods}; the number of freed accelerators is unknown."
         if not self.accelerators:
             return f"{pods}; no accelerator becomes free."
         if self.accelerators == 1:
@@ -214,7 +214,7 @@ class Confirmation:
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """Warnings before the click, each sentence once."""
+        """Warnings before the confirmation, each sentence once."""
         return notes((target.name, target.warnings) for target in self.ready)
 
     @property

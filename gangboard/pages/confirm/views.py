@@ -30,7 +30,7 @@ from gangboard.pages.core.saved_forms import saved_form, saves_form
 from gangboard.readmodels.actions import action_row
 from gangboard.store.access import Viewer
 
-NO_SUCH_OBJECT = "There is no such object, or you may not see it."
+NO_SUCH_OBJECT = "The object does not exist, or you may not see it."
 
 
 @saves_form("confirm", fields=("verb", "target", "reason", "zone", "until", "forced", "gang"))
@@ -95,7 +95,7 @@ def _show_accepted_many(
     action_ids = tuple(result.action_id for result in results if not result.refused)
     refused = tuple(RejectedTarget.of(result) for result in results if result.refused)
     if not action_ids:
-        sentence = f"Nothing was asked for: {refused[0].why}" if refused else "Nothing was done."
+        sentence = f"No action was requested: {refused[0].why}" if refused else "Nothing was done."
         return _show_problem(request, viewer, form, sentence, 409, now)
     first = action_row(viewer=viewer, action_id=action_ids[0])
     # A form that is submitted again with the same key has the batch of the first time.

@@ -23,8 +23,10 @@ class SessionRow:
     address: str | None = shown("From", "Address of its last request; null if unknown.")
     created_at: datetime = shown("Signed in")
     last_seen_at: datetime = shown("Last seen", "To the minute.")
-    ends_at: datetime = shown("Ends", "At the latest; earlier if nobody uses it.")
-    is_current: bool = shown("This one", "Whether it is the session of this request.")
+    ends_at: datetime = shown(
+        "Ends", "The session ends at this time, or earlier if it is not used."
+    )
+    is_current: bool = shown("Current", "Whether it is the session of this request.")
     href: str = ""
 
 

@@ -24,8 +24,8 @@ MOST_AT_ONCE = 4
 """Exports that this web process sends at once, for all users together."""
 SOON = 10
 """Seconds for Retry-After, when another export may have ended."""
-OWN = "An export of yours is still under way. Begin another when it is over."
-OTHERS = "Other people's exports are under way. Try again in a few seconds."
+OWN = "Your last export is still running. Start another when it has ended."
+OTHERS = "Too many exports are running. Try again in a few seconds."
 _slots = threading.BoundedSemaphore(MOST_AT_ONCE)
 
 

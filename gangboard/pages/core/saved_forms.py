@@ -24,8 +24,10 @@ MOST = 3
 """Saved forms of one browser. A further form replaces the oldest one."""
 LARGEST = 16 * 1024
 """Characters of one form."""
-REFILLED = "Your sign-in had ended, so nothing was carried out. The form is filled in as you sent it: look at it and send it again."
-EXPIRED = "The form that you sent was not carried out and is not kept any more: fill it in again."
+REFILLED = "Your session had ended, so nothing was carried out. The form still has your input: check it and send it again."
+EXPIRED = (
+    "Your form was not carried out, and your input is no longer stored. Fill in the form again."
+)
 _IN_SESSION = "kept_forms"
 _IN_QUERY = "kept"
 AnyForm = TypeVar("AnyForm", bound=forms.Form)

@@ -34,7 +34,7 @@ class MembersSerializer(serializers.Serializer[Any]):
     )
     quorum = serializers.IntegerField(
         allow_null=True,
-        help_text="Pods without which it does not start; null without a gang group.",
+        help_text="Fewest pods with which it can start. Null without a gang group.",
     )
     created = serializers.IntegerField()
     scheduled = serializers.IntegerField()
@@ -62,8 +62,12 @@ class GangModeSerializer(serializers.Serializer[Any]):
     )
     label = serializers.CharField()  # type: ignore[assignment]  # as DRF's own attribute
     reason = serializers.CharField()
-    asked = OptionalTextField(help_text="What its owner asks for; null: nothing.")
-    differs = serializers.BooleanField(help_text="It is not what was asked for.")
+    asked = OptionalTextField(
+        help_text="The mode that its owner requests. Null if it requests none."
+    )
+    differs = serializers.BooleanField(
+        help_text="True if the observed mode differs from the requested one."
+    )
 
 
 OF_DOMAIN: Mapping[type, type[serializers.Serializer[Any]]] = {

@@ -14,12 +14,12 @@ from gangboard.readmodels.kubectl import KubectlCommand
 
 COMMANDS = (
     KubectlCommand(
-        "Print the roles that gangboard needs. Its last lines make the kubeconfig.",
+        "Print the roles that gangboard needs. The last lines create the kubeconfig.",
         "manage.py print_rbac > rbac.yaml",
     ),
     KubectlCommand("Create them in your cluster.", "kubectl apply -f rbac.yaml"),
     KubectlCommand(
-        "Or add it by a command.",
+        "Or add it with a command.",
         "manage.py add_cluster prod --kubeconfig gangboard-reader.kubeconfig",
     ),
 )

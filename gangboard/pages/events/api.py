@@ -61,8 +61,7 @@ class EventQuery(Query):
 
     cursor = serializers.CharField(
         required=False,
-        help_text="`cursor` of an earlier answer or of an event. Without it the oldest event that is kept "
-        "comes first; with `now` only later events.",
+        help_text="`cursor` of an earlier answer or of an event. Without it, the oldest stored event comes first. With `now`, only later events.",
     )
     wait = serializers.IntegerField(
         min_value=0,
@@ -90,7 +89,7 @@ class ChangeListSerializer(serializers.Serializer[Any]):
     """Some events in their order."""
 
     next = serializers.URLField(
-        help_text="The same question for what comes after these events. It is never null."
+        help_text="The same request for the events after these. It is never null."
     )
     cursor = serializers.CharField(help_text="The cursor in `next`.")
     results = serializer_of(ChangeRow)(many=True)

@@ -15,15 +15,9 @@ LONGEST = 100
 """Characters; ours have about 30."""
 NOW = "now"
 """The cursor for later events only."""
-GONE = (
-    "This cursor is older than {days} days, and events are kept no longer. "
-    "Begin again without a cursor, or with cursor=now, and read gangs/ for how things stand."
-)
-AHEAD = (
-    "This cursor is ahead of the feed, so the feed comes from an older backup. "
-    "Begin again with cursor=now, and read gangs/ for how things stand."
-)
-_BAD = "This is no cursor of events/. Use that of an earlier answer, or `now`."
+GONE = "This cursor is older than {days} days, and older events are deleted. Start again without a cursor, or with cursor=now, and read the current state from gangs/."
+AHEAD = "This cursor is ahead of the feed, so the feed comes from an older backup. Start again with cursor=now, and read the current state from gangs/."
+_BAD = "This is not a cursor of events/. Use one of an earlier answer, or `now`."
 _DAYS = timedelta(days=RETENTION_DAYS)
 
 

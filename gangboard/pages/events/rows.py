@@ -44,7 +44,7 @@ class ChangeRow:
     cluster: str = shown("Cluster")
     namespace: str = shown("Namespace")
     gang: ChangeGangRow | None = shown(
-        "Gang", "Null for an action on a gang of which nothing is stored any more."
+        "Gang", "Null for an action on a gang that is no longer stored."
     )
     health: str | None = shown(
         "Health",

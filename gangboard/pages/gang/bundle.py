@@ -88,7 +88,7 @@ def _tree(detail: GangDetail, now: datetime) -> Iterator[str]:
     members = detail.row.members
     title = f"Jobs and pods: {members.ready} of {members.desired} ready" if rows else ""
     if detail.row.members_were or not detail.row.members_known:
-        title = "Jobs and pods at the last look"
+        title = "Jobs and pods when last read"
     yield from _table(title, ("Name", "State", "Node", "Since", "Restarts"), rows)
 
 
@@ -114,7 +114,7 @@ def _branch(job: JobRow | None, branch: Branch | None, now: datetime) -> Iterato
 def _fit(detail: GangDetail) -> Iterator[str]:
     yield from _table(
         "Where the waiting pods could go",
-        ("One pod asks for", "Who", "Waiting", "Fit now", "Fit if empty", "Nodes"),
+        ("Request of one pod", "Who", "Waiting", "Fit now", "Fit if empty", "Nodes"),
         (_fit_row(row) for row in fold_equal_shapes(detail.fit)),
     )
 
@@ -125,10 +125,10 @@ def _fit_row(row: EqualShapes) -> tuple[str, ...]:
     each = " each" if row.count > 1 else ""
     first = (_text(shape.asks or shape.title), _text(names), f"{shape.waiting}{each}")
     if shape.why:
-        return (*first, "cannot tell", "", _text(shape.why))
+        return (*first, "unknown", "", _text(shape.why))
     most = "at most " if shape.unsupported else ""
     reasons = [f"{reason.nodes} {reason.text}" for reason in shape.reasons]
-    nodes = ", ".join([f"{shape.open_nodes} with room", *reasons])
+    nodes = ", ".join([f"{shape.open_nodes} with free capacity", *reasons])
     return (*first, f"{most}{shape.fits_now}", str(shape.fits_empty), _text(nodes))
 
 
@@ -163,7 +163,7 @@ def _groups(detail: GangDetail) -> Iterator[str]:
         )
         for row in detail.groups
     )
-    yield from _table("Groups", ("Group", "Policy", "Quorum", "What the scheduler said"), rows)
+    yield from _table("Groups", ("Group", "Policy", "Quorum", "Scheduler status"), rows)
 
 
 def _events(detail: GangDetail) -> Iterator[str]:

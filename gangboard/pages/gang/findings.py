@@ -46,7 +46,7 @@ class FindingRow:
     unit: str = shown(
         "About", "The group or Job that it is about; null: the whole gang.", empty_is_null=True
     )
-    advice: tuple[str, ...] = shown("What would help")
+    advice: tuple[str, ...] = shown("Next steps")
     evidence: tuple[EvidenceRow, ...] = shown("Evidence")
     since: datetime | None = shown("Since")
     face: Face
@@ -85,7 +85,7 @@ def last_known_finding(row: FindingRow) -> FindingRow:
         row,
         health=Health.UNKNOWN.value,
         face=face_of(Health.UNKNOWN),
-        message=f"At the last look: {row.message}",
+        message=f"Last known: {row.message}",
         advice=(),
         since=None,
         is_past=True,

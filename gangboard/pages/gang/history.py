@@ -33,7 +33,7 @@ class Typical:
     """How long comparable gangs waited."""
 
     median_seconds: int = shown("Median")
-    cases: int = shown("Cases", "Gangs that came to run, at least 5.")
+    cases: int = shown("Cases", "Similar gangs that ran, at least 5.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,9 @@ class Waits:
 
     total_seconds: int = shown(
         "Waited",
-        "From its creation, or from when it was first seen, to its first `running`, "
-        "its end, or now; without the time in which it was suspended on purpose.",
+        "From its creation, or from when it was first seen, to its first `running`, its end, or now, without suspended time.",
     )
-    by_stage: Mapping[str, int] = shown(
-        "By stage", "Seconds by stage. Time in which nobody could look is in none."
-    )
+    by_stage: Mapping[str, int] = shown("By stage", "Seconds by stage. Unobserved time is in none.")
     typical: Typical | None = shown(
         "Typical",
         "Of other gangs of the same cluster, queue, size and requests per member that "

@@ -58,15 +58,15 @@ class LackRow:
 
     flavor: str = shown("Flavor")
     resource: str = shown("Resource")
-    exact: str = shown("Amount", "How much has to become free.", api_name="amount")
+    exact: str = shown("Amount", "Amount that must become free.", api_name="amount")
     own: Given = shown("In its queue", "Of its queue.", api_name="queue")
     shared: Given | None = shown(
         "Shared",
-        "Of all with which the queue shares quota; null: it shares with nobody.",
+        "Of all queues that share the quota. Null if it is not shared.",
     )
     holders: tuple[PlaceRow, ...] = shown(
         "Holders",
-        "Who has most of it, up to 5 that the caller may see.",
+        "The largest holders, up to 5 that the caller may see.",
     )
     holders_more: int = shown("More holders")
     hidden: int = shown("Hidden", "Others that the caller may not see.")
@@ -116,14 +116,14 @@ class QueueWait(HasQueueState):
 
     position: int | None = shown(
         "Position",
-        "1 is first, computed by gangboard; null: it stands in no line, or the order cannot be told.",
+        "1 is first, computed by gangboard. Null if it is not in line, or if the order is unknown.",
     )
     in_line: int = shown("In line")
     priority: int = shown("Priority")
     asks: tuple[AmountRow, ...] = shown("Asks")
     ahead: tuple[PlaceRow, ...] = shown("Ahead", "The first 5 of those before it.")
     ahead_more: int = shown("More ahead")
-    lacks: tuple[LackRow, ...] = shown("Lacks", "What has to become free, as far as it is told.")
+    lacks: tuple[LackRow, ...] = shown("Lacks", "Quota that must become free, if known.")
     order: tuple[str, ...] = shown("Order")
     stale: bool = shown("Stale")
     cluster: str

@@ -87,7 +87,7 @@ class JobRow:
     scheduling: SchedulingRow = shown("Scheduling")
     hold: HeldRow | None = shown("Hold", "The Hold on it, suspended or not.")
     queue: JobQueueRow | None = shown(
-        "Queue", "How a queue stands to it; null: it has no entry of its own."
+        "Queue", "Its entry in a queue. Null if it has none of its own."
     )
     actions: tuple[OfferRow, ...] = shown(
         "Actions", "What the caller may do to it now.", default=()
@@ -215,8 +215,7 @@ class GangDetail:
     )
     groups_unseen: tuple[UnseenGroups, ...] = shown(
         "Groups not seen",
-        "Kinds of groups that cannot be looked at in its cluster: there may be more than "
-        "in `groups`.",
+        "Kinds of groups that cannot be read in its cluster: there may be more than in `groups`.",
         default=(),
     )
     gang_mode: GangMode | None = shown(
@@ -232,13 +231,13 @@ class GangDetail:
         default=None,
     )
     maker: MakerRow | None = shown(
-        "Made by",
-        "What makes gangs such as this one; null: nothing known does.",
+        "Created by",
+        "The object that creates such gangs. Null if none is known.",
         default=None,
     )
     facts: tuple[KindFact, ...] = shown(
         "Facts",
-        f"What only its kind knows of it, such as a runtime or progress; {_NULL_IF_DELETED}.",
+        f"Facts that only its kind has, such as a runtime or progress; {_NULL_IF_DELETED}.",
         may_be_null=True,
         default=(),
     )
@@ -267,7 +266,7 @@ class GangDetail:
 
     queue_waits: tuple[QueueWait, ...] = shown(
         "Queue",
-        "Where it waits in queues, what is ahead of it, and who has what it waits for.",
+        "Its places in queues, the entries ahead of it, and the holders of the quota it waits for.",
         default=(),
     )
     queue_page: str = shown(
@@ -279,8 +278,7 @@ class GangDetail:
 
     @shown_property(
         "Deleted",
-        "When its object was seen to be deleted; null: it is there. Lists have no gang "
-        "that is gone.",
+        "When gangboard saw that its object was deleted. Null if it exists. Lists have no deleted gangs.",
     )
     def gone_at(self) -> datetime | None:
         """Return when its owner was seen to be deleted."""

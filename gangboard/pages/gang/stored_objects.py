@@ -17,7 +17,7 @@ MOST_OBJECTS = 50
 """Maximum number of objects. A gang can have thousands of Jobs that differ only in their names."""
 LONGEST_TEXT = 2_000
 _HEADING = """\
-# What gangboard keeps of these objects: a few fields of each, under names of its own.
+# What gangboard stores of these objects: a few fields of each, under its own names.
 # No environment, arguments, secrets or annotations are kept. The whole object: kubectl get -o yaml.
 """
 

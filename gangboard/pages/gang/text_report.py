@@ -99,7 +99,7 @@ def explain(detail: GangDetail, *, freshness: Freshness, now: datetime) -> tuple
     """Return the lines of the report, unwrapped."""
     blocks = (
         _head(detail, now),
-        _list("What would let it go", detail.row.advice),
+        _list("Next steps", detail.row.advice),
         _evidence(detail),
         _members(detail),
         _fit(detail.fit),
@@ -180,23 +180,23 @@ def _job(job: JobRow) -> tuple[str, ...]:
 def _fit(shapes: tuple[FitShape, ...]) -> Iterator[str]:
     if not shapes:
         return
-    yield "Where the waiting pods could go (each shape is counted alone)"
+    yield "Where the waiting pods could go (counts each shape alone)"
     for shape in shapes:
         name = shape.shape or shape.unit
         request = f"; one asks for {shape.asks}" if shape.asks else ""
         yield f"{_INDENT}{name}: {shape.waiting} waiting{request}"
         if shape.why:
-            yield f"{_INDENT * 2}cannot tell: {shape.why}"
+            yield f"{_INDENT * 2}unknown: {shape.why}"
             continue
         yield (
             f"{_INDENT * 2}fit now: {'at most ' if shape.unsupported else ''}{shape.fits_now}; "
             f"fit if empty: {shape.fits_empty}"
         )
         if shape.unsupported:
-            yield f"{_INDENT * 2}not worked out: {', '.join(shape.unsupported)}"
+            yield f"{_INDENT * 2}not checked: {', '.join(shape.unsupported)}"
         width = len(str(shape.nodes))
         counts = [
-            (shape.open_nodes, "have room for one more"),
+            (shape.open_nodes, "can take one more pod"),
             *((row.nodes, f"full: {row.text}{_reason_details(row)}") for row in shape.saturated),
             *((row.nodes, f"excluded: {row.text}{_reason_details(row)}") for row in shape.excluded),
             (shape.nodes, "nodes in all"),
@@ -239,9 +239,9 @@ def _wait(detail: GangDetail) -> Iterator[str]:
     since = "" if wait.from_creation else f", counted from {_exact(wait.started_at)}"
     yield f"{wait.verb} {wait.text} {wait.until}{since}{': ' if by_stage else ''}{by_stage}"
     if typical is not None and typical.median_seconds is not None:
-        yield f"{_INDENT}Typical for its queue, shape and size: {typical.text} ({typical.cases} gangs)"
+        yield f"{_INDENT}Typical wait (same queue, size and requests per member): {typical.text} ({typical.cases} gangs)"
     elif typical is not None:
-        yield f"{_INDENT}What is typical is not known: too few gangs like it have run."
+        yield f"{_INDENT}Typical wait: unknown, too few similar gangs have run."
 
 
 def _freshness(detail: GangDetail, freshness: Freshness, now: datetime) -> Iterator[str]:

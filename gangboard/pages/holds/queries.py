@@ -270,8 +270,8 @@ def _message(
         return f"Cluster {cluster.cluster} {cluster.does_not}, so whether the Hold is in force is unknown."
     if levers is not None and levers.hold in (PolicyState.MISSING, PolicyState.CHANGED):
         fallback = {
-            PolicyState.MISSING: "The policy that makes Holds hold is not installed.",
-            PolicyState.CHANGED: "The policy that makes Holds hold was changed.",
+            PolicyState.MISSING: "The policy that enforces Holds is not installed.",
+            PolicyState.CHANGED: "The policy that enforces Holds was changed.",
         }[levers.hold]
         return printable(levers.hold_sentence or fallback)
     if check is not None and check.in_force is not True and check.sentence:

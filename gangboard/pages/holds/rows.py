@@ -30,20 +30,20 @@ class HoldRow:
     uid: str = shown("uid")
     job: str = shown("Job")
     owner: HoldOwnerRow = shown("Owner")
-    gang_id: str = shown("Gang", "Null when its owner is not there any more.", empty_is_null=True)
+    gang_id: str = shown("Gang", "Null if its owner no longer exists.", empty_is_null=True)
     action_id: str = shown(
-        "Action", "The action that made it; null when it was made by hand.", empty_is_null=True
+        "Action", "The action that created it. Null if it was created by hand.", empty_is_null=True
     )
-    by: str = shown("By and why", empty_is_null=True)
+    by: str = shown("By and reason", empty_is_null=True)
     reason: str = shown("Reason", empty_is_null=True)
     since: datetime | None = shown("Since")
     until: datetime | None = shown("Until")
     in_force: bool | None = shown(
-        "In force", "Whether a resume would be turned back; null: not known."
+        "In force", "Whether the Hold would undo a resume. Null if unknown."
     )
-    checked_at: datetime | None = shown("Last checked", "When that was last tried.")
-    lost: bool = shown("Lost", "What it held is not there any more.")
-    message: str = shown("Message", "What is the matter with it.", empty_is_null=True)
+    checked_at: datetime | None = shown("Last checked", "When that was last tested.")
+    lost: bool = shown("Lost", "True if the held Job no longer exists.")
+    message: str = shown("Message", "The problem with it, in a sentence.", empty_is_null=True)
     face: Face = shown("State", in_api=False)
     job_uid: str = ""
     """The uid of the Job that has the name now, or empty."""

@@ -63,7 +63,7 @@ class MetricsCollector(Collector):
 def _of_clusters(clusters: tuple[Freshness, ...], expiries: tuple[Expiry, ...]) -> Iterator[Metric]:
     yield gauge(
         "cluster_up",
-        "1: the cluster answered within the last 120 seconds. 0: nobody knows how its gangs are now.",
+        "1: the cluster answered within the last 120 seconds. 0: the state of its gangs is unknown.",
         ("cluster",),
         (((cluster.cluster,), not cluster.is_silent) for cluster in clusters),
     )
@@ -115,14 +115,13 @@ def _of_gangs(gangs: tuple[GangCount, ...]) -> Iterator[Metric]:
     )
     yield gauge(
         "gang_accelerators",
-        f"Accelerators that these gangs ask for. {_SILENT}",
+        f"Accelerators that these gangs request. {_SILENT}",
         _GANG_LABELS,
         ((labels, count.accelerators) for labels, count in rows),
     )
     yield gauge(
         "gang_oldest_since_timestamp_seconds",
-        "Since when the one of these gangs that has had its verdict for longest has had it, as Unix "
-        "time. It may be longer, where that began before gangboard watched. None of a cluster that is "
+        "Start of the longest current verdict among these gangs, as Unix time. The true start may be earlier, if it was before gangboard watched. None of a cluster that is "
         "not up.",
         _GANG_LABELS,
         (
@@ -163,7 +162,7 @@ def _of_holds(holds: tuple[HoldCount, ...]) -> Metric:
     return gauge(
         "holds",
         "Holds, each on one Job. in_force yes: proved by the last dry run; no: refuted, lost, or without "
-        "its policy; unknown: not proved yet, or nobody can look. No series: the Holds of the cluster "
+        "its policy; unknown: not proved yet, or not readable. No series: the Holds of the cluster "
         "cannot be seen.",
         ("cluster", "in_force"),
         (((count.cluster, count.in_force.value), count.holds) for count in holds),
@@ -190,8 +189,7 @@ def _of_processes(liveness: Liveness) -> Iterator[Metric]:
     )
     yield gauge(
         "orders_arrive",
-        "0: beat and a worker of this queue live, and no order passes from one to the other. No series "
-        "while one of them is not alive.",
+        "0: beat and a worker of this queue live, but tasks do not arrive. No series while one of them is down.",
         ("queue",),
         (
             ((kind.removesuffix("-orders"),), kind not in dead)

@@ -63,8 +63,8 @@ def of_accelerators(rows: Iterable[AcceleratorCount]) -> Metric:
     """Return what becomes of the accelerators of each cluster."""
     return gauge(
         "accelerators",
-        "Accelerators on the nodes of a cluster. used: by whole gangs and other pods; held: by gangs that are "
-        "not whole; free: on nodes that take pods; away: free on nodes that do not. No series: the nodes could "
+        "Accelerators on the nodes of a cluster. used: by whole gangs and other pods; held: by "
+        "incomplete gangs; free: on nodes that take pods; away: free on nodes that do not. No series: the nodes could "
         "not be read within the last 5 minutes.",
         ("cluster", "state"),
         (((row.cluster, row.state), row.accelerators) for row in rows),
@@ -75,8 +75,7 @@ def of_start_waits(rows: Iterable[StartWaits]) -> Metric:
     """Return how long gangs waited that began to run lately."""
     family = GaugeHistogramMetricFamily(
         "gangboard_start_wait_seconds",
-        "How long gangs waited that ran for the first time within the last hour (the newest 300), from their "
-        "creation on, without time in which they were suspended on purpose. These are gauges: use them "
+        "Time to start of gangs that first ran within the last hour (the newest 300): from their creation, without suspended time. These are gauges: use them "
         "without rate. None of a cluster that is not up.",
         labels=("cluster",),
     )
@@ -102,7 +101,7 @@ def of_namespaces(rows: Iterable[NamespaceCount]) -> Iterator[Metric]:
     )
     yield gauge(
         "namespace_accelerators",
-        "Accelerators that these gangs ask for.",
+        "Accelerators that these gangs request.",
         labels,
         (((row.cluster, row.namespace, row.health), row.accelerators) for row in counts),
     )

@@ -87,7 +87,7 @@ def _row(
         tuple((printable(name), text) for name, text in largest.requests.items())
     )
     if shape is None or best is None:
-        sentence = "What its waiting pods ask for has not been read."
+        sentence = "The requests of its waiting pods have not been read."
         return WaitingRow(
             gang=gang,
             pods=waiting,
@@ -129,7 +129,7 @@ def _rank_of(pair: tuple[Shape, NodeFit]) -> tuple[int, bool]:
 
 _SENTENCES = {
     Filter.POD_AFFINITY: "Must be near pods that are elsewhere.",
-    Filter.UNSAID: "This node has not said yet what it offers.",
+    Filter.UNSAID: "This node has not reported its resources yet.",
     Filter.NOT_READY: "This node is not ready.",
     Filter.HOST_PORT: "A host port that it needs is taken by a pod that stays.",
     Filter.ANTI_AFFINITY: "A pod that stays here keeps it away.",
@@ -143,7 +143,7 @@ _LIMITS = {
 
 def _sentence(answer: NodeFit, shape: Shape, fitting: int, waiting: int) -> str:
     if answer.unclear:
-        return f"Cannot be told: {', '.join(answer.unclear)}."
+        return f"Unknown: {', '.join(answer.unclear)}."
     if answer.pods:
         once = "once uncordoned" if answer.cordoned else "now"
         if waiting == 1:
@@ -180,7 +180,7 @@ def _filter_sentence(answer: NodeFit, node_filter: Filter, shape: Shape) -> str:
     if node_filter is Filter.TAINT:
         return f"Does not tolerate the taint {answer.detail}."
     if node_filter is Filter.UNREADABLE:
-        return f"How much {answer.detail} this node has could not be read."
+        return f"The amount of {answer.detail} on this node could not be read."
     return _SENTENCES[node_filter]
 
 

@@ -228,14 +228,14 @@ def _sentence(node: Node, amounts: Iterable[Amount], stranded: Sequence[Stranded
         return "Not ready: nothing new starts here, and what was here may be lost."
     main = next(iter(amounts), None)
     if main is None:
-        return "It has not said what it offers."
+        return "It has not reported its resources."
     name = printable(unit_word(main.resource, main.allocatable))
     if node.unschedulable:
         by = writers_text([node.cordoned_by])
         cordoned = f"Cordoned {printable(by)}" if by else "Cordoned"
         if reasons := maintenance_markers(node.lifecycle, node.taints):
             cordoned += f", for {printable(listed(reasons))}"
-        return f"{cordoned}: {main.away or '0'} of {main.allocatable} {name} stand free and take no new pods."
+        return f"{cordoned}: {main.away or '0'} of {main.allocatable} {name} are free but take no new pods."
     if main.unreadable:
         return f"How much {name} is free could not be read."
     first = next((row for row in stranded if row.resource == main.resource), None)
@@ -287,7 +287,7 @@ def _sum(pods: Iterable[Pod]) -> PodSum:
 def _commands(name: str, node: Node, place: KubectlPlace) -> tuple[KubectlCommand, ...]:
     """Return the commands for a node. Empty if its name is unsafe in a shell."""
     pods = "kubectl get pods -A --field-selector spec.nodeName={} -o wide"
-    meaning = "Let pods in again"
+    meaning = "Allow new pods again"
     if reasons := maintenance_markers(node.lifecycle, node.taints):
         meaning = f"{meaning}, once this is over: {listed(reasons)}"
     commands = (

@@ -113,16 +113,15 @@ class WaitingRow(GangOfNode):
     """The request of one of these pods in words, of the largest of several shapes."""
     answer: str = shown(
         "Answer",
-        "`fits-uncordoned`: nothing but the cordon keeps it out. For this node only: a gang needs room for "
-        "all its pods.",
+        "`fits-uncordoned`: only the cordon keeps it out. For this node only: a gang needs capacity for all its pods.",
         choices=ANSWERS,
     )
-    fitting: int = shown("Fit", "Pods of it for which there is room here.")
+    fitting: int = shown("Fit", "Its pods that fit here now.")
     """On a cordoned node, the number after it is uncordoned."""
     sentence: str = shown("Here")
     unsupported: tuple[str, ...] = shown(
-        "Not worked out",
-        "What else its pods ask for and was not worked out: they may still not fit.",
+        "Not checked",
+        "Constraints of its pods that gangboard does not check: they may still not fit.",
         default=(),
     )
 
@@ -206,13 +205,13 @@ class NodeDetail:
     """Why its free capacity is unknown; then amounts, stranded and waiting are empty."""
     why: str = shown(
         "Why",
-        "Why nothing can be said of room: then `amounts`, `stranded` and `waiting` are empty.",
+        "Why the capacity is unknown. Then `amounts`, `stranded` and `waiting` are empty.",
         empty_is_null=True,
         is_read_only=True,
     )
     """`blind` as one text. The page prints a live age instead."""
-    sentence: str = shown("Summary", "What matters most of it now.", empty_is_null=True)
-    ready: bool | None = shown("Ready", "Null: it has not said.")
+    sentence: str = shown("Summary", "The most important fact about it now.", empty_is_null=True)
+    ready: bool | None = shown("Ready", "Null if it has not reported this.")
     ready_since: datetime | None = shown("Ready since")
     ready_reason: str = shown("Reason", "Why it is not ready.", empty_is_null=True)
     cordoned: bool = shown("Cordoned")
@@ -239,8 +238,7 @@ class NodeDetail:
     amounts: tuple[Amount, ...] = shown("Resources")
     stranded: tuple[StrandedRow, ...] = shown(
         "Stranded",
-        "Free accelerators of which each kind of pod in this cluster that asks for as many needs more cpu "
-        "or memory than is left.",
+        "Free accelerators that no kind of pod of this cluster can use, because too little cpu or memory is left.",
     )
     occupants: tuple[OccupantRow, ...] = shown("Gangs")
     """Those with the most accelerators on the node first."""
@@ -250,7 +248,7 @@ class NodeDetail:
     hidden: PodSum = shown("Hidden", "Pods in namespaces that the caller may not see.")
     waiting: tuple[WaitingRow, ...] = shown("Waiting gangs", "Those that fit first.")
     more_waiting: int = shown(
-        "More waiting", "Gangs that wait for fewer accelerators and were not asked about."
+        "More waiting", "Waiting gangs with fewer accelerators, which were not checked."
     )
     sees_cluster: bool
     """Whether the viewer may see the whole cluster."""

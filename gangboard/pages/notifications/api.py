@@ -42,7 +42,7 @@ from gangboard.pages.notifications.request_serializers import (
 from gangboard.pages.notifications.rows import ChannelRow, DeliveryRow, NewChannelRow, RuleRow
 from gangboard.store.access import Viewer
 
-NO_ADMIN = "Only an admin whose token may act makes, changes, tests and removes channels."
+NO_ADMIN = "Only an admin whose token may act can create, change, test and remove channels."
 NO_RULES = "A read-only token cannot change rules."
 
 

@@ -13,8 +13,8 @@ from gangboard.notify.posting import APPRISE, WEBHOOK
 from gangboard.notify.rules import CHOICES, MOST_HOURS, MOST_MINUTES, TRIGGER_INFO, Trigger
 
 ANY = (("", "any"),)
-KINDS = ((APPRISE, "People: an address of apprise"), (WEBHOOK, "A program: a webhook"))
-FOR = (("admins", "Rules of admins"), ("everybody", "Everybody's rules"), ("person", "One person"))
+KINDS = ((APPRISE, "People: an Apprise address"), (WEBHOOK, "A program: a webhook"))
+FOR = (("admins", "Rules of admins"), ("everybody", "Rules of everyone"), ("person", "One person"))
 HOURS = ((1, "1 hour"), (8, "8 hours"), (24, "1 day"), (7 * 24, "1 week"))
 
 

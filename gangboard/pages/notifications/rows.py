@@ -26,7 +26,7 @@ class ChannelRow:
     service: str = shown("Goes to", "The service, or scheme and host of a webhook.")
     used_by: str = shown("For", "Whose rules may use it: `admins`, `everybody`, or one person.")
     state: str = shown("State", choices=CHANNEL_STATES)
-    error: str = shown("What failed", "Why the last attempt failed. Empty for who is not an admin.")
+    error: str = shown("Error", "Why the last attempt failed. Empty if the caller is not an admin.")
     owner: str = shown(
         "Person", "The one person whose rules may use it; empty: no single person.", on_page=False
     )
@@ -40,7 +40,7 @@ class NewChannelRow(ChannelRow):
     """A channel that was made just now."""
 
     secret: str = shown(
-        "Secret", "With which a webhook is signed. It is shown this once.", default=""
+        "Secret", "Secret that signs the requests of a webhook. It is shown only once.", default=""
     )
 
 
@@ -80,10 +80,10 @@ class DeliveryRow:
     rule: str = shown("Message of", "The rule; empty for a test of the channel.")
     id: str = shown("Id", on_page=False)
     channel: str = shown("Channel")
-    about: int = shown("Changes", "How many changes it tells.")
+    about: int = shown("Changes", "Number of changes in it.")
     state: str = shown("State", choices=STATES)
     attempts: int = shown("Attempts")
-    error: str = shown("What failed", "Why the last attempt failed.")
+    error: str = shown("Error", "Why the last attempt failed.")
     created_at: datetime = shown("Made")
     next_at: datetime | None = shown("Next attempt", "Null when it is over.")
     finished_at: datetime | None = shown("Over", "When it was sent or given up.")

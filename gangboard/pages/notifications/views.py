@@ -43,7 +43,7 @@ from gangboard.pages.notifications.rows import ChannelRow
 from gangboard.readmodels.formatting import printable
 from gangboard.store.access import Viewer
 
-NO_ADMIN = "Only an admin makes, changes, tests and removes channels."
+NO_ADMIN = "Only an admin can create, change, test and remove channels."
 
 
 @require_safe

@@ -34,7 +34,9 @@ class PeopleQuery(PageQuery):
         required=False, max_length=200, help_text="Words that must all occur in the name."
     )
     role = serializers.ChoiceField(
-        ROLE_FILTERS, required=False, help_text="Who has that role anywhere, or no role at all."
+        ROLE_FILTERS,
+        required=False,
+        help_text="People with that role anywhere, or with no role at all.",
     )
     state = serializers.ChoiceField(STATES, required=False)
     ordering = serializers.ChoiceField(tuple(USER_ORDERINGS), default="name")
@@ -50,7 +52,7 @@ class PersonChangeSerializer(Query):
     """What changes about a person."""
 
     disabled = serializers.BooleanField(
-        help_text="True ends sessions, password, links, tokens and roles. False opens the account again."
+        help_text="True ends sessions, password, links, tokens and roles. False enables the account again."
     )
 
 

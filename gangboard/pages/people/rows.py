@@ -35,7 +35,7 @@ class UserRow:
     """A person with an account."""
 
     name: str = shown("Name", link="href")
-    disabled: bool = shown("Disabled", "Whether nobody can sign in to the account.", on_page=False)
+    disabled: bool = shown("Disabled", "Whether the account is disabled.", on_page=False)
     rights: tuple[str, ...] = shown("Roles", "What the roles allow, the strongest first.")
     groups: tuple[str, ...] = shown("Groups", "Groups of the last sign-in at the provider.")
     last_seen_at: datetime | None = shown(
@@ -63,8 +63,8 @@ class HeldRoleRow:
 class SignInLinkRow:
     """A link that signs a person in once."""
 
-    link: str = shown("Link", "It is shown this once.")
-    expires_at: datetime = shown("Ends", "From then on it does not work.")
+    link: str = shown("Link", "It is shown only once.")
+    expires_at: datetime = shown("Ends", "The link stops working at this time.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class OwnedTokenRow:
     owner: str = shown("Owner", link="href")
     may_act: bool = shown("May act", "Whether it may suspend, resume and relocate.")
     created_at: datetime = shown("Made")
-    expires_at: datetime = shown("Ends", "From then on it is refused.")
+    expires_at: datetime = shown("Ends", "The token is refused after this time.")
     last_used_at: datetime | None = shown(
         "Last used", "To the minute; null if never.", empty="never"
     )

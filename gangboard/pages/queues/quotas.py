@@ -40,7 +40,7 @@ class QuotaRow:
     flavor: str = shown("Flavor")
     is_flavor_known: bool = shown(
         "Flavor known",
-        "False where flavors can be looked at and there is none of this name.",
+        "False if flavors can be read and none has this name.",
         api_name="flavor_known",
     )
     resource: str = shown("Resource")

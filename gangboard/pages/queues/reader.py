@@ -42,15 +42,14 @@ from gangboard.store.models import WatchedObject
 MOST_IN_LINE = 500
 """Entries of the line of one queue, and of those that have its quota."""
 _UNSEEN = {
-    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: "
-    "what there is now is not known.",
+    WatchState.FORBIDDEN: "The reader may not list {kinds} in cluster {cluster}: the current ones are unknown.",
     WatchState.UNKNOWN_VERSION: "Cluster {cluster} serves {kinds} in versions that this release "
-    "cannot read: what there is now is not known.",
+    "cannot read: the current ones are unknown.",
     WatchState.LISTING: "{kinds} of cluster {cluster} are being listed: some may be missing here.",
     Level.SILENT: "Cluster {cluster} {does_not}: its queues are as last seen.",
-    Level.NEVER: "Cluster {cluster} {has_not_once}: which queues it has is not known.",
-    "not-looked": "{kinds} of cluster {cluster} have not been looked at yet.",
-    "": "{kinds} of cluster {cluster} cannot be read now; what is shown of them may be old.",
+    Level.NEVER: "Cluster {cluster} {has_not_once}: its queues are unknown.",
+    "not-looked": "{kinds} of cluster {cluster} have not been read yet.",
+    "": "{kinds} of cluster {cluster} cannot be read now; the list may be outdated.",
 }
 
 
@@ -146,7 +145,7 @@ class QueueReader:
         if vocabulary.open_to or _alias_count(queue):
             return vocabulary.open_to
         if not self.watched.is_known(queue.cluster.cluster_id, Queue, group):
-            return "Which namespaces can use it is not known: what leads to it cannot be read."
+            return "The namespaces that can use it are unknown: the objects that lead to it cannot be read."
         return vocabulary.no_alias
 
     def _row(
@@ -228,7 +227,7 @@ def _why_first(line: Sequence[QueueEntry]) -> str:
     """Return why the first of a line is first."""
     first, *rest = line
     if not rest:
-        return "Nobody else stands in line."
+        return "It is the only one in line."
     second = rest[0]
     if first.priority > second.priority:
         return f"Its priority is the highest: {first.priority:,}, the next has {second.priority:,}."

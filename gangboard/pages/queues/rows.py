@@ -35,7 +35,7 @@ class NamespaceRow:
     """A namespace with gangs in a queue that needs no alias."""
 
     name: str = shown("Namespace")
-    gangs: int = shown("Gangs", "Those that wait or have pods on nodes; 0: all of them are over.")
+    gangs: int = shown("Gangs", "Gangs that wait or have pods on nodes. 0 if all have ended.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class QueueRow(HasQueueState):
     quotas: tuple[QuotaRow, ...] = shown("Quota")
     is_quota_overridden: bool = shown(
         "Overridden",
-        "The quotas in force are computed, and not those of its spec.",
+        "The effective quotas are computed and differ from its spec.",
         api_name="quota_overridden",
     )
     pending: int | None = shown("Pending", "Entries that wait, as the system counts them.")
@@ -79,29 +79,30 @@ class QueueRow(HasQueueState):
         "`pending`; in a queue of a scheduler the gangs that gangboard counts. Null: not known.",
     )
     unknown: int = shown(
-        "Unknown", "Gangs in a queue of a scheduler of which nobody knows whether they wait."
+        "Unknown", "Gangs in a queue of a scheduler for which it is unknown if they wait."
     )
     placed: int | None = shown(
         "Placed",
-        "Gangs with pods on nodes, in a queue of a scheduler; null in others, and where nobody can tell.",
+        "Gangs with pods on nodes, in a queue of a scheduler; null in other queues, and if unknown.",
     )
     reserving: int | None = shown("Reserving")
     admitted: int | None = shown("Admitted")
-    in_line: int | None = shown("In line", "By the entries; null where these cannot be looked at.")
+    in_line: int | None = shown(
+        "In line", "Counted from the entries. Null if these cannot be read."
+    )
     kept_out: int | None = shown(
-        "Not eligible", "Those that wait and stand in no line; null likewise."
+        "Not eligible", "Entries that wait but are not in line. Null likewise."
     )
     line: tuple[PlaceRow, ...] | None = shown(
         "Line",
-        "Who waits, those in no line last: of lists the first 3, of one queue up to 500; "
-        "null where entries cannot be looked at.",
+        "Waiting entries, the ones that are not in line last. Lists have the first 3, one queue up to 500. Null if entries cannot be read.",
     )
     tells_places: bool = shown(
         "Tells places",
-        "False where no object tells the order: `line` is then the oldest first, without positions.",
+        "False if no object shows the order. `line` is then the oldest first, without positions.",
     )
     order: tuple[str, ...] = shown(
-        "Order", "How the line is ordered, and what is not known of that."
+        "Order", "How the line is ordered, and what is unknown about the order."
     )
     aliases: tuple[AliasRow, ...] = shown("Aliases", "Those that the caller may see.")
     aliases_hidden: int = shown("Hidden aliases")
@@ -112,13 +113,13 @@ class QueueRow(HasQueueState):
     namespaces_hidden: int = shown("Hidden namespaces")
     reached_by: str = shown(
         "Reached by",
-        "Who may use the queue, where no alias says it: a sentence.",
+        "Which gangs may use the queue if it has no alias: a sentence.",
         empty_is_null=True,
     )
     terms: tuple[TermRow, ...] = shown("Terms", "What its system keeps for the queue as a whole.")
     stale: bool = shown(
         "Stale",
-        "Its cluster has not answered for 30 seconds, or queues cannot be looked at there.",
+        "Its cluster has not answered for 30 seconds, or queues cannot be read there.",
     )
 
     @property
@@ -166,8 +167,8 @@ class QueueDetailRow(QueueRow):
     """One queue with who has its quota."""
 
     holders: tuple[PlaceRow, ...] | None = shown(
-        "Has its quota",
-        "Those with the most accelerators first, up to 500; null where entries cannot be looked at.",
+        "Quota used by",
+        "The ones with the most accelerators first, up to 500. Null if entries cannot be read.",
     )
     holders_more: int
     unseen: tuple[UnseenQueuesRow, ...] = shown("Unseen")

@@ -57,8 +57,8 @@ class ReasonRow:
         api_name="pods_not_ready",
     )
     accelerators: float = shown(
-        "Accelerators asked for",
-        "What these gangs ask for in all, placed or not.",
+        "Accelerators requested",
+        "Sum of the requests of these gangs, placed or not.",
         is_quantity=True,
     )
     share: float
@@ -66,11 +66,10 @@ class ReasonRow:
     since: datetime = shown("Longest", "Since when the first of them has had this verdict.")
     since_first_seen: bool = shown(
         "Seen since",
-        "Of some of them the time is only when gangboard saw it first: one may have it for "
-        "longer than since `since`.",
+        "For some of them, `since` is only when gangboard first saw the verdict. The true time may be longer.",
     )
-    next_step: str = shown("Next step", "What would let the first example go.", empty_is_null=True)
-    limits: tuple[LimitRow, ...] = shown("Limits", "What the nodes lack that could host them.")
+    next_step: str = shown("Next step", "What would let the first example run.", empty_is_null=True)
+    limits: tuple[LimitRow, ...] = shown("Limits", "What is missing on nodes that could host them.")
     examples: tuple[ExampleRow, ...] = shown(
         "Largest gangs", "Up to three, those that ask for the most accelerators."
     )
@@ -97,7 +96,7 @@ class Reasons:
     rows: tuple[ReasonRow, ...]
     """Those with the most accelerators first."""
     gangs: int | None = shown(
-        "Gangs", "Gangs of all reasons; null: no cluster that was asked for was read yet."
+        "Gangs", "Gangs of all reasons. Null if no selected cluster has been read yet."
     )
     accelerators: float | None = shown(
         "Accelerators", "Accelerators of all reasons; null as `gangs`.", is_quantity=True
@@ -113,15 +112,15 @@ class Reasons:
         """Return health → gangs in no reason, healths without any left out."""
         return _numbers(self.apart)
 
-    unknown: int | None = shown("Unknown", "Gangs of which nothing is known now; null as `gangs`.")
-    clusters: int = shown("Clusters", "Clusters that were asked for.")
+    unknown: int | None = shown("Unknown", "Gangs whose state is unknown now. Null like `gangs`.")
+    clusters: int = shown("Clusters", "Selected clusters.")
     looked_at: int = shown(
-        "Looked at",
-        "Those of them that have answered lately.",
+        "Read",
+        "Selected clusters that have answered lately.",
         api_name="clusters_looked_at",
     )
     unseen: tuple[UnobservedCluster, ...] = shown(
-        "Unseen", "Clusters of which something could not be looked at."
+        "Unseen", "Clusters that could not be read completely."
     )
     namespaces: tuple[str, ...]
     """Choices of the filter."""

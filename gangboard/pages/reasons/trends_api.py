@@ -46,13 +46,12 @@ class TrendsSerializer(serializers.Serializer[Any]):
     began_at = TimeField(help_text="The time of the first value.")
     step_seconds = serializers.SerializerMethodField(help_text="Between two values.")
     waiting = CurveField(
-        help_text="Accelerators that blocked, degraded, waiting and starting gangs ask for. Null, as `gangs` and "
-        "`reasons` are empty, for who may not see all asked clusters as a whole.",
+        help_text="Accelerators that blocked, degraded, waiting and starting gangs ask for. Null for callers who may not see all selected clusters completely. `gangs` and `reasons` are then empty.",
     )
-    used = CurveField(help_text="Accelerators in use by others than gangs that are not whole.")
-    held = CurveField(help_text="Accelerators held by gangs that are not whole.")
+    used = CurveField(help_text="Accelerators in use, without those held by incomplete gangs.")
+    held = CurveField(help_text="Accelerators held by incomplete gangs.")
     free = CurveField(help_text="Accelerators that are free on nodes that take pods.")
-    away = CurveField(help_text="Accelerators that stand free on other nodes.")
+    away = CurveField(help_text="Accelerators that are free on other nodes.")
     gangs = serializers.SerializerMethodField(help_text="Number of gangs by health.")
     reasons = serializers.SerializerMethodField(
         help_text="Accelerators of `waiting` by `stage/code`."

@@ -62,7 +62,7 @@ class StageFold:
 
     @property
     def accelerators(self) -> float:
-        """Accelerators that these gangs ask for."""
+        """Accelerators that these gangs request."""
         return sum(line.row.accelerators for line in self.lines)
 
 
@@ -122,7 +122,7 @@ class ReasonsPage(FilteredPage[ReasonsAndTrends, ReasonFilters]):
         legend = current_values(trends, {"waiting": content.reasons.accelerators})
         return (
             not_counted_line(frame.clusters, address.filters.cluster),
-            _summary(content.reasons, address),
+            _summary(content.reasons, address, frame.viewer.sees_everything),
             Fragment("trend", "reasons/trend.html", {"trends": trends}, _drawn(trends)),
             Fragment("trend-legend", "trends/legend.html", {"legend": legend}, legend),
             FragmentList("reason-rows", tuple(map(_row, lines[:OPEN_ROWS]))),
@@ -153,12 +153,13 @@ def _board(address: Address[ReasonFilters], **changes: str) -> str:
     return f"{reverse('board')}?{urlencode([*pairs, *changes.items()])}"
 
 
-def _summary(reasons: Reasons, address: Address[ReasonFilters]) -> Fragment:
+def _summary(reasons: Reasons, address: Address[ReasonFilters], sees_everything: bool) -> Fragment:
     dearest = reasons.dearest and _line(reasons.dearest, address)
     commonest = reasons.commonest and _line(reasons.commonest, address)
     unobserved = tuple(cluster for cluster in reasons.unseen if cluster.is_counted)
     context = {
         "found": reasons,
+        "sees_everything": sees_everything,
         "unseen": unobserved,
         "dearest": dearest,
         "commonest": commonest,
@@ -168,7 +169,7 @@ def _summary(reasons: Reasons, address: Address[ReasonFilters]) -> Fragment:
     }
     content = (
         *(dearest, commonest, reasons.gangs, reasons.accelerators, reasons.apart, reasons.unknown),
-        *(reasons.clusters, reasons.looked_at, unobserved),
+        *(reasons.clusters, reasons.looked_at, unobserved, sees_everything),
     )
     return Fragment("summary", "reasons/summary.html", context, content)
 

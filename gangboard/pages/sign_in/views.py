@@ -34,8 +34,8 @@ SOON = 2
 """Seconds for Retry-After, when a slot may be free."""
 NO_PASSWORDS = "Passwords are switched off here (GANGBOARD_LOCAL_SIGN_IN)."
 NO_LINKS = "Sign-in links are switched off here (GANGBOARD_LOCAL_SIGN_IN)."
-BUSY = "Too many people sign in at this moment. Try again in a few seconds."
-WRONG = "This name and password do not belong together."
+BUSY = "Too many sign-ins at this moment. Try again in a few seconds."
+WRONG = "The name or the password is wrong."
 
 
 class SignInForm(AuthenticationForm):

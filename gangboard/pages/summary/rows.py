@@ -16,7 +16,7 @@ class Tally:
 
     gangs: int | None = shown(
         "Gangs",
-        "Null: none was seen, and where they would be could not be read.",
+        "Null if none was seen and not everything could be read.",
         default=0,
     )
     accelerators: float | None = shown("Accelerators", is_quantity=True, default=0.0)
@@ -33,7 +33,9 @@ class Summary:
     gangs: int | None = shown("Gangs", "Null: none was seen, and no cluster was read yet.")
     accelerators: float | None = shown("Accelerators", is_quantity=True)
     """None as `gangs`."""
-    by_health: Mapping[str, Tally] = shown("By health", "Every health; zeros where they are known.")
+    by_health: Mapping[str, Tally] = shown(
+        "By health", "Every health, with zero if there is no such gang."
+    )
     """Worst first."""
     by_code: Mapping[str, Tally] = shown("By code")
     """Codes that occur, most gangs first."""
@@ -45,6 +47,6 @@ class Summary:
     stale: bool = shown("Stale")
     """Whether a cluster has not answered for a while. Its gangs may count as unknown."""
     unseen: tuple[UnobservedCluster, ...] = shown(
-        "Unseen", "Clusters of which something could not be looked at."
+        "Unseen", "Clusters that could not be read completely."
     )
     """Their counts may be too low."""

@@ -28,12 +28,13 @@ class Command(DatabaseCommand):
     help = (
         "Watch a cluster with server, CA and token or client certificate of a kubeconfig; or give "
         "a watched one new credentials for the same address. It is read-only unless "
-        "--actor-kubeconfig is given, or manage.py set_actor is run. The cluster is tried first, and the "
-        "command says what it answers. A second name for a cluster is refused."
+        "--actor-kubeconfig is given, or manage.py set_actor is run. The command tests the connection first and prints the result. A second name for a cluster is refused."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="how gangboard calls it: a DNS label such as east-1")
+        parser.add_argument(
+            "name", help="name of the cluster in gangboard: a DNS label such as east-1"
+        )
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument(
             "--kubeconfig", type=Path, metavar="FILE", help="- reads it from standard input"
@@ -43,7 +44,9 @@ class Command(DatabaseCommand):
             action="store_true",
             help="the cluster this pod runs in, with the service account of the pod",
         )
-        parser.add_argument("--context", help="which of its contexts (default: the current one)")
+        parser.add_argument(
+            "--context", help="context of the kubeconfig (default: the current one)"
+        )
         parser.add_argument(
             "--actor-kubeconfig",
             type=Path,
@@ -58,7 +61,7 @@ class Command(DatabaseCommand):
         parser.add_argument(
             "--without-trying",
             action="store_true",
-            help="do not try the cluster now; a second name for it is not noticed then",
+            help="do not test the connection now; a second name for the cluster is then not noticed",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

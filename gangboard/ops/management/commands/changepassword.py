@@ -15,7 +15,7 @@ TRIES = 3
 
 
 class Command(DatabaseCommand):
-    help = "Give a person a password, which is asked for twice. Their sessions end."
+    help = "Set the password of a person, which you type twice. Their sessions end."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
@@ -24,22 +24,22 @@ class Command(DatabaseCommand):
         name: str = options["name"]
         user = people.find_user(name=name)
         if user is None:
-            raise CommandError(f"there is no user {name!r}; make one with manage.py create_user")
+            raise CommandError(f"there is no user {name!r}; create one with manage.py create_user")
         password = self._ask_password(user)
         try:
             people.change_password(name=name, password=password, by=command_author())
         except people.PeopleError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"{name} has another password from now on; all sessions have ended.")
+        self.stdout.write(f"{name} has a new password; all sessions have ended.")
 
     def _ask_password(self, user: User) -> str:
         """Return a valid password. Raises CommandError."""
         for _ in range(TRIES):
             password = getpass.getpass("Password: ")
             if not password:
-                raise CommandError("no password was given, so it is as it was")
+                raise CommandError("no password was given, so it is unchanged")
             if getpass.getpass("Password (again): ") != password:
-                self.stderr.write("These two are not the same.")
+                self.stderr.write("The two passwords differ.")
                 continue
             try:
                 validate_password(password, user)
@@ -48,4 +48,4 @@ class Command(DatabaseCommand):
                     self.stderr.write(message)
             else:
                 return password
-        raise CommandError(f"{TRIES} tries were not enough, so the password is as it was")
+        raise CommandError(f"{TRIES} tries failed, so the password is unchanged")

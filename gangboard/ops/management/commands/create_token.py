@@ -9,10 +9,7 @@ from gangboard.store import authentication, people
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Make a token for the REST API and print it alone on the last line. It is not shown again. "
-        "It sees what its user sees, and can change nothing unless --act is given."
-    )
+    help = "Create a token for the REST API and print it alone on the last line. It is not shown again. It has the permissions of its user, but it is read-only unless --act is given."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user")
@@ -21,14 +18,14 @@ class Command(DatabaseCommand):
             "--days",
             type=int,
             default=authentication.TOKEN_DAYS,
-            help=f"how long it works, up to {authentication.LONGEST_TOKEN_DAYS} (default %(default)s)",
+            help=f"how long it is valid, up to {authentication.LONGEST_TOKEN_DAYS} (default %(default)s)",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
         user = people.find_user(name=options["user"])
         if user is None:
             raise CommandError(
-                f"there is no user {options['user']!r}; make one with manage.py create_user"
+                f"there is no user {options['user']!r}; create one with manage.py create_user"
             )
         try:
             people.check_enabled(user)

@@ -20,9 +20,8 @@ def _sign_in_hint(name: str) -> str:
 
 class Command(RoleCommand):
     help = (
-        "Make a user, or give an existing one another role, and print a sign-in link on the last "
-        "line. The link works once, for one hour; run the command again for a new one. Somebody who "
-        "was disabled may sign in again."
+        "Create a user, or give an existing one another role, and print a sign-in link on the last "
+        "line. The link works once, for one hour; run the command again for a new one. A disabled user is enabled again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

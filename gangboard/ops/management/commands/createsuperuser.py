@@ -8,10 +8,10 @@ from gangboard.ops.printing import PrintingCommand
 
 
 class Command(PrintingCommand):
-    help = "Not used: manage.py create_user NAME --role admin makes an admin."
+    help = "Not used: manage.py create_user NAME --role admin creates an admin."
     requires_system_checks = ()
 
     def handle(self, *_: Any, **__: Any) -> None:
         raise CommandError(
-            "nobody is a superuser here; use manage.py create_user NAME --role admin"
+            "gangboard has no superusers; use manage.py create_user NAME --role admin"
         )

@@ -9,11 +9,7 @@ from gangboard.store import people
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Sign a user out everywhere and let it in no more: its sessions, password, sign-in links, "
-        "tokens and roles end at once. What it did stays on record. manage.py create_user lets it "
-        "in again."
-    )
+    help = "Disable a user: sessions, password, sign-in links, tokens and roles end at once. The record of past actions stays. manage.py create_user enables the user again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

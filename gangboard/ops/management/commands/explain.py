@@ -23,11 +23,7 @@ OPERATOR = Viewer(0, "manage.py", (Scope(None, "", "viewer"),), may_act=False)
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Say what is the matter with a gang: the verdict with its next steps, evidence, members, "
-        "where its waiting pods could go, and what happened to it. It reads what the poll workers "
-        "have written and asks no cluster; the last line says how old that is."
-    )
+    help = "Explain the state of a gang: the verdict with its next steps, evidence, members, where its waiting pods could go, and its history. It reads only the database and no cluster. The last line shows the age of the data."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -11,11 +11,11 @@ from gangboard.pages.people.rows import HeldRoleRow
 
 class Command(ListCommand):
     help = (
-        "List who has which role where, and whether a person or a group gave it. "
+        "List the roles of all users: where they count, and whether a person or a group gave them. "
         "manage.py list_group_roles lists the roles of groups."
     )
     row = HeldRoleRow
-    nothing = "Nobody has a role. Give one with manage.py create_user."
+    nothing = "No person has a role. Give one with manage.py create_user."
 
     def rows(self) -> Iterable[HeldRoleRow]:
         """Return the roles by user."""

@@ -10,9 +10,9 @@ from gangboard.pages.people.sign_ins import TokenFilters, tokens_page
 
 
 class Command(ListCommand):
-    help = "List the tokens of everybody, by owner: what they may do, when they end and were used last."
+    help = "List all tokens by owner: permissions, end, and last use."
     row = OwnedTokenRow
-    nothing = "There are no tokens. Make one with manage.py create_token."
+    nothing = "There are no tokens. Create one with manage.py create_token."
 
     def rows(self) -> Iterable[OwnedTokenRow]:
         """Return the tokens by owner. Expired ones stay until they are revoked."""

@@ -10,9 +10,9 @@ from gangboard.pages.people.rows import UserRow
 
 
 class Command(ListCommand):
-    help = "List everybody with an account: roles, groups, when they were seen last, tokens and sessions."
+    help = "List all accounts: roles, groups, last visit, tokens and sessions."
     row = UserRow
-    nothing = "There are no users. Make one with manage.py create_user."
+    nothing = "There are no users. Create one with manage.py create_user."
 
     def rows(self) -> Iterable[UserRow]:
         """Return the users by name."""

@@ -16,18 +16,14 @@ _READ = (WatchState.OK, WatchState.NOT_SERVED, WatchState.NOT_NEEDED)
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Look at every cluster once, or at one of them, and judge its gangs; return when that is "
-        "done. Prints one line per cluster; exits with 1 when one could not be looked at, or not at "
-        "all that every verdict needs."
-    )
+    help = "Read every cluster once, or one of them, and assess its gangs. Prints one line per cluster. Exits with 1 if a cluster, or a resource that every verdict needs, could not be read."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--once",
             action="store_true",
             required=True,
-            help="poll to completion and end (polling all the time is the poll worker's work)",
+            help="read once and end (the poll worker reads continuously)",
         )
         parser.add_argument("--cluster", help="only this cluster (default: all)")
 
@@ -42,8 +38,12 @@ class Command(DatabaseCommand):
             self.stdout.write(one_line(_report_line(report)))
         failed = [report.cluster for report in reports if not report.ok]
         partly = [report.cluster for report in reports if report.ok and not _is_complete(report)]
-        faults = [f"could not look at {', '.join(failed)}"] if failed else []
-        faults += [f"could not read all that is needed of {', '.join(partly)}"] if partly else []
+        faults = [f"could not read {', '.join(failed)}"] if failed else []
+        faults += (
+            [f"could not read everything that verdicts need of {', '.join(partly)}"]
+            if partly
+            else []
+        )
         if faults:
             raise CommandError("; ".join(faults))
 
@@ -57,7 +57,7 @@ def _is_complete(report: PollReport) -> bool:
 def _report_line(report: PollReport) -> str:
     """Return `east: ok, 7 resources read, 120 objects, 4 gangs, 0 problems, in 0.8 s`."""
     if not report.ok:
-        return f"{report.cluster}: not looked at: {report.sentence}"
+        return f"{report.cluster}: not read: {report.sentence}"
     read = sum(state == WatchState.OK for state in report.resources.values())
     unread = [
         f"{key} {state}" for key, state in sorted(report.resources.items()) if state not in _READ

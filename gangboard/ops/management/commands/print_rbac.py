@@ -16,14 +16,13 @@ class Command(PrintingCommand):
     help = (
         "Print what gangboard needs in a cluster, for kubectl apply -f -: the accounts of the reader "
         "and the actor with their roles, the Hold and its policy, and the policies that limit the "
-        "actor to the fields of its levers. Ends with the commands that make both kubeconfigs and put Holds "
-        "in force."
+        "actor to the fields of its levers. Ends with the commands that create both kubeconfigs and put Holds in force."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--cluster",
-            help="for what this watched cluster serves, with the levers that are switched on there",
+            help="fitted to what this watched cluster serves and to the levers that are switched on there",
         )
         parser.add_argument(
             "--namespace",
@@ -36,7 +35,7 @@ class Command(PrintingCommand):
         parser.add_argument(
             "--hold",
             action="store_true",
-            help="print only what puts Holds in force, to be applied 40 s after the rest",
+            help="print only the binding that puts Holds in force; apply it 40 s after the rest",
         )
         parser.add_argument(
             "--chart",

@@ -9,10 +9,7 @@ from gangboard.store import clusters
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Stop watching a cluster and delete what is known about it, with the roles that people "
-        "were given on it. The cluster itself is not touched."
-    )
+    help = "Stop watching a cluster and delete its data and the roles on it. The cluster itself is not touched."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

@@ -9,10 +9,7 @@ from gangboard.store import people
 
 
 class Command(RoleCommand):
-    help = (
-        "Take a role back that manage.py create_user gave, with the same options, and print what "
-        "the user still is. It counts at once, also for actions that have begun."
-    )
+    help = "Remove a role that manage.py create_user gave, with the same options, and print the remaining roles. It takes effect at once, also for actions that have begun."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

@@ -9,10 +9,7 @@ from gangboard.store import group_roles
 
 
 class Command(RoleCommand):
-    help = (
-        "Take a role back that manage.py grant_group gave, with the same options, and print what the "
-        "group still has. Members lose the role at once."
-    )
+    help = "Remove a role that manage.py grant_group gave, with the same options, and print the remaining roles of the group. Members lose the role at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("group", help="name or id of the group, as the provider sends it")

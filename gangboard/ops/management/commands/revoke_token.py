@@ -9,7 +9,7 @@ from gangboard.store import authentication, people
 
 
 class Command(DatabaseCommand):
-    help = "Make a token of manage.py create_token, or all tokens of a user, worthless at once."
+    help = "Revoke a token, or all tokens of a user, at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         choice = parser.add_mutually_exclusive_group(required=True)

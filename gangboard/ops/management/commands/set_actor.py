@@ -23,9 +23,8 @@ from gangboard.store.models import Cluster
 class Command(DatabaseCommand):
     help = (
         "Let gangboard act on a watched cluster with the account of a kubeconfig, or give it new "
-        "credentials for that. The account is tried first, and the command says which levers it may use; "
-        "nothing is written to the cluster. manage.py print_rbac --cluster NAME prints the account, its "
-        "rights and limits, and how to make the kubeconfig."
+        "credentials for that. The command tests the account first and prints which levers it may use; it writes nothing to the cluster. manage.py print_rbac --cluster NAME prints the account, its "
+        "rights and limits, and how to create the kubeconfig."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,7 +39,9 @@ class Command(DatabaseCommand):
             metavar="FOLDER",
             help="where the token Secret of an account of this pod's cluster is mounted; the token is stored",
         )
-        parser.add_argument("--context", help="which of its contexts (default: the current one)")
+        parser.add_argument(
+            "--context", help="context of the kubeconfig (default: the current one)"
+        )
         parser.add_argument(
             "--allow-token-file",
             action="store_true",
@@ -49,7 +50,7 @@ class Command(DatabaseCommand):
         parser.add_argument(
             "--without-trying",
             action="store_true",
-            help="do not ask the cluster now what the account may do",
+            help="do not test now what the account may do",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

@@ -10,10 +10,7 @@ from gangboard.store import clusters
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Allow or forbid a lever on a cluster. The only one with a switch is parallelism: where a "
-        "child Job can be stopped in no better way, it is paused by spec.parallelism 0. Starts off."
-    )
+    help = "Switch a lever on or off for a cluster. Only parallelism has a switch: it pauses a child Job with spec.parallelism 0 if no better lever works. It is off at first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="of the cluster")

@@ -9,10 +9,7 @@ from gangboard.store import clusters
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Send nothing to a cluster, or to any, while this is on; what has begun is stopped before "
-        "its next request. Both switches start off."
-    )
+    help = "Switch read-only on or off, for one cluster or for all. While it is on, gangboard changes nothing there, and running actions stop before their next request. It is off at first."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="?", help="of the cluster (default: all of them)")

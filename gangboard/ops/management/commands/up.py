@@ -15,7 +15,7 @@ class Command(PrintingCommand):
     help = (
         "Run everything on this machine: web server, poll worker, beat and, where no cluster is "
         "configured, two simulated clusters. Prints the address and a one-time sign-in link on the "
-        "last line; Ctrl-C ends all of it."
+        "last line; Ctrl-C stops everything."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -10,11 +10,7 @@ from gangboard.store.audit import verify
 
 
 class Command(DatabaseCommand):
-    help = (
-        "Follow the audit from its first row to its last and say whether each is as it was written; "
-        "ends with an error that names the first place where it is not. Prints the head: kept elsewhere "
-        "and given to a later run, it shows also that nobody has written the whole chain anew."
-    )
+    help = "Verify the audit from its first row to its last. Ends with an error that names the first row that was changed. Prints the head: stored elsewhere and given to a later run, it also shows that the whole chain was not rewritten."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

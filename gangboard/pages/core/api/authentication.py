@@ -54,5 +54,5 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "gb_<id>_<secret>",
-            "description": "A token of `manage.py create_token`; read-only unless made with --act.",
+            "description": "A token of `manage.py create_token`; read-only unless created with --act.",
         }

@@ -23,13 +23,13 @@ from rest_framework.response import Response
 from gangboard import __version__
 from gangboard.readmodels.data_versions import position
 
-_UNCHANGED = {"description": "Nothing has changed since the answer with the ETag sent."}
+_UNCHANGED = {"description": "Nothing has changed since the response with this ETag."}
 _ETAG = {"description": "For If-None-Match of the next request.", "schema": {"type": "string"}}
 _IF_NONE_MATCH = {
     "in": "header",
     "name": "If-None-Match",
     "schema": {"type": "string"},
-    "description": "ETag of an earlier answer: if nothing has changed, the answer is 304.",
+    "description": "ETag of an earlier response. If nothing has changed, the response is 304.",
 }
 
 

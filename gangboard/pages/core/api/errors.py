@@ -27,9 +27,9 @@ from gangboard.store.database_state import RETRY_SECONDS, UNAVAILABLE, is_unavai
 
 PROBLEM_TYPE = "application/problem+json"
 SIGN_IN = "Sign in, or send a token: Authorization: Bearer gb_<id>_<secret>."
-NOT_FOUND = "There is no such object, or you may not see it."
+NOT_FOUND = "The object does not exist, or you may not see it."
 """For missing and forbidden objects alike: the answer must not tell which of the two it is."""
-TOO_MANY_READS = "This token or session has read too often. Try again later."
+TOO_MANY_READS = "Too many requests with this token or session. Try again later."
 
 _CODES = {code.value: code for code in ProblemCode}
 
@@ -65,7 +65,7 @@ def problem_details(error: Exception, context: dict[str, Any]) -> Response:
     elif isinstance(error, Throttled):
         error.detail = ErrorDetail(TOO_MANY_READS)
     elif isinstance(error, PermissionDenied):
-        error = ForbiddenByApi(str(error) or "You may not do that.")
+        error = ForbiddenByApi(str(error) or "You do not have permission to do that.")
     if is_unavailable(error):
         path = getattr(context.get("request"), "path", "")
         log.warning("database unavailable", path=path, error=str(error))
@@ -91,7 +91,7 @@ def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
     # Django sends this signal for an unhandled exception, and monitors and the test client listen to it.
     got_request_exception.send(sender=None, request=getattr(request, "_request", None))
     log.error("the API failed", exc_info=error, path=getattr(request, "path", ""))
-    return _problem(500, "gangboard failed to answer; its log has the reason.", {})
+    return _problem(500, "gangboard failed to answer. Its log has the details.", {})
 
 
 def _problem(

@@ -66,16 +66,16 @@ class ProblemSerializer(serializers.Serializer[Any]):
     status = serializers.IntegerField()
     code = serializers.ChoiceField(
         PROBLEM_CODES,
-        help_text="What went wrong, for programs. Later releases may have more codes.",
+        help_text="Error code for programs. Later releases may add codes.",
     )
-    detail = serializers.CharField(help_text="One sentence for a person.")
+    detail = serializers.CharField(help_text="Error text for people: one sentence.")
     errors = serializers.DictField(  # type: ignore[assignment]  # as DRF's own attribute
         child=serializers.ListField(child=serializers.CharField()),
         required=False,
-        help_text="Sentences by parameter or field, such as `target.uid`.",
+        help_text="Error texts by parameter or field, such as `target.uid`.",
     )
     action_id = serializers.CharField(
-        required=False, help_text="The action that stands in the way of this one."
+        required=False, help_text="The action that prevents this one."
     )
 
 

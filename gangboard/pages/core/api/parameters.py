@@ -58,7 +58,7 @@ class PageQuery(Query):
         min_value=1, max_value=LARGEST_PAGE, default=USUAL_PAGE, help_text="Results on one page."
     )
     cursor = serializers.CharField(
-        required=False, help_text="Where the page begins: from `next` of the page before."
+        required=False, help_text="Start of the page, from `next` of the previous page."
     )
     fields = FIELDS  # type: ignore[assignment]  # as DRF's own attribute
 

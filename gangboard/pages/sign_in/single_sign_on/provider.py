@@ -120,7 +120,7 @@ def read_claims(
             return claims
         userinfo = _get(configuration["userinfo_endpoint"], str(tokens["access_token"]))
     if userinfo.get("sub") != claims["sub"]:
-        raise ProviderError(_not_accepted("it is about two people"))
+        raise ProviderError(_not_accepted("it names two people"))
     return {**userinfo, **claims}
 
 
@@ -197,7 +197,7 @@ def _get(url: str, access_token: str = "") -> dict[str, Any]:
 def _answers() -> Iterator[None]:
     """Turn each error in the exchange with the provider into a ProviderError."""
     if not _slots.acquire(timeout=1):
-        raise ProviderError("Too many people sign in at this moment. Try again.", 503)
+        raise ProviderError("Too many sign-ins at this moment. Try again.", 503)
     name = settings.OIDC_NAME
     try:
         yield
@@ -206,9 +206,7 @@ def _answers() -> Iterator[None]:
     except OAuth2Error as error:
         raise ProviderError(f"{name} refused to finish this sign-in. Begin again.") from error
     except requests.RequestException as error:
-        sentence = (
-            f"{name} does not answer as it should, so no one can sign in with it. Try again later."
-        )
+        sentence = f"{name} does not answer correctly, so signing in with it does not work now. Try again later."
         raise ProviderError(sentence, 503) from error
     except (KeyError, TypeError) as error:  # allauth reads answers as if they were whole
         raise ProviderError(_not_accepted("it cannot be read")) from error

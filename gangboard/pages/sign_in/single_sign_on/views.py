@@ -80,13 +80,17 @@ def _sign_in(request: HttpRequest, state: dict[str, Any]) -> HttpResponse:
     name, data = settings.OIDC_NAME, state["data"]
     code = request.GET.get("code", "")
     if "error" in request.GET or not code:
-        raise ProviderError(f"{name} did not sign you in. You, or a rule there, said no.")
+        raise ProviderError(
+            f"{name} did not sign you in: you cancelled, or a rule there refused you."
+        )
     claims = provider.read_claims(
         request, code=code, code_verifier=state["pkce_code_verifier"], nonce=data["nonce"]
     )
     authenticated_at = _authenticated_at(claims)
     if data["fresh"] and authenticated_at < timezone.now() - sessions.FRESH:
-        raise ProviderError(f"{name} did not ask again who you are, so this sign-in is not fresh.")
+        raise ProviderError(
+            f"{name} did not ask for your credentials again, so this sign-in is not a new one."
+        )
     person, has_groups = provider.person_of(claims)
     try:
         user = sign_in_person(person)
