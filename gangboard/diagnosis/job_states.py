@@ -134,7 +134,7 @@ def _mode(gang: Gang, job: Owner, pods: Sequence[Pod], groups: GroupIndex) -> tu
     requester = _requester(gang, job)
     if pods and requester and not gang.cluster.gang_api_version:
         return "fallen-back", (
-            f"{requester} asks for a gang, but this cluster does not serve gang scheduling: "
+            f"{requester} requests a gang, but this cluster does not serve gang scheduling: "
             f"{_POD_BY_POD}."
         )
     if not gang.cluster.gang_api_version:
@@ -151,7 +151,7 @@ def _ungrouped(gang: Gang, job: Owner, pods: Sequence[Pod], requester: str) -> t
     if requester and pods:
         return (
             "fallen-back",
-            f"{requester} asks for a gang, but its pods name no PodGroup: {_POD_BY_POD}.",
+            f"{requester} requests a gang, but its pods name no PodGroup: {_POD_BY_POD}.",
         )
     if job.delegated_template and pods:
         return "fallen-back", (
@@ -164,13 +164,13 @@ def _ungrouped(gang: Gang, job: Owner, pods: Sequence[Pod], requester: str) -> t
         return "owned", owner
     if gang.cluster.gang_api_version == _V135:
         return "pod-by-pod", (
-            "Its template names no Workload, and Kubernetes 1.35 makes none for a Job."
+            "Its template names no Workload, and Kubernetes 1.35 creates none for a Job."
         )
     if not pods:
         return "unknown", "It has no PodGroup and no pods yet."
     return "pod-by-pod", (
-        "No PodGroup was made for it, and it did not ask for a gang: the Job controller of this "
-        "cluster makes none."
+        "No PodGroup was created for it, because it does not request a gang: the Job controller of this "
+        "cluster creates none."
     )
 
 
@@ -209,16 +209,12 @@ def _grouped(job: Owner, group: Group) -> tuple[str, str]:
     if group.policy is Policy.GANG:
         template = job.delegated_template
         source = f" from template {template} of Workload {group.workload_name}" if template else ""
-        return "gang", f"The Job controller made PodGroup {name}{source}: {policy}."
+        return "gang", f"The Job controller created PodGroup {name}{source}: {policy}."
     if group.policy is Policy.BASIC:
         is_requested = job.gang_request is not None and job.gang_request.policy == "basic"
-        why = (
-            "spec.scheduling asks for it"
-            if is_requested
-            else "no gang was asked for in spec.scheduling"
-        )
-        return "basic", f"The Job controller made PodGroup {name}: {policy}, because {why}."
-    return "unknown", f"The Job controller made PodGroup {name}: {policy}."
+        why = "spec.scheduling requests it" if is_requested else "spec.scheduling requests no gang"
+        return "basic", f"The Job controller created PodGroup {name}: {policy}, because {why}."
+    return "unknown", f"The Job controller created PodGroup {name}: {policy}."
 
 
 def _policy_text(group: Group) -> str:
@@ -234,7 +230,7 @@ def _policy_text(group: Group) -> str:
 def _maker(group: Group) -> str:
     controller = group.meta.controller
     if controller is None:
-        return ", which no controller made"
+        return ", which no controller created"
     return f", which {controller.kind} {controller.name} owns"
 
 
@@ -256,7 +252,7 @@ def _without_named_group(gang: Gang, pods: Sequence[Pod], template: str) -> tupl
     if read_entry(template) is not None:
         return "brought-along", f"Its template names {name}, which does not exist."
     return "opted-out", (
-        f"Its template names {name}, so the Job controller makes none for it; "
+        f"Its template names {name}, so the Job controller creates none for it; "
         "that PodGroup does not exist."
     )
 
@@ -290,7 +286,7 @@ def _requested_by_other_api(gang: Gang, pods: Sequence[Pod]) -> tuple[str, str] 
     requester = label(request.asker or gang.owner.meta.ref)
     return (
         "unknown",
-        f"{requester} asks for a gang by {request.api}, and no pod names a group of it.",
+        f"{requester} requests a gang by {request.api}, and no pod names a group of it.",
     )
 
 
@@ -323,6 +319,6 @@ def _owner_reason(gang: Gang, job: Owner) -> str:
     ):
         return ""
     return (
-        f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 makes no PodGroup for "
+        f"{controller.kind} {controller.name} owns it, and Kubernetes 1.37 creates no PodGroup for "
         "a Job that another controller owns."
     )

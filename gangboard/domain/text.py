@@ -86,6 +86,11 @@ def plural(number: int, verb: str) -> str:
     return f"{verb}s" if number == 1 else verb
 
 
+def does_not_fit(pods: int) -> str:
+    """Return `1 pod does not fit on any node`."""
+    return f"{count(pods, 'pod')} {'does' if pods == 1 else 'do'} not fit on any node"
+
+
 def sentence(text: str) -> str:
     """Return the text with exactly one full stop at its end. Empty text stays empty."""
     bare = text.strip().rstrip(" .,;:")

@@ -67,5 +67,5 @@ def look_at_unready(pods: Iterable[ObjectRef]) -> tuple[AdvisedStep, ...]:
         refs[0].namespace,
         *names[:_MAX_NAMED],
     )
-    text = f"Look why {noun} {listed(examples)} {is_or_are(len(names))} not ready."
+    text = f"Check why {noun} {listed(examples)} {is_or_are(len(names))} not ready."
     return (AdvisedStep(text, AdviceKind.LOOK, describe),)

@@ -217,4 +217,4 @@ def _amounts(text: str) -> Iterator[tuple[str, str]]:
 
 def _used(limit: Limit) -> str:
     text = f"{limit.resource} {limit.used} of {limit.limited} used"
-    return text if limit.used == limit.limited else f"{text}, {limit.requested} more asked for"
+    return text if limit.used == limit.limited else f"{text}, {limit.requested} more requested"

@@ -12,6 +12,7 @@ from gangboard.domain.pod import Pod
 from gangboard.domain.shell import command
 from gangboard.domain.text import (
     count,
+    does_not_fit,
     is_or_are,
     label,
     names,
@@ -199,7 +200,7 @@ def _not_created_text(unit: Unit) -> str:
         texts.append(f"{count(leaving, 'pod')} {is_or_are(leaving)} still being deleted.")
     if number > leaving:
         rest = number - leaving
-        texts.append(f"{count(rest, 'pod')} {is_or_are(rest)} not made yet.")
+        texts.append(f"{count(rest, 'pod')} {'has' if rest == 1 else 'have'} not been created yet.")
     return " ".join(texts)
 
 
@@ -225,8 +226,7 @@ def _scheduler_report(unit: Unit, waiting: int, reason: str) -> str:
         refused = tried if unit.quorum is not None else len(unit.refused) or tried
         if not refused:
             return sentence(f"{_wait(waiting)} for the rest of the group: {quote(message.reasons)}")
-        summary = f"{count(refused, 'pod')} {plural(refused, 'find')} no room"
-        text = sentence(f"{summary}: {quote(message.reasons)}")
+        text = sentence(f"{does_not_fit(refused)}: {quote(message.reasons)}")
         rest = waiting - refused
         return f"{text} {_wait(rest)} for the scheduler." if rest else text
     failed = best_scheduler_message(scheduler_errors(unit))

@@ -171,14 +171,14 @@ def _by_claim(unit: Unit, name: str, events: list[Event], claim: NodeClaim | Non
             name, len(events), last, NodeClaimProgress.CREATED, until=last.last_seen + SETTLING
         )
     refusal = _refusal(unit, name)
-    text = "is gone: Karpenter does not bring its node any more"
+    text = "is gone: Karpenter no longer adds its node"
     return Nomination(name, len(events), last, NodeClaimProgress.DELETED, f"{text}{refusal}")
 
 
 def _state(unit: Unit, claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
     """Return the progress of a claim, its text, and until when they are valid."""
     if claim.meta.deleting_since is not None:
-        text = "is being deleted: Karpenter does not bring its node any more"
+        text = "is being deleted: Karpenter no longer adds its node"
         return NodeClaimProgress.DELETED, f"{text}{_refusal(unit, claim.meta.ref.name)}", None
     progress, text, since = _step(claim)
     since = since or claim.meta.created_at
@@ -193,14 +193,12 @@ def _step(claim: NodeClaim) -> tuple[NodeClaimProgress, str, datetime | None]:
     """Return the last step of a claim, its text, and its time."""
     launched, registered, initialized = claim.launched, claim.registered, claim.initialized
     if initialized is not None and initialized.is_true:
-        return NodeClaimProgress.INITIALIZED, f"has brought {_node(claim)}", initialized.since
+        return NodeClaimProgress.INITIALIZED, f"added {_node(claim)}", initialized.since
     if registered is not None and registered.is_true:
-        text = f"has brought {_node(claim)}, which is not initialized yet{_why(initialized)}"
+        text = f"added {_node(claim)}, which is not initialized yet{_why(initialized)}"
         return NodeClaimProgress.REGISTERED, text, registered.since
     if launched is not None and launched.is_true:
-        text = (
-            f"was launched{_time_text(launched)}, its node has not registered yet{_why(registered)}"
-        )
+        text = f"was launched{_time_text(launched)}, and its node has not registered yet{_why(registered)}"
         return NodeClaimProgress.LAUNCHED, text, launched.since
     why = _why(launched)
     if why:
@@ -282,20 +280,20 @@ def _consumed_request(
 ) -> ConsumedRequest:
     if request is None:
         return ConsumedRequest(
-            name, pods, "is not there: nobody brings nodes for pods that consume it"
+            name, pods, "does not exist, so no nodes are added for pods that consume it"
         )
     ref, failed, revoked = request.meta.ref, request.failed, request.revoked
     if failed is not None and failed.is_true:
         return ConsumedRequest(name, pods, f"has failed{_message_of(failed)}", ref=ref)
     if revoked is not None and revoked.is_true:
-        return ConsumedRequest(name, pods, f"has lost what it had{_message_of(revoked)}", ref=ref)
+        return ConsumedRequest(name, pods, f"has lost its capacity{_message_of(revoked)}", ref=ref)
     if request.provisioned is not None and request.provisioned.is_true:
         return _provisioned(unit, request, pods, request.provisioned)
     if request.accepted is None or not request.accepted.is_true:
         return ConsumedRequest(name, pods, "is not accepted yet", ref=ref)
     why = _message_of(request.provisioned)
     if request.class_name == CHECK_CAPACITY:
-        text = f"only asks whether there is room, and brings no nodes{why}"
+        text = f"only checks for capacity, and adds no nodes{why}"
         return ConsumedRequest(name, pods, text, ref=ref)
     return ConsumedRequest(
         name,

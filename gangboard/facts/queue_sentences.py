@@ -132,14 +132,14 @@ def owner_sentence(gang: Gang) -> str:
     state, name = gang.queue, label(gang.owner.meta.ref)
     if state.standing is QueueStanding.NOT_SERVED:
         return (
-            f"{name} waits for queue {state.queue}, but nobody admits it: this cluster serves no "
-            f"{system(gang)} {entry_kind(gang)}s."
+            f"{name} waits for queue {state.queue}, but this cluster serves no {system(gang)} "
+            f"{entry_kind(gang)}s."
         )
     if state.standing is QueueStanding.UNKNOWN and not gang.cluster.queue_systems:
         return f"{name} is held by queue {state.queue}, which gangboard does not read."
     if state.standing is QueueStanding.UNKNOWN:
         return (
-            f"{name} carries the queue label {state.queue}; whether it is admitted is not known: "
+            f"{name} names queue {state.queue}, but its admission is unknown: "
             f"{unreadable_entries_text(gang)}."
         )
     if state.standing is QueueStanding.ADMITTED:
@@ -211,8 +211,8 @@ def _why(gang: Gang, state: QueueStatus, pronoun: str, is_late: bool) -> str:
         return f": {state.message.cause}"
     if not state.entries:
         late = " in over 2 min" if is_late else ""
-        return f": {name} has made no {entry_kind(gang)} for {pronoun}{late}"
-    unnamed = "" if state.queue else ": no queue is named for it"
+        return f": {name} has created no {entry_kind(gang)} for {pronoun}{late}"
+    unnamed = "" if state.queue else ": it names no queue"
     if not is_late:
         return unnamed
     turn = "its" if pronoun == "it" else "their"
@@ -257,8 +257,8 @@ def with_queue_cause(gang: Gang, message: QueueMessage) -> QueueMessage:
         several = names(str(ancestor.name) for ancestor in gang.queues.lineage(queue)[1:])
         return replace(
             message,
-            cause=f"{queue.name} is inactive: {several} are above each other",
-            advice="Take one of them out of the circle.",
+            cause=f"{queue.name} is inactive: {several} are each other's parent",
+            advice="Remove one of them from the circle.",
         )
     if queue.state is QueueState.STOPPED:
         return replace(message, cause=f"{queue.name} is stopped", advice=queue.advice)

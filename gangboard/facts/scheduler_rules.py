@@ -52,7 +52,7 @@ def waiting_for_quota(find: Find) -> UnitRule:
 def no_room(find: Find, *, order: int = 80) -> UnitRule:
     """Return the rule for members without a node. An order below 90 comes before the rule of kube-scheduler."""
     return UnitRule(
-        "unschedulable", Stage.PLACEMENT, "No room found", order, find, health=Health.WAITING
+        "unschedulable", Stage.PLACEMENT, "Cannot be placed", order, find, health=Health.WAITING
     )
 
 
@@ -72,7 +72,7 @@ def gang_refusal(
         return None
     needed = unit.needed
     if fits is None:
-        summary = f"{scheduler} finds no room for {count(len(unit.unplaced), 'pod')}"
+        summary = f"{scheduler} cannot place {count(len(unit.unplaced), 'pod')}"
     else:
         number = "none" if fits == 0 else str(fits)
         summary = f"{scheduler} has room for {number} of {needed} pods that must start together"
@@ -80,11 +80,7 @@ def gang_refusal(
     return unit_finding(
         rule,
         unit,
-        sentence(
-            f"{summary}: {quote(cause)}"
-            if cause
-            else f"{summary}, and does not say what is lacking"
-        ),
+        sentence(f"{summary}: {quote(cause)}" if cause else f"{summary}, and does not say why"),
         evidence=(
             Evidence("pods placed", f"{len(unit.placed)} of {unit.wanted}", unit.owner.meta.ref),
             *(

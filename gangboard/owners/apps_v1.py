@@ -92,7 +92,7 @@ def _find_ordered_deadlock(unit: Unit) -> Finding | None:
     return unit_finding(
         ORDERED,
         unit,
-        f"{name} makes its pods one by one, but {label(group.meta.ref)} needs {unit.quorum} at once.",
+        f"{name} creates its pods one by one, but {label(group.meta.ref)} needs {unit.quorum} at once.",
         advice=(f"Re-create {name} with podManagementPolicy Parallel.",),
         evidence=(
             Evidence(f"spec.{_POLICY}", _ORDERED, owner.meta.ref),

@@ -177,7 +177,7 @@ def _sick_nodes_of(pods: list[Pod], unit: Unit) -> tuple[Node, ...]:
 def _creation_text(unit: Unit) -> str:
     number = unit.missing
     rest = "the other pod" if number == 1 else f"the other {number} pods"
-    text = f"{_CONTROLLER} has not made {rest} yet"
+    text = f"{_CONTROLLER} has not created {rest} yet"
     if unit.gang.cluster.events_known:
         return text
     return f"{text}. Events cannot be read, so a refusal would not be seen"
@@ -202,13 +202,13 @@ def _advice(unit: Unit, leaving: list[Pod]) -> tuple[AdvisedStep | str, ...]:
     if not leaving and not unit.gang.cluster.events_known:
         return ()
     if not leaving:
-        return (f"Start {_CONTROLLER} if it does not run, and look into its log.",)
+        return (f"Start {_CONTROLLER} if it does not run, and check its log.",)
     sick = _sick_nodes_of(leaving, unit)
     if sick:
         return (*recover_nodes_advice(sick), *force_delete_advice(unit))
     first = label(leaving[0].meta.ref)
     return (
-        f"Look why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",
+        f"Check why {first} does not end: its finalizers, and the kubelet of node {leaving[0].node}.",
     )
 
 

@@ -102,7 +102,7 @@ def _dependency_warnings(gang: Gang, jobs: Jobs, lever: Lever) -> list[str]:
     if now:
         number = sum(gang.missing_jobs[name] for name in now)
         texts.append(
-            f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not made while "
+            f"{count(number, 'Job')} of {names(now)} {is_or_are(number)} not created while "
             f"{they_are(jobs)} {state}: {_dependency_text(now)}."
         )
     if later and lever.renewals:

@@ -160,7 +160,7 @@ def _decide_resume(gang: Gang, job: Owner, desired: DesiredAction) -> LeverDecis
     if undoing:
         return _undo(undoing[0], gang, job, desired)
     if not job.suspended:
-        state = "asks for no pods (parallelism 0), which gangboard did not set"
+        state = "requests no pods (parallelism 0), which gangboard did not set"
         return nothing_to_do(f"{name} {'is not suspended' if job.parallelism != 0 else state}")
     wait = wait_of(gang, job)
     if wait is not None:

@@ -62,7 +62,7 @@ def pods_made(pods: int) -> str:
     """Return a sentence about the creation of this many pods. 0 means that the number is unknown."""
     subject = f"Its {count(pods, 'pod')} {is_or_are(pods)}" if pods else "Its pods are"
     need = "it needs" if pods == 1 else "they need"
-    return f"{subject} made: {need} room, may have to wait, and may get other nodes."
+    return f"{subject} created: {need} capacity, may have to wait, and may get other nodes."
 
 
 def moment(time: datetime) -> str:
@@ -83,7 +83,7 @@ def pods_of_job(gang: Gang, job: Owner) -> str:
         state = f"It is suspended already ({wait.why})" if wait else "It is suspended already"
         return f"{state}: this keeps it so."
     if not requests_pods(job):
-        return "It asks for no pods now (parallelism 0)."
+        return "It requests no pods now (parallelism 0)."
     return pods_deleted(job.active_pods, job.grace_seconds)
 
 
@@ -93,7 +93,7 @@ def job_resumed(gang: Gang, job: Owner) -> tuple[str, ...]:
     if wait is not None:
         return (f"{wait.why}: it starts when {wait.until}.",)
     if job.suspended and job.parallelism == 0:
-        return ("It asks for no pods (parallelism 0).",)
+        return ("It requests no pods (parallelism 0).",)
     return (pods_made(_resumed_pods(job)),)
 
 

@@ -33,7 +33,7 @@ def not_in_gang(gang: Gang, uid: str) -> PlanRefusal:
 def made_by_owner(gang: Gang, middle: Owner) -> PlanRefusal:
     """Refuse an object between the owner and its Jobs, because the owner's controller writes it again."""
     return PlanRefusal(
-        f"{label(middle.meta.ref)} is made by {gang.name}, which would undo this: act on that one."
+        f"{label(middle.meta.ref)} belongs to {gang.name}, which would undo this: act on that one."
     )
 
 

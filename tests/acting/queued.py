@@ -109,7 +109,7 @@ def nobody_admits(scene: Scene) -> None:
     gang = scene.code("run", "queue-evaluating")
     assert gang["health"] == "blocked"
     assert "team-queue" in gang["message"]
-    assert "nobody admits it" in gang["message"]
+    assert "but this cluster serves no" in gang["message"]
     assert any(text.startswith("Resume JobSet run") for text in gang["advice"])
     scene.seen("run")
     plan = scene.dry_run("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})

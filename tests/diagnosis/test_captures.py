@@ -84,8 +84,8 @@ LATER = {
     ("job-scheduler-of-nobody", 120): ("Job/train", "not-attempted"),
 }
 LATER_ON_1_35 = {
-    "workload-below-quorum": ("Workload/ring", "below-quorum", "2 of 4 pods"),
-    "workload-replicas": ("Workload/ring", "below-quorum", "1 of 2 pods that group ring/workers/1"),
+    "workload-below-quorum": ("Workload/ring", "below-quorum", "2 of the 4 pods"),
+    "workload-replicas": ("Workload/ring", "below-quorum", "Group ring/workers/1 has 1 of the 2 pods"),
     "workload-missing": ("Pod/ring-0", "podgroup-missing", "Workload ring, which does not exist"),
     "workload-entry-missing": (
         "Workload/ring", "podgroup-missing", "podGroup workers, which Workload ring does not have",

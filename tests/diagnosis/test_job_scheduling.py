@@ -53,7 +53,7 @@ def test_a_gang_made_by_the_job_controller() -> None:
     group = a_group("train-5f", of=job, quorum=4)
     result, reason = mode(of(job, group, *pods_of(job, 4, group=group)))
     assert result == "gang"
-    assert "The Job controller made PodGroup train-5f: a gang of 4 pods" in reason
+    assert "The Job controller created PodGroup train-5f: a gang of 4 pods" in reason
 
 
 def test_a_suspended_job_has_its_group_before_its_pods() -> None:
@@ -63,7 +63,10 @@ def test_a_suspended_job_has_its_group_before_its_pods() -> None:
 
 @pytest.mark.parametrize(
     ("request_", "why"),
-    [(None, "no gang was asked for"), (GangRequest("basic"), "spec.scheduling asks for it")],
+    [
+        (None, "spec.scheduling requests no gang"),
+        (GangRequest("basic"), "spec.scheduling requests it"),
+    ],
 )
 def test_a_basic_group(request_: GangRequest | None, why: str) -> None:
     job = a_job(gang_request=request_)
@@ -86,7 +89,7 @@ def test_a_group_that_was_brought_along() -> None:
     group = a_group("mine", quorum=2)
     result, reason = mode(of(job, group, *pods_of(job, 2)))
     assert result == "brought-along"
-    assert "PodGroup mine, which no controller made" in reason
+    assert "PodGroup mine, which no controller created" in reason
     by_jobset = a_group("mine", of=a_jobset("run"), quorum=2)
     assert "which JobSet run owns" in mode(of(job, by_jobset, *pods_of(job, 2)))[1]
 
@@ -111,7 +114,7 @@ def test_a_gang_that_was_asked_for_and_not_made() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
     result, reason = mode(of(job, *pods_of(job, 4)))
     assert result == "fallen-back"
-    assert "spec.scheduling of Job train asks for a gang" in reason
+    assert "spec.scheduling of Job train requests a gang" in reason
     assert mode(of(job, *pods_of(job, 4), version=""))[0] == "fallen-back"
 
 
@@ -194,7 +197,7 @@ def test_the_feature_is_off() -> None:
     job = a_job()
     result, reason = mode(of(job, *pods_of(job, 2)))
     assert result == "pod-by-pod"
-    assert "did not ask for a gang" in reason
+    assert "does not request a gang" in reason
 
 
 def test_nothing_is_said_before_there_is_anything() -> None:
@@ -231,7 +234,7 @@ def test_an_entry_of_a_workload_is_brought_along() -> None:
         assert result == "brought-along"
         assert reason == (
             "Its pods are in replica 0 of podGroup workers of Workload plan, which no controller "
-            "made: a gang of 2 pods, placed together or not at all."
+            "created: a gang of 2 pods, placed together or not at all."
         )
 
 
@@ -254,5 +257,5 @@ def test_1_35_makes_no_group_by_itself(pods: int) -> None:
     job = a_job(pods=2)
     assert on_135(job, *pods_of(job, pods)) == (
         "pod-by-pod",
-        "Its template names no Workload, and Kubernetes 1.35 makes none for a Job.",
+        "Its template names no Workload, and Kubernetes 1.35 creates none for a Job.",
     )

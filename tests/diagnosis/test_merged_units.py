@@ -82,8 +82,8 @@ def test_the_verdict_counts_the_waiting_pods_of_all_jobs() -> None:
         Health.WAITING,
     )
     assert verdict.finding.message == (
-        "2 pods of 2 Jobs need 12 CPUs, and 8 are free on the 2 usable nodes, nowhere enough for "
-        "one."
+        "2 pods of 2 Jobs need 12 CPUs, and 8 are free on the 2 usable nodes, but no node "
+        "has enough for one."
     )
     assert verdict.finding.unit == ""
 
@@ -230,7 +230,7 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
     verdict = assess(gang(role(pods=2, cpu="3"), pods=pods, nodes=nodes))
     assert verdict.finding.code == "partly-placed"
     assert verdict.finding.message.startswith("3 pods of 2 Jobs need 9 CPUs, and 5 are free on ")
-    assert verdict.finding.message.endswith("; 1 of 4 pods holds a node.")
+    assert verdict.finding.message.endswith("; 1 of 4 pods is placed.")
 
 
 def test_jobs_that_run_hold_room_and_are_counted_as_placed() -> None:

@@ -114,7 +114,10 @@ def test_below_it_members_that_hold_nodes_are_told_of_as_such() -> None:
 def test_a_unit_that_has_fewer_pods_than_it_needs_is_named_as_its_owner_names_it() -> None:
     finding = judged(a_ring(quorum=3), *members(0, 2, created_at=ago(600))).finding
     assert finding.code == "below-quorum"
-    assert finding.message == "2 of 3 pods that part part needs exist; nothing refuses the rest."
+    assert (
+        finding.message
+        == "Part part has 2 of the 3 pods that it needs; no refusal of the rest is reported."
+    )
 
 
 def test_the_quorum_of_a_group_goes_before_that_of_the_owner() -> None:

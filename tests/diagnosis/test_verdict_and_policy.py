@@ -111,7 +111,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     if not owner.suspended:
         return
     free = verdict.finding.code == "suspended"
-    # Blocked is also what a Kueue that is served has made no Workload for: that it may still take.
+    # Blocked is also what a Kueue that is served has created no Workload for: that it may still take.
     blocked = (verdict.finding.code, verdict.finding.health) == (QUEUED[0], Health.BLOCKED)
     nobodys = blocked and case[0].cluster.queue_visibility == "not-served"
     assert free or verdict.finding.code in QUEUED

@@ -95,7 +95,8 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
     result = verdict_of(ring(), *pods).finding
     assert (result.code, result.health) == ("unschedulable", Health.WAITING)
     assert result.message == (
-        "Scheduler scheduler-plugins finds no room for 3 pods: 0/1 nodes are available: 1 Insufficient cpu."
+        "Scheduler scheduler-plugins cannot place 3 pods: 0/1 nodes are available: 1 "
+        "Insufficient cpu."
     )
     assert result.advice_texts == ()
 
@@ -106,7 +107,7 @@ def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
     pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
     result = verdict_of(ring(minMember=2), *pods).finding
     assert result.message == (
-        "Scheduler scheduler-plugins finds no room for 2 pods, and does not say what is lacking."
+        "Scheduler scheduler-plugins cannot place 2 pods, and does not say why."
     )
 
 
@@ -127,9 +128,9 @@ def test_one_that_has_too_few_pods() -> None:
     pods = [member(f"p{n}", text=text, created_at=ago(300)) for n in range(2)]
     result = verdict_of(ring(), *pods).finding
     assert (result.code, result.health) == ("below-quorum", Health.BLOCKED)
-    assert result.message.startswith("2 of 3 pods that group ring needs exist")
+    assert result.message.startswith("Group ring has 2 of the 3 pods that it needs")
     assert result.advice_texts == (
-        "Make 1 more pod in PodGroup ring, or lower the quorum of PodGroup ring from 3 to 2 (no restart).",
+        "Create 1 more pod in PodGroup ring, or lower the quorum of PodGroup ring from 3 to 2 (no restart).",
     )
 
 

@@ -147,18 +147,16 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
          ("unschedulable", Health.WAITING, "KAI has room for 3 of 4 pods that must start together: no nodes "
           "with enough resources were found: 3 node(s) didn't have enough resources: CPU cores.")),
         (condition("OverLimit", OVER_LIMIT.format(used=0, asked=4)),
-         ("exceeds-quota", Health.BLOCKED, "Queue team-a may have 2 GPUs at most: 0 GPUs in use, and it asks "
-          "for 4 GPUs.")),
+         ("exceeds-quota", Health.BLOCKED, "It requests 4 GPUs, and queue team-a allows at most 2 GPUs (none in use).")),
         # Near miss: as much as it may have, and others have some of it.
         (condition("OverLimit", OVER_LIMIT.format(used=1, asked=2)),
-         ("waiting-for-quota", Health.WAITING, "Queue team-a may have 2 GPUs at most: 1 GPUs in use, and it "
-          "asks for 2 GPUs.")),
+         ("waiting-for-quota", Health.WAITING, "It requests 2 GPUs, and queue team-a allows at most 2 GPUs (1 GPU in use).")),
         (condition("NonPreemptibleOverQuota", OVER_QUOTA),
-         ("exceeds-quota", Health.BLOCKED, "Queue team-a has a quota of 2 GPUs for pods that cannot be "
-          "preempted: 0 GPUs in use, and it asks for 4 GPUs.")),
+         ("exceeds-quota", Health.BLOCKED, ("It requests 4 GPUs, and queue team-a allows at most 2 GPUs (none in use) for pods "
+"that cannot be preempted."))),
         # Words that this release does not know are quoted.
         (condition("OverLimit", "It is full"), ("waiting-for-quota", Health.WAITING, "It is full")),
-        (condition("New", "Something else."), ("unschedulable", Health.WAITING, "KAI finds no room for 4 pods: Something else.")),
+        (condition("New", "Something else."), ("unschedulable", Health.WAITING, "KAI cannot place 4 pods: Something else.")),
     ],
 )  # fmt: skip
 def test_what_its_scheduler_says(said: Json, expected: tuple[str, Health, str]) -> None:
@@ -197,9 +195,7 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
     assert result[0] == code
     if code == "queue-missing":
         name = "root, the parent of Queue team-a," if queues else "team-a"
-        assert result[2] == (
-            f"Queue {name} does not exist, so KAI never looks at PodGroup pg-run-u1."
-        )
+        assert result[2] == (f"Queue {name} does not exist, so KAI ignores PodGroup pg-run-u1.")
 
 
 def test_one_whose_pods_were_taken_away() -> None:
@@ -263,8 +259,8 @@ def test_preemption_that_is_delayed() -> None:
     code, health, message = finding_summary(a_group(said, preemptionDelay="5m0s"))
     assert (code, health) == ("unschedulable", Health.WAITING)
     assert message == (
-        "KAI finds no room for 4 pods: it preempts nothing for them before their preemptionDelay of 5m0s has "
-        "passed."
+        "KAI cannot place 4 pods: it does not preempt for them until their preemptionDelay "
+        "of 5m0s has passed."
     )
     # Near miss: the field alone says nothing of why it waits.
     other = finding_summary(

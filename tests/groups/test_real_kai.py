@@ -50,7 +50,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "kai-queue-gone": Situation(
         queue_gone, "queue-missing", "blocked",
-        "Queue kai-queue-gone-gone does not exist, so KAI never looks at PodGroup "
+        "Queue kai-queue-gone-gone does not exist, so KAI ignores PodGroup "
         "kai-queue-gone-run.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="running",
     ),

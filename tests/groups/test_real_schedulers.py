@@ -50,17 +50,17 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "cosched-too-few": Situation(
         too_few, "below-quorum", "blocked",
-        "2 of 3 pods that group run needs exist; no known controller makes the rest.",
+        "Group run has 2 of the 3 pods that it needs; no known controller creates the rest.",
         {"desired": 3, "created": 2, "quorum": 3}, twin="running",
     ),
     "cosched-decoration": Situation(
         decoration, "not-ganged", "degraded",
-        "PodGroup run asks for a gang, and default-scheduler, which does not read it, places its pods "
+        "PodGroup run requests a gang, but default-scheduler ignores it and places its pods "
         "one by one: 2 of 3.",
         {"desired": 3, "created": 3, "scheduled": 2, "quorum": None}, twin="running", cpu="10",
     ),
     "cosched-lost": Situation(
-        lost, "lost-members", "degraded", "2 of 3 members run. 1 pod is not made yet.",
+        lost, "lost-members", "degraded", "2 of 3 members run. 1 pod has not been created yet.",
         {"desired": 3, "created": 2, "ready": 2, "quorum": 3}, twin="running",
     ),
     "volcano-whole": Situation(
@@ -74,7 +74,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "volcano-queue-closed": Situation(
         queue_closed, "queue-stopped", "blocked",
-        "Queue volcano-queue-closed-closed is closed and lets nothing in.",
+        "Queue volcano-queue-closed-closed is closed and admits nothing.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="running",
     ),
     "volcano-capability": Situation(
@@ -84,12 +84,12 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "volcano-quota-taken": Situation(
         quota_taken, "waiting-for-quota", "waiting",
-        "Queue volcano-quota-taken-q has not let it in: not enough cpu is left in it.",
+        "Queue volcano-quota-taken-q has not admitted it: not enough cpu is left in it.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="running",
     ),
     "volcano-queue-gone": Situation(
         queue_gone, "queue-missing", "blocked",
-        "Queue volcano-queue-gone-gone does not exist, so Volcano never looks at PodGroup run.",
+        "Queue volcano-queue-gone-gone does not exist, so Volcano ignores PodGroup run.",
         {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="running",
     ),
     "volcano-let-in-again": Situation(
@@ -99,14 +99,14 @@ SITUATIONS: dict[str, Situation[Place]] = {
         {"desired": 2, "created": 2, "scheduled": 1, "ready": 0, "quorum": 2}, twin="starting",
     ),
     "volcano-lost": Situation(
-        lost, "lost-members", "degraded", "2 of 3 members run. 1 pod is not made yet.",
+        lost, "lost-members", "degraded", "2 of 3 members run. 1 pod has not been created yet.",
         {"desired": 3, "created": 2, "ready": 2, "quorum": 3}, twin="running",
     ),
 }  # fmt: skip
 
 WORDS = {
     "cosched-below-size": "2 of 3 members run (quorum 2).",
-    "cosched-no-room": "Scheduler scheduler-plugins finds no room for 3 pods",
+    "cosched-no-room": "Scheduler scheduler-plugins cannot place 3 pods",
     "volcano-no-room": "Volcano has room for 2 of 3 pods that must start together",
 }
 """How sentences begin whose end has numbers of the whole cluster, a time, or what is not always told."""
@@ -148,7 +148,7 @@ def test_a_group_that_keeps_itself_out_of_its_queue_is_let_in_by_what_is_advised
     place.wait_told("exceeds-quota")
     assert place.told()["advice"] == [
         "Raise capability of Queue volcano-let-in-again-run to 3 CPUs at least.",
-        "Delete pod run-p-1 and make it anew: then all of PodGroup run is let in at once.",
+        "Delete pod run-p-1 and make it anew: then all of PodGroup run is admitted at once.",
     ]
     place.client.delete("v1", "Pod", "run-p-1", place.name, grace=0)
     place.pod(1, never_ready="pending")

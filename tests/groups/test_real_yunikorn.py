@@ -30,11 +30,11 @@ def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
 
 def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]) -> None:
     assert places["yunikorn-whole"].told("twin")["message"] == (
-        "YuniKorn finds no room for 2 pods, and does not say what is lacking."
+        "YuniKorn cannot place 2 pods, and does not say why."
     )
     # How much the whole cluster has left is that of all places.
     message = places["yunikorn-no-quota"].told("twin")["message"]
-    begun = "YuniKorn finds no room for 2 pods: 3,000 CPUs asked for, and "
+    begun = "YuniKorn cannot place 2 pods: 3,000 CPUs requested, and "
     assert message.replace("3000", "3,000").startswith(begun), message
     assert message.endswith(" was left for queue root.data."), message
 
@@ -42,8 +42,8 @@ def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]
 def test_why_placeholders_wait_is_told_of_the_gang(places: dict[str, Place]) -> None:
     place = places["yunikorn-placeholders"]
     begun = (
-        "YuniKorn holds 3 pods back until the placeholders of application yunikorn-placeholders-{name} all "
-        "have a node, and finds no node for {number}: node(s) didn't match Pod's node affinity/selector ("
+        "YuniKorn holds 3 pods back until the placeholders of application yunikorn-placeholders-{name} "
+        "are placed, and {number} cannot be placed: node(s) didn't match Pod's node affinity/selector ("
     )
     for name, number in {"run": "3 placeholders", "twin": "1 placeholder"}.items():
 

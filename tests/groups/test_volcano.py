@@ -59,7 +59,7 @@ def test_where_it_only_counts_nothing_is_made_up() -> None:
     )
     group = ring("Inqueue", condition("Unschedulable", "58", counts))
     assert finding_summary(group, queues=[queue()])[2] == (
-        "Volcano has room for 2 of 3 pods that must start together, and does not say what is lacking."
+        "Volcano has room for 2 of 3 pods that must start together, and does not say why."
     )
 
 
@@ -72,12 +72,12 @@ def test_what_it_said_before_all_ran_is_no_news() -> None:
 @pytest.mark.parametrize(
     ("what", "expected"),
     [
-        ({"queues": [queue("Closed")]}, ("queue-stopped", Health.BLOCKED, "Queue research is closed and lets nothing in.")),
-        ({"known_kinds": QUEUES}, ("queue-missing", Health.BLOCKED, "Queue research does not exist, so Volcano never looks at PodGroup ring.")),
-        ({"queues": [queue(cpu="4")]}, ("exceeds-quota", Health.BLOCKED, "PodGroup ring needs 6 CPUs at once, and Queue research may have at most 4 CPUs.")),
+        ({"queues": [queue("Closed")]}, ("queue-stopped", Health.BLOCKED, "Queue research is closed and admits nothing.")),
+        ({"known_kinds": QUEUES}, ("queue-missing", Health.BLOCKED, "Queue research does not exist, so Volcano ignores PodGroup ring.")),
+        ({"queues": [queue(cpu="4")]}, ("exceeds-quota", Health.BLOCKED, "PodGroup ring needs 6 CPUs at once, and queue research allows at most 4 CPUs.")),
         # Near misses: as much as it may have; a queue of which nobody knows whether it is there.
-        ({"queues": [queue(cpu="6")]}, ("queue-evaluating", Health.WAITING, "Queue research has not let it in yet.")),
-        ({}, ("queue-evaluating", Health.WAITING, "Queue research has not let it in yet.")),
+        ({"queues": [queue(cpu="6")]}, ("queue-evaluating", Health.WAITING, "Queue research has not admitted it yet.")),
+        ({}, ("queue-evaluating", Health.WAITING, "Queue research has not admitted it yet.")),
     ],
 )  # fmt: skip
 def test_why_its_queue_does_not_let_it_in(
@@ -107,12 +107,12 @@ def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
     ("note", "code", "message"),
     [
         ("queue resource quota insufficient: insufficient cpu, insufficient nvidia.com/gpu", "waiting-for-quota",
-         "Queue research has not let it in: not enough cpu, nvidia.com/gpu is left in it."),
+         "Queue research has not admitted it: not enough cpu, nvidia.com/gpu is left in it."),
         ("resource in cluster is overused: overused cpu", "queue-evaluating",
-         "Queue research has not let it in: what the cluster has of cpu is spoken for."),
+         "Queue research has not admitted it: the cluster has no unassigned cpu left."),
         # What its gang lacks is told of one that is let in.
         ("3/3 tasks in gang unschedulable: pod group is not ready", "queue-evaluating",
-         "Queue research has not let it in yet."),
+         "Queue research has not admitted it yet."),
     ],
 )  # fmt: skip
 def test_why_it_is_not_let_in_stands_in_an_event(note: str, code: str, message: str) -> None:
@@ -141,7 +141,7 @@ def test_one_that_nobody_has_looked_at() -> None:
     assert finding_summary(ring("")) == (
         "queue-evaluating",
         Health.BLOCKED,
-        "Volcano has not looked at PodGroup ring yet.",
+        "Volcano has not processed PodGroup ring yet.",
     )
 
 
@@ -156,7 +156,7 @@ def test_a_task_with_fewer_pods_than_it_needs_at_least() -> None:
     assert finding_summary(group, pods=pods) == (
         "below-quorum",
         Health.BLOCKED,
-        "0 of 1 pod that group ring needs of driver exist.",
+        "Group ring has 0 of the 1 pod of driver that it needs.",
     )
 
 

@@ -43,7 +43,7 @@ def test_pods_wait_until_their_group_is_let_in_again() -> None:
     assert (result.code, result.health, result.message) == (
         "queue-evaluating",
         Health.DEGRADED,
-        "Queue research has not let it in again yet; 1 of 3 pods holds a node meanwhile.",
+        "Queue research has not admitted it again yet; 1 of 3 pods holds a node meanwhile.",
     )
 
 
@@ -52,7 +52,7 @@ def test_others_hold_what_they_need_to_be_let_in_again() -> None:
     assert (result.code, result.health, result.message) == (
         "waiting-for-quota",
         Health.DEGRADED,
-        "Queue research has not let it in again: not enough cpu is left in it; 1 of 3 pods holds a node "
+        "Queue research has not admitted it again: not enough cpu is left in it; 1 of 3 pods holds a node "
         "meanwhile.",
     )
     assert result.advice_texts == ()
@@ -61,10 +61,10 @@ def test_others_hold_what_they_need_to_be_let_in_again() -> None:
 @pytest.mark.parametrize(
     ("ready", "of", "deletion"),
     [
-        (False, JOB, "Delete pod p0: then all of PodGroup ring is let in at once."),
-        (False, None, "Delete pod p0 and make it anew: then all of PodGroup ring is let in at once."),
+        (False, JOB, "Delete pod p0: then all of PodGroup ring is admitted at once."),
+        (False, None, "Delete pod p0 and re-create it: then all of PodGroup ring is admitted at once."),
         (True, JOB, "Delete pod p0 (the work since the last checkpoint is lost): then all of PodGroup ring "
-         "is let in at once."),
+         "is admitted at once."),
     ],
     ids=["of a Job", "by hand", "runs"],
 )  # fmt: skip
@@ -77,14 +77,16 @@ def test_what_it_holds_itself_keeps_it_out(
     assert (reason.code, reason.health, reason.message) == (
         "exceeds-quota",
         Health.BLOCKED,
-        "Queue research may have at most 7 CPUs, and PodGroup ring asks it for 6 CPUs besides the 2 CPUs "
-        "of pod p0.",
+        (
+            "Queue research allows at most 7 CPUs, and PodGroup ring requests 6 CPUs besides the "
+            "2 CPUs of pod p0."
+        ),
     )
     assert verdict.finding.advice_texts == (
         "Raise capability of Queue research to 8 CPUs at least.",
         deletion,
     )
-    expected = "1 of 3 members runs; the other 2 pods wait until Queue research lets PodGroup ring in: not enough cpu is left in it."
+    expected = "1 of 3 members runs; the other 2 pods wait until Queue research admits PodGroup ring: not enough cpu is left in it."
     assert (verdict.finding.code == "lost-members") is ready
     assert (verdict.finding.message == expected) is ready
 

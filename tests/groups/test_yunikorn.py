@@ -112,7 +112,7 @@ def test_a_queue_without_room_is_told_by_its_event() -> None:
     finding = finding_of(pods, *(event_of(pod, NO_QUOTA) for pod in pods))
     assert (finding.code, finding.health) == ("waiting-for-quota", Health.WAITING)
     assert finding.message == (
-        "Queue root.data has no room for 2 pods: each asks for 4 CPUs, and 2.5 is left."
+        "Queue root.data has too little quota for 2 pods: each requests 4 CPUs, and 2.5 is left."
     )
     assert [one.value for one in finding.evidence] == [NO_QUOTA]
 
@@ -120,7 +120,7 @@ def test_a_queue_without_room_is_told_by_its_event() -> None:
 def test_a_user_without_quota_is_told_apart_from_a_queue() -> None:
     pods = members()
     assert finding_of(pods, event_of(pods[0], NO_USER_QUOTA)).message == (
-        "The quota of its user has no room for 1 pod: it asks for 1 pod, and 0 is left."
+        "The quota of its user has too little quota for 1 pod: it requests 1 pod, and 0 is left."
     )
 
 
@@ -153,7 +153,8 @@ def test_a_pod_that_was_tried_since_does_not_wait_for_quota() -> None:
 def test_amounts_that_tell_nothing_are_left_out(odd: str) -> None:
     pods = members()
     assert (
-        finding_of(pods, event_of(pods[0], odd)).message == "Queue root.data has no room for 1 pod."
+        finding_of(pods, event_of(pods[0], odd)).message
+        == "Queue root.data has too little quota for 1 pod."
     )
 
 
@@ -162,24 +163,24 @@ def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
     finding = finding_of([first, second], event_of(second, NO_QUOTA))
     assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
     assert finding.message == (
-        "1 of 2 pods holds a node. Queue root.data has no room for 1 pod: it asks for 4 CPUs, "
-        "and 2.5 is left."
+        "1 of 2 pods is placed. Queue root.data has too little quota for 1 pod: it requests "
+        "4 CPUs, and 2.5 is left."
     )
 
 
 @pytest.mark.parametrize(
     ("condition", "notes", "message"),
     [
-        (refused(), (), "YuniKorn finds no room for 2 pods, and does not say what is lacking."),
+        (refused(), (), "YuniKorn cannot place 2 pods, and does not say why."),
         (
             refused(),
             (TAINTED,),
-            "YuniKorn finds no room for 2 pods: node(s) had untolerated taint(s) (3x).",
+            "YuniKorn cannot place 2 pods: node(s) had untolerated taint(s) (3x).",
         ),
         (
             refused("over its quota", "SchedulingSkipped"),
             (),
-            "YuniKorn finds no room for 2 pods: over its quota.",
+            "YuniKorn cannot place 2 pods: over its quota.",
         ),
     ],
 )
@@ -199,7 +200,7 @@ def test_members_wait_for_placeholders_before_they_are_tried() -> None:
     finding = finding_of(pods, event)
     assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
     assert finding.message == (
-        "YuniKorn holds 2 pods back until the placeholders of application etl-7 all have a node."
+        "YuniKorn holds 2 pods back until the placeholders of application etl-7 are placed."
     )
     done = event_of(
         pods[0],
@@ -223,7 +224,8 @@ def test_a_gang_that_was_given_up_is_placed_one_by_one(note: str) -> None:
     finding = finding_of([first, second], event)
     assert (finding.code, finding.health) == ("not-ganged", Health.DEGRADED)
     assert finding.message == (
-        "YuniKorn gave up the gang of application etl-7 and runs it pod by pod: 1 of 2 pods is placed."
+        "YuniKorn gave up gang scheduling of application etl-7 and places pods one by one: 1 "
+        "of 2 pods is placed."
     )
     assert finding_of(members(on="n0"), event).code == "running"
     assert finding_of(members(scheduled=refused()), event).code == "unschedulable"
@@ -276,21 +278,28 @@ def ended(message: str = " queue root.tiny cannot fit application etl-7", **fiel
             TOO_LARGE,
             "exceeds-quota",
             Health.BLOCKED,
-            "YuniKorn rejected application etl-7: its task groups ask for 3 CPUs at once, and Queue "
-            "root.tiny may have at most 2.",
+            (
+                "YuniKorn rejected application etl-7: its task groups request 3 CPUs at once, and "
+                "queue root.tiny allows at most 2."
+            ),
         ),
         (
             TOO_LARGE.replace("vcore:2000", "vcore:x"),
             "exceeds-quota",
             Health.BLOCKED,
-            "YuniKorn rejected application etl-7: its task groups ask for more than Queue root.tiny may have.",
+            (
+                "YuniKorn rejected application etl-7: its task groups request more than queue "
+                "root.tiny allows."
+            ),
         ),
         (
             NO_QUEUE,
             "queue-missing",
             Health.BLOCKED,
-            "YuniKorn rejected application etl-7: Queue root.absent does not exist, or no placement rule "
-            "lets it in.",
+            (
+                "YuniKorn rejected application etl-7: Queue root.absent does not exist, or no "
+                "placement rule allows it."
+            ),
         ),
         (
             f"{REJECTED}of a text: that is new",
@@ -386,12 +395,12 @@ def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
     finding = finding_of(pods, event_of(pods[0], NO_QUOTA))
     assert (finding.code, finding.message) == (
         "unschedulable",
-        "YuniKorn finds no room for 2 pods: 4 CPUs asked for, and 2.5 was left for queue root.data.",
+        ("YuniKorn cannot place 2 pods: 4 CPUs requested, and 2.5 was left for queue root.data."),
     )
 
 
 def test_a_plugin_that_refuses_is_told_by_its_cause() -> None:
     pods = members(scheduled=refused())
     assert finding_of(pods, event_of(pods[0], OF_NODES)).message == (
-        "YuniKorn finds no room for 2 pods: node(s) didn't match Pod's node affinity/selector (8x)."
+        "YuniKorn cannot place 2 pods: node(s) didn't match Pod's node affinity/selector (8x)."
     )

@@ -134,7 +134,7 @@ SITUATIONS: dict[str, Situation[Any]] = {
     ),
     "yunikorn-rejected": Situation(
         _rejected, "exceeds-quota", "blocked",
-        "YuniKorn rejected application yunikorn-rejected-run: its task groups ask for 3 CPUs at once, and "
+        "YuniKorn rejected application yunikorn-rejected-run: its task groups request 3 CPUs at once, and "
         "Queue root.tiny may have at most 2.",
         {"desired": 3, "scheduled": 0}, twin="running",
     ),
@@ -156,7 +156,7 @@ SITUATIONS: dict[str, Situation[Any]] = {
     ),
     "yunikorn-bare": Situation(
         _bare, "exceeds-quota", "blocked",
-        "YuniKorn rejected application yunikorn-bare-run: its task groups ask for 3 CPUs at once, and "
+        "YuniKorn rejected application yunikorn-bare-run: its task groups request 3 CPUs at once, and "
         "Queue root.tiny may have at most 2.",
         {"desired": 1, "scheduled": 0}, twin="running",
     ),

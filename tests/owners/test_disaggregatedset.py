@@ -128,7 +128,7 @@ def test_a_role_that_is_not_made_is_missed() -> None:
     assert (result.members.desired, result.members.ready) == (8, 2)
     assert (result.finding.code, result.finding.unit) == ("pods-not-created", "decode")
     assert result.finding.message == (
-        "Role decode: DisaggregatedSet serve has made none of its 6 pods."
+        "Role decode: DisaggregatedSet serve has created none of its 6 pods."
     )
 
 
@@ -152,4 +152,4 @@ def test_nothing_suspends_it_nor_what_it_makes() -> None:
     for plan in offers(context, READY, "uid-serve", ago(0)):
         assert plan.why_not.startswith("DisaggregatedSet serve cannot be suspended: ")
     for plan in offers(context, READY, prefill.meta.ref.uid, ago(0)):
-        assert "is made by DisaggregatedSet serve" in plan.why_not
+        assert "belongs to DisaggregatedSet serve" in plan.why_not

@@ -245,7 +245,7 @@ def test_a_podclique_that_is_not_made_is_missed_by_its_name() -> None:
     result = play.verdict()
     assert (result.members.desired, result.finding.unit) == (8, "chat-0-more-1-dec")
     assert result.finding.message == (
-        "PodClique chat-0-more-1-dec: PodCliqueSet chat has made none of its 3 pods."
+        "PodClique chat-0-more-1-dec: PodCliqueSet chat has created none of its 3 pods."
     )
 
 
@@ -433,10 +433,10 @@ def test_what_comes_first_and_is_not_there_is_named(version: str) -> None:
     code, health, message = play.told()
     assert (code, health) == ("podgroup-missing", Health.BLOCKED)
     assert message.endswith(
-        "3 pods wait for PodGroup chat-0-dec: of PodGang chat-0 not even a Workload was made."
+        "3 pods wait for PodGroup chat-0-dec: not even a Workload was created for PodGang chat-0."
     )
     play.operator.make_groups("chat-0", only="Workload")
-    assert play.told()[2].endswith(": of PodGang chat-0 only Workload chat-0 was made.")
+    assert play.told()[2].endswith(": only Workload chat-0 was created for PodGang chat-0.")
     play.operator.make_groups("chat-0")
     assert play.told()[0] == "scheduling-gated"
 
@@ -453,8 +453,8 @@ def test_of_1_35_it_is_the_workload() -> None:
     play.operator.create(play.make())
     play.operator.initialize("chat-0")
     assert play.told()[2].endswith(
-        "wait for podGroup chat-0-dec of Workload chat-0: of PodGang chat-0 not even a Workload "
-        "was made."
+        "wait for podGroup chat-0-dec of Workload chat-0: not even a Workload "
+        "was created for PodGang chat-0."
     )
 
 
@@ -513,7 +513,7 @@ def test_a_backend_that_says_so_in_an_event_is_quoted_too() -> None:
     play.events = [an_event(podgang, "KAIBackendMappingFailed", note=note)]
     code, health, message = play.told()
     assert (code, health) == ("group-not-expressible", Health.BLOCKED)
-    assert message.endswith(f"Its scheduler cannot be told of PodGang chat-0: {note}.")
+    assert message.endswith(f"The scheduler backend rejects PodGang chat-0: {note}.")
 
 
 def test_once_its_pods_have_nodes_it_was_expressed() -> None:
@@ -582,7 +582,7 @@ def test_nothing_suspends_it_nor_what_it_makes() -> None:
             "to 0 would end all pods and their PodGangs without a record of how many there were."
         )
     for plan in offers(context, READY, part.meta.ref.uid, ago(0)):
-        assert "is made by PodCliqueSet chat" in plan.why_not
+        assert "belongs to PodCliqueSet chat" in plan.why_not
 
 
 def test_under_an_owner_that_is_not_known_that_one_is_named() -> None:

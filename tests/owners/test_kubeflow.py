@@ -364,7 +364,7 @@ def test_a_gang_that_no_scheduler_was_told_of() -> None:
     assert finding_summary(result) == (
         "not-ganged",
         "degraded",
-        "PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its pods "
+        "PyTorchJob run requests a gang (schedulingPolicy), but default-scheduler places its pods "
         "one by one: 1 of 3.",
     )
 
@@ -393,8 +393,10 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
     result = verdict_of(owner, group, *pods)
     assert result.finding.code == "below-quorum"
     assert result.finding.advice_texts == (
-        "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or let "
-        "PyTorchJob run ask for 3 pods more.",
+        (
+            "Lower schedulingPolicy.minAvailable of PyTorchJob run from 6 to 3 (no restart), or "
+            "scale PyTorchJob run up by 3 pods."
+        ),
     )
 
 
@@ -519,8 +521,10 @@ def test_a_spec_that_the_mpi_operator_does_not_take() -> None:
     assert finding_summary(verdict_of(owner, an_event(owner, "ValidationError", note))) == (
         "objects-not-made",
         "blocked",
-        "What MPIJob run needs cannot be made: spec.mpiReplicaSpecs[Launcher]: Required value: must "
-        "have Launcher replica spec.",
+        (
+            "An object of MPIJob run cannot be created: spec.mpiReplicaSpecs[Launcher]: Required "
+            "value: must have Launcher replica spec."
+        ),
     )
 
 
@@ -560,7 +564,7 @@ def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
     result = verdict_of(owner, *up, worker(owner, 2, on="n0", ready=False))
     waits = next(one for one in result.findings if one.code == "dependency-waiting")
     assert waits.symptom
-    assert waits.message == "Job run-launcher is not made before all 3 workers are ready: 2 are."
+    assert waits.message == "Job run-launcher is not created before all 3 workers are ready: 2 are."
     full = verdict_of(
         mpi(
             launcherCreationPolicy="WaitForWorkersReady",
@@ -571,7 +575,7 @@ def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
     )
     assert finding_summary(full)[::2] == (
         "pods-not-created",
-        "MPIJob run has not made Job run-launcher.",
+        "MPIJob run has not created Job run-launcher.",
     )
 
 
@@ -638,7 +642,7 @@ def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> No
     )
     resumed = planned(Verb.RESUME, pytorch(policy={"suspend": True}))
     assert resumed.reactions == (
-        "Its 3 pods are made: they need room, may have to wait, and may get other nodes.",
+        ("Its 3 pods are created: they need capacity, may have to wait, and may get other nodes."),
     )
 
 

@@ -208,7 +208,7 @@ def test_scaled_to_zero_it_asks_for_nothing() -> None:
     assert told(judged(lws(replicas=0))) == (
         "paused",
         "suspended",
-        "LeaderWorkerSet run asks for no pods.",
+        "LeaderWorkerSet run requests no pods.",
     )
 
 

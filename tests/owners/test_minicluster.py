@@ -106,7 +106,7 @@ def test_services_beside_it_are_one_pod_more() -> None:
 def test_a_job_that_was_not_made_is_missed() -> None:
     result = judged(minicluster())
     assert result.finding.code == "pods-not-created"
-    assert result.finding.message == "MiniCluster lammps has not made Job lammps."
+    assert result.finding.message == "MiniCluster lammps has not created Job lammps."
     assert result.finding.advice_texts == (
         "Start the Flux operator if it does not run: it has reported no refusal.",
     )

@@ -283,7 +283,7 @@ def test_a_rayjob_on_the_cluster_of_somebody_else_is_the_job_that_submits() -> N
     assert (result.finding.code, result.members.desired) == ("running", 1)
     alone = verdict_of(job, events=[_event(job, "RayClusterNotFound", _NOT_FOUND)])
     assert finding_summary(alone)[:2] == ("objects-not-made", "blocked")
-    assert finding_summary(alone)[2] == f"What RayJob tune needs cannot be made: {_NOT_FOUND}."
+    assert finding_summary(alone)[2] == f"An object of RayJob tune cannot be created: {_NOT_FOUND}."
 
 
 _NOT_FOUND = (
@@ -428,7 +428,8 @@ def test_no_worker_is_made_before_the_head() -> None:
     others = [one for one in result.findings if one.unit == "gpu"]
     assert [(one.symptom, one.health.value, one.message) for one in others] == [
         (True, "waiting",
-         "Ray group gpu: 0 of 3 pods exist. KubeRay makes them after the head, which it cannot make."),
+         ("Ray group gpu: 0 of 3 pods exist. KubeRay creates them after the head, which it "
+"cannot create.")),
     ]  # fmt: skip
 
 
@@ -619,8 +620,10 @@ def test_each_is_suspended_by_its_own_field_and_says_first_what_becomes_of_it() 
     _, resume = offered(again)
     assert resume.allowed
     assert resume.reactions == (
-        "KubeRay makes another RayCluster. Its 4 pods are made: they need room, may have to wait, and may "
-        "get other nodes.",
+        (
+            "KubeRay makes another RayCluster. Its 4 pods are created: they need capacity, may "
+            "have to wait, and may get other nodes."
+        ),
         "Its work is submitted again and starts from its beginning.",
     )
     assert offered(raycluster())[0].reactions[0] == (
@@ -673,7 +676,7 @@ def test_the_cluster_of_a_rayjob_is_not_suspended_by_itself() -> None:
     context = a_gang(job, middle=(cluster,))
     suspend, _ = offers(context, READY, cluster.meta.ref.uid, ago(0))
     assert suspend.why_not == (
-        "RayCluster tune-x2b7q is made by RayJob tune, which would undo this: act on that one."
+        "RayCluster tune-x2b7q belongs to RayJob tune, which would undo this: act on that one."
     )
 
 

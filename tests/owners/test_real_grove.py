@@ -191,7 +191,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "released": Situation(
             _released, "no-matching-node", "blocked",
-            "2 pods ask for 3 CPUs each, and the only node that matches their node selector "
+            "2 pods request 3 CPUs each, and the only node that matches their node selector "
             "(test.gangboard.dev/pool=grove-released) has 2.",
             {"desired": 2, "created": 2, "scheduled": 0, "quorum": 2}, twin="no-matching-node", cpu="2",
         ),
@@ -202,7 +202,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
         "not-expressible": Situation(
             _not_expressible, "group-not-expressible", "blocked",
-            "Its scheduler cannot be told of PodGang run-0: preferred topology is not supported by the "
+            "The scheduler backend rejects PodGang run-0: preferred topology is not supported by the "
             "scheduler backend.",
             {"desired": 2, "created": 0, "quorum": 2}, twin="pod-creation-refused",
         ),

@@ -116,14 +116,14 @@ def _workers_wait(place: Place) -> None:
 
 
 def _leader_unready(place: Place) -> None:
-    """Its workers are not made before it is ready. Twin: they are made at once."""
+    """Its workers are not created before it is ready. Twin: they are made at once."""
     unready = template(annotations={NEVER_READY: "unready"})
     place.run(replicas=1, leader=unready, startupPolicy="LeaderReady")
     place.run("twin", replicas=1, leader=unready)
 
 
 def _leader_first(place: Place) -> None:
-    """Its workers are not made before it is ready, and it has no node. Twin: it is ready."""
+    """Its workers are not created before it is ready, and it has no node. Twin: it is ready."""
     place.run(replicas=1, leader=template("9"), startupPolicy="LeaderReady")
     place.run("twin", replicas=1, startupPolicy="LeaderReady")
 
@@ -169,19 +169,19 @@ SITUATIONS: dict[str, Situation[Place]] = {
     "replica-waits": Situation(
         _replica_waits, "partly-placed", "degraded",
         "Replica run-1: 2 pods need 4 CPUs, and none is free on the only usable node "
-        "(test.gangboard.dev/pool=lws-replica-waits); 1 of 3 pods holds a node.",
+        "(test.gangboard.dev/pool=lws-replica-waits); 1 of 3 pods is placed.",
         {"desired": 6, "created": 6, "scheduled": 4, "ready": 4}, twin="running", cpu="10",
     ),
     "leader-waits": Situation(
         _leader_waits, "partly-placed", "degraded",
-        "1 pod asks for 9 CPUs, and the only node that matches its node selector "
-        "(test.gangboard.dev/pool=lws-leader-waits) has 8; 2 of 3 pods hold a node.",
+        "1 pod requests 9 CPUs, and the only node that matches its node selector "
+        "(test.gangboard.dev/pool=lws-leader-waits) has 8; 2 of 3 pods are placed.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "workers-wait": Situation(
         _workers_wait, "partly-placed", "degraded",
-        "2 pods ask for 9 CPUs each, and the only node that matches their node selector "
-        "(test.gangboard.dev/pool=lws-workers-wait) has 8; 2 of 4 pods hold a node.",
+        "2 pods request 9 CPUs each, and the only node that matches their node selector "
+        "(test.gangboard.dev/pool=lws-workers-wait) has 8; 2 of 4 pods are placed.",
         {"desired": 4, "created": 4, "scheduled": 2, "ready": 2}, twin="no-matching-node", cpu="8",
     ),
     "leader-unready": Situation(
@@ -190,12 +190,12 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "leader-first": Situation(
         _leader_first, "no-matching-node", "blocked",
-        "1 pod asks for 9 CPUs, and the only node that matches its node selector "
+        "1 pod requests 9 CPUs, and the only node that matches its node selector "
         "(test.gangboard.dev/pool=lws-leader-first) has 8.",
         {"desired": 3, "created": 1, "scheduled": 0, "ready": 0}, twin="running", cpu="8",
     ),
     "zero": Situation(
-        _zero, "paused", "suspended", "LeaderWorkerSet run asks for no pods.",
+        _zero, "paused", "suspended", "LeaderWorkerSet run requests no pods.",
         {"desired": 0, "created": 0, "ready": 0}, twin="running",
     ),
     "update": Situation(
@@ -206,8 +206,8 @@ SITUATIONS: dict[str, Situation[Place]] = {
     "exclusive": Situation(
         _exclusive, "partly-placed", "degraded",
         "Replica run-1: 1 pod must not share a value of test.gangboard.dev/rack with certain "
-        "other pods, and the only value with usable nodes has such a pod; 3 of 6 pods of the "
-        "LeaderWorkerSet hold a node.",
+        "pods, and the only usable value has such a pod; 3 of 6 pods of the "
+        "LeaderWorkerSet are placed.",
         {"desired": 6, "created": 4, "scheduled": 3, "ready": 3}, twin="running",
     ),
 }  # fmt: skip
@@ -314,8 +314,8 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
     expected = (
         "partly-placed",
         "degraded",
-        f"Replica {decode()}-0: 2 pods ask for 65 CPUs each, and the only node that matches their node "
-        f"selector ({POOL}={place.name}) has 64; 2 of 4 pods of the DisaggregatedSet hold a node.",
+        f"Replica {decode()}-0: 2 pods request 65 CPUs each, and the only node that matches their node "
+        f"selector ({POOL}={place.name}) has 64; 2 of 4 pods of the DisaggregatedSet are placed.",
         2,
     )
     wait(lambda: told("serve") == expected, what=str(expected), seen=lambda: told("serve"))

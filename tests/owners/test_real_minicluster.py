@@ -68,7 +68,7 @@ SITUATIONS: dict[str, Situation[FluxPlace]] = {
     "split": Situation(
         _split, "partly-placed", "degraded",
         "2 pods need 6 CPUs, and none is free on the only usable node "
-        "(test.gangboard.dev/pool=flux-split); 2 of 4 pods hold a node.",
+        "(test.gangboard.dev/pool=flux-split); 2 of 4 pods are placed.",
         {"desired": 4, "created": 4, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "ends": Situation(_ends, "succeeded", "succeeded", None, twin="failed"),

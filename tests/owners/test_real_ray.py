@@ -198,15 +198,15 @@ CLUSTERS: dict[str, Situation[ClusterPlace]] = {
     ),
     "head-waits": Situation(
         _head_waits, "partly-placed", "degraded",
-        "Ray group headgroup: 1 pod asks for 9 CPUs, and the only node that matches its node "
+        "Ray group headgroup: 1 pod requests 9 CPUs, and the only node that matches its node "
         "selector (test.gangboard.dev/pool=ray-head-waits) has 8; 3 of 4 pods of the RayCluster "
-        "hold a node.",
+        "are placed.",
         {"desired": 4, "created": 4, "scheduled": 3, "ready": 0}, twin="starting", cpu="8",
     ),
     "workers-wait": Situation(
         _workers_wait, "partly-placed", "degraded",
         "Ray group gpu: 1 pod needs 3 CPUs, and none is free on the only usable node "
-        "(test.gangboard.dev/pool=ray-workers-wait); 2 of 3 pods hold a node.",
+        "(test.gangboard.dev/pool=ray-workers-wait); 2 of 3 pods are placed.",
         {"desired": 4, "created": 4, "scheduled": 3, "ready": 3}, twin="running", cpu="8",
     ),
     "autoscaled": Situation(
@@ -217,7 +217,7 @@ CLUSTERS: dict[str, Situation[ClusterPlace]] = {
     ),
     "lost": Situation(
         _lost, "lost-members", "degraded",
-        "Ray group gpu: 2 of 3 members run. 1 pod asks for 65 CPUs, and the only node that matches its "
+        "Ray group gpu: 2 of 3 members run. 1 pod requests 65 CPUs, and the only node that matches its "
         "node selector (test.gangboard.dev/pool=ray-lost) has 64.",
         {"desired": 4, "created": 4, "ready": 3}, twin="running",
     ),
@@ -228,7 +228,7 @@ CLUSTERS: dict[str, Situation[ClusterPlace]] = {
     ),
     "invalid": Situation(
         _invalid, "objects-not-made", "blocked",
-        "What RayCluster run needs cannot be made: worker group gpu has minReplicas 3 greater than "
+        "What RayCluster run cannot be created: worker group gpu has minReplicas 3 greater than "
         "maxReplicas 1.",
         {"created": 0}, twin="running",
     ),
@@ -321,7 +321,7 @@ JOBS: dict[str, Situation[JobPlace]] = {
     ),
     "job-lost": Situation(
         _job_lost, "lost-members", "degraded",
-        "Ray group gpu: 2 of 3 members run. 1 pod asks for 65 CPUs, and the only node that matches its "
+        "Ray group gpu: 2 of 3 members run. 1 pod requests 65 CPUs, and the only node that matches its "
         "node selector (test.gangboard.dev/pool=ray-job-lost) has 64.",
         {"desired": 5, "created": 5, "ready": 4}, twin="running",
     ),

@@ -219,7 +219,7 @@ SITUATIONS: dict[str, Situation[Place]] = {
     "pending": Situation(
         _pending, "partly-placed", "degraded",
         "1 pod needs 3 CPUs, and 2 are free on the only usable node "
-        "(test.gangboard.dev/pool=train-pending); 2 of 3 pods hold a node.",
+        "(test.gangboard.dev/pool=train-pending); 2 of 3 pods are placed.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
     ),
     "initializer": Situation(
@@ -240,13 +240,13 @@ SITUATIONS: dict[str, Situation[Place]] = {
     ),
     "coscheduling": Situation(
         _coscheduling, "not-ganged", "degraded",
-        "ClusterTrainingRuntime train-coscheduling-gang asks for a gang (coscheduling), but "
+        "ClusterTrainingRuntime train-coscheduling-gang requests a gang (coscheduling), but "
         "default-scheduler places its pods one by one: 1 of 3.",
         {"desired": 3, "created": 3, "scheduled": 1}, twin="running", cpu="8",
     ),
     "not-made": Situation(
         _not_made, "objects-not-made", "blocked",
-        'What TrainJob run needs cannot be made: no matches for kind "PodGroup" in version '
+        'An object of TrainJob run cannot be created: no matches for kind "PodGroup" in version '
         '"scheduling.volcano.sh/v1beta1".',
         {"desired": 2, "created": 0}, twin="running",
     ),

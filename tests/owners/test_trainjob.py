@@ -249,7 +249,7 @@ def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:
     suspend, resume = offers(context(), READY, "js1", NOW)
     assert suspend.why_not == resume.why_not
     assert suspend.why_not == (
-        "JobSet run is made by TrainJob run, which would undo this: act on that one."
+        "JobSet run belongs to TrainJob run, which would undo this: act on that one."
     )
 
 

@@ -111,7 +111,7 @@ def test_before_its_queue_lets_it_in_it_has_no_pods_and_its_queue_is_the_reason(
     job = a_vcjob()
     verdict = verdict_of(job, its_group(job, "Pending"))
     assert (verdict.finding.code, verdict.finding.health) == ("queue-evaluating", Health.WAITING)
-    assert verdict.finding.message == "Queue default has not let it in yet."
+    assert verdict.finding.message == "Queue default has not admitted it yet."
     assert (verdict.members.desired, verdict.members.quorum, verdict.members.created) == (3, 3, 0)
 
 
@@ -145,11 +145,12 @@ def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
     result, reason = restarting(phase="Pending").findings
     assert (result.code, result.health) == ("lost-members", Health.DEGRADED)
     assert result.message == (
-        "1 of 2 members runs; the other pod is not made before Queue default lets PodGroup mnist-v1 in."
+        "1 of 2 members runs; the other pod is not created before Queue default admits "
+        "PodGroup mnist-v1."
     )
     assert (reason.code, reason.message) == (
         "queue-evaluating",
-        "Queue default has not let it in again yet; 1 of 2 pods holds a node meanwhile.",
+        "Queue default has not admitted it again yet; 1 of 2 pods holds a node meanwhile.",
     )
 
 
@@ -175,11 +176,14 @@ def test_a_restart_waits_for_what_its_controller_makes() -> None:
     result = restarting().finding
     assert (result.code, result.health) == ("restarting", Health.DEGRADED)
     assert result.message == (
-        "Restart 1 of 3: 1 of 2 pods is ready; Volcano's controller (vc-controller-manager) has not "
-        "made the other pod yet."
+        "Restart 1 of 3: 1 of 2 pods is ready; Volcano's controller (vc-controller-manager) "
+        "has not created the other pod yet."
     )
     assert result.advice_texts == (
-        "Start Volcano's controller (vc-controller-manager) if it does not run, and look into its log.",
+        (
+            "Start Volcano's controller (vc-controller-manager) if it does not run, and check "
+            "its log."
+        ),
     )
     assert [one.code for one in restarting().findings] == ["restarting"]
 
@@ -197,7 +201,7 @@ def test_a_restart_that_has_just_begun_has_no_advice() -> None:
         # Its grace is not over.
         (True, -10, True, Health.DEGRADED, ()),
         (True, 31, True, Health.BLOCKED,
-         ("Look why Pod mnist-0 does not end: its finalizers, and the kubelet of node n0.",)),
+         ("Check why Pod mnist-0 does not end: its finalizers, and the kubelet of node n0.",)),
         # Its kubelet does not answer, so it stays however long one waits.
         (False, -10, None, Health.BLOCKED,
          ("Bring node n0 back: a member is still bound to it.",

@@ -34,13 +34,15 @@ def test_without_places_for_pods_too() -> None:
     two = replace(big("b"), now=Requested({"cpu": 6000}, 6))
     text = "0/2 nodes are available: 2 Too many pods."
     assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(one, two), text=text)) == (
-        "4 pods need a place, and the 2 usable nodes take 3 more: only 2 of 4 fit."
+        "4 pods need a pod slot, and the 2 usable nodes have 3 free: only 2 of 4 fit."
     )
 
 
 def test_where_none_fits_that_is_said_already() -> None:
     nodes = [node(f"n{index}", used=3) for index in range(4)]
-    assert told(SHORT, gang(2, asks(4), room_of(*nodes))).endswith(", nowhere enough for one.")
+    assert told(SHORT, gang(2, asks(4), room_of(*nodes))).endswith(
+        ", but no node has enough for one."
+    )
     full = room_of(node("n0", used=4), node("n1", used=4))
     assert told(SHORT, gang(2, asks(4), full)).endswith(", and none is free on the 2 usable nodes.")
     halves = room_of(*(node(f"n{index}", gpu=8, used=4) for index in range(4)))
@@ -83,7 +85,7 @@ def test_what_is_not_worked_out_can_take_nodes_away() -> None:
     )
     pieces = room_of(node("n0", gpu=8, used=3), node("n1", gpu=8, used=6))
     assert told(PIECES, gang(2, asks(3), pieces, needs=MOUNTS)).endswith(
-        "but in pieces: at most 1 of 2 fits (1 node has 5 and 1 node has 2)."
+        "but fragmented: at most 1 of 2 fits (1 node has 5 and 1 node has 2)."
     )
 
 

@@ -80,8 +80,10 @@ def test_others_lack_the_resource() -> None:
     unit = waiting(offering("n0"), offering("n1"), registered("n2"))
     assert blocked_reason(unit) == (
         "no-matching-node",
-        "2 pods ask for 4 nvidia.com/gpu each, and no node has any; 1 more node has not said what "
-        "it offers yet",
+        (
+            "2 pods request 4 nvidia.com/gpu each, and no node has any; 1 more node has not said "
+            "what it offers yet"
+        ),
     )
 
 
@@ -89,8 +91,10 @@ def test_others_are_too_small() -> None:
     unit = waiting(offering("n0", gpu="2"), registered("n1"), registered("n2"))
     assert blocked_reason(unit) == (
         "no-matching-node",
-        "2 pods ask for 4 GPUs each, and the largest node has 2; 2 more nodes have not "
-        "said what they offer yet",
+        (
+            "2 pods request 4 GPUs each, and the largest node has 2; 2 more nodes have not said "
+            "what they offer yet"
+        ),
     )
 
 

@@ -57,8 +57,8 @@ def test_a_zone_without_any_room() -> None:
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=8))
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert found("spread-constraints", unit).message == (
-        "4 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and only 1 of 4 fits "
-        "now: b has none and room for no more."
+        "4 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and only 1 of 4 "
+        "fits now: b has none and no room."
     )
 
 
@@ -76,8 +76,8 @@ def test_nodes_without_the_label() -> None:
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "2 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and none fits on "
-        "empty nodes: no node that has room for one has that label."
+        "2 pods must be spread over topology.kubernetes.io/zone (maxSkew 1), and none fits "
+        "on empty nodes: no node with room for one has that label."
     )
 
 
@@ -88,8 +88,8 @@ def test_too_few_zones() -> None:
     finding = found("spread-constraints", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "6 pods must be spread over topology.kubernetes.io/zone (maxSkew 2), and only 4 of 6 fit "
-        "on empty nodes: 2 of at least 3 values (minDomains) are there."
+        "6 pods must be spread over topology.kubernetes.io/zone (maxSkew 2), and only 4 of 6 "
+        "fit on empty nodes: 2 of at least 3 values (minDomains) exist."
     )
 
 
@@ -133,7 +133,8 @@ def test_two_that_could_be_met_are_what_the_scheduler_says() -> None:
     finding = found("spread-constraints", gang(4, ONE_CORE, nodes, **both()))
     assert finding.health is Health.WAITING
     assert (
-        "topology spread constraints are not met (by kubernetes.io/hostname and " in finding.message
+        "topology spread constraints are not met on 2 nodes (by kubernetes.io/hostname and "
+        in finding.message
     )
 
 

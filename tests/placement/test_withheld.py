@@ -83,8 +83,8 @@ def test_a_node_without_any_allocatable_device() -> None:
     assert kinds[0] is AdviceKind.RESTORE
     assert kinds[-1] is AdviceKind.SIZE
     assert first == (
-        "Make 8 GPUs of node b allocatable again: then both pods fit. "
-        "Look at the device plugin and the health of the devices."
+        "Make 8 GPUs of node b allocatable again: then both pods fit. Check the device "
+        "plugin and the health of the devices."
     )
 
 

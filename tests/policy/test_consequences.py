@@ -146,9 +146,7 @@ def _chain(*, made: tuple[str, ...], status: str = "Ready", origin: str = "depen
     return replace(context, jobs=tuple(job for job in context.jobs if job.role_name in made))
 
 
-ABSENT = (
-    "3 Jobs of workers and eval are not made while it is held: workers and eval depend on driver."
-)
+ABSENT = "3 Jobs of workers and eval are not created while it is held: workers and eval depend on driver."
 LATER = (
     "After a restart or a resume of JobSet ft the Jobs of workers and eval do not start while it is "
     "held: workers and eval depend on driver."
@@ -172,7 +170,9 @@ def test_what_waits_for_running_jobs_does_not_wait_for_the_held_one() -> None:
     plan = make_plan(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
     assert "not made" not in text(plan)
     plan = make_plan(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
-    assert "1 Job of eval is not made while it is held: eval depends on workers." in plan.warnings
+    assert (
+        "1 Job of eval is not created while it is held: eval depends on workers." in plan.warnings
+    )
 
 
 def test_a_paused_job_counts_as_ready_and_never_completes() -> None:
@@ -182,7 +182,7 @@ def test_a_paused_job_counts_as_ready_and_never_completes() -> None:
     complete = make_plan(
         _chain(made=("driver",), status="Complete"), "ft-driver-0", "suspend", PAUSE
     )
-    assert "3 Jobs of workers and eval are not made while it is paused" in text(complete)
+    assert "3 Jobs of workers and eval are not created while it is paused" in text(complete)
 
 
 def test_the_coordinator_is_warned_of() -> None:

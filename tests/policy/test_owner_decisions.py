@@ -66,7 +66,7 @@ def test_a_jobset_is_resumed_by_its_own_field_and_held_jobs_stay() -> None:
     assert operations[2] == {"op": "test", "path": "/spec/suspend", "value": True}
     assert {"op": "add", "path": "/spec/suspend", "value": False} in operations
     assert plan.reactions == (
-        "Its 4 pods are made: they need room, may have to wait, and may get other nodes.",
+        ("Its 4 pods are created: they need capacity, may have to wait, and may get other nodes."),
     )
     assert plan.warnings == ("Held Jobs stay suspended when JobSet trio is resumed: trio-w-1.",)
 

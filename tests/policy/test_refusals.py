@@ -90,7 +90,7 @@ CASES = [
     ("paused", _child(parallelism=0, paused_parallelism=2), "trio-w-1", "suspend",
      "Job trio-w-1 is paused already (parallelism 0, 2 is kept): nothing to do."),
     ("made without pods", _child(parallelism=0), "trio-w-1", "resume",
-     "Job trio-w-1 asks for no pods (parallelism 0), which gangboard did not set: nothing to do."),
+     "Job trio-w-1 requests no pods (parallelism 0), which gangboard did not set: nothing to do."),
     ("resume under a suspended JobSet",
      a_context(a_trio(suspended=True), a_child(TRIO, "trio-w-1", suspended=True)), "trio-w-1",
      "resume", "JobSet trio is suspended: Job trio-w-1 starts when the JobSet does."),
@@ -102,8 +102,8 @@ CASES = [
      "suspend", "The API server gives no generation for Job trio-w-1: a change that came in between "
      "would not be noticed."),
     ("queue without a Workload", a_context(a_trio(queue="lq")), "trio", "suspend",
-     "JobSet trio is in queue lq of Kueue, which undoes a change of spec.suspend, and no Workload of "
-     "Kueue is known for it: it is not made yet, or may not be read."),
+     ("JobSet trio is in queue lq of Kueue, which undoes a change of spec.suspend, and no "
+"Workload of Kueue is known for it: it does not exist yet, or may not be read.")),
     ("deactivated", a_context(a_trio(queue="lq", suspended=True), entries=(an_entry(active=False),)),
      "trio", "suspend", "JobSet trio is deactivated in Kueue already: nothing to do."),
     ("waits in its queue",

@@ -64,7 +64,7 @@ def test_a_hold_is_removed_proved_and_then_the_job_is_resumed(levers: ClusterLev
     assert plan.after == {"spec.suspend": "false", "Hold": "none"}
     assert plan.watch_seconds == 3
     assert text(plan) == (
-        "Its 2 pods are made: they need room, may have to wait, and may get other nodes."
+        "Its 2 pods are created: they need capacity, may have to wait, and may get other nodes."
     )
 
 
@@ -120,7 +120,7 @@ def test_a_pause_is_taken_back_to_the_kept_number() -> None:
     ]
     assert plan.watch_seconds == 40
     assert plan.warnings == ()
-    assert "Its 2 pods are made" in text(plan)
+    assert "Its 2 pods are created" in text(plan)
     off = make_plan(a_context(TRIO, child), "trio-w-1", "resume")
     assert off.allowed
     assert "not enabled here any more" in text(off)
@@ -135,7 +135,7 @@ def test_a_left_over_annotation_is_no_pause() -> None:
 def test_held_and_paused_takes_two_resumes() -> None:
     plan = make_plan(_held(parallelism=0, desired=0, paused_parallelism=2), "trio-w-1", "resume")
     assert plan.lever == "hold"
-    assert plan.reactions == ("It asks for no pods (parallelism 0).",)
+    assert plan.reactions == ("It requests no pods (parallelism 0).",)
     assert (
         "It is paused as well (parallelism 0): resume it once more for its 2 pods." in plan.warnings
     )

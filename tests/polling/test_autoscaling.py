@@ -204,12 +204,12 @@ def test_a_request_touches_the_gangs_whose_pods_consume_it(watch: Watch) -> None
 
     simulator.objects.delete("autoscaling.x-k8s.io/v1", "ProvisioningRequest", "big", "default")
     watching.settle()
-    assert said(watching, "ProvisioningRequest big")[0].startswith("is not there")
+    assert said(watching, "ProvisioningRequest big")[0].startswith("does not exist")
 
     consume(simulator, "another")
     put_request(simulator, "Accepted")
     watching.settle()
-    assert said(watching, "ProvisioningRequest another")[0].startswith("is not there")
+    assert said(watching, "ProvisioningRequest another")[0].startswith("does not exist")
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
     watching.settle()
     tracker = cache_of(watching).autoscaling

@@ -27,7 +27,7 @@ RUNTIMES = Resource(
 MARK = "scheduling.x-k8s.io/pod-group"
 ONE_BY_ONE = (
     "not-ganged",
-    "ClusterTrainingRuntime gang asks for a gang (coscheduling), but default-scheduler places its pods "
+    "ClusterTrainingRuntime gang requests a gang (coscheduling), but default-scheduler places its pods "
     "one by one: 1 of 2.",
 )
 
@@ -159,7 +159,7 @@ def test_an_event_that_only_its_kind_knows_is_stored_and_shown(watch: Watch) -> 
     watching.settle()
     assert said(watching) == (
         "objects-not-made",
-        f"What TrainJob run needs cannot be made: {cause}.",
+        f"An object of TrainJob run cannot be created: {cause}.",
     )
 
 

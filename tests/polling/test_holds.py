@@ -240,8 +240,8 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health, gang.queue) == ("queue-evaluating", "blocked", "gpu-research")
     assert gang.message == (
-        "JobSet retrieval-ft waits for queue gpu-research, but nobody admits it: this cluster "
-        "serves no Kueue Workloads."
+        "JobSet retrieval-ft waits for queue gpu-research, but this cluster serves no Kueue "
+        "Workloads."
     )
     assert read_cluster_view(watching.fresh().pk).queue_visibility == "not-served"
 
@@ -252,7 +252,7 @@ def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
     watching.once()
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health) == ("queue-evaluating", "unknown")
-    assert "whether it is admitted is not known" in gang.message
+    assert "its admission is unknown" in gang.message
     assert read_cluster_view(watching.fresh().pk).queue_visibility == ""
 
 
@@ -266,7 +266,7 @@ def test_a_gang_is_assessed_again_when_the_visibility_of_queues_changes(watch: W
     gang = watching.gang("retrieval-ft")
     # Its JobSet is 34 minutes old, and a Kueue that runs makes a Workload at once.
     assert gang.health == "blocked"
-    assert "Kueue has made no Workload for it in over 2 min" in gang.message
+    assert "Kueue has created no Workload for it in over 2 min" in gang.message
     assert read_cluster_view(watching.fresh().pk).queue_visibility == "served"
 
 

@@ -30,9 +30,9 @@ ALL = (VOLUMES, CLASSES, DEVICES)
 
 DATA = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 LINKS = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "links"}]}
-MISSING = "1 pod needs the PersistentVolumeClaim data, and it does not exist."
-UNBOUND = "1 pod waits for the PersistentVolumeClaim data, which is not bound to a volume yet."
-NO_LINKS = "1 pod needs the ResourceClaim links, and it does not exist."
+MISSING = "1 pod needs PersistentVolumeClaim data, which does not exist."
+UNBOUND = "1 pod waits for PersistentVolumeClaim data, which is not bound to a volume yet."
+NO_LINKS = "1 pod needs ResourceClaim links, which does not exist."
 
 
 def put_job(simulator: Simulator, spec: Json, *, silent: bool = False, age: int = 60) -> None:

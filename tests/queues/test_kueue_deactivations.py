@@ -50,7 +50,7 @@ def test_the_words_of_a_check_are_told_without_the_frame() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "told"), [("WorkloadWaitForScheduling", "no node"), ("", "ready")]
+    ("cause", "told"), [("WorkloadWaitForScheduling", "not placed"), ("", "ready")]
 )
 def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
     cause: str, told: str

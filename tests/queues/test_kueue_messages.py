@@ -57,7 +57,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     ),
     "another-first": (
         "Workload no longer fits after processing another workload",
-        "Pending", "waiting-for-quota", "another one was given the quota first",
+        "Pending", "waiting-for-quota", "another workload got the quota first",
     ),
     "too-large": (
         FLAVORS + TOO_LARGE.format("cpu", "default", 0, 20, 3),
@@ -77,7 +77,7 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     "other-nodes": (
         f"{FLAVORS}flavor h100 doesn't match node affinity",
         "Pending", "no-matching-flavor",
-        "flavor h100 is for other nodes than node selector and affinity ask for",
+        "flavor h100 is for other nodes than node selector and affinity allow",
     ),
     "tainted": (
         FLAVORS + "untolerated taint {team x NoSchedule <nil>} in flavor tainted",
@@ -98,11 +98,11 @@ QUEUES: dict[str, tuple[str, str, str, str]] = {
     ),
     "other-namespace": (
         "workload namespace doesn't match ClusterQueue selector",
-        "Pending", "queue-misconfigured", "the ClusterQueue takes nothing from this namespace",
+        "Pending", "queue-misconfigured", "the ClusterQueue does not admit this namespace",
     ),
     "pods-first": (
         "waiting for all admitted workloads to be in PodsReady condition",
-        "Waiting", "queue-evaluating", "the pods of those it admitted have to be ready first",
+        "Waiting", "queue-evaluating", "pods of workloads admitted earlier must be ready first",
     ),
     "gated": (
         "Admission is gated by: example.com/approval",
@@ -249,7 +249,7 @@ def test_a_queue_that_nobody_named_is_not_missing() -> None:
         ('topology "racks" doesn\'t allow to fit any of 8 pod(s)',
          "topology-does-not-fit", "topology racks has room for none of 8 pods now"),
         ("Workload requires preemption, but it's gated",
-         "waiting-for-quota", "it would have to preempt others, and a gate keeps it from that"),
+         "waiting-for-quota", "it would have to preempt others, and a gate prevents that"),
     ],
 )  # fmt: skip
 def test_other_words_are_told_too(text: str, code: str, cause: str) -> None:
@@ -284,7 +284,7 @@ def test_pods_that_were_late() -> None:
     )
     assert message.code == "requeued"
     assert message.cause == (
-        "the pods were not ready in time; the next try is at 2026-11-24 02:20:42 UTC (the 2nd)"
+        "the pods were not ready in time; the next attempt is at 2026-11-24 02:20:42 UTC (the 2nd)"
     )
 
 

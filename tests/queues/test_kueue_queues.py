@@ -116,10 +116,10 @@ def test_an_amount_that_cannot_be_read_is_left_out_and_said() -> None:
 @pytest.mark.parametrize(
     ("stop", "cause"),
     [
-        ("Hold", "somebody set spec.stopPolicy Hold: what runs goes on"),
+        ("Hold", "somebody set spec.stopPolicy Hold: admitted workloads keep running"),
         (
             "HoldAndDrain",
-            "somebody set spec.stopPolicy HoldAndDrain: those it has admitted are taken back",
+            "somebody set spec.stopPolicy HoldAndDrain: admitted workloads are evicted",
         ),
     ],
 )
@@ -138,9 +138,9 @@ def test_stopped_is_what_its_spec_says_before_kueue_does(stop: str, cause: str) 
     [
         ("FlavorNotFound", "Can't admit new workloads: references missing ResourceFlavor(s): a100,h100.",
          "ResourceFlavor a100 and h100 does not exist",
-         "Create ResourceFlavor a100 and h100, or take it out of ClusterQueue it."),
+         "Create ResourceFlavor a100 and h100, or remove it from ClusterQueue it."),
         ("AdmissionCheckInactive", "Can't admit new workloads: references inactive AdmissionCheck(s): dws.",
-         "AdmissionCheck dws is not active", "Look at condition Active of AdmissionCheck dws."),
+         "AdmissionCheck dws is not active", "Check condition Active of AdmissionCheck dws."),
         ("Terminating", "Can't admit new workloads; clusterQueue is terminating", "it is being deleted", ""),
         ("TopologyNotFound", 'Can\'t admit new workloads: there is no Topology "t" for TAS flavor "f".',
          'there is no Topology "t" for TAS flavor "f"', ""),

@@ -46,7 +46,7 @@ def test_taken_back_since_its_pods_were_late(places: dict[str, Place]) -> None:
     place.wait_told("requeued")
     message = place.verdict().finding.message
     told = (
-        r"Queue queue took it back: the pods were not ready in time; the next try is at "
+        r"Queue queue evicted it: the pods were not ready in time; the next try is at "
         r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
     )
     assert re.match(told, message), message

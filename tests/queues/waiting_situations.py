@@ -156,7 +156,7 @@ WAITING: dict[str, Situation[Place]] = {
     ),
     "preempted": Situation(
         _preempted, "preempted", "waiting",
-        "Queue queue took it back for kq-preempted/urgent: 1 more cpu of flavor default must become "
+        "Queue queue evicted it for kq-preempted/urgent: 1 more cpu of flavor default must become "
         "free.", twin="running",
     ),
     "gated": Situation(
@@ -188,7 +188,7 @@ WAITING: dict[str, Situation[Place]] = {
     ),
     "reclaimed": Situation(
         _reclaimed, "preempted", "waiting",
-        "Queue other took it back for kq-reclaimed/owner: 2 more cpu of flavor default must become free.",
+        "Queue other evicted it for kq-reclaimed/owner: 2 more cpu of flavor default must become free.",
         twin="running",
     ),
 }  # fmt: skip

@@ -284,10 +284,10 @@ class TestNames:
     def test_the_node_of_a_claim_is_in_nothing_that_is_told(
         self, cluster: Cluster, reader: Viewer
     ) -> None:
-        said = "has brought node n7, which is not initialized yet"
+        said = "added node n7, which is not initialized yet"
         finding = make_finding(
             "waiting-for-nodes",
-            message=f"Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {said}.",
+            message=f"Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {said}.",
             evidence=(
                 Evidence("NodeClaim gpu-x7k2p", said, make_ref("NodeClaim", "x", namespace="")),
                 Evidence("node", "n7", make_ref("Node", "n7", namespace="")),
@@ -296,9 +296,7 @@ class TestNames:
         told = read(reader, a_recorded_gang(cluster, finding))
         (span,) = told.gang_history.spans
         for text in (told.row.message, told.findings[0].message, span.message):
-            assert text.endswith(
-                "has brought a node you may not see, which is not initialized yet."
-            )
+            assert text.endswith("added a node you may not see, which is not initialized yet.")
         assert "n7" not in str((told.findings[0].evidence[0], told.timeline[0].message))
         assert [item.value for item in told.findings[0].evidence][1] == "a node you may not see"
 

@@ -44,7 +44,9 @@ def short(age: float = 600, memory: UnitMemory | None = None, **facts: Any) -> U
 def test_two_of_four() -> None:
     finding = require_finding("below-quorum", short())
     assert (finding.code, finding.health) == ("below-quorum", Health.BLOCKED)
-    assert finding.message == ("2 of 4 pods that group ring needs exist; nothing refuses the rest.")
+    assert finding.message == (
+        "Group ring has 2 of the 4 pods that it needs; no refusal of the rest is reported."
+    )
     assert [(item.label, item.value) for item in finding.evidence] == [
         ("quorum", "4"),
         ("live pods", "2"),
@@ -73,7 +75,7 @@ def test_a_count_that_drops_has_changed_now(facts: dict[str, Any]) -> None:
     memory = UnitMemory(created=4, created_since=ago(3600))
     finding = require_finding("below-quorum", short(3600, memory=memory, **facts))
     assert (finding.code, finding.recheck_at) == ("starting", ago(-30))
-    assert finding.message == "2 of 4 pods that group ring needs exist."
+    assert finding.message == "Group ring has 2 of the 4 pods that it needs."
     assert finding.advice_texts == ()
 
 
@@ -87,7 +89,7 @@ def test_an_owner_that_asks_for_too_few() -> None:
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2))
     assert require_finding("below-quorum", unit).message == (
-        "2 of 4 pods that group ring needs exist, and its owner asks for only 2."
+        "Group ring has 2 of the 4 pods that it needs, and its owner requests only 2."
     )
 
 
@@ -116,11 +118,11 @@ def bare(*more: Event, of: Controller | None = None) -> Unit:
 @pytest.mark.parametrize(
     ("of", "rest"),
     [
-        (STATEFUL_SET, "; nothing refuses the rest."),
-        (None, "; no known controller makes the rest."),
+        (STATEFUL_SET, "; no refusal of the rest is reported."),
+        (None, "; no known controller creates the rest."),
         (
             Controller("ray.io", "RayCluster", "ring", "uid-ray"),
-            "; no known controller makes the rest.",
+            "; no known controller creates the rest.",
         ),
     ],
     ids=["StatefulSet", "by hand", "another controller"],
@@ -129,7 +131,7 @@ def test_only_of_known_makers_it_is_said_that_nothing_refuses(
     of: Controller | None, rest: str
 ) -> None:
     assert require_finding("below-quorum", bare(of=of)).message == (
-        f"2 of 4 pods that group ring needs exist{rest}"
+        f"Group ring has 2 of the 4 pods that it needs{rest}"
     )
 
 
@@ -145,9 +147,9 @@ def test_a_bare_group_that_lost_all_its_pods() -> None:
     finding = require_finding("below-quorum", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "0 of 4 pods that group ring needs exist; those that it had are gone."
+        "Group ring has 0 of the 4 pods that it needs; its former pods are gone."
     )
-    assert finding.advice_texts == ("Make 4 pods in PodGroup ring.",)
+    assert finding.advice_texts == ("Create 4 pods in PodGroup ring.",)
     assert first_code(unit) == "below-quorum"
 
 
@@ -220,7 +222,7 @@ def test_members_of_a_group_alone_are_made_or_asked_for_less(
     pods = [a_pod(f"m-{n}", group="ring") for n in (0, 1)]
     unit = unit_of(Owner(meta=group.meta, desired=4), group, *pods, facts={"kubernetes": minor})
     assert require_finding("below-quorum", unit).advice_texts == (
-        f"Make 2 more pods in PodGroup ring, or lower the quorum of PodGroup ring from 4 to 2 ({way}).",
+        f"Create 2 more pods in PodGroup ring, or lower the quorum of PodGroup ring from 4 to 2 ({way}).",
     )
 
 
@@ -232,7 +234,7 @@ def test_a_job_that_asks_for_too_few(minor: tuple[int, int], way: str) -> None:
     job = a_job("train", pods=2, group_name="ring")
     unit = unit_of(job, a_group("ring", quorum=4), *pods_of(job, 2), facts={"kubernetes": minor})
     assert require_finding("below-quorum", unit).advice_texts == (
-        f"Let Job train ask for 2 pods more ({way}), or lower the quorum of PodGroup ring from 4 to "
+        f"Scale Job train up by 2 pods ({way}), or lower the quorum of PodGroup ring from 4 to "
         f"2 ({way}).",
     )
 
@@ -260,9 +262,9 @@ def test_how_a_job_is_let_ask_for_more(fields: dict[str, Any], way: str) -> None
     unit = unit_of(job, group, *pods_of(job, 2), facts={"kubernetes": (1, 37)})
     lower = "ower the quorum of PodGroup ring from 4 to 2 (no restart)"
     assert require_finding("below-quorum", unit).advice_texts == (
-        f"Let Job train ask for 2 pods more (no restart), or l{lower}."
+        f"Scale Job train up by 2 pods (no restart), or l{lower}."
         if way == "no restart"
-        else f"L{lower}, or let Job train ask for 2 pods more (needs re-creating).",
+        else f"L{lower}, or scale Job train up by 2 pods (needs re-creating).",
     )
 
 
@@ -314,8 +316,8 @@ def scaled_down(group: str, *, by: str = "RayCluster") -> Unit:
 def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None:
     (advice,) = require_finding("below-quorum", scaled_down("scheduling.x-k8s.io")).advice_texts
     assert advice == (
-        "Lower the quorum of PodGroup ring from 6 to 3 (no restart), or let RayCluster tune ask for "
-        "3 pods more."
+        "Lower the quorum of PodGroup ring from 6 to 3 (no restart), or scale RayCluster "
+        "tune up by 3 pods."
     )
 
 
@@ -325,7 +327,7 @@ def test_the_minimum_of_a_group_that_its_maker_leaves_alone_is_lowered() -> None
 )
 def test_the_minimum_of_a_group_that_is_kept_up_to_date_is_not(group: str, by: str) -> None:
     (advice,) = require_finding("below-quorum", scaled_down(group, by=by)).advice_texts
-    assert advice == "Let RayCluster tune ask for 3 pods more.".replace("RayCluster", by)
+    assert advice == "Scale RayCluster tune up by 3 pods.".replace("RayCluster", by)
 
 
 def in_parts(pods: int, age: float = 600) -> Unit:
@@ -360,4 +362,4 @@ def test_a_part_whose_pod_was_asked_for_just_now() -> None:
 def test_a_part_whose_pod_is_still_to_come() -> None:
     finding = require_finding("below-quorum", in_parts(1))
     assert "scaled to 0" not in finding.message
-    assert "Scale" not in " ".join(finding.advice_texts)
+    assert "Scale PodClique " not in " ".join(finding.advice_texts)

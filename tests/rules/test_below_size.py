@@ -56,10 +56,10 @@ def test_a_member_on_a_silent_node() -> None:
 @pytest.mark.parametrize(
     ("names", "text", "described"),
     [
-        ("ab", "Look why pods a and b are not ready.", 2),
-        ("abc", "Look why pods a, b and c are not ready.", 3),
-        ("abcde", "Look why pods a, b and 3 more are not ready.", 3),
-        (["a", "$(reboot)"], "Look why pods $(reboot) and a are not ready.", 0),
+        ("ab", "Check why pods a and b are not ready.", 2),
+        ("abc", "Check why pods a, b and c are not ready.", 3),
+        ("abcde", "Check why pods a, b and 3 more are not ready.", 3),
+        (["a", "$(reboot)"], "Check why pods $(reboot) and a are not ready.", 0),
     ],
 )
 def test_pods_to_look_at_are_named(names: list[str], text: str, described: int) -> None:

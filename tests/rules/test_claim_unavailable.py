@@ -28,23 +28,29 @@ def on(unit: Unit, kubernetes: tuple[int, int] | None) -> Unit:
         (
             '0/2 nodes are available: could not find ResourceClaim "team-a/gpus".',
             Health.BLOCKED,
-            "2 pods wait together, and 1 pod needs the ResourceClaim gpus, and it does not exist.",
+            "2 pods wait together; 1 pod needs ResourceClaim gpus, which does not exist.",
         ),
         (
             "0/2 nodes are available: request gpu: device class gpu.example.com does not exist.",
             Health.BLOCKED,
-            "2 pods wait together, and 1 pod claims devices of the DeviceClass gpu.example.com, and it does not exist.",
+            (
+                "2 pods wait together; 1 pod claims devices of DeviceClass gpu.example.com, which "
+                "does not exist."
+            ),
         ),
         (
             "0/2 nodes are available: resourceclaim in use.",
             Health.WAITING,
-            "2 pods wait together, and 1 pod needs a ResourceClaim that others use.",
+            "2 pods wait together; 1 pod needs a ResourceClaim that is in use already.",
         ),
         (
             "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable, "
             "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
             Health.WAITING,
-            "2 pods wait together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be allocated.",
+            (
+                "2 pods wait together; 1 pod does not fit on any node: the claimed devices cannot be "
+                "allocated on 2 nodes."
+            ),
         ),
     ],
 )
@@ -67,8 +73,8 @@ def test_devices_that_a_driver_serves_as_an_extended_resource(
     """No node lists the devices, but they exist: `extendedResourceName` of a DeviceClass."""
     unit = on(gang(2, SERVED, FREE, text=DEVICES_IN_USE), kubernetes)
     assert require_finding("claim-unavailable", unit).message == (
-        "2 pods wait together, and 1 pod finds no node: on 2 nodes the claimed devices cannot be "
-        "allocated."
+        "2 pods wait together; 1 pod does not fit on any node: the claimed devices cannot be "
+        "allocated on 2 nodes."
     )
     assert first_code(unit) == "claim-unavailable"
 
@@ -87,7 +93,7 @@ def test_what_no_driver_serves_is_on_no_node() -> None:
     text = "0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient example.com/gpu."
     unit = on(gang(2, SERVED, FREE, text=text), (1, 37))
     assert require_finding("no-matching-node", unit).message == (
-        "2 pods ask for 1 example.com/gpu each, and no node has any."
+        "2 pods request 1 example.com/gpu each, and no node has any."
     )
 
 

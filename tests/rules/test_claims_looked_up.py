@@ -107,7 +107,7 @@ def test_a_claim_that_an_error_hides() -> None:
     unit = waiting((DATA,), (DATA,), because=MISSING)
     finding = require_finding("volume-unavailable", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == "2 pods need the PersistentVolumeClaim data, and it does not exist."
+    assert finding.message == "2 pods need PersistentVolumeClaim data, which does not exist."
     assert evidence_values(finding, "scheduler says") == [texts.CLAIM_HIDDEN]
     (observed,) = (item for item in finding.evidence if item.label == "PersistentVolumeClaim data")
     assert observed.value == "does not exist"
@@ -165,25 +165,25 @@ def test_no_pod_is_held_back_for_a_volume() -> None:
             DATA,
             ClaimProblem.DELETED,
             Health.BLOCKED,
-            "2 pods need the PersistentVolumeClaim data, and it is being deleted.",
+            "2 pods need PersistentVolumeClaim data, which is being deleted.",
         ),
         (
             DATA,
             ClaimProblem.LOST,
             Health.BLOCKED,
-            "2 pods need the PersistentVolumeClaim data, and its PersistentVolume pv-7 does not exist.",
+            "2 pods need PersistentVolumeClaim data, whose PersistentVolume pv-7 does not exist.",
         ),
         (
             DATA,
             ClaimProblem.UNBOUND,
             Health.WAITING,
-            "2 pods wait for the PersistentVolumeClaim data, which is not bound to a volume yet.",
+            "2 pods wait for PersistentVolumeClaim data, which is not bound to a volume yet.",
         ),
         (
             LINKS,
             ClaimProblem.DELETED,
             Health.BLOCKED,
-            "2 pods need the ResourceClaim links, and it is being deleted.",
+            "2 pods need ResourceClaim links, which is being deleted.",
         ),
     ],
 )
@@ -204,17 +204,21 @@ def test_claims_that_are_there(
     [
         (
             ClaimProblem.MISSING,
-            "3 pods need the PersistentVolumeClaims d-0, d-1 and d-2, and they do not exist.",
+            "3 pods need PersistentVolumeClaims d-0, d-1 and d-2, which do not exist.",
         ),
         (
             ClaimProblem.LOST,
-            "3 pods need the PersistentVolumeClaims d-0, d-1 and d-2, and their PersistentVolumes"
-            " do not exist.",
+            (
+                "3 pods need PersistentVolumeClaims d-0, d-1 and d-2, whose PersistentVolumes do not "
+                "exist."
+            ),
         ),
         (
             ClaimProblem.UNBOUND,
-            "3 pods wait for the PersistentVolumeClaims d-0, d-1 and d-2, which are not bound to"
-            " volumes yet.",
+            (
+                "3 pods wait for PersistentVolumeClaims d-0, d-1 and d-2, which are not bound to "
+                "volumes yet."
+            ),
         ),
     ],
 )
@@ -231,32 +235,32 @@ def test_what_a_controller_is_about_to_make() -> None:
     scratch = [PodClaim(OF_VOLUMES, f"train-{n}-scratch", generated=True) for n in (0, 1)]
     because = unusable(*((claim, ClaimProblem.UNMADE) for claim in scratch))
     assert message_of("volume-unavailable", waiting((scratch[0],), because=because)) == (
-        "1 pod waits until the PersistentVolumeClaim train-0-scratch of an ephemeral volume is made."
+        "1 pod waits for PersistentVolumeClaim train-0-scratch of an ephemeral volume to be "
+        "created."
     )
     assert message_of(
         "volume-unavailable", waiting((scratch[0],), (scratch[1],), because=because)
     ) == (
-        "2 pods wait until the PersistentVolumeClaims train-0-scratch and train-1-scratch of"
-        " ephemeral volumes are made."
+        "2 pods wait for PersistentVolumeClaims train-0-scratch and train-1-scratch of "
+        "ephemeral volumes to be created."
     )
     gpu = PodClaim(OF_DEVICES, "gpu", generated=True, unmade=True)
     because = unusable((gpu, ClaimProblem.UNMADE))
     unit = waiting((gpu,), because=because, scheduled=None, needs=CLAIMS)
     assert (
         message_of("claim-unavailable", unit)
-        == "1 pod waits for a ResourceClaim that is not made yet."
+        == "1 pod waits for a ResourceClaim that has not been created yet."
     )
     unit = waiting((gpu,), (gpu,), because=because, scheduled=None, needs=CLAIMS)
     finding = require_finding("claim-unavailable", unit)
-    assert finding.message == "2 pods wait for ResourceClaims that are not made yet."
+    assert finding.message == "2 pods wait for ResourceClaims that have not been created yet."
     assert finding.health is Health.WAITING
 
 
 def test_only_the_members_that_name_it_are_counted() -> None:
     unit = waiting((DATA,), (), (), because=MISSING)
     assert message_of("volume-unavailable", unit) == (
-        "3 pods wait together, and 1 pod needs the PersistentVolumeClaim data, and it does not "
-        "exist."
+        "3 pods wait together; 1 pod needs PersistentVolumeClaim data, which does not exist."
     )
 
 
@@ -280,7 +284,7 @@ def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counte
     unit = waiting((DATA,), (DATA,), because=because, scheduled=refused(UNBOUND_TEXT))
     finding = require_finding("volume-unavailable", unit)
     assert finding.message == (
-        "2 pods wait for the PersistentVolumeClaim data, which is not bound to a volume yet."
+        "2 pods wait for PersistentVolumeClaim data, which is not bound to a volume yet."
     )
     assert evidence_values(finding, "scheduler says") == [UNBOUND_TEXT]
 
@@ -288,7 +292,7 @@ def test_where_the_scheduler_says_it_too_the_claim_is_named_and_every_pod_counte
 def test_who_may_not_list_claims_still_has_the_text() -> None:
     unit = waiting((DATA,), (DATA,), because={}, scheduled=refused(NOT_THERE))
     assert message_of("volume-unavailable", unit) == (
-        "2 pods need the PersistentVolumeClaim data, and it does not exist."
+        "2 pods need PersistentVolumeClaim data, which does not exist."
     )
 
 
@@ -309,7 +313,7 @@ def test_a_pod_alone_without_a_group() -> None:
     job = a_job("train", pods=1)
     unit = with_placement(unit_of(job, pod, facts={"room": FREE, "claims": because}))
     assert message_of("claim-unavailable", unit) == (
-        "1 pod needs the ResourceClaim links, and it does not exist."
+        "1 pod needs ResourceClaim links, which does not exist."
     )
     gated = replace(pod, gates=("example.com/later",))
     unit = with_placement(unit_of(job, gated, facts={"room": FREE, "claims": because}))

@@ -39,8 +39,8 @@ def test_free_in_pieces_that_are_too_small() -> None:
 def test_some_fit_and_the_rest_is_in_pieces() -> None:
     nodes = [node("n0", gpu=8, used=3), node("n1", gpu=8, used=6), node("n2", gpu=8, used=6)]
     assert message_of("fragmented", gang(3, pod_requests(3), capacity_of(*nodes))) == (
-        "3 pods need 3 GPUs each, and 9 are free, but in pieces: only 1 of 3 fits (1 "
-        "node has 5 and 2 nodes have 2 each)."
+        "3 pods need 3 GPUs each, and 9 are free, but fragmented: only 1 of 3 fits (1 node "
+        "has 5 and 2 nodes have 2 each)."
     )
 
 
@@ -134,8 +134,8 @@ def test_several_shapes_in_pieces() -> None:
         ("small", 1, pod_requests(4), PodConstraints()),
     )
     assert message_of("fragmented", unit) == (
-        "Enough is free in total for 2 pods on the 3 usable nodes, but in pieces: they do not fit "
-        "together."
+        "Enough is free in total for 2 pods on the 3 usable nodes, but fragmented: they do "
+        "not fit together."
     )
 
 

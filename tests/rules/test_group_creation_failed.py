@@ -35,7 +35,7 @@ def test_quotes_the_refusal(reason: str, note: str, text: str) -> None:
     unit = unit_of(job, an_event(job, reason, note))
     finding = require_finding("group-creation-failed", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == f"The group of Job train cannot be made{text}."
+    assert finding.message == f"The group of Job train cannot be created{text}."
     assert [(item.label, item.value) for item in finding.evidence] == [(reason, note)]
     assert first_code(unit) == "group-creation-failed"
 
@@ -88,8 +88,8 @@ def test_a_name_that_is_too_long_with_what_is_added_to_it() -> None:
     assert require_finding(
         "group-creation-failed", unit_of(job, an_event(job, WORKLOAD, note))
     ).advice_texts == (
-        f"Give Job {name} a name of at most 57 characters: -pgt-0 is added to it, and 63 is the "
-        "most (needs re-creating).",
+        f"Give Job {name} a name of at most 57 characters: Kubernetes appends -pgt-0, and the "
+        "limit is 63 (needs re-creating).",
     )
 
 

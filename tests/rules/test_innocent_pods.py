@@ -41,7 +41,7 @@ def test_only_guilty_pods_are_counted_without_room() -> None:
     assert [pod.meta.ref.name for pod in unit.refused] == ["train-1"]
     finding = require_finding("unschedulable", unit)
     assert finding.message == (
-        "The scheduler finds no room for 1 pod: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
+        "The scheduler cannot place 1 pod: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
     )
     assert first_code(unit) == "unschedulable"
 
@@ -49,7 +49,7 @@ def test_only_guilty_pods_are_counted_without_room() -> None:
 def test_a_near_miss_without_innocent_pods() -> None:
     unit = gang(texts.GPU_SHORT, texts.GPU_SHORT, texts.GPU_SHORT, quorum=3)
     assert len(unit.refused) == 3
-    assert "no room for 3 pods" in require_finding("unschedulable", unit).message
+    assert "cannot place 3 pods" in require_finding("unschedulable", unit).message
 
 
 def test_of_all_innocent_pods_the_group_tells_why() -> None:
@@ -57,7 +57,7 @@ def test_of_all_innocent_pods_the_group_tells_why() -> None:
     assert unit.refused == ()
     message = require_finding("unschedulable", unit).message
     assert message.startswith(
-        "The scheduler finds no room for the group of 2 pods: minCount (3) is not yet satisfied"
+        "The scheduler cannot place the group of 2 pods: minCount (3) is not yet satisfied"
     )
     assert "\n" not in message
     assert "schedulable but" not in message
@@ -73,14 +73,14 @@ def test_the_plain_text_of_the_group_goes_before_that_of_an_innocent_pod() -> No
 def test_pod_by_pod_an_innocent_pod_is_not_partly_placed() -> None:
     split = gang(SCHEDULABLE, texts.GPU_SHORT, running=1)
     assert require_finding("partly-placed", split).message.startswith(
-        "1 pod finds no room: 4 Insuff"
+        "1 pod does not fit on any node: 4 Insuff"
     )
     assert evaluate("partly-placed", gang(SCHEDULABLE, running=1)) is None
 
 
 def test_the_reason_beside_a_loss_counts_them_out_too() -> None:
     both = missing_reason(gang(SCHEDULABLE, texts.GPU_SHORT, quorum=3, running=1))
-    assert both.startswith("1 pod finds no room: 4 Insufficient nvidia.com/gpu")
+    assert both.startswith("1 pod does not fit on any node: 4 Insufficient nvidia.com/gpu")
     none = missing_reason(gang(SCHEDULABLE, NOT_EVALUATED, group_says=LINES, quorum=3, running=1))
     assert none.startswith("2 pods wait for the rest of the group: minCount (3) is not yet")
 

@@ -43,7 +43,7 @@ def test_three_of_four_gpus_two_nodes_are_half_full() -> None:
 
 
 def test_occupied_is_said_when_no_member_finds_room() -> None:
-    """Twin: a little is free, nowhere enough for one."""
+    """Twin: a little is free, but no node has enough for one."""
     unit = gang(2, pod_requests(4), capacity_of(*(node(f"n{i}", used=3) for i in range(4))))
     assert values_in(message_of("insufficient-resources", unit)) == "2 8 4 4"
 

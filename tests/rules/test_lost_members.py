@@ -49,8 +49,8 @@ def test_the_replacement_finds_no_room() -> None:
     finding = require_finding("lost-members", unit)
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "3 of 4 members run. 1 pod finds no room: 3 Insufficient nvidia.com/gpu, 1 node(s) "
-        "were unschedulable."
+        "3 of 4 members run. 1 pod does not fit on any node: 3 Insufficient nvidia.com/gpu, "
+        "1 node(s) were unschedulable."
     )
     assert first_code(unit) == "lost-members"
 
@@ -82,7 +82,7 @@ def test_all_pods_of_one_job_while_another_runs() -> None:
     unit = cells(existing, new, memory=whole_memory(), pods=(new,))
     assert first_code(unit) == "lost-members"
     assert require_finding("lost-members", unit).message.startswith(
-        "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. 1 pod finds no room: "
+        "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. 1 pod does not fit on any node: "
     )
     # Where none of the gang runs, the stage that it is back in decides.
     assert first_code(cells(new, memory=whole_memory(), pods=(new,))) == "unschedulable"
@@ -101,7 +101,7 @@ def test_how_many_run_of_a_gang_of_which_more_are_there_than_it_asks_for() -> No
         jobs=(second,), pods=(new,), desired=1, name="run-cells-1", noun="Job",
     )  # fmt: skip
     assert require_finding("lost-members", unit).message.startswith(
-        "0 of 1 members run. 1 pod finds no room: "
+        "0 of 1 members run. 1 pod does not fit on any node: "
     )
 
 
@@ -235,7 +235,7 @@ def test_a_pod_of_the_queue_that_went_away_unfinished_is_a_loss() -> None:
     runs, done = a_pod("train-1", of=job, on="n0"), a_pod("train-0", of=job, phase="Succeeded")
     unit = unit_of(job, runs, done, memory=was_whole(3))
     assert require_finding("lost-members", unit).message == (
-        "1 of 3 members runs, 1 has succeeded. 1 pod is not made yet."
+        "1 of 3 members runs, 1 has succeeded. 1 pod has not been created yet."
     )
 
 
@@ -339,8 +339,8 @@ def test_members_that_wait_for_different_things() -> None:
     refused, untried = a_pod("train-2", of=job, text=texts.GPU_SHORT), a_pod("train-3", of=job)
     unit = unit_of(job, *pods_of(job, 1, on="n0"), gated, refused, untried, memory=whole_memory())
     assert require_finding("lost-members", unit).message == (
-        "1 of 4 members runs. 1 pod waits for scheduling gate g/a. 1 pod finds no room: 4 "
-        "Insufficient nvidia.com/gpu. 1 pod waits for the scheduler."
+        "1 of 4 members runs. 1 pod waits for scheduling gate g/a. 1 pod does not fit on any "
+        "node: 4 Insufficient nvidia.com/gpu. 1 pod waits for the scheduler."
     )
 
 
@@ -352,4 +352,4 @@ def test_members_of_a_gang_are_refused_as_one() -> None:
     job = a_job("train", pods=4, group_name="ring")
     group = a_group("ring", quorum=4, placed=placed())
     unit = unit_of(job, group, *pods_of(job, 2, on="n0"), *waiting, memory=whole_memory())
-    assert " 2 pods find no room: " in require_finding("lost-members", unit).message
+    assert " 2 pods do not fit on any node: " in require_finding("lost-members", unit).message

@@ -59,7 +59,7 @@ def test_each_holds_what_the_other_needs() -> None:
     assert finding.health is Health.BLOCKED
     assert values_in(finding.message) == "team-a/train 2 4 team-b/eval 2 4"
     both = [
-        item.source for item in finding.evidence if item.label == "holds room without being whole"
+        item.source for item in finding.evidence if item.label == "holds nodes while incomplete"
     ]
     assert both == [OWN, OTHER]
     assert evidence_values(finding, "scheduler says")
@@ -95,11 +95,17 @@ def test_nodes_that_were_not_read_prove_nothing() -> None:
 
 
 SUSPEND_EITHER = (
-    "Suspend team-b/eval until team-a/train runs, or the other way round: either fits once the "
-    "other one lets go.",
+    (
+        "Suspend team-b/eval until team-a/train runs, or vice versa: each fits once the "
+        "other releases its nodes."
+    ),
 )
-SUSPEND_OTHER = ("Suspend team-b/eval until team-a/train runs: it fits once team-b/eval lets go.",)
-SUSPEND_OWN = ("Suspend team-a/train until team-b/eval runs: it fits once team-a/train lets go.",)
+SUSPEND_OTHER = (
+    ("Suspend team-b/eval until team-a/train runs: it fits once team-b/eval releases its nodes."),
+)
+SUSPEND_OWN = (
+    ("Suspend team-a/train until team-b/eval runs: it fits once team-a/train releases its nodes."),
+)
 
 
 @pytest.mark.parametrize(

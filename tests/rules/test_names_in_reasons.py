@@ -54,6 +54,6 @@ def test_a_node_in_the_sentence_is_named_by_a_reference(code: str, quorum: int, 
         old = a_pod("old", group="ring", on="n9", phase="Failed", ready=None, disruption=target)
         unit = replace(unit, pods=(*unit.pods, old))
     finding = require_finding(code, unit)
-    assert ": gpu-07 has none and room for no more" in finding.message
+    assert ": gpu-07 has none and no room" in finding.message
     (least,) = [item for item in finding.evidence if item.label.startswith("fewest by")]
     assert (least.value, least.source) == ("gpu-07", node_ref("gpu-07"))

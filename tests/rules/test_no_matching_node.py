@@ -41,7 +41,7 @@ def test_a_label_that_no_node_has() -> None:
     finding = require_finding("no-matching-node", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "3 pods ask for a node with the label zone=moon, and none of the 3 nodes has it."
+        "3 pods need a node with the label zone=moon, and none of the 3 nodes has it."
     )
     assert evidence_values(finding, "node selector") == ["gpu=h100", "zone=moon"]
     assert evidence_values(finding, "scheduler says") == [texts.NO_MATCH_136]
@@ -53,15 +53,15 @@ def test_labels_that_no_node_has_together() -> None:
     assert message_of(
         "no-matching-node", gang(1, pod_requests(4), room, needs=selecting(a="1", b="2"))
     ) == (
-        "1 pod asks for a node with the labels a=1 and b=2, and none of the 2 nodes has all of them."
+        "1 pod needs a node with the labels a=1 and b=2, and none of the 2 nodes has all of them."
     )
 
 
 def test_required_affinity() -> None:
     needs = affine(Requirement("zone", "In", ("moon", "mars")))
     assert message_of("no-matching-node", gang(2, pod_requests(4), ROOM, needs=needs)) == (
-        "2 pods ask for a node by required affinity (zone In (moon, mars)), and none of the 3 nodes "
-        "matches."
+        "2 pods need a node by required affinity (zone In (moon, mars)), and none of the 3 "
+        "nodes matches."
     )
 
 
@@ -86,7 +86,7 @@ def test_a_resource_that_no_matching_node_has() -> None:
 def test_more_in_one_pod_than_the_largest_node_has() -> None:
     room = capacity_of(node("n0", gpu=8, used=8), node("n1", gpu=4), node("n2", gpu=0))
     assert message_of("no-matching-node", gang(2, pod_requests(16), room)) == (
-        "2 pods ask for 16 GPUs each, and the largest node has 8."
+        "2 pods request 16 GPUs each, and the largest node has 8."
     )
 
 
@@ -96,7 +96,7 @@ def test_where_nodes_have_gpus_of_two_vendors_the_sentence_names_the_resource() 
     )
     assert message_of(
         "no-matching-node", gang(1, pod_requests(16), capacity_of(node("n0", gpu=8), other))
-    ) == ("1 pod asks for 16 nvidia.com/gpu, and the largest node has 8.")
+    ) == ("1 pod requests 16 nvidia.com/gpu, and the largest node has 8.")
 
 
 def test_the_largest_is_sought_among_those_that_match() -> None:
@@ -104,15 +104,15 @@ def test_the_largest_is_sought_among_those_that_match() -> None:
     assert message_of(
         "no-matching-node", gang(1, pod_requests(4), room, needs=selecting(gpu="h100"))
     ) == (
-        "1 pod asks for 4 GPUs, and the largest of the 2 nodes that match its node "
-        "selector (gpu=h100) has 3."
+        "1 pod requests 4 GPUs, and the largest of the 2 nodes that match its node selector "
+        "(gpu=h100) has 3."
     )
 
 
 def test_what_stays_on_the_largest_node_counts() -> None:
     room = capacity_of(node("n0", gpu=8, pinned=1))
     assert message_of("no-matching-node", gang(1, pod_requests(8), room)) == (
-        "1 pod asks for 8 GPUs, and the largest node has 8, 1 of it taken by pods that stay."
+        "1 pod requests 8 GPUs, and the largest node has 8, 1 of it taken by pods that stay."
     )
 
 

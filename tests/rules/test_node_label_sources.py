@@ -54,8 +54,8 @@ def test_the_flavor_that_adds_a_label_is_named() -> None:
         flavor=a_flavor("owned2", reserve2="yes"), sources=owned(),
     )  # fmt: skip
     assert finding.message == (
-        "2 pods ask for a node with the labels reserve2=yes and tier2=spot, and none of the 2 nodes has "
-        "all of them; ResourceFlavor owned2 adds reserve2=yes."
+        "2 pods need a node with the labels reserve2=yes and tier2=spot, and none of the 2 "
+        "nodes has all of them; ResourceFlavor owned2 adds reserve2=yes."
     )
     assert finding.advice_texts == (
         "Remove tier2=spot from the node selector of Job run, as no node with reserve2=yes has it: then "

@@ -69,8 +69,8 @@ def test_the_replacement_finds_no_room() -> None:
     old = silent(deleting_since=ago(12))
     unit = lost(old, new, a_node("n1", ready=None), memory=whole_memory())
     assert require_finding("node-lost", unit).message == (
-        "3 of 4 members run: node n1 is NotReady. 1 pod finds no room: 4 Insufficient "
-        "nvidia.com/gpu."
+        "3 of 4 members run: node n1 is NotReady. 1 pod does not fit on any node: 4 "
+        "Insufficient nvidia.com/gpu."
     )
 
 
@@ -80,7 +80,7 @@ def test_the_node_is_gone_and_the_pods_were_collected() -> None:
     new = a_pod("new", group="ring", text=texts.GPU_SHORT, created_at=ago(15))
     unit = lost(old, new, memory=whole_memory())
     assert require_finding("node-lost", unit).message.startswith(
-        "3 of 4 members run: members were lost with node n9. "
+        "3 of 4 members run: members on node n9 were lost. "
     )
     assert first_code(unit) == "node-lost"
 

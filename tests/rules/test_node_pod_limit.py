@@ -27,7 +27,7 @@ def test_places_are_taken_and_cores_are_free() -> None:
     finding = require_finding("node-pod-limit", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "4 pods need a place, and the 2 usable nodes take 2 more: only 2 of 4 fit."
+        "4 pods need a pod slot, and the 2 usable nodes have 2 free: only 2 of 4 fit."
     )
     assert evidence_values(finding, "pods") == ["4 needed, 2 free now, 16 when empty"]
     assert first_code(unit) == "node-pod-limit"

@@ -36,7 +36,7 @@ def test_the_scheduler_is_named() -> None:
     assert finding.code == "not-attempted"
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "2 pods wait, and for over a minute scheduler nobody said nothing about them."
+        "2 pods wait, with no report from scheduler nobody for over a minute."
     )
     assert first_code(silent()) == "not-attempted"
 
@@ -44,7 +44,7 @@ def test_the_scheduler_is_named() -> None:
 def test_a_minute_is_given() -> None:
     finding = require_finding("not-attempted", silent(59))
     assert (finding.code, finding.health) == ("starting", Health.STARTING)
-    assert finding.message == "2 pods wait for a first word from scheduler nobody."
+    assert finding.message == "2 pods wait for a first report from scheduler nobody."
     assert finding.recheck_at == ago(-1)
     assert require_finding("not-attempted", silent(60)).code == "not-attempted"
 
@@ -124,7 +124,7 @@ def test_what_was_said_of_a_gate_that_is_gone_is_no_word() -> None:
     finding = require_finding("not-attempted", ungated(60))
     assert (finding.code, finding.since) == ("not-attempted", ago(60))
     assert finding.message == (
-        "2 pods wait, and for over a minute scheduler nobody said nothing about them."
+        "2 pods wait, with no report from scheduler nobody for over a minute."
     )
     assert [item.value for item in finding.evidence if item.label == "PodScheduled"] == [
         "SchedulingGated"

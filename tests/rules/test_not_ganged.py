@@ -37,8 +37,8 @@ def test_the_field_was_dropped() -> None:
     (job,) = child_jobs(jobset, group_name="")
     unit = unit_of(jobset, job, *pods_of(job, 2, on="n0"))
     assert require_finding("not-ganged", unit).message == (
-        "JobSet run asks for PodGroup ring, but 2 pods are scheduled one by one: schedulingGroup "
-        "was dropped on the way."
+        "JobSet run requests PodGroup ring, but 2 pods are scheduled one by one: "
+        "schedulingGroup was dropped on the way."
     )
 
 

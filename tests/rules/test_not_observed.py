@@ -19,8 +19,7 @@ def test_says_what_could_not_be_looked_at_and_why() -> None:
 def test_names_all_of_them() -> None:
     finding = require_gang_finding("not-observed", facts_of(a_job(), unobserved=(GROUPS, PODS)))
     assert finding.message == (
-        "podgroups.scheduling.k8s.io cannot be looked at: failing. "
-        "Not looked at either: pods (forbidden)."
+        "podgroups.scheduling.k8s.io cannot be read: failing. Not read either: pods (forbidden)."
     )
     assert [(item.label, item.value) for item in finding.evidence] == [
         ("podgroups.scheduling.k8s.io", "failing"),

@@ -29,7 +29,7 @@ def test_four_of_six() -> None:
     finding = require_finding("partly-placed", split())
     assert finding.health is Health.DEGRADED
     assert finding.message == (
-        "2 pods find no room: 4 Insufficient nvidia.com/gpu; 4 of 6 pods hold a node."
+        "2 pods do not fit on any node: 4 Insufficient nvidia.com/gpu; 4 of 6 pods are placed."
     )
     assert [item.value for item in finding.evidence] == ["4 of 6", texts.GPU_SHORT_NO_VICTIMS]
     assert first_code(split()) == "partly-placed"
@@ -93,7 +93,7 @@ def test_another_job_of_the_gang_holds_a_node() -> None:
 def test_of_a_gang_of_which_more_are_there_than_it_asks_for() -> None:
     """The JobSet requests two pods now, but three exist, so the sentence has no total."""
     assert require_finding("partly-placed", workers_wait(desired=2)).message.endswith(
-        "; 1 pod of the JobSet holds a node."
+        "; 1 pod of the JobSet is placed."
     )
 
 

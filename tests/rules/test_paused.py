@@ -18,7 +18,7 @@ def test_parallelism_zero() -> None:
     unit = unit_of(jobset, first, desired=2, name="run-workers-0", noun="Job")
     finding = require_finding("paused", unit)
     assert finding.health is Health.SUSPENDED
-    assert finding.message == "Job run-workers-0 asks for no pods: parallelism is 0."
+    assert finding.message == "Job run-workers-0 requests no pods: parallelism is 0."
     assert first_code(unit) == "paused"
 
 
@@ -72,7 +72,7 @@ def test_how_it_goes_on(kept: int | None, step: str) -> None:
 def test_who_when_and_why() -> None:
     """From the record, else by a person's field manager. A controller writes the field of its own Jobs."""
     record = {"uid-train": RecordedSuspend("ada", "make room", ago(40))}
-    state = "Job train asks for no pods: parallelism is 0."
+    state = "Job train requests no pods: parallelism is 0."
     for manager, facts, kept, wanted in (
         ("gangboard", record, 4, f"Paused by ada at 2026-11-21 11:59 UTC: make room. {state}"),
         ("kubectl-edit", record, 4, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),

@@ -109,8 +109,8 @@ def test_a_zone_that_has_one_of_them_already() -> None:
     )
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods must not share a value of zone, and 1 of the 2 values with usable nodes takes one "
-        "now: at most 1 of 2 fits."
+        "2 pods must not share a value of zone, and 1 of the 2 usable values takes one now: "
+        "at most 1 of 2 fits."
     )
 
 
@@ -125,8 +125,8 @@ def test_a_zone_with_a_pod_that_keeps_them_away() -> None:
     finding = require_finding("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods must not share a value of zone with certain other pods, and the only value with "
-        "usable nodes has such a pod."
+        "2 pods must not share a value of zone with certain pods, and the only usable value "
+        "has such a pod."
     )
 
 
@@ -137,7 +137,7 @@ def test_a_zone_with_a_pod_that_stays() -> None:
     finding = require_finding("pod-anti-affinity", unit)
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "2 pods must not share a value of zone with certain other pods, and no node could host one."
+        "2 pods must not share a value of zone with certain pods, and no node could host one."
     )
 
 
@@ -155,8 +155,8 @@ def test_rules_of_others_that_are_about_other_nodes_are_not_named() -> None:
         labels={"app": "db"},
     )
     assert require_finding("pod-anti-affinity", unit).message == (
-        "1 pod must not share a value of zone with certain other pods, and the only value with "
-        "usable nodes has such a pod."
+        "1 pod must not share a value of zone with certain pods, and the only usable value "
+        "has such a pod."
     )
 
 
@@ -202,7 +202,8 @@ def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
     finding = require_finding("pod-anti-affinity", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods wait together, and 1 pod finds no node: on 3 nodes required anti-affinity is not met."
+        "2 pods wait together; 1 pod does not fit on any node: required anti-affinity is not "
+        "met on 3 nodes."
     )
 
 

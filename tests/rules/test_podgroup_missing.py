@@ -51,7 +51,10 @@ def test_a_group_that_is_there() -> None:
 
 def test_it_is_made_or_not_named() -> None:
     assert require_finding("podgroup-missing", waiting()).advice_texts == (
-        "Create PodGroup team-a/ring, or make the pods without schedulingGroup (needs re-creating).",
+        (
+            "Create PodGroup team-a/ring, or remove schedulingGroup from the pods (needs "
+            "re-creating)."
+        ),
     )
     assert require_finding("podgroup-missing", waiting(29)).advice_texts == ()
 
@@ -69,6 +72,8 @@ def test_a_workload_of_135_and_its_entry() -> None:
     )
     unit = unit_of(job, *pods, a_plan("plan", entries={"other": 2}), facts=facts)
     assert require_finding("podgroup-missing", unit).advice_texts == (
-        "Give Workload plan a podGroup all (needs re-creating), or make the pods without workloadRef "
-        "(needs re-creating).",
+        (
+            "Give Workload plan a podGroup all (needs re-creating), or remove workloadRef from "
+            "the pods (needs re-creating)."
+        ),
     )

@@ -58,7 +58,7 @@ def test_the_group_of_a_job_controller_comes_with_a_new_job_only() -> None:
     own = a_group("train-7d-train-pgt-0-99", quorum=2, of=job, **GOING)
     unit = unit_of(job, own, *pods_of(job, 2, group=own))
     assert require_finding("podgroup-terminating", unit).advice_texts == (
-        "Re-create Job train: its PodGroup is made with a new Job only.",
+        "Re-create Job train: only a new Job gets a new PodGroup.",
     )
 
 

@@ -39,7 +39,7 @@ def test_two_minutes_are_given(age: float, health: Health, recheck: object) -> N
     assert finding.code == "pods-not-created"
     assert finding.health is health
     assert finding.recheck_at == recheck
-    assert finding.message == "Job train has made none of its 4 pods."
+    assert finding.message == "Job train has created none of its 4 pods."
 
 
 def test_they_begin_anew_when_it_is_resumed() -> None:
@@ -66,8 +66,8 @@ def test_and_when_a_pod_went_that_was_there_at_the_last_look() -> None:
 def test_the_manager_is_named() -> None:
     job = a_job("train", pods=4, managed_by="kueue.x-k8s.io/multikueue")
     assert require_finding("pods-not-created", unit_of(job)).message == (
-        "Job train has made none of its 4 pods. Making them is left to "
-        "kueue.x-k8s.io/multikueue (spec.managedBy)."
+        "Job train has created none of its 4 pods. kueue.x-k8s.io/multikueue must create "
+        "them (spec.managedBy)."
     )
 
 
@@ -78,14 +78,14 @@ def test_child_jobs_that_are_not_there() -> None:
     unit = unit_of(jobset, first, *pods_of(first, 2, on="n0"), missing_jobs=missing)
     finding = require_finding("pods-not-created", unit)
     assert finding.health is Health.BLOCKED
-    assert finding.message == "JobSet run has not made 2 Jobs (run-workers-1 and run-workers-2)."
+    assert finding.message == "JobSet run has not created 2 Jobs (run-workers-1 and run-workers-2)."
 
 
 def test_some_pods_of_a_job_without_a_gang() -> None:
     job = a_job("train", pods=4)
     unit = unit_of(job, *pods_of(job, 2, on="n0"))
     assert require_finding("pods-not-created", unit).message == (
-        "2 of 4 pods exist; Job train has not made the rest."
+        "2 of 4 pods exist; Job train has not created the rest."
     )
 
 
@@ -106,7 +106,9 @@ def test_old_pods_still_leave() -> None:
     leaving = a_pod("train-0", of=job, on="n0", deleting_since=ago(15))
     finding = require_finding("pods-not-created", unit_of(job, leaving))
     assert finding.health is Health.STARTING
-    assert finding.message == ("Job train has made none of its 2 pods. 1 old pod still terminates.")
+    assert finding.message == (
+        "Job train has created none of its 2 pods. 1 old pod still terminates."
+    )
 
 
 def test_events_that_cannot_be_read_are_said() -> None:
@@ -185,11 +187,11 @@ def test_a_podgroup_without_pods_is_filled_or_deleted() -> None:
     group = a_group("ring", quorum=4)
     assert require_finding(
         "pods-not-created", unit_of(Owner(meta=group.meta, desired=4), group)
-    ).advice_texts == ("Make 4 pods in PodGroup ring, or delete it.",)
+    ).advice_texts == ("Create 4 pods in PodGroup ring, or delete it.",)
     basic = a_group("ring")
     assert require_finding(
         "pods-not-created", unit_of(Owner(meta=basic.meta), basic)
-    ).advice_texts == ("Make pods in PodGroup ring, or delete it.",)
+    ).advice_texts == ("Create pods in PodGroup ring, or delete it.",)
 
 
 def test_a_workload_without_its_podgroup() -> None:
@@ -197,8 +199,10 @@ def test_a_workload_without_its_podgroup() -> None:
     job = a_job("train", gang_request=GangRequest("gang"))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
     assert require_finding("pods-not-created", unit_of(job, plan)).advice_texts == (
-        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no event tells "
-        "of it): kubectl get resourcequota -n team-a",
+        (
+            "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no "
+            "event reports it): kubectl get resourcequota -n team-a"
+        ),
     )
 
 
@@ -208,8 +212,10 @@ def test_no_command_has_a_namespace_that_a_shell_would_run() -> None:
     job = replace(job, meta=replace(job.meta, ref=ref))
     plan = a_workload("train-7cd77ddc86", quorum=2, of=job)
     assert require_finding("pods-not-created", unit_of(job, plan)).advice_texts == (
-        "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no event "
-        "tells of it).",
+        (
+            "Find what refuses the PodGroup of Workload train-7cd77ddc86, such as a quota (no "
+            "event reports it)."
+        ),
     )
 
 
@@ -256,11 +262,11 @@ def planned(plan: Group, desired: int, age: float = 600) -> Unit:
 @pytest.mark.parametrize(
     ("plan", "desired", "message"),
     [
-        (a_workload("run", quorum=4), 4, "No PodGroup was made from Workload run, which needs 4 pods."),
-        (a_workload("run"), 0, "No PodGroup was made from Workload run."),
+        (a_workload("run", quorum=4), 4, "No PodGroup was created from Workload run, which needs 4 pods."),
+        (a_workload("run"), 0, "No PodGroup was created from Workload run."),
         (a_composite("tree", quorum=2), 0,
-         "No PodGroup was made for CompositePodGroup tree, which needs 2 groups."),
-        (a_composite("tree"), 0, "No PodGroup was made for CompositePodGroup tree."),
+         "No PodGroup was created for CompositePodGroup tree, which needs 2 groups."),
+        (a_composite("tree"), 0, "No PodGroup was created for CompositePodGroup tree."),
     ],
 )  # fmt: skip
 def test_a_plan_makes_no_pods_itself(plan: Group, desired: int, message: str) -> None:

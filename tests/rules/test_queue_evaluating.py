@@ -52,7 +52,7 @@ def test_a_queue_holds_it_whatever_its_label_says(queue: str) -> None:
     assert verdict.finding.message == (
         "Queue gpu-lq has not admitted it yet."
         if queue
-        else "Kueue has not admitted it yet: no queue is named for it."
+        else "Kueue has not admitted it yet: it names no queue."
     )
     assert verdict.finding.advice_texts == ()
 
@@ -101,7 +101,7 @@ def test_admitted_and_not_resumed_yet() -> None:
 def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
     over = an_entry(JOB, admitted=True, conditions=(a_condition("Finished", since=ago(60)),))
     other = an_entry(a_job("other"), admitted=True)
-    message = "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    message = "Queue lq has not admitted it yet: Kueue has created no Workload for it."
     assert suspended_job(over, other, visibility="served").message == message
     own = an_entry(JOB, queue="lq")
     assert suspended_job(own, visibility="served").message == "Queue lq has not admitted it yet."
@@ -110,17 +110,21 @@ def test_an_entry_that_is_over_or_of_another_admits_nothing() -> None:
 def test_kueue_has_made_no_workload_for_it() -> None:
     """A running Kueue makes one at once, so after two minutes Kueue does not run."""
     young = suspended_job(visibility="served", created_at=ago(119))
-    assert young.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    assert (
+        young.message == "Queue lq has not admitted it yet: Kueue has created no Workload for it."
+    )
     assert young.recheck_at == ago(-1)
     assert young.advice_texts == ()
     late = suspended_job(visibility="served", created_at=ago(120), health=Health.BLOCKED)
     assert late.message == (
-        "Queue lq has not admitted it yet: Kueue has made no Workload for it in over 2 min."
+        "Queue lq has not admitted it yet: Kueue has created no Workload for it in over 2 min."
     )
     assert late.recheck_at is None
     assert late.advice_texts == (
-        "Look whether Kueue runs and manages Job train: then Job train has a Workload, or an event of "
-        "it says why not.",
+        (
+            "Check that Kueue runs and manages Job train: it then creates a Workload, or an "
+            "event says why not."
+        ),
     )
     assert Evidence("Workload", "none", JOB.meta.ref) in late.evidence
 
@@ -139,7 +143,9 @@ def test_what_another_object_made_may_be_admitted_with_that() -> None:
     """A TrainJob is what Kueue admits, and its JobSet has no Workload (jobset-kueue.md §3.2)."""
     above = Controller("trainer.kubeflow.org", "TrainJob", "nightly", "uid-nightly")
     finding = suspended_job(visibility="served", of=above)
-    assert finding.message == "Queue lq has not admitted it yet: Kueue has made no Workload for it."
+    assert (
+        finding.message == "Queue lq has not admitted it yet: Kueue has created no Workload for it."
+    )
     assert finding.recheck_at is None
 
 
@@ -163,8 +169,7 @@ def test_nobody_is_there_who_admits() -> None:
     for left in ((), (an_entry(JOB, queue="lq", admitted=True),)):
         finding = suspended_job(*left, visibility="not-served", health=Health.BLOCKED)
         assert finding.message == (
-            "Job train waits for queue lq, but nobody admits it: this cluster serves no Kueue "
-            "Workloads."
+            "Job train waits for queue lq, but this cluster serves no Kueue Workloads."
         )
         assert finding.advice_texts == (
             "Resume Job train to let it run.",
@@ -182,8 +187,8 @@ def test_a_resume_that_somebody_would_undo_is_not_advised() -> None:
 def test_what_could_not_be_looked_at_is_not_called_absent() -> None:
     finding = suspended_job(visibility="", health=Health.UNKNOWN)
     assert finding.message == (
-        "Job train carries the queue label lq; whether it is admitted is not known: the Workloads "
-        "of Kueue cannot be read."
+        "Job train names queue lq, but its admission is unknown: the Workloads of Kueue "
+        "cannot be read."
     )
     assert finding.advice_texts == ()
 
@@ -255,7 +260,7 @@ def test_jobs_of_several_queues_are_told_together() -> None:
     assert len(verdict.findings) == 1
     assert verdict.finding.message == (
         "Queue a has not admitted Job run-workers-0 yet. Queue b has not admitted Job "
-        "run-workers-1 yet: Kueue has made no Workload for it."
+        "run-workers-1 yet: Kueue has created no Workload for it."
     )
 
 
@@ -266,7 +271,7 @@ def test_one_job_without_a_workload_blocks_those_that_wait_with_it() -> None:
     assert [finding.health for finding in verdict.findings] == [Health.BLOCKED]
     assert values_in(verdict.finding.message) == "run-workers-0 run-workers-1 2"
     assert [text.partition(":")[0] for text in verdict.finding.advice_texts] == [
-        "Look whether Kueue runs and manages Job run-workers-1"
+        "Check that Kueue runs and manages Job run-workers-1"
     ]
 
 

@@ -63,10 +63,10 @@ SENTENCES = {
     ),
     "requeued": (
         Health.WAITING,
-        "Queue gpu-lq took {} back",
+        "Queue gpu-lq evicted {}",
         "a node failed; the next try comes after a pause",
     ),
-    "preempted": (Health.WAITING, "Queue gpu-lq took {} back for another workload", CAUSE),
+    "preempted": (Health.WAITING, "Queue gpu-lq evicted {} for another workload", CAUSE),
     "waiting-for-quota": (Health.WAITING, WAITS, CAUSE),
     "topology-does-not-fit": (
         Health.WAITING,
@@ -150,7 +150,7 @@ def test_pods_of_one_that_was_preempted_still_leave() -> None:
     )
     finding = require_gang_finding("preempted", facts)
     assert finding.message == (
-        "Queue gpu-lq took it back for team-b/big: it is so. 1 pod still terminates."
+        "Queue gpu-lq evicted it for team-b/big: it is so. 1 pod still terminates."
     )
     # By the reference a viewer who may not see it is not told the name.
     assert Evidence("preempted by JobSet", "team-b/big", taker) in finding.evidence

@@ -27,7 +27,8 @@ def test_the_driver_waits_for_those_that_wait_for_it() -> None:
     finding = require_finding("quorum-deadlock", deadlocked())
     assert finding.health is Health.BLOCKED
     assert finding.message == (
-        "4 pods of workers are made only once driver is Ready, but group ring needs 5 pods at once."
+        "4 pods of workers are created only once driver is Ready, but group ring needs 5 "
+        "pods at once."
     )
     lower, _ = finding.advice
     assert lower.command[:-1] == (

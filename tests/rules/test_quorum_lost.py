@@ -148,6 +148,6 @@ def test_a_job_that_asks_for_more_pods_asks_for_a_larger_quorum() -> None:
     derived = resumed(GangRequest("gang", 4, derived=True))
     stated = resumed(GangRequest("gang", 4))
     assert "more" not in " ".join(require_finding("below-quorum", derived).advice_texts)
-    assert "Let Job sweep ask for 1 pod more" in " ".join(
+    assert "Scale Job sweep up by 1 pod" in " ".join(
         require_finding("below-quorum", stated).advice_texts
     )

@@ -69,7 +69,7 @@ def test_the_scheduler_is_given_the_time_to_try_again(unit: Unit, seconds: float
     assert first_code(fresh) == "insufficient-resources"
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "There is room for 2 pods now, and the scheduler has not been seen to try again."
+        "2 pods would fit now, but no new attempt by the scheduler has been seen."
     )
     assert finding.advice_texts == ()
     assert set(evidence_values(finding, "would fit on")) == {"n0", "n1"}
@@ -96,8 +96,8 @@ def test_after_that_the_scheduler_may_miss_it() -> None:
     assert first_code(equal) == "unschedulable"
     refused = require_finding("unschedulable", equal)
     assert refused.message == (
-        "The scheduler found no room for 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's count "
-        "they fit now."
+        "The scheduler could not place 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's "
+        "count they fit now."
     )
     assert evidence_values(refused, "tried since there is room") == ["not seen"]
     assert evidence_values(require_finding("fragmented", several), "tried since there is room") == [
@@ -105,8 +105,8 @@ def test_after_that_the_scheduler_may_miss_it() -> None:
     ]
     assert first_code(several) == "fragmented"
     assert require_finding("fragmented", several).message == (
-        "2 pods would fit together now, but the scheduler tries them one by one and can miss the "
-        "way."
+        "2 pods would fit together now, but the scheduler tries them one by one and can miss "
+        "this placement."
     )
     assert retry_due(equal) is None
 
@@ -115,18 +115,17 @@ def test_after_that_the_scheduler_may_miss_it() -> None:
 def test_a_scheduler_that_refused_them_since_does_miss_it(seconds: float) -> None:
     equal, several = fitting_for(two_of_four(), seconds), fitting_for(of_two_shapes(), seconds)
     refused = require_finding("unschedulable", refused_again(equal, 5))
-    assert refused.message.startswith("The scheduler finds no room for 2 pods: ")
+    assert refused.message.startswith("The scheduler cannot place 2 pods: ")
     assert refused.message.endswith("; by gangboard's count they fit now.")
     assert evidence_values(refused, "tried since there is room") == []
     missed = require_finding("fragmented", refused_again(several, 5))
-    assert missed.message.endswith("tries them one by one and missed the way.")
+    assert missed.message.endswith("tries them one by one and missed this placement.")
 
 
 def test_part_of_the_members_is_enough() -> None:
     unit = gang(3, pod_requests(4), capacity_of(*TWO), quorum=2)
     assert require_finding("insufficient-resources", fitting_for(unit, 3)).message == (
-        "There is room for at least 2 of 3 pods now, and the scheduler has not been seen to try "
-        "again."
+        "At least 2 of 3 pods would fit now, but no new attempt by the scheduler has been seen."
     )
 
 
@@ -158,8 +157,11 @@ def test_what_the_scheduler_said_of_nodes_keeps_its_code_and_not_its_sentence() 
         "pod-anti-affinity",
         Health.WAITING,
     )
-    assert finding.message.startswith("There is room for 2 pods now, ")
-    assert "finds no node" in require_finding("pod-anti-affinity", fitting_for(unit, 60)).message
+    assert finding.message.startswith("2 pods would fit now, ")
+    assert (
+        "does not fit on any node"
+        in require_finding("pod-anti-affinity", fitting_for(unit, 60)).message
+    )
 
 
 def test_of_a_gang_that_is_partly_placed() -> None:
@@ -167,8 +169,8 @@ def test_of_a_gang_that_is_partly_placed() -> None:
         ungrouped_gang(2, pod_requests(4), capacity_of(*TWO, node("n2", used=4)), on=("n2",)), 1
     )
     assert require_finding("partly-placed", unit).message == (
-        "There is room for 1 pod now, and the scheduler has not been seen to try again; 1 of 2 "
-        "pods holds a node."
+        "1 pod would fit now, but no new attempt by the scheduler has been seen; 1 of 2 pods "
+        "is placed."
     )
 
 

@@ -33,7 +33,7 @@ def erring(
 def test_the_error_is_quoted() -> None:
     finding = require_finding("scheduler-error", erring())
     assert finding.health is Health.BLOCKED
-    assert finding.message == (f"Placing 2 pods ended in an error: {texts.CLAIM_HIDDEN}.")
+    assert finding.message == (f"Scheduling 2 pods ended in an error: {texts.CLAIM_HIDDEN}.")
     assert finding.since == ago(300)
     assert first_code(erring()) == "scheduler-error"
 

@@ -41,11 +41,10 @@ def test_one_gate_of_two_pods() -> None:
 def test_who_removes_the_gate() -> None:
     (advice,) = require_finding("scheduling-gated", gated("example.com/data-ready")).advice_texts
     assert advice == (
-        "Look at the controller of example.com: only there is the gate removed, the scheduler never "
-        "does."
+        "Check the controller of example.com: it removes the gate, the scheduler never does."
     )
     (advice,) = require_finding("scheduling-gated", gated("later")).advice_texts
-    assert advice.startswith("Look at who set the gate: ")
+    assert advice.startswith("Check the controller that set the gate: ")
 
 
 def test_no_gates() -> None:
@@ -69,7 +68,7 @@ def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
     assert evaluate("scheduling-gated", unit) is None
     assert first_code(unit) == "unschedulable"
     assert require_finding("unschedulable", unit).message.startswith(
-        "The scheduler finds no room for 2 pods: "
+        "The scheduler cannot place 2 pods: "
     )
     untried = [a_pod(f"train-{n}", of=job) for n in (1, 2)]
     assert first_code(unit_of(job, gate, *untried)) == "scheduling-gated"

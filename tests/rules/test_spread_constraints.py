@@ -25,7 +25,8 @@ def test_the_amounts_would_fit() -> None:
     finding = require_finding("spread-constraints", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "2 pods wait together, and 1 pod finds no node: on 1 node topology spread constraints are not met."
+        "2 pods wait together; 1 pod does not fit on any node: topology spread constraints "
+        "are not met on 1 node."
     )
     assert evidence_values(finding, "scheduler says") == [SAYS]
     assert first_code(unit) == "spread-constraints"
@@ -37,7 +38,7 @@ def test_the_labels_by_which_they_go_are_named() -> None:
     )
     unit = gang(2, pod_requests(4), FREE, needs=both, text=SAYS)
     assert require_finding("spread-constraints", unit).message.endswith(
-        "on 1 node topology spread constraints are not met (by kubernetes.io/hostname and zone)."
+        "topology spread constraints are not met on 1 node (by kubernetes.io/hostname and zone)."
     )
 
 

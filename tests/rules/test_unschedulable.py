@@ -34,8 +34,7 @@ def test_the_pod_that_tells_why_is_quoted() -> None:
     finding = require_finding("unschedulable", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "The scheduler finds no room for 6 pods: 0/4 nodes are available: 4 Insufficient "
-        "nvidia.com/gpu."
+        "The scheduler cannot place 6 pods: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
     )
     assert [(item.label, item.value) for item in finding.evidence] == [
         ("pods placed", "0 of 6"),
@@ -49,8 +48,8 @@ def test_the_pod_that_tells_why_is_quoted() -> None:
 
 def test_only_the_group_speaks() -> None:
     assert require_finding("unschedulable", gang("", "", message=texts.GROUP_SHORT)).message == (
-        "The scheduler finds no room for 2 pods: minCount (6) cannot be satisfied: 4 scheduled, "
-        "1 remaining."
+        "The scheduler cannot place 2 pods: minCount (6) cannot be satisfied: 4 scheduled, 1 "
+        "remaining."
     )
 
 
@@ -63,7 +62,7 @@ def test_with_topology_the_nodes_are_those_of_one_placement() -> None:
     text = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
     unit = gang(text, texts.POD_OF_GROUP, keys=("topology.kubernetes.io/rack",))
     assert require_finding("unschedulable", unit).message == (
-        "The scheduler finds no room for 2 pods within one topology.kubernetes.io/rack: 0/1 nodes "
+        "The scheduler cannot place 2 pods within one topology.kubernetes.io/rack: 0/1 nodes "
         "are available: 1 node(s) had untolerated taint(s)."
     )
 
@@ -74,7 +73,7 @@ def test_a_gang_of_which_some_were_placed_again() -> None:
     pods = [a_pod(f"train-{n}", of=job, group="ring", on="n0", ready=False) for n in range(2)]
     pods += [a_pod(f"train-{n}", of=job, group="ring", text=texts.GPU_SHORT) for n in (2, 3)]
     assert require_finding("unschedulable", unit_of(job, group, *pods)).message.startswith(
-        "The scheduler finds no room for 2 of 4 pods: "
+        "The scheduler cannot place 2 of 4 pods: "
     )
 
 
@@ -116,8 +115,8 @@ def test_nodes_are_forbidden() -> None:
     finding = require_finding("unschedulable", unit)
     assert finding.health is Health.WAITING
     assert finding.message == (
-        "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; gangboard cannot tell "
-        "why (nodes: forbidden)."
+        "The scheduler cannot place 2 pods: 4 Insufficient nvidia.com/gpu; gangboard cannot "
+        "tell why (nodes: forbidden)."
     )
     assert evidence_values(finding, "not worked out") == ["nodes: forbidden"]
     assert evidence_values(finding, "scheduler says") == [texts.GPU_SHORT]
@@ -141,7 +140,7 @@ def test_what_is_not_worked_out_is_said() -> None:
     assert message_of(
         "unschedulable", waiting_gang(2, pod_requests(4), room, needs=needs, text=text)
     ) == (
-        "The scheduler finds no room for 2 pods: 2 node(s) didn't match pod affinity rules; "
+        "The scheduler cannot place 2 pods: 2 node(s) didn't match pod affinity rules; "
         "gangboard cannot tell why."
     )
 
@@ -152,7 +151,7 @@ def test_arithmetic_contradicts_the_scheduler_both_are_said() -> None:
     assert first_code(unit) == "unschedulable"
     finding = require_finding("unschedulable", unit)
     assert finding.message == (
-        "The scheduler finds no room for 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's "
+        "The scheduler cannot place 2 pods: 4 Insufficient nvidia.com/gpu; by gangboard's "
         "count they fit now."
     )
     assert {

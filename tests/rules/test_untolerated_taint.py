@@ -71,7 +71,7 @@ def test_a_preference_keeps_nobody_away() -> None:
 @pytest.mark.parametrize(
     ("manager", "wanted"),
     [
-        ("kubectl-taint", " (taints last changed with kubectl at 2026-11-21 11:58 UTC or before)"),
+        ("kubectl-taint", " (changed with kubectl at 2026-11-21 11:58 UTC or before)"),
         # It owns the whole list after a cordon, and may have set none of the others.
         ("kube-controller-manager", ""),
         ("karpenter", ""),

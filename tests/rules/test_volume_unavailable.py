@@ -56,14 +56,14 @@ def test_a_claim_that_does_not_exist() -> None:
         (
             "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.",
             Health.BLOCKED,
-            "on 2 nodes the volume cannot be reached",
+            "the volume cannot be reached on 2 nodes",
         ),
         (
             "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) had volume node "
             "affinity conflict. preemption: 0/2 nodes are available: 2 Preemption is not helpful "
             "for scheduling.",
             Health.WAITING,
-            "on 1 node the volume cannot be reached",
+            "the volume cannot be reached on 1 node",
         ),
         (
             "0/2 nodes are available: 2 node(s) exceed max volume count.",

@@ -68,18 +68,18 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (a_claim(), "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p is not launched yet."),
+        (a_claim(), "Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p is not launched yet."),
         (
             launched(),
-            "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p was launched at 11:56 "
-            "UTC, its node has not registered yet.",
+            ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p was launched at "
+"11:56 UTC, and its node has not registered yet."),
         ),
         (
             launched(
                 registered=unsure("Registered", ("RegistrationHookPending", "cilium, quota"))
             ),
-            "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p was launched at 11:56 "
-            "UTC, its node has not registered yet: cilium, quota.",
+            ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p was launched at "
+"11:56 UTC, and its node has not registered yet: cilium, quota."),
         ),
         (
             registered(
@@ -92,9 +92,8 @@ def gang_with(*claims: NodeClaim, seconds: float = 300, why: str = "") -> Unit:
                     ),
                 ),
             ),
-            "Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p has brought node n7, "
-            'which is not initialized yet: Resource "nvidia.com/gpu" was requested but not '
-            "registered.",
+            ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p added node n7, which "
+'is not initialized yet: Resource "nvidia.com/gpu" was requested but not registered.'),
         ),
     ],
 )  # fmt: skip
@@ -117,7 +116,7 @@ def test_a_launch_that_fails_says_why() -> None:
         failing = Condition("Launched", status, "LaunchFailed", text, ago(120))
         finding = require_finding("waiting-for-nodes", gang_with(a_claim(launched=failing)))
         assert finding.message == (
-            "Karpenter tries to bring nodes for 2 of 2 pods: NodeClaim gpu-x7k2p could not"
+            "Karpenter is trying to add nodes for 2 of 2 pods: NodeClaim gpu-x7k2p could not"
             f" be launched: {text}."
         )
 
@@ -127,8 +126,8 @@ def test_of_several_claims_the_one_that_is_least_far_is_named() -> None:
     unit = replace(unit, events=(unit.events[0], nominated(unit, 1, "gpu-zz9")))
     finding = require_finding("waiting-for-nodes", unit)
     assert finding.message == (
-        "Karpenter brings nodes for 2 of 2 pods: 2 NodeClaims, the one least far along is "
-        "gpu-zz9: it is not launched yet."
+        "Karpenter is adding nodes for 2 of 2 pods: 2 NodeClaims, the slowest is gpu-zz9: it "
+        "is not launched yet."
     )
     assert [item.label for item in finding.evidence if item.label.startswith("NodeClaim")] == [
         "NodeClaim gpu-zz9",
@@ -146,7 +145,10 @@ def test_a_step_is_believed_for_fifteen_minutes() -> None:
     unit = gang_with(launched(seconds=15 * 60))
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
-        "was launched at 11:45 UTC, its node has not registered yet (for more than 15 minutes now)"
+        (
+            "was launched at 11:45 UTC, and its node has not registered yet (for more than 15 "
+            "minutes now)"
+        )
     ]
 
 
@@ -154,7 +156,7 @@ def test_a_claim_that_is_gone_brings_nothing() -> None:
     unit = gang_with()
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
-        "is gone: Karpenter does not bring its node any more"
+        "is gone: Karpenter no longer adds its node"
     ]
 
 
@@ -165,8 +167,10 @@ def test_a_claim_that_is_gone_says_why_where_karpenter_did() -> None:
     last_word = replace(last_word, regarding=a_claim().meta.ref)
     unit = replace(unit, events=(*unit.events, last_word))
     assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
-        "is gone: Karpenter does not bring its node any more (InsufficientCapacityError: all"
-        " requested instance types were unavailable during launch)"
+        (
+            "is gone: Karpenter no longer adds its node (InsufficientCapacityError: all "
+            "requested instance types were unavailable during launch)"
+        )
     ]
 
 
@@ -182,7 +186,7 @@ def test_a_claim_that_is_being_deleted_brings_nothing() -> None:
 def test_a_claim_can_come_later_than_the_word_of_it() -> None:
     unit = gang_with(seconds=10)
     finding = require_finding("waiting-for-nodes", unit)
-    assert finding.message == ("Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
+    assert finding.message == ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
     assert finding.recheck_at == NOW + timedelta(seconds=20)
 
 
@@ -190,14 +194,14 @@ def test_a_node_that_is_there_is_not_on_its_way() -> None:
     unit = gang_with(registered("n0", initialized=done("Initialized", 30)))
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), "NodeClaim gpu-x7k2p") == [
-        "has brought node n0"
+        "added node n0"
     ]
 
 
 def test_where_claims_are_forbidden_the_events_speak_and_that_is_said() -> None:
     unit = gang_with(why="forbidden")
     finding = require_finding("waiting-for-nodes", unit)
-    assert finding.message == ("Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
+    assert finding.message == ("Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p.")
     assert evidence_values(finding, "NodeClaims") == [
         "forbidden: only Karpenter's events tell whether a node comes"
     ]
@@ -226,7 +230,7 @@ def nodes_named(finding: Finding) -> set[str]:
 
 def test_the_node_that_a_claim_has_brought_is_named_by_a_reference() -> None:
     finding = require_finding("waiting-for-nodes", gang_with(registered("n7")))
-    assert "has brought node n7" in finding.message
+    assert "added node n7" in finding.message
     assert nodes_named(finding) == {"n7"}
 
 
@@ -248,5 +252,5 @@ def test_also_behind_many_claims_that_are_gone() -> None:
     more = replace(unit, pods=(*unit.pods, *pods))
     deleted = [nominated(more, 2 + index, f"gone-{index}") for index in range(9)]
     finding = require_finding("waiting-for-nodes", replace(more, events=(*unit.events, *deleted)))
-    assert "NodeClaim gpu-x7k2p has brought node n7" in finding.message
+    assert "NodeClaim gpu-x7k2p added node n7" in finding.message
     assert nodes_named(finding) == {"n7"}

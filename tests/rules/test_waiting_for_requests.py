@@ -53,18 +53,25 @@ def gang_with(*requests: ProvisioningRequest, why: str = "") -> Unit:
     [
         (
             a_request(accepted=ACCEPTED),
-            "cluster-autoscaler brings nodes for 2 of 2 pods: ProvisioningRequest big is "
-            "accepted, not provisioned yet.",
+            (
+                "cluster-autoscaler is adding nodes for 2 of 2 pods: ProvisioningRequest big is "
+                "accepted, not provisioned yet."
+            ),
         ),
         (
             a_request(accepted=ACCEPTED, provisioned=NOT_FOUND),
-            "cluster-autoscaler tries to bring nodes for 2 of 2 pods: ProvisioningRequest big is "
-            "accepted, not provisioned yet: Capacity is not found, CA will try to find it later.",
+            (
+                "cluster-autoscaler is trying to add nodes for 2 of 2 pods: ProvisioningRequest big "
+                "is accepted, not provisioned yet: Capacity is not found, CA will try to find it "
+                "later."
+            ),
         ),
         (
             a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60)),
-            "cluster-autoscaler brings nodes for 2 of 2 pods: ProvisioningRequest big was "
-            "provisioned at 11:59 UTC, its nodes may still be starting.",
+            (
+                "cluster-autoscaler is adding nodes for 2 of 2 pods: ProvisioningRequest big was "
+                "provisioned at 11:59 UTC, its nodes may still be starting."
+            ),
         ),
     ],
 )
@@ -103,11 +110,11 @@ def test_nodes_that_were_asked_for_are_believed_in_for_fifteen_minutes() -> None
                 provisioned=provisioned("CapacityIsProvisioned", 60),
                 revoked=a_condition("CapacityRevoked", reason="NodesDeleted"),
             ),
-            "has lost what it had: NodesDeleted",
+            "has lost its capacity: NodesDeleted",
         ),
         (
             a_request(accepted=ACCEPTED, class_name="check-capacity.autoscaling.x-k8s.io"),
-            "only asks whether there is room, and brings no nodes",
+            "only checks for capacity, and adds no nodes",
         ),
         (
             a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsFound", 60)),
@@ -129,7 +136,7 @@ def test_a_request_that_is_not_there() -> None:
     unit = gang_with()
     assert first_code(unit) == "no-matching-node"
     assert evidence_values(require_finding("no-matching-node", unit), LABEL) == [
-        "is not there: nobody brings nodes for pods that consume it"
+        "does not exist, so no nodes are added for pods that consume it"
     ]
 
 

@@ -85,7 +85,7 @@ def test_the_name_is_not_said_twice() -> None:
     )
     finding = evaluate("pods-not-created", part)
     assert finding is not None
-    assert finding.message == "JobSet run has not made Job run-workers-1."
+    assert finding.message == "JobSet run has not created Job run-workers-1."
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ EVERYWHERE = (
     Scenario(
         # No Kueue is served in any of these clusters: nobody will ever admit it.
         "queue-evaluating", "Job", "queued-run", "queue-evaluating", "blocked", _queued,
-        says=("gpu-lq", "nobody admits it"), advises=("Resume", "queued-run"),
+        says=("gpu-lq", "but this cluster serves no"), advises=("Resume", "queued-run"),
         members={"desired": 4, "created": 0}, twin="suspended",
     ),
     Scenario(

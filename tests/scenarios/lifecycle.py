@@ -117,7 +117,7 @@ LIFECYCLE = (
     Scenario(
         # No Kueue is served in any of these clusters: what resumes it is its own field.
         "jobset-queued", "JobSet", "run", "queue-evaluating", "blocked", _queued,
-        says=("team-queue", "nobody admits it"), advises=("Resume", "run"),
+        says=("team-queue", "but this cluster serves no"), advises=("Resume", "run"),
         members={"desired": 3, "created": 0}, nodes=1, twin="jobset-suspended",
         steps=(
             Step(_resume_jobset, "running", "running", (), {"ready": 3}),

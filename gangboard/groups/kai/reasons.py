@@ -86,7 +86,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
     return unit_finding(
         QUEUE_MISSING,
         unit,
-        f"Queue {name}{of_child} does not exist, so KAI never looks at {label(group.meta.ref)}.",
+        f"Queue {name}{of_child} does not exist, so KAI ignores {label(group.meta.ref)}.",
         advice=(
             f"Create Queue {name}, or give its owner another one (label kai.scheduler/queue).",
         ),
@@ -110,16 +110,16 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
     name = unit.group.queue
     advice: tuple[str, ...] = ()
     if match := _LIMIT.search(limit):
-        most, used, requested = match[1], match[2], match[3].rstrip(". ")
+        most, used, requested = map(_amount, (match[1], match[2], match[3].rstrip(". ")))
         message = (
-            f"Queue {name} may have {most} at most: {used} in use, and it asks for {requested}."
+            f"It requests {requested}, and queue {name} allows at most {most} ({_in_use(used)})."
         )
         raise_it = f"Raise the limit of Queue {name}"
     elif match := _QUOTA.search(quota):
-        requested, most, used = match[1], match[2], match[3]
+        requested, most, used = map(_amount, match.groups())
         message = (
-            f"Queue {name} has a quota of {most} for pods that cannot be preempted: {used} in use, and "
-            f"it asks for {requested}."
+            f"It requests {requested}, and queue {name} allows at most {most} ({_in_use(used)}) "
+            "for pods that cannot be preempted."
         )
         raise_it = f"Give its owner a preemptible priorityClassName ({ChangeMethod.RECREATE}), raise the quota of Queue {name}"
     else:
@@ -127,7 +127,7 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
     never = _first_number(requested) > _first_number(most)
     if never is not (rule is EXCEEDS_QUOTA):
         return None
-    advice = (f"{raise_it}, or ask for less ({ChangeMethod.RECREATE}).",) if never else ()
+    advice = (f"{raise_it}, or request less ({ChangeMethod.RECREATE}).",) if never else ()
     evidence = Evidence("KAI says", limit or quota, unit.group.meta.ref)
     return unit_finding(rule, unit, message, advice=advice, evidence=(evidence, *_evidence(unit)))
 
@@ -135,6 +135,15 @@ def _find_quota(unit: Unit, rule: UnitRule) -> Finding | None:
 def _quoting_finding(unit: Unit, rule: UnitRule, text: str) -> Finding:
     """Return a finding with KAI's text, if the patterns do not match the text of this version."""
     return unit_finding(rule, unit, text, evidence=_evidence(unit))
+
+
+def _amount(text: str) -> str:
+    """Return KAI's amount of a resource with the right plural. KAI writes `1 GPUs`."""
+    return text.removesuffix("s") if text.startswith("1 ") else text
+
+
+def _in_use(amount: str) -> str:
+    return f"{amount} in use" if _first_number(amount) else "none in use"
 
 
 def _first_number(text: str) -> float:
@@ -148,7 +157,7 @@ def _find_no_room(unit: Unit) -> Finding | None:
         return _preemption_delay_finding(unit, text)
     if _condition_text(unit, _NO_QUEUE):
         # The queue exists now, because otherwise `queue-missing` is reported.
-        return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist when KAI last looked")
+        return gang_refusal(NO_ROOM, unit, "KAI", "its queue did not exist at the last attempt")
     match = _TOO_FEW_RESOURCES.search(text)
     if match is None:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
@@ -160,7 +169,7 @@ def _preemption_delay_finding(unit: Unit, text: str) -> Finding | None:
     delay = unit.group.detail.get(PREEMPTION_DELAY) if unit.group is not None else None
     if not delay:
         return gang_refusal(NO_ROOM, unit, "KAI", text.rstrip(". "))
-    cause = f"it preempts nothing for them before their preemptionDelay of {delay} has passed"
+    cause = f"it does not preempt for them until their preemptionDelay of {delay} has passed"
     return gang_refusal(NO_ROOM, unit, "KAI", cause)
 
 
@@ -178,7 +187,7 @@ def _find_evicted(unit: Unit) -> Finding | None:
         by = ObjectRef(GROUP, "PodGroup", namespace, name, "")
         number = len(unit.unplaced)
         cause = _TOO_FEW_RESOURCES.search(_condition_text(unit))
-        why = f"{count(number, 'pod')} {plural(number, 'wait')} for room"
+        why = f"{count(number, 'pod')} {plural(number, 'wait')} for capacity"
         if cause is not None:
             why = quote(cause[3].rstrip(". "))
         return unit_finding(

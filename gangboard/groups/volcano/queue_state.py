@@ -45,9 +45,9 @@ def is_back_in_queue(unit: Unit) -> bool:
 
 
 def not_admitted_text(unit: Unit) -> str:
-    """Return `Queue research has not let it in`, with `again` for a second admission."""
+    """Return `Queue research has not admitted it`, with `again` for a second admission."""
     suffix = " again" if is_back_in_queue(unit) else ""
-    return f"Queue {queue_name(unit)} has not let it in{suffix}"
+    return f"Queue {queue_name(unit)} has not admitted it{suffix}"
 
 
 def held_nodes_text(unit: Unit) -> str:

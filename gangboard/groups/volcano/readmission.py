@@ -43,8 +43,8 @@ def _find_waits_for_readmission(unit: Unit) -> Finding | None:
     return unit_finding(
         WAITS_FOR_READMISSION,
         unit,
-        f"{running_members_text(unit)}; {_other_pods_text(unit)} Queue {queue_name(unit)} lets {group_label(unit)} "
-        f"in{cause}.",
+        f"{running_members_text(unit)}; {_other_pods_text(unit)} Queue {queue_name(unit)} admits {group_label(unit)}"
+        f"{cause}.",
         evidence=(
             *((Evidence("Volcano says", event.note, event.regarding),) if event else ()),
             *queue_evidence(unit),
@@ -53,15 +53,15 @@ def _find_waits_for_readmission(unit: Unit) -> Finding | None:
 
 
 def _other_pods_text(unit: Unit) -> str:
-    """Return `the other pod is not made before`, or `the other pod waits until`."""
+    """Return `the other pod is not created before`, or `the other pod waits until`."""
     unmade, waiting = unit.missing, len(unit.unplaced)
     number = unmade + waiting
     other_pods = "the other pod" if number == 1 else f"the other {number} pods"
     if not unmade:
         return f"{other_pods} {'waits' if number == 1 else 'wait'} until"
     if not waiting:
-        return f"{other_pods} {'is' if number == 1 else 'are'} not made before"
-    return f"{other_pods} wait, or are not made, until"
+        return f"{other_pods} {'is' if number == 1 else 'are'} not created before"
+    return f"{other_pods} wait, or are not created, until"
 
 
 class _ResourceSum(NamedTuple):
@@ -97,11 +97,11 @@ def _find_own_pods_count_twice(unit: Unit) -> Finding | None:
     return unit_finding(
         OWN_PODS_COUNT_TWICE,
         unit,
-        f"Queue {group.queue} may have at most {limit}, and {group_label(unit)} asks it for {requested} "
+        f"Queue {group.queue} allows at most {limit}, and {group_label(unit)} requests {requested} "
         f"besides the {held} of {pods}.",
         advice=(
             f"Raise capability of Queue {group.queue} to {excess.text(excess.requested + excess.held)} at least.",
-            f"{_deletion_text(holding, pods)}: then all of {group_label(unit)} is let in at once.",
+            f"{_deletion_text(holding, pods)}: then all of {group_label(unit)} is admitted at once.",
         ),
         evidence=(
             Evidence("Volcano says", event.note, event.regarding),
@@ -118,7 +118,7 @@ def _deletion_text(holding: list[Pod], pods: str) -> str:
     """Return `Delete pod ring-0`, with the lost work, and with the re-creation of pods without a controller."""
     is_made_by_hand = any(pod.meta.controller is None for pod in holding)
     step = (
-        f"Delete {pods} and make {'it' if len(holding) == 1 else 'them'} anew"
+        f"Delete {pods} and re-create {'it' if len(holding) == 1 else 'them'}"
         if is_made_by_hand
         else f"Delete {pods}"
     )

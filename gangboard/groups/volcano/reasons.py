@@ -62,7 +62,7 @@ def _find_queue_missing(unit: Unit) -> Finding | None:
     return unit_finding(
         QUEUE_MISSING,
         unit,
-        f"Queue {name} does not exist, so Volcano never looks at {group_label(unit)}.",
+        f"Queue {name} does not exist, so Volcano ignores {group_label(unit)}.",
         advice=(
             f"Create Queue {name}, or give the PodGroup another one ({ChangeMethod.RECREATE}).",
         ),
@@ -80,7 +80,7 @@ def _find_queue_stopped(unit: Unit) -> Finding | None:
     return unit_finding(
         QUEUE_STOPPED,
         unit,
-        f"Queue {name} is closed and lets nothing in.",
+        f"Queue {name} is closed and admits nothing.",
         advice=(
             AdvisedStep(
                 f"Open Queue {name}.",
@@ -104,9 +104,9 @@ def _find_exceeds_quota(unit: Unit) -> Finding | None:
     return unit_finding(
         EXCEEDS_QUOTA,
         unit,
-        f"{group_label(unit)} needs {requested} at once, and Queue {group.queue} may have at most {limit}.",
+        f"{group_label(unit)} needs {requested} at once, and queue {group.queue} allows at most {limit}.",
         advice=(
-            f"Raise capability of Queue {group.queue}, or ask for less ({ChangeMethod.RECREATE}).",
+            f"Raise capability of Queue {group.queue}, or request less ({ChangeMethod.RECREATE}).",
         ),
         evidence=(
             *(
@@ -164,7 +164,7 @@ def _find_in_queue(unit: Unit) -> Finding | None:
         return unit_finding(
             IN_QUEUE,
             unit,
-            f"{not_admitted_text(unit)}: what the cluster has of {lacking} is spoken for{held_nodes_text(unit)}.",
+            f"{not_admitted_text(unit)}: the cluster has no unassigned {lacking} left{held_nodes_text(unit)}.",
             health=_health(unit),
             evidence=(Evidence("Volcano says", event.note, event.regarding), *queue_evidence(unit)),
             since=event.first_seen,
@@ -182,9 +182,9 @@ def _find_in_queue(unit: Unit) -> Finding | None:
     return unit_finding(
         IN_QUEUE,
         unit,
-        f"Volcano has not looked at {group_label(unit)} yet.",
+        f"Volcano has not processed {group_label(unit)} yet.",
         health=Health.BLOCKED if is_late else Health.STARTING,
-        advice=("Look whether the scheduler of Volcano runs.",) if is_late else (),
+        advice=("Check that the scheduler of Volcano runs.",) if is_late else (),
         evidence=queue_evidence(unit),
         recheck_at=None if is_late else created_at + ATTEMPT_GRACE,
         since=created_at,

@@ -72,12 +72,12 @@ def _quota_refusals(unit: Unit) -> dict[str, tuple[Event, re.Match[str]]]:
 def _quota_text(number: int, refusal: re.Match[str]) -> str:
     """Return the sentence about the exceeded quota, with the first resource that is short."""
     quota_owner = f"Queue {refusal[1]}" if refusal[1] else "The quota of its user"
-    text = f"{quota_owner} has no room for {count(number, 'pod')}"
+    text = f"{quota_owner} has too little quota for {count(number, 'pod')}"
     lack = first_shortage(refusal[2], refusal[3])
     if lack is None:
         return f"{text}."
-    subject = "it asks" if number == 1 else "each asks"
-    return f"{text}: {subject} for {lack[0]}, and {lack[1]} is left."
+    subject = "it requests" if number == 1 else "each requests"
+    return f"{text}: {subject} {lack[0]}, and {lack[1]} is left."
 
 
 def _gang_event(unit: Unit, *texts: str) -> tuple[Event, str] | None:
@@ -158,7 +158,7 @@ def _find_given_up(unit: Unit) -> Finding | None:
     return unit_finding(
         GIVEN_UP,
         unit,
-        f"{SCHEDULER} gave up the gang of application {application} and runs it pod by pod: "
+        f"{SCHEDULER} gave up gang scheduling of application {application} and places pods one by one: "
         f"{out_of(len(unit.placed), unit.wanted, 'pod')} {is_or_are(len(unit.placed))} placed.",
         evidence=(_event_evidence(event),),
         since=event.first_seen,
@@ -173,11 +173,10 @@ def _find_partly_placed(unit: Unit) -> Finding | None:
     event, match = next(iter(refusals.values()))
     placed = len(unit.placed)
     quota = _quota_text(len(refusals), match)
-    hold = "holds" if placed == 1 else "hold"
     return unit_finding(
         PARTLY_PLACED,
         unit,
-        f"{out_of(placed, unit.wanted, 'pod')} {hold} a node. {quota}",
+        f"{out_of(placed, unit.wanted, 'pod')} {is_or_are(placed)} placed. {quota}",
         evidence=(_event_evidence(event),),
         since=event.first_seen,
     )
@@ -192,13 +191,13 @@ def _find_reserved(unit: Unit) -> Finding | None:
     event, application = newest
     held = [pod for pod in unit.gang.placeholders if unit.gang.failed_scheduling(pod)]
     cause = _refusal(unit, held)
-    no_node = f", and finds no node for {count(len(held), 'placeholder')}" if held else ""
+    no_node = f", and {count(len(held), 'placeholder')} cannot be placed" if held else ""
     return unit_finding(
         RESERVED,
         unit,
         sentence(
             f"{SCHEDULER} holds {count(len(untried), 'pod')} back until the placeholders of application "
-            f"{application} all have a node{no_node}{f': {quote(cause)}' if cause else ''}"
+            f"{application} are placed{no_node}{f': {quote(cause)}' if cause else ''}"
         ),
         evidence=(_event_evidence(event), *_placeholder_evidence(held)),
         since=event.first_seen,
@@ -231,7 +230,7 @@ def _refusal(unit: Unit, refused: Sequence[Pod]) -> str:
         if match := _NO_QUOTA.match(event.note):
             lack = first_shortage(match[2], match[3])
             quota_owner = f"for queue {match[1]}" if match[1] else "for its user"
-            return f"{lack[0]} asked for, and {lack[1]} was left {quota_owner}" if lack else ""
+            return f"{lack[0]} requested, and {lack[1]} was left {quota_owner}" if lack else ""
     return ""
 
 

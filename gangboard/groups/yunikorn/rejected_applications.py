@@ -67,16 +67,16 @@ def _find_too_large(gang: Gang) -> Finding | None:
         return None
     queue, lack = match[1], first_shortage(match[2], match[3])
     why = (
-        f"its task groups ask for {lack[0]} at once, and Queue {queue} may have at most {lack[1]}"
+        f"its task groups request {lack[0]} at once, and queue {queue} allows at most {lack[1]}"
         if lack is not None
-        else f"its task groups ask for more than Queue {queue} may have"
+        else f"its task groups request more than queue {queue} allows"
     )
     return _finding(
         TOO_LARGE,
         gang,
         rejection,
         why,
-        f"Raise the limit of Queue {queue}, or ask for less, {_RECREATE_PODS}",
+        f"Raise the limit of Queue {queue}, or request less, {_RECREATE_PODS}",
     )
 
 
@@ -86,9 +86,9 @@ def _find_no_queue(gang: Gang) -> Finding | None:
         return None
     queue = next((pod.queue for pod in gang.pods if pod.queue), "")
     why = (
-        f"Queue {queue} does not exist, or no placement rule lets it in"
+        f"Queue {queue} does not exist, or no placement rule allows it"
         if queue
-        else "its pods name no queue, and no placement rule has one for it"
+        else "its pods name no queue, and no placement rule sets one"
     )
     create = f"Create Queue {queue}, or name another one" if queue else "Name a queue"
     return _finding(NO_QUEUE, gang, rejection, why, f"{create}, {_RECREATE_PODS}")

@@ -57,9 +57,9 @@ def find_not_expressible(unit: Unit) -> Finding | None:
     return unit_finding(
         NOT_EXPRESSIBLE,
         unit,
-        f"Its scheduler cannot be told of {refused_label}: {sentence(quote(_innermost_cause(text)))}",
+        f"The scheduler backend rejects {refused_label}: {sentence(quote(_innermost_cause(text)))}",
         advice=(
-            f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler takes: Grove cannot "
+            f"Re-create {label(unit.owner.meta.ref)} in a shape that its scheduler supports: Grove cannot "
             "change it in place.",
         ),
         evidence=(source,),

@@ -54,8 +54,8 @@ def find_missing_group(unit: Unit) -> Finding | None:
     return unit_finding(
         GROUP_MISSING,
         unit,
-        f"{wait}: of {name} {created_text} was made.",
-        advice=(f"Look at {_OPERATOR}: it makes the groups of {name}.",),
+        f"{wait}: {created_text} was created for {name}.",
+        advice=(f"Check {_OPERATOR}: it creates the groups of {name}.",),
         evidence=(Evidence("PodGang", podgang.meta.ref.name, podgang.meta.ref),),
         since=newest,
         named=False,
@@ -128,7 +128,7 @@ def _gated_finding(
         unit,
         f"{'; '.join(texts)}.",
         health=Health.BLOCKED if is_stuck else None,
-        advice=(f"Look at {_OPERATOR}: only it removes the gate {_GATE}.",) if is_stuck else (),
+        advice=(f"Check {_OPERATOR}: only it removes the gate {_GATE}.",) if is_stuck else (),
         evidence=(
             *(line for _, awaited in waits for line in awaited.evidence),
             *(

@@ -75,7 +75,7 @@ def find_not_made(unit: Unit) -> Finding | None:
     if not any(role.depends_on for role in unit.roles):
         return None
     return _waiting_finding(
-        unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not made before"
+        unit, LAUNCHER_NOT_MADE, f"Job {unit.missing_jobs[0]} is not created before"
     )
 
 
@@ -86,7 +86,7 @@ def find_waiting(unit: Unit) -> Finding | None:
     failures = sum(container.restarts for pod in unit.pods for container in pod.containers)
     failures += sum(job.retries for job in unit.jobs)
     ended = f" It has failed {count(failures, 'time')}." if failures else ""
-    return _waiting_finding(unit, WAITING, "The launcher can start nothing before", ended)
+    return _waiting_finding(unit, WAITING, "The launcher cannot start processes before", ended)
 
 
 def _is_launcher(unit: Unit) -> bool:

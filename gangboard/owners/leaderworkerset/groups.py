@@ -14,13 +14,13 @@ from gangboard.facts.unit import Unit
 from gangboard.plugins.rule import UnitRule
 
 _CONDITION = "WorkloadSchedulingReady"
-_NOT_MADE = "The groups of {name} cannot be made"
+_NOT_MADE = "The groups of {name} cannot be created"
 _SENTENCES = {
     "APINotAvailable": "The cluster serves no API for the groups of {name}",
-    "WorkloadCreateFailed": "The Workload of {name} cannot be made",
-    "PodGroupCreateFailed": "A PodGroup of {name} cannot be made",
-    "PodGroupCleanupBlocked": "A former PodGroup of {name} is not gone yet, and a new one waits for that",
-    "InvalidSchedulingConfiguration": "{name} asks for groups that cannot be made",
+    "WorkloadCreateFailed": "The Workload of {name} cannot be created",
+    "PodGroupCreateFailed": "A PodGroup of {name} cannot be created",
+    "PodGroupCleanupBlocked": "A new PodGroup of {name} waits until the former one is deleted",
+    "InvalidSchedulingConfiguration": "{name} requests groups that cannot be created",
     "ParentWorkloadNotReady": "{name} waits for the Workload of its parent",
 }
 """Reason → beginning of the sentence. The controller's message follows."""

@@ -124,7 +124,7 @@ NOT_SERVING = UnitRule(
 INVALID = UnitRule(
     "objects-not-made",
     Stage.FORMATION,
-    "Objects could not be made",
+    "Objects not created",
     14,
     find_invalid,
     health=Health.BLOCKED,

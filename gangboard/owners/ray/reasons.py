@@ -115,7 +115,7 @@ def find_refused(unit: Unit) -> Finding | None:
     exist = f"{out_of(live, unit.wanted, 'pod')} {'exists' if live == 1 else 'exist'}."
     is_behind_head = is_of_head and not is_head(unit) and not unit.group_name
     why = (
-        "KubeRay makes them after the head, which it cannot make."
+        "KubeRay creates them after the head, which it cannot create."
         if is_behind_head
         else refusal.about("the rest" if live else "them" if unit.missing > 1 else "it")
     )
@@ -211,7 +211,7 @@ def _missing_group_cause(unit: Unit) -> str:
     """Return why KubeRay creates no group. Empty: it could create one, or the cause is unknown."""
     cluster = cluster_of(unit) or unit.owner
     if AUTOSCALED in cluster.detail:
-        return "KubeRay makes no group for a RayCluster with the autoscaler"
+        return "KubeRay creates no group for a RayCluster with the autoscaler"
     version = unit.gang.cluster.kubernetes
     if (
         version is None

@@ -97,7 +97,7 @@ FAILED = UnitRule(
 UNMADE = UnitRule(
     "objects-not-made",
     Stage.FORMATION,
-    "Objects could not be made",
+    "Objects not created",
     69,
     find_unmade,
     health=Health.BLOCKED,
@@ -105,7 +105,7 @@ UNMADE = UnitRule(
 UNREADY = UnitRule(
     "objects-not-made",
     Stage.START,
-    "Objects could not be made",
+    "Objects not created",
     86,
     find_unready,
     health=Health.BLOCKED,

@@ -180,7 +180,7 @@ def opt_out(what_if: WhatIf) -> Iterator[Advice]:
     yield Advice(
         AdviceKind.OPT_OUT,
         with_method(
-            f"Nobody asked for this gang: Kubernetes 1.36 makes one of every Indexed Job whose "
+            f"Kubernetes 1.36 makes a gang of every Indexed Job whose "
             f"parallelism equals its completions. As a NonIndexed Job, or with a parallelism below "
             f"its completions, its pods are placed one by one, and {pods_fit_text(fitting)}",
             method,

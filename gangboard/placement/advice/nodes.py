@@ -106,7 +106,7 @@ def restore(what_if: WhatIf) -> Iterator[Advice]:
     yield Advice(
         AdviceKind.RESTORE,
         f"Make {amounts_text} of {node_names_text(names)} allocatable again: {then_fits(what_if)}. "
-        f"Look at {_likely_causes(amounts)}.",
+        f"Check {_likely_causes(amounts)}.",
         nodes=tuple(node_ref(name) for name in names),
         named=tuple(node_ref(name) for name in first_examples(names)),
     )

@@ -62,7 +62,7 @@ def anti_affinity_by_label(
     total = len(_eligible_values(snapshot, shape, key))
     taken_text = ""
     if key not in one_per_domain_keys(shape):
-        text = f"{pod_count} must not share a value of {key} with certain other pods"
+        text = f"{pod_count} must not share a value of {key} with certain pods"
         taken_text = "" if is_blocked else _blocked_values_text(snapshot, shape, key)
     elif pod_count.number == 1:
         text = f"{pod_count} must not share a value of {key} with pods like it"
@@ -96,12 +96,11 @@ def _blocked_values_text(snapshot: NodeSnapshot, shape: Shape, key: str) -> str:
     if not taken:
         return ""
     if len(values) == 1:
-        return "and the only value with usable nodes has such a pod"
+        return "and the only usable value has such a pod"
     number = "each" if taken == len(values) else str(taken)
     have = "has" if taken in (1, len(values)) else "have"
     return f"and {number} of {_values_text(len(values))} {have} such a pod"
 
 
 def _values_text(number: int) -> str:
-    noun = "the only value" if number == 1 else f"the {number} values"
-    return f"{noun} with usable nodes"
+    return "the only usable value" if number == 1 else f"the {number} usable values"

@@ -125,7 +125,7 @@ def _out_of_reach_texts(shapes: Sequence[ShapeFit]) -> list[str]:
     (term,) = terms
     have = f"{count(number, 'more node')} {'has' if number == 1 else 'have'}"
     if term.is_by_host:
-        return [f"{have} no pod that they must be beside"]
+        return [f"{have} no pod that they must run next to"]
     return [f"{have} another {term.topology_key} (pod affinity)"]
 
 
@@ -200,18 +200,18 @@ def _insufficient_text(shortage: Shortage, is_occupied: bool) -> str:
     needed, available = needed_and_available(shortage.resource, shortage.needed, shortage.available)
     nodes = usable_nodes_text(shortage.nodes, shortage.labels)
     text = f"{shortage.pod_count.verb('need')} {needed}, and {free_text(shortage.resource, available)} on {nodes}"
-    # With less than the request of one pod in total, "nowhere enough for one" would be obvious.
+    # With less than the request of one pod in total, "but no node has enough for one" would be obvious.
     is_enough_for_one = shortage.available * shortage.pod_count.number >= shortage.needed
     if is_occupied and is_enough_for_one and min(shortage.pod_count.number, shortage.nodes) > 1:
-        return f"{text}, nowhere enough for one"
+        return f"{text}, but no node has enough for one"
     return text
 
 
 def _pod_limit_text(shortage: Shortage) -> str:
-    number = "no more pods" if not shortage.available else f"{shortage.available} more"
-    verb = "takes" if shortage.nodes == 1 else "take"
+    number = shortage.available or "none"
+    verb = "has" if shortage.nodes == 1 else "have"
     nodes = usable_nodes_text(shortage.nodes, shortage.labels)
-    return f"{shortage.pod_count.verb('need')} a place, and {nodes} {verb} {number}"
+    return f"{shortage.pod_count.verb('need')} a pod slot, and {nodes} {verb} {number} free"
 
 
 def _too_large_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
@@ -221,7 +221,7 @@ def _too_large_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFi
     nodes = usable_nodes_text(shortage.nodes, shortage.labels)
     have = "has" if shortage.nodes == 1 else "have"
     if shortage.resource == PODS:
-        needed, available = "a place", f"{shortage.available} places for pods"
+        needed, available = "a pod slot", f"{count(shortage.available, 'pod slot')}"
     else:
         needed, available = needed_and_available(
             shortage.resource, shortage.needed, shortage.available
@@ -248,14 +248,14 @@ def _requests_text(shape_fit: ShapeFit, pod_count: PodCount) -> str:
         name: amount for name, amount in requested_amounts(shape_fit.shape).items() if name != PODS
     }
     amounts = format_amounts(requested)
-    return f"{listed(amounts)}{pod_count.each}" if amounts else f"a place{pod_count.each}"
+    return f"{listed(amounts)}{pod_count.each}" if amounts else f"a pod slot{pod_count.each}"
 
 
 def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeFit]) -> str:
     pod_count = pod_count_of(assessment)
     if len(shapes) > 1:
         text = f"enough is free in total for {pod_count} on {_nodes_text(shapes)}"
-        return f"{text}, but in pieces: {pod_count.subject_pronoun} do not fit together"
+        return f"{text}, but fragmented: {pod_count.subject_pronoun} do not fit together"
     (shape_fit,) = shapes
     requested = requested_amounts(shape_fit.shape)
     resource = assessment.deciding or _scarcest(assessment, shape_fit)
@@ -265,14 +265,14 @@ def _fragmented_text(unit: Unit, assessment: Assessment, shapes: Sequence[ShapeF
         fit_clause(unit, assessment, shapes, When.CURRENT),
     )
     if line is None:
-        return f"enough is free in total for {pod_count}, but in pieces{fit_text}"
+        return f"enough is free in total for {pod_count}, but fragmented{fit_text}"
     if not _decides_alone(unit, shape_fit, resource, most):
         return _different_nodes_text(assessment, shape_fit, fit_text)
     request_text = format_amount(resource, requested[resource])
     text = f"{pod_count.verb('need')} {request_text}{pod_count.each}, and {free_text(resource, format_quantity(resource, line.free))}"
     if not most:
         return f"{text}, but no node has {format_quantity(resource, requested[resource])} ({_free_by_node_text(unit, shape_fit, resource)})"
-    return f"{text}, but in pieces{fit_text} ({_free_by_node_text(unit, shape_fit, resource)})"
+    return f"{text}, but fragmented{fit_text} ({_free_by_node_text(unit, shape_fit, resource)})"
 
 
 def _decides_alone(unit: Unit, shape_fit: ShapeFit, resource: str, most: int) -> bool:

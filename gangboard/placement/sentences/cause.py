@@ -219,8 +219,10 @@ def _reason_despite_fit(
     pod_count = pod_count_of(assessment)
     text = f"{pod_count} would fit together now, but the scheduler tries them one by one"
     if is_refused_since(unit):
-        return PlacementReason("fragmented", f"{text} and missed the way", False)
-    return PlacementReason("fragmented", f"{text} and can miss the way", False, _RETRY_NOT_SEEN)
+        return PlacementReason("fragmented", f"{text} and missed this placement", False)
+    return PlacementReason(
+        "fragmented", f"{text} and can miss this placement", False, _RETRY_NOT_SEEN
+    )
 
 
 def _is_explained_by_arithmetic(unit: Unit) -> bool:
@@ -239,7 +241,7 @@ def _is_explained_by_arithmetic(unit: Unit) -> bool:
 def _retry_reason(assessment: Assessment, code: str) -> PlacementReason:
     """Return the reason to show until the scheduler had time to try again."""
     pod_count = pod_count_of(assessment)
-    text = f"there is room for {pod_count} now, and the scheduler has not been seen to try again"
+    text = f"{pod_count} would fit now, but no new attempt by the scheduler has been seen"
     nodes = sorted(assessment.now.placement)[:_SHOWN]
     return PlacementReason(
         code, text, False, tuple(Evidence("would fit on", name, node_ref(name)) for name in nodes)

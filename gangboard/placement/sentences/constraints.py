@@ -10,7 +10,7 @@ from gangboard.domain.capacity import PodSet
 from gangboard.domain.objects import node_ref
 from gangboard.domain.placement_result import Assessment, Constraint, FitAnswer, ShapeFit, When
 from gangboard.domain.pod_constraints import HOSTNAME, Spread
-from gangboard.domain.text import is_or_are, listed, names, out_of
+from gangboard.domain.text import listed, names, out_of
 from gangboard.domain.verdict import Evidence
 from gangboard.facts.unit import Unit
 from gangboard.placement.feasible_nodes import feasible_nodes_of
@@ -95,7 +95,7 @@ def _topology_text(
     keys = names(request.topology_keys)
     if request.domain is not None:
         chosen = _pairs_text(request.topology_keys, request.domain)
-        text = f"{pod_count.verb('need')} room in {chosen}, where members have a node already"
+        text = f"{pod_count.verb('need')} capacity in {chosen}, where other members are placed"
         return text, _domain_evidence(request.topology_keys, request.domain, "chosen")
     text, when = f"{pod_count} must share one {keys}", "when empty" if is_blocked else "now"
     best = _best_domain(
@@ -253,19 +253,17 @@ def spread_text(
     )
     text = f"{pod_count} must be spread over {_constraint_text(spread)}, and {fit_text} {_moment_text(when)}: "
     if not any(domain.capacity for domain in domains):
-        return f"{text}no node that has room for one has that label", ()
+        return f"{text}no node with room for one has that label", ()
     if not spread.counts_itself:
         return f"{text}{_uncounted_text(spread, domains)}", ()
     most = Evidence(f"most per {spread.topology_key}", str(max_pods_in_domain(spread, domains)))
     if len(domains) < spread.min_domains:
-        verb = is_or_are(len(domains))
-        domains_text = (
-            f"{len(domains)} of at least {spread.min_domains} values (minDomains) {verb} there"
-        )
+        domains_text = f"{len(domains)} of at least {spread.min_domains} values (minDomains) exist"
         return f"{text}{domains_text}", (most,)
     least = min(domains, key=lambda domain: (domain.counted + domain.capacity, domain.value))
     ref = node_ref(least.value) if spread.topology_key == HOSTNAME else None
-    capacity_text = f"has {least.counted or 'none'} and room for {least.capacity or 'no'} more"
+    room = f"room for {least.capacity} more" if least.capacity else "no room"
+    capacity_text = f"has {least.counted or 'none'} and {room}"
     evidence = Evidence(f"fewest by {spread.topology_key}", least.value, ref)
     return f"{text}{least.value} {capacity_text}", (evidence, most)
 

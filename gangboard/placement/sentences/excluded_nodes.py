@@ -155,7 +155,7 @@ def _state_text(
     if node_filter is Filter.TAINT:
         noun = "taint" if len(excluded_nodes.details) == 1 else "taints"
         by = _authors_text(excluded_nodes, snapshot, taints=True)
-        changed = f" (taints last changed {by})" if by else ""
+        changed = f" (changed {by})" if by else ""
         return f"{have_verb} the untolerated {noun} {taints}{changed}"
     if node_filter is Filter.HOST_PORT:
         ports = names(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from gangboard.domain.bounded_cache import MEBIBYTE, bounded_cache
 from gangboard.domain.pod_claims import OF_VOLUMES
-from gangboard.domain.text import count, names, plural
+from gangboard.domain.text import count, does_not_fit, names, plural
 from gangboard.facts.scheduler_text import (
     LONGEST_CACHED,
     clean,
@@ -32,7 +32,7 @@ _POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
         VOLUME,
         True,
         re.compile(r'persistentvolumeclaim "([^"]+)" not found'),
-        "need the PersistentVolumeClaim {0}, and it does not exist",
+        "need PersistentVolumeClaim {0}, which does not exist",
     ),
     (
         VOLUME,
@@ -40,13 +40,13 @@ _POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
         re.compile(
             r'persistentvolumeclaim "([^"]+)" bound to non-existent persistentvolume "([^"]*)"'
         ),
-        "need the PersistentVolumeClaim {0}, and its PersistentVolume {1} does not exist",
+        "need PersistentVolumeClaim {0}, whose PersistentVolume {1} does not exist",
     ),
     (
         VOLUME,
         True,
         re.compile(r'persistentvolumeclaim "([^"]+)" is being deleted'),
-        "need the PersistentVolumeClaim {0}, and it is being deleted",
+        "need PersistentVolumeClaim {0}, which is being deleted",
     ),
     (
         VOLUME,
@@ -54,7 +54,7 @@ _POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
         re.compile(
             r'waiting for ephemeral volume controller to create the [^"]{0,100}"([^"]{1,253})"'
         ),
-        "wait until the PersistentVolumeClaim {0} of an ephemeral volume is made",
+        "wait for PersistentVolumeClaim {0} of an ephemeral volume to be created",
     ),
     (
         VOLUME,
@@ -66,43 +66,43 @@ _POD_MESSAGES: tuple[tuple[str, bool, re.Pattern[str], str], ...] = (
         CLAIM,
         True,
         re.compile(r'could not find ResourceClaim "(?:[^"/]+/)?([^"]+)"'),
-        "need the ResourceClaim {0}, and it does not exist",
+        "need ResourceClaim {0}, which does not exist",
     ),
     (
         CLAIM,
         True,
         re.compile(r'resourceclaims?(?:\.resource\.k8s\.io)? "([^"]+)" not found'),
-        "need the ResourceClaim {0}, and it does not exist",
+        "need ResourceClaim {0}, which does not exist",
     ),
     (
         CLAIM,
         True,
         re.compile(r'resourceclaim "([^"]+)" is being deleted'),
-        "need the ResourceClaim {0}, and it is being deleted",
+        "need ResourceClaim {0}, which is being deleted",
     ),
     (
         CLAIM,
         True,
         re.compile(r"device class (\S+) does not exist"),
-        "claim devices of the DeviceClass {0}, and it does not exist",
+        "claim devices of DeviceClass {0}, which does not exist",
     ),
     (
         CLAIM,
         False,
         re.compile(r"ResourceClaim not created yet"),
-        "wait for a ResourceClaim that is not made yet",
+        "wait for a ResourceClaim that has not been created yet",
     ),
     (
         CLAIM,
         False,
         re.compile(r"resource claim (?:\S+/)?(\S+) is in the process of being allocated"),
-        "wait for the ResourceClaim {0}, which is being allocated",
+        "wait for ResourceClaim {0}, which is being allocated",
     ),
     (
         CLAIM,
         False,
         re.compile(r"resourceclaim in use"),
-        "need a ResourceClaim that others use",
+        "need a ResourceClaim that is in use already",
     ),
 )
 # Messages about nodes: (prefix, code, text in the sentence).
@@ -140,7 +140,7 @@ _NODE_MESSAGES: tuple[tuple[str, str, str], ...] = (
     (
         "resourceclaim not available on the node",
         CLAIM,
-        "the devices of the ResourceClaim are elsewhere",
+        "the devices of the ResourceClaim are not available",
     ),
     (
         "node(s) didn't match pod topology spread constraints",
@@ -155,7 +155,7 @@ _NODE_MESSAGES: tuple[tuple[str, str, str], ...] = (
     (
         "node(s) didn't satisfy existing pods anti-affinity rules",
         ANTI_AFFINITY,
-        "pods that are there keep others away by required anti-affinity",
+        "required anti-affinity of existing pods is not met",
     ),
 )
 # Reasons that do not change by themselves. If a message has no other reasons, more free capacity does not help.
@@ -210,7 +210,7 @@ def _most_frequent(unit: Unit, *, of_nodes: bool) -> PlacementReason | None:
         verb, _, rest = most_frequent.text.partition(" ")
         text = f"{count(number, 'pod')} {plural(number, verb)} {rest}"
     else:
-        text = f"{count(number, 'pod')} {plural(number, 'find')} no node: on {most_frequent.text}"
+        text = f"{does_not_fit(number)}: {most_frequent.text}"
         text = f"{text}{_names_text(unit, most_frequent.code)}"
     return PlacementReason(
         most_frequent.code, f"{waiting_together_text(unit, number)}{text}", most_frequent.blocked
@@ -235,7 +235,7 @@ def waiting_together_text(unit: Unit, explained: int) -> str:
     waiting = len(unit.unplaced)
     if unit.quorum is None or waiting <= explained:
         return ""
-    return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together, and "
+    return f"{count(waiting, 'pod')} {plural(waiting, 'wait')} together; "
 
 
 def _most_important(readings: Iterable[tuple[_Reading, int]]) -> _Reading:
@@ -278,4 +278,4 @@ def _read_nodes(reasons: tuple[tuple[str, int], ...]) -> _Reading | None:
         times for times, match_code, text in matches if (match_code, text) == (code, saying)
     )
     lasting = all(reason.startswith(_PERMANENT_REASONS) for reason, _ in reasons)
-    return _Reading(code, f"{count(nodes, 'node')} {saying}", lasting, nodes)
+    return _Reading(code, f"{saying} on {count(nodes, 'node')}", lasting, nodes)

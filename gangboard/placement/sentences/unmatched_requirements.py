@@ -40,7 +40,7 @@ def unmatched_text(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
         suiting = sum(
             nodes.count for node_filter, nodes in excluded.items() if node_filter not in separate
         )
-        text = f"{pod_count.verb('ask')} for {amount_text}{pod_count.each}, and"
+        text = f"{pod_count.verb('request')} {amount_text}{pod_count.each}, and"
         if not {Filter.SELECTOR, Filter.POD_AFFINITY} & excluded.keys():
             return f"{text} no node has any"
         if suiting == 1:
@@ -53,7 +53,7 @@ def unmatched_text(unit: Unit, shape_fit: ShapeFit, pod_count: PodCount) -> str:
         )
     if shape.pod_affinity is not None and Filter.POD_AFFINITY in excluded:
         return f"{pod_count.verb('need')} {_pod_affinity_text(shape.pod_affinity)}"
-    return f"{pod_count.verb('ask')} for {_selection_text(snapshot, shape)}"
+    return f"{pod_count.verb('need')} {_selection_text(snapshot, shape)}"
 
 
 def _pod_affinity_text(term: PodTerm) -> str:
@@ -84,8 +84,8 @@ def _too_small_text(snapshot: NodeSnapshot, shape_fit: ShapeFit, pod_count: PodC
     free, capacity = int(column.empty[largest]), int(column.allocatable[largest])
     if free >= requested[resource]:
         wants = listed(format_amounts({name: requested[name] for name, _ in short}))
-        return f"{pod_count.verb('ask')} for {wants}{pod_count.each}, and no node has all of it"
-    text = f"{pod_count.verb('ask')} for {amount}{pod_count.each}, and"
+        return f"{pod_count.verb('request')} {wants}{pod_count.each}, and no node has all of it"
+    text = f"{pod_count.verb('request')} {amount}{pod_count.each}, and"
     if len(suiting) == _count_reported(shape_fit):
         text = f"{text} the largest node"
     elif len(suiting) == 1:

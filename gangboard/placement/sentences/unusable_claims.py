@@ -25,32 +25,35 @@ _PASSING = frozenset({ClaimProblem.UNMADE, ClaimProblem.UNBOUND})
 # Texts for one claim and for several.
 _MESSAGES = {
     ClaimProblem.MISSING: (
-        "the {kind} {names}, and it does not exist",
-        "the {kind}s {names}, and they do not exist",
+        "{kind} {names}, which does not exist",
+        "{kind}s {names}, which do not exist",
     ),
     ClaimProblem.DELETED: (
-        "the {kind} {names}, and it is being deleted",
-        "the {kind}s {names}, and they are being deleted",
+        "{kind} {names}, which is being deleted",
+        "{kind}s {names}, which are being deleted",
     ),
     ClaimProblem.LOST: (
-        "the {kind} {names}, and its PersistentVolume {volume} does not exist",
-        "the {kind}s {names}, and their PersistentVolumes do not exist",
+        "{kind} {names}, whose PersistentVolume {volume} does not exist",
+        "{kind}s {names}, whose PersistentVolumes do not exist",
     ),
     ClaimProblem.UNMATCHED: (
-        "the {kind} {names}, which names the PersistentVolume {volume} and is not bound to it",
-        "the {kind}s {names}, which name PersistentVolumes and are not bound to them",
+        "{kind} {names}, which names PersistentVolume {volume} and is not bound to it",
+        "{kind}s {names}, which name PersistentVolumes and are not bound to them",
     ),
     ClaimProblem.UNBOUND: (
-        "for the {kind} {names}, which is not bound to a volume yet",
-        "for the {kind}s {names}, which are not bound to volumes yet",
+        "for {kind} {names}, which is not bound to a volume yet",
+        "for {kind}s {names}, which are not bound to volumes yet",
     ),
 }
 _UNMADE_MESSAGES = {
     VOLUME: (
-        "until the {kind} {names} of an ephemeral volume is made",
-        "until the {kind}s {names} of ephemeral volumes are made",
+        "for {kind} {names} of an ephemeral volume to be created",
+        "for {kind}s {names} of ephemeral volumes to be created",
     ),
-    CLAIM: ("for a {kind} that is not made yet", "for {kind}s that are not made yet"),
+    CLAIM: (
+        "for a {kind} that has not been created yet",
+        "for {kind}s that have not been created yet",
+    ),
 }
 _PodsByClaim = Mapping[ClaimName, Sequence[Pod]]
 

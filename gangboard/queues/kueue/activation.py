@@ -58,7 +58,7 @@ class WorkloadActive(Lever):
         if not gang.queue.entries:
             return PlanRefusal(
                 f"{gang.name} is in queue {gang.queue.queue} of Kueue, which undoes a change of "
-                "spec.suspend, and no Workload of Kueue is known for it: it is not made yet, or may not "
+                "spec.suspend, and no Workload of Kueue is known for it: it does not exist yet, or may not "
                 "be read."
             )
         active = desired.verb is Verb.RESUME

@@ -121,7 +121,7 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
             resource,
             f"{requested} {unit_word(resource, requested)} of flavor {flavor} are needed, but the queue can give at most "
             f"{limit}",
-            f"Ask for less, or raise the quota for {resource} of flavor {flavor}.",
+            f"Request less, or raise the quota for {resource} of flavor {flavor}.",
         )
     for resource in _NOT_COVERED.findall(text):
         yield _Obstacle(
@@ -134,7 +134,7 @@ def _obstacles(text: str) -> Iterator[_Obstacle]:
         yield _Obstacle(
             QueueCode.NO_MATCHING_FLAVOR,
             "",
-            f"flavor {flavor} is for other nodes than node selector and affinity ask for",
+            f"flavor {flavor} is for other nodes than node selector and affinity allow",
             "Change node selector or affinity, or use a queue with a flavor for such nodes.",
         )
     for taint, flavor in _TAINTED.findall(text):

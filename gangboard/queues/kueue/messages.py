@@ -24,7 +24,7 @@ _PODS_LATE_TEXT = "the pods were not ready in time"
 PODS_LATE = "PodsReadyTimeout"
 _EVICTIONS = {
     PODS_LATE: _PODS_LATE_TEXT,
-    "AdmissionCheck": "an admission check asks for another try",
+    "AdmissionCheck": "an admission check requests a retry",
     "NodeFailures": "a node failed",  # not observed
 }
 """Reason of `Evicted` → cause, for evictions after which Kueue tries again by itself."""
@@ -157,14 +157,14 @@ def _not_admitted_message(conditions: tuple[Condition, ...]) -> QueueMessage | N
 
 
 def _requeueing_message(evicted: Condition, requeueing: Requeueing) -> QueueMessage:
-    next_try = "the next try comes after a pause"
+    next_try = "Kueue retries after a pause"
     if requeueing.next_try_at is not None:
-        next_try = f"the next try is at {requeueing.next_try_at:%Y-%m-%d %H:%M:%S} UTC"
+        next_try = f"the next attempt is at {requeueing.next_try_at:%Y-%m-%d %H:%M:%S} UTC"
     times = f" (the {_ordinal(requeueing.tries + 1)})" if requeueing.tries else ""
-    checks = checks_text(evicted.message, "asks for another try", "ask for another try")
+    checks = checks_text(evicted.message, "requests a retry", "request a retry")
     cause = checks or _EVICTIONS[evicted.reason]
     if evicted.reason == PODS_LATE and requeueing.no_node:
-        cause = "its pods found no node in time"
+        cause = "its pods were not placed in time"
     return QueueMessage(
         QueueCode.REQUEUED,
         f"{cause}; {next_try}{times}",
@@ -259,7 +259,7 @@ def _queue_fault_message(
             f"{queue} is {'stopped' if is_stopped else 'inactive'}",
             f"Set spec.stopPolicy of {queue} to None."
             if is_stopped
-            else f"Look at condition Active of {queue}: it is stopped, or something that it names is missing.",
+            else f"Check condition Active of {queue}: it is stopped, or an object that it names is missing.",
             about=_queue_name(inactive[1], inactive[2], namespace)
             if inactive is not None
             else None,
@@ -268,7 +268,7 @@ def _queue_fault_message(
     if text.startswith(_OTHER_NAMESPACE):
         return QueueMessage(
             QueueCode.QUEUE_MISCONFIGURED,
-            "the ClusterQueue takes nothing from this namespace",
+            "the ClusterQueue does not admit this namespace",
             "Use a queue for this namespace, or let namespaceSelector of the ClusterQueue match it.",
             is_out_of_line=True,
         )
@@ -283,15 +283,15 @@ def _other_message(reserved: Condition) -> QueueMessage | None:
     """Return a message that is not about the queue or its flavors."""
     text = reserved.message
     if text.startswith(_OVERTAKEN):
-        return QueueMessage(QueueCode.WAITING_FOR_QUOTA, "another one was given the quota first")
+        return QueueMessage(QueueCode.WAITING_FOR_QUOTA, "another workload got the quota first")
     if reserved.reason in _WAITS_FOR_PODS and "PodsReady" in text:
         return QueueMessage(
-            QueueCode.QUEUE_EVALUATING, "the pods of those it admitted have to be ready first"
+            QueueCode.QUEUE_EVALUATING, "pods of workloads admitted earlier must be ready first"
         )
     if _PREEMPTION_GATED in text:
         return QueueMessage(
             QueueCode.WAITING_FOR_QUOTA,
-            "it would have to preempt others, and a gate keeps it from that",
+            "it would have to preempt others, and a gate prevents that",
         )
     if reserved.reason == "OnHold":  # v0.19.2 reads it and sets it nowhere
         return QueueMessage(

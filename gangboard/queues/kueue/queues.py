@@ -164,9 +164,9 @@ def _state(
     """
     if stop_policy not in (None, "", "None"):
         admitted = (
-            "those it has admitted are taken back"
+            "admitted workloads are evicted"
             if stop_policy == _DRAIN_POLICY
-            else "what runs goes on"
+            else "admitted workloads keep running"
         )
         advice = f"Set spec.stopPolicy of {name} to None."
         return (
@@ -192,8 +192,8 @@ def _inactive_cause(name: str, active: Condition) -> tuple[str, str]:
     state, kind, listed_names = missing.groups()
     reference = f"{kind} {names(listed_names.rstrip('.,').split(','))}"
     if state == "missing":
-        return f"{reference} does not exist", f"Create {reference}, or take it out of {name}."
-    return f"{reference} is not active", f"Look at condition Active of {reference}."
+        return f"{reference} does not exist", f"Create {reference}, or remove it from {name}."
+    return f"{reference} is not active", f"Check condition Active of {reference}."
 
 
 def _quotas(

@@ -25,7 +25,7 @@ from gangboard.plugins.rule import GangRule
 def _resource_sentence(unobserved: Unobserved) -> str:
     """Return the sentence about an unobserved resource. It always has the resource's name."""
     if not unobserved.sentence:
-        return f"{unobserved.resource} cannot be looked at: {unobserved.state}."
+        return f"{unobserved.resource} cannot be read: {unobserved.state}."
     if unobserved.resource in unobserved.sentence:
         return sentence(unobserved.sentence)
     return sentence(f"{unobserved.resource} ({unobserved.state}): {unobserved.sentence}")
@@ -39,7 +39,7 @@ def find(gang: Gang) -> Finding | None:
     message = _resource_sentence(first)
     if rest:
         others = names(f"{unobserved.resource} ({unobserved.state})" for unobserved in rest)
-        message = f"{message} Not looked at either: {others}."
+        message = f"{message} Not read either: {others}."
     forbidden = [
         unobserved.resource
         for unobserved in gang.unobserved
@@ -102,7 +102,7 @@ def _run_cluster_field(gang: Gang, entry: QueueEntry) -> str:
 
 def _delegation_text(owner: Owner, field: str) -> str:
     manager = shorten(owner.managed_by)
-    return f"{label(owner.meta.ref)} is left to {manager} ({field}), and nothing of it is here"
+    return f"{label(owner.meta.ref)} is managed by {manager} ({field}) and has no objects here"
 
 
 def _count_text(reported: ReportedCounts) -> str:

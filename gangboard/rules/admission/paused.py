@@ -32,14 +32,14 @@ def find(unit: Unit) -> Finding | None:
     if not jobs:
         ref = unit.owner.meta.ref
         return unit_finding(
-            RULE, unit, f"{label(ref)} asks for no pods.", evidence=(Evidence("pods", "0", ref),)
+            RULE, unit, f"{label(ref)} requests no pods.", evidence=(Evidence("pods", "0", ref),)
         )
     listed = names(job.meta.ref.name for job in jobs)
-    verb = "asks" if len(jobs) == 1 else "ask"
+    verb = "requests" if len(jobs) == 1 else "request"
     subject = f"Job {listed}" if len(jobs) == 1 else f"Jobs {listed}"
     pauses = [pause_of(unit.gang, job) for job in jobs]
     authors = authors_text(pauses)
-    state = f"{subject} {verb} for no pods: parallelism is 0."
+    state = f"{subject} {verb} no pods: parallelism is 0."
     return unit_finding(
         RULE,
         unit,

@@ -76,12 +76,12 @@ def _late_advice(gang: Gang, subjects: Iterable[Owner]) -> tuple[str, ...]:
     subject = label(late_subjects[0].meta.ref)
     if is_not_resumed(gang, late_subjects[0]):
         return (
-            f"Look at the events of {subject} and at the log of {system(gang)}: something refuses that it is "
-            "resumed. Its quota is taken meanwhile.",
+            f"Check the events of {subject} and the log of {system(gang)}: its resume is refused. "
+            "The quota stays in use meanwhile.",
         )
     return (
-        f"Look whether {system(gang)} runs and manages {subject}: then {subject} has a {entry_kind(gang)}, or an "
-        "event of it says why not.",
+        f"Check that {system(gang)} runs and manages {subject}: it then creates a {entry_kind(gang)}, "
+        "or an event says why not.",
     )
 
 

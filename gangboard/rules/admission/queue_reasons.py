@@ -222,13 +222,13 @@ RULES = (
     # The system gave the workload up, and ignores that it was activated again.
     _rule(QueueCode.NOT_REQUEUED, "Not queued again", Health.BLOCKED, _NEVER),
     # The workload was admitted but did not start. It is retried after a pause.
-    _rule(QueueCode.REQUEUED, "Queued again", Health.WAITING, "{queue} took {subject} back"),
+    _rule(QueueCode.REQUEUED, "Queued again", Health.WAITING, "{queue} evicted {subject}"),
     # The queue preempted the running workload. Preemption by the scheduler is a code of stage placement.
     _rule(
         QueueCode.PREEMPTED,
         "Preempted",
         Health.WAITING,
-        "{queue} took {subject} back for {preemptor}",
+        "{queue} evicted {subject} for {preemptor}",
     ),
     # Other workloads use the quota, which can become free.
     _rule(QueueCode.WAITING_FOR_QUOTA, "Waits for quota", Health.WAITING, _WAITS),

@@ -59,8 +59,8 @@ def find(unit: Unit) -> Finding | None:
     if part is not None:
         return part
     noun = "group" if unit.group_name else unit.noun
-    counts = f"{live} of {count(unit.quorum, 'pod')} that {noun} {name} needs "
-    counts += "exists" if live == 1 else "exist"
+    counts = f"{noun} {name} has {live} of the {count(unit.quorum, 'pod')} that it needs"
+    counts = f"{counts[:1].upper()}{counts[1:]}"
     evidence = _evidence(unit)
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
@@ -120,10 +120,7 @@ def _find_short_part(unit: Unit) -> Finding | None:
     if not short or is_young:
         return None
     name, number, minimum = idle[0][1] if idle else short[0]
-    text = (
-        f"{number} of {count(minimum, 'pod')} that group {unit.group_name} needs of {name} "
-        f"{'exists' if number == 1 else 'exist'}"
-    )
+    text = f"Group {unit.group_name} has {number} of the {count(minimum, 'pod')} of {name} that it needs"
     if idle:
         text = f"{text}: {label(idle[0][0].meta.ref)} is scaled to 0"
     return unit_finding(
@@ -147,19 +144,19 @@ def _rest_text(unit: Unit) -> str:
             if preemption is not None
             else "are gone"
         )
-        return f"; those that it had {loss}."
+        return f"; its former pods {loss}."
     foreign_pods = sum(pod.is_live for pod in unit.foreign_pods)
     if (
         unit.expected_pods + foreign_pods < (unit.quorum or 0)
         and not unit.succeeded
         and not unit.held
     ):
-        return f", and its owner asks for only {unit.expected_pods}."
+        return f", and its owner requests only {unit.expected_pods}."
     if not unit.gang.cluster.events_known:
         return ". Events cannot be read, so a refusal would not be seen."
     if not _are_refusals_reported(unit):
-        return "; no known controller makes the rest."
-    return "; nothing refuses the rest."
+        return "; no known controller creates the rest."
+    return "; no refusal of the rest is reported."
 
 
 def _are_refusals_reported(unit: Unit) -> bool:
@@ -181,7 +178,7 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     if is_bare_group(unit):
         number = quorum - existing
         new = count(number, "more pod" if existing else "pod")
-        creation = f"Make {new} in {_group_label(unit)}"
+        creation = f"Create {new} in {_group_label(unit)}"
         return (_create_or_lower(unit, creation, existing),)
     if possible < quorum:
         # A quorum derived from the size of the Job grows with it.
@@ -209,7 +206,7 @@ def _create_or_lower(unit: Unit, creation: str, quorum: int) -> str:
 
 def _request_more(unit: Unit, number: int) -> str:
     owner = unit.owner
-    request = f"let {label(owner.meta.ref)} ask for {count(number, 'pod')} more"
+    request = f"scale {label(owner.meta.ref)} up by {count(number, 'pod')}"
     has_parts = bool(unit.gang.traits.role_size_field)
     if not owner.meta.ref.is_job and not has_parts:
         return request

@@ -49,7 +49,7 @@ def _message(wait: Waiting) -> str:
     origin = " (startup order)" if dependency.origin == "startupPolicy" else ""
     until = f"{waiter} {verb} until {dependency.role} is {dependency.status}{origin}"
     if wait.on is None:
-        return f"{until}, but there is no part {dependency.role}."
+        return f"{until}, but {dependency.role} does not exist."
     reached = reached_jobs(wait.on, dependency)
     if reached is None:
         return f"{until}."

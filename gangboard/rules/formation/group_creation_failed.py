@@ -35,16 +35,16 @@ def find(unit: Unit) -> Finding | None:
     kind, name = event.regarding.kind, event.regarding.name
     refusal = read_creation_refusal(event)
     if refusal.limits:
-        message = f"The group of {kind} {name} cannot be made. {refusal.about('it')}"
+        message = f"The group of {kind} {name} cannot be created. {refusal.about('it')}"
     elif _is_too_long(event):
         message = (
             f"{kind} name too long: {len(name)} characters, {_MAX_NAME_LENGTH} allowed. "
-            "No group can be made."
+            "No group can be created."
         )
     else:
         note = event.note.removeprefix(f"Failed to create Workload for Job {name}: ")
         note = note.removeprefix(f"Failed to compile Workload for Job {name}: ")
-        message = f"The group of {kind} {name} cannot be made: {sentence(quote(note))}"
+        message = f"The group of {kind} {name} cannot be created: {sentence(quote(note))}"
     return unit_finding(
         RULE,
         unit,
@@ -62,7 +62,7 @@ def _advice(event: Event, *, has_other_units: bool) -> tuple[str, ...]:
     if _is_too_long(event):
         return (
             f"Give {event.regarding.kind} {event.regarding.name} a name of at most {_MAX_NAME_LENGTH} "
-            f"characters: {_SUFFIX} is added to it, and {_MAX_LABEL_LENGTH} is the most ({ChangeMethod.RECREATE}).",
+            f"characters: Kubernetes appends {_SUFFIX}, and the limit is {_MAX_LABEL_LENGTH} ({ChangeMethod.RECREATE}).",
         )
     return ()
 

@@ -58,7 +58,7 @@ def find(unit: Unit) -> Finding | None:
     _, job = ungrouped[0]
     requested, source = _request_of(unit, job)
     message = (
-        f"{label(source)} asks for {requested}, but {count(number, 'pod')} "
+        f"{label(source)} requests {requested}, but {count(number, 'pod')} "
         f"{is_or_are(number)} scheduled one by one: {_cause(unit, job)}."
     )
     return unit_finding(
@@ -98,7 +98,7 @@ def _find_ignored_request(unit: Unit, request: GangRequest) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{label(requester)} asks for a gang ({request.api}), but {STOCK_SCHEDULER} places its pods one by one: "
+        f"{label(requester)} requests a gang ({request.api}), but {STOCK_SCHEDULER} places its pods one by one: "
         f"{len(placed)} of {wanted}.",
         evidence=(
             Evidence("asked for", f"a gang ({request.api})", requester),
@@ -137,7 +137,7 @@ def _find_ignored_group(unit: Unit, group: Group) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{label_of_group(group.name)} asks for a gang, and {STOCK_SCHEDULER}, which does not read it, "
+        f"{label_of_group(group.name)} requests a gang, but {STOCK_SCHEDULER} ignores it and "
         f"places its pods one by one: {len(placed)} of {unit.wanted}.",
         advice=(
             f"Give the pods the schedulerName of a scheduler that reads it ({ChangeMethod.RECREATE}).",
@@ -192,7 +192,7 @@ def _cause(unit: Unit, job: Owner) -> str:
     if name := _template_group(unit, job):
         field = "schedulingGroup" if read_entry(name) is None else "workloadRef"
         return f"{field} was dropped on the way"
-    return "no group was made for them"
+    return "no group was created for them"
 
 
 def _advice(unit: Unit, job: Owner) -> tuple[str, ...]:

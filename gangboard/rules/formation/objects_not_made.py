@@ -33,7 +33,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"What {label(event.regarding)} needs cannot be made: {cause}",
+        f"An object of {label(event.regarding)} cannot be created: {cause}",
         advice=_advice(newest),
         evidence=(Evidence(event.reason, event.note, event.regarding),),
         since=event.first_seen,
@@ -58,7 +58,7 @@ def _advice(refusal: CreationFailure) -> tuple[str, ...]:
 RULE = UnitRule(
     "objects-not-made",
     Stage.FORMATION,
-    "Objects could not be made",
+    "Objects not created",
     15,
     find,
     health=Health.BLOCKED,

@@ -8,7 +8,7 @@ stage: if pods are missing it is below its size.
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import count, is_or_are, names, out_of
+from gangboard.domain.text import count, names, out_of
 from gangboard.domain.verdict import Evidence, Finding
 from gangboard.facts.creation_refusal import (
     CreationRefusal,
@@ -47,9 +47,7 @@ def find(unit: Unit) -> Finding | None:
 def _message(unit: Unit, refusal: CreationRefusal, existing: int) -> str:
     if refusal.of_jobs:
         number = len(unit.missing_jobs)
-        jobs_text = (
-            f"{count(number, 'Job')} {is_or_are(number)} not made: {names(unit.missing_jobs)}."
-        )
+        jobs_text = f"{count(number, 'Job')} {'has' if number == 1 else 'have'} not been created: {names(unit.missing_jobs)}."
         return f"{jobs_text} {refusal.about('them' if number > 1 else 'it')}"
     pods_text = f"{out_of(existing, unit.wanted, 'pod')} {'exists' if existing == 1 else 'exist'}."
     return f"{pods_text} {refusal.about('the rest' if existing else 'them')}"

@@ -52,7 +52,7 @@ def _advice(unit: Unit, kind: str, field: str) -> str:
     entry, namespace = read_entry(unit.group_name), unit.owner.meta.ref.namespace
     if kind:
         _, _, api = kind.partition(".")
-        return f"Create PodGroup {namespace}/{unit.group_name} of {api}, or make the pods without its name ({ChangeMethod.RECREATE})."
+        return f"Create PodGroup {namespace}/{unit.group_name} of {api}, or remove its name from the pods ({ChangeMethod.RECREATE})."
     if entry is None:
         creation = f"Create PodGroup {namespace}/{unit.group_name}"
     elif all(workload.meta.ref.name != entry.workload for workload in unit.gang.workloads):
@@ -61,7 +61,7 @@ def _advice(unit: Unit, kind: str, field: str) -> str:
         creation = (
             f"Give Workload {entry.workload} a podGroup {entry.pod_group} ({ChangeMethod.RECREATE})"
         )
-    return f"{creation}, or make the pods without {field} ({ChangeMethod.RECREATE})."
+    return f"{creation}, or remove {field} from the pods ({ChangeMethod.RECREATE})."
 
 
 def _missing_object(unit: Unit) -> str:

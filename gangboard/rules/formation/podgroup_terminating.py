@@ -57,7 +57,7 @@ def _advice(unit: Unit, group: Group) -> tuple[str, ...]:
     if group.meta.controller is not None:
         if group.meta.controller.uid != owner.ref.uid or not owner.ref.is_job:
             return ()
-        return (f"Re-create {label(owner.ref)}: its PodGroup is made with a new Job only.",)
+        return (f"Re-create {label(owner.ref)}: only a new Job gets a new PodGroup.",)
     is_queued = unit.gang.queue.is_managed
     if unit.gang.traits.ends_pods and owner.controller is None and not is_queued:
         return (

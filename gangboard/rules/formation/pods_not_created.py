@@ -83,7 +83,7 @@ def _message(unit: Unit) -> str:
             if len(missing_jobs) == 1
             else f"{len(missing_jobs)} Jobs ({names(missing_jobs)})"
         )
-        return f"{label(unit.owner.meta.ref)} has not made {listed}."
+        return f"{label(unit.owner.meta.ref)} has not created {listed}."
     if is_empty_plan(unit):
         return _plan_message(unit)
     existing = len(unit.current) + unit.succeeded
@@ -96,19 +96,19 @@ def _message(unit: Unit) -> str:
         pods_text = (
             f"{out_of(existing, unit.wanted, 'pod')} {'exists' if existing == 1 else 'exist'}"
         )
-        return f"{pods_text}; {maker} has not made the rest."
+        return f"{pods_text}; {maker} has not created the rest."
     if unit.wanted == 1:
-        return f"{maker} has not made its pod."
-    return f"{maker} has made none of its {count(unit.wanted, 'pod')}."
+        return f"{maker} has not created its pod."
+    return f"{maker} has created none of its {count(unit.wanted, 'pod')}."
 
 
 def _plan_message(unit: Unit) -> str:
     """Return the sentence about a Workload or CompositePodGroup without a PodGroup, which must exist before pods."""
     plan = unit.owner.meta.ref
     if plan.kind == "Workload":
-        text, need = f"No PodGroup was made from {label(plan)}", count(unit.wanted, "pod")
+        text, need = f"No PodGroup was created from {label(plan)}", count(unit.wanted, "pod")
         return f"{text}, which needs {need}." if unit.wanted else f"{text}."
-    text = f"No PodGroup was made for {label(plan)}"
+    text = f"No PodGroup was created for {label(plan)}"
     quorums = [group.quorum for group in unit.gang.groups if group.meta.ref.uid == plan.uid]
     need = "".join(f", which needs {count(number, 'group')}" for number in quorums if number)
     return f"{text}{need}."
@@ -121,14 +121,14 @@ def _remarks(unit: Unit) -> str:
         remarks.append(f" Its pods were preempted by {preemptors_text(preemption)}.")
     managers = sorted({owner.managed_by for owner in (unit.owner, *unit.jobs) if owner.managed_by})
     if managers:
-        remarks.append(f" Making them is left to {names(managers)} (spec.managedBy).")
+        remarks.append(f" {names(managers)} must create them (spec.managedBy).")
     terminating = sum(pod.is_live and pod.is_terminating for pod in unit.pods)
     if terminating:
         remarks.append(
             f" {count(terminating, 'old pod')} still {plural(terminating, 'terminate')}."
         )
     if _lacks_workload(unit):
-        remarks.append(" Its Workload, which comes first, has not been made either.")
+        remarks.append(" Its Workload, which comes first, does not exist either.")
     if not unit.gang.cluster.events_known:
         remarks.append(" Events cannot be read, so a refusal would not be seen.")
     return "".join(remarks)
@@ -145,7 +145,7 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
             return ()
         group = label_of_group(unit.group_name) if unit.group_name else label(unit.owner.meta.ref)
         number = count(unit.needed, "pod") if unit.needed else "pods"
-        return (f"Make {number} in {group}, or delete it.",)
+        return (f"Create {number} in {group}, or delete it.",)
     is_managed = any(owner.managed_by for owner in (unit.owner, *unit.jobs))
     has_terminating_pods = any(pod.is_live and pod.is_terminating for pod in unit.pods)
     if is_managed or has_terminating_pods or not unit.gang.cluster.events_known:
@@ -158,14 +158,14 @@ def _advice(unit: Unit) -> tuple[AdvisedStep | str, ...]:
     workload = _workload_without_group(unit)
     if workload:
         text = (
-            f"Find what refuses the PodGroup of {workload}, such as a quota (no event tells of it)."
+            f"Find what refuses the PodGroup of {workload}, such as a quota (no event reports it)."
         )
         return (_look_at_quotas(text, unit),)
     if _lacks_workload(unit):
         return (
             _look_at_quotas(
                 f"Start {_JOB_CONTROLLER} if it does not run, or find what refuses its Workload, such as a quota "
-                "(Kubernetes 1.36 tells of neither).",
+                "(Kubernetes 1.36 reports neither).",
                 unit,
             ),
         )

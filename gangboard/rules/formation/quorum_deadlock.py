@@ -35,7 +35,7 @@ def find(unit: Unit) -> Finding | None:
     number = held_back_pods(unit) or unit.quorum - possible
     delayed = f"{count(number, 'pod')} of {wait.role.name} {is_or_are(number)}"
     message = (
-        f"{delayed} made only once {wait.dependency.role} is {wait.dependency.status}, but group "
+        f"{delayed} created only once {wait.dependency.role} is {wait.dependency.status}, but group "
         f"{unit.group_name} needs {count(unit.quorum, 'pod')} at once."
     )
     return unit_finding(

@@ -64,7 +64,7 @@ def _message(unit: Unit, waiting: int, possible: int, succeeded: int) -> str:
     if unit.held:
         jobs = [job.meta.ref.name for job in _suspended(unit)]
         owners = f"Job{'' if len(jobs) == 1 else 's'} {names(jobs)}" if jobs else "Jobs"
-        losses.append(f"{unit.held} of suspended {owners} {plural(unit.held, 'stay')} away")
+        losses.append(f"{unit.held} {plural(unit.held, 'belong')} to suspended {owners}")
     return (
         f"{count(waiting, 'pod')} can never start: the group needs {unit.quorum} live pods and can "
         f"have only {possible}; {' and '.join(losses)}."

@@ -35,11 +35,11 @@ def find(unit: Unit) -> Finding | None:
         RULE,
         unit,
         f"{_name(own.ref)} ({_placed_text(own, _waiting_count(unit, own))}) and {_name(rival.ref)} "
-        f"({_placed_text(rival, _waiting_in_snapshot(rival))}) hold room that the other needs.",
+        f"({_placed_text(rival, _waiting_in_snapshot(rival))}) hold nodes that the other needs.",
         advice=_advice(own, rival),
         evidence=(
-            Evidence("holds room without being whole", _name(own.ref), own.ref),
-            Evidence("holds room without being whole", _name(rival.ref), rival.ref),
+            Evidence("holds nodes while incomplete", _name(own.ref), own.ref),
+            Evidence("holds nodes while incomplete", _name(rival.ref), rival.ref),
             *evidence_of(unit),
             *message_evidence_of(unit, messages),
         ),
@@ -55,21 +55,22 @@ def _advice(own: RunningGang, rival: RunningGang) -> tuple[AdvisedStep, ...]:
     rival_name, own_name = _name(rival.ref), _name(own.ref)
     if _can_yield_to(rival, own) and _can_yield_to(own, rival):
         text = (
-            f"Suspend {rival_name} until {own_name} runs, or the other way round: either fits once the "
-            "other one lets go."
+            f"Suspend {rival_name} until {own_name} runs, or vice versa: each fits once the other "
+            "releases its nodes."
         )
         return (_suspend(rival, text),)
     if _can_yield_to(rival, own):
         return (
             _suspend(
                 rival,
-                f"Suspend {rival_name} until {own_name} runs: it fits once {rival_name} lets go.",
+                f"Suspend {rival_name} until {own_name} runs: it fits once {rival_name} releases its nodes.",
             ),
         )
     if _can_yield_to(own, rival):
         return (
             _suspend(
-                own, f"Suspend {own_name} until {rival_name} runs: it fits once {own_name} lets go."
+                own,
+                f"Suspend {own_name} until {rival_name} runs: it fits once {own_name} releases its nodes.",
             ),
         )
     return ()

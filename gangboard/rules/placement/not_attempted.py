@@ -43,13 +43,12 @@ def find(unit: Unit) -> Finding | None:
     if due is not None and due > unit.now:
         if restart_under_way(unit) is not None:
             return None
-        message = f"{waiting} for a first word from {_scheduler_names(untried)}."
+        message = f"{waiting} for a first report from {_scheduler_names(untried)}."
         return starting_finding(RULE, unit, message, recheck_at=due)
     return unit_finding(
         RULE,
         unit,
-        f"{waiting}, and for over a minute {_scheduler_names(untried)} said nothing about "
-        f"{'it' if len(untried) == 1 else 'them'}.",
+        f"{waiting}, with no report from {_scheduler_names(untried)} for over a minute.",
         advice=_advice(unit, untried),
         evidence=_evidence(unit, untried),
         since=since,

@@ -1,10 +1,10 @@
-"""`partly-placed`: some members have a node, and the scheduler finds no room for the rest.
+"""`partly-placed`: some members have a node, and the scheduler cannot be placed for the rest.
 
 The occupied capacity is useless until the rest is placed. The rule covers only members that no gang keeps
 together: without a group, or in a basic one. The condition of a basic group is True from its first pod
 (observed on 1.37.0).
 
-The rule counts the whole gang. A JobSet with one running Job and one that finds no room occupies nodes without
+The rule counts the whole gang. A JobSet with one running Job and one that cannot be placed occupies nodes without
 being complete, and each of its Jobs shows that. The reason is part of the sentence. If the gang ran before, the
 loss is the finding and the reason explains it.
 """
@@ -12,7 +12,7 @@ loss is the finding and the reason explains it.
 from __future__ import annotations
 
 from gangboard.domain.health import Health, Stage
-from gangboard.domain.text import count, out_of, plural, quote, sentence
+from gangboard.domain.text import count, does_not_fit, is_or_are, out_of, quote, sentence
 from gangboard.domain.verdict import Finding
 from gangboard.facts.findings import unit_finding
 from gangboard.facts.lost_members import has_unrecovered_loss
@@ -42,10 +42,9 @@ def find(unit: Unit) -> Finding | None:
     if reason is not None:
         message = reason.text
     else:
-        number = len(refused)
-        message = f"{count(number, 'pod')} {plural(number, 'find')} no room"
+        message = does_not_fit(len(refused))
         message = f"{message}: {quote(best.reasons)}" if best is not None else message
-    message = f"{message[:1].upper()}{message[1:]}; {_placed_text(unit, elsewhere)} a node"
+    message = f"{message[:1].upper()}{message[1:]}; {_placed_text(unit, elsewhere)}"
     advice, name_evidence, until = advice_of(unit)
     return unit_finding(
         RULE,
@@ -67,10 +66,10 @@ def _is_placed_one_by_one(unit: Unit) -> bool:
 
 
 def _placed_text(unit: Unit, elsewhere: int) -> str:
-    """Return `2 of 4 pods hold`. A unit without placed pods gets `2 of 6 pods of the JobSet hold`."""
+    """Return `2 of 4 pods are placed`, or `2 of 6 pods of the JobSet are placed` for a unit without placed pods."""
     number = len(unit.placed) or elsewhere
     pods = out_of(number, unit.wanted, "pod") if unit.placed else _gang_count_text(unit, elsewhere)
-    return f"{pods} {plural(number, 'hold')}"
+    return f"{pods} {is_or_are(number)} placed"
 
 
 def _gang_count_text(unit: Unit, placed: int) -> str:

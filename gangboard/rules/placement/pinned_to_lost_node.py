@@ -58,9 +58,9 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{'Pod' if is_single else 'Pods'} {names(pods)} {plural(len(pods), 'ask')} for {noun} {names(missing)}, which "
+        f"{'Pod' if is_single else 'Pods'} {names(pods)} {plural(len(pods), 'require')} {noun} {names(missing)}, which "
         f"{state}; {out_of(len(unit.placed), unit.wanted, 'pod')} "
-        f"{plural(len(unit.placed), 'hold')} a node.{assignment}",
+        f"{is_or_are(len(unit.placed))} placed.{assignment}",
         health=Health.DEGRADED if unit.placed else Health.BLOCKED,
         advice=(
             f"Delete {'pod' if is_single else 'pods'} {names(pods)}: {'its successor' if is_single else 'their successors'} "

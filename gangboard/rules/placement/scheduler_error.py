@@ -35,7 +35,7 @@ def find(unit: Unit) -> Finding | None:
         return None
     best = best_scheduler_message(errors)
     waiting = count(len(unit.unplaced), "pod")
-    message = f"Placing {waiting} ended in an error"
+    message = f"Scheduling {waiting} ended in an error"
     if best is not None:
         message = f"{message}: {quote(best.text)}"
     return unit_finding(

@@ -73,14 +73,16 @@ def _removal_due(unit: Unit, gated: Sequence[Pod]) -> datetime | None:
 
 def _look_at_queue(unit: Unit, gates: Sequence[str]) -> str:
     gates_text = "the gate" if len(gates) == 1 else "the gates"
-    return f"Look at the log of {system(unit.gang)}, which removes {gates_text}. Its quota is taken meanwhile."
+    return f"Check the log of {system(unit.gang)}, which removes {gates_text}. The quota stays in use meanwhile."
 
 
 def _remover_advice(gates: Sequence[str]) -> str:
     """Return which controller removes the gates. Their names begin with the domain of that controller."""
     domains = sorted({gate.partition("/")[0] for gate in gates if "/" in gate})
-    remover = f"the controller of {names(domains)}" if domains else "who set the gate"
-    return f"Look at {remover}: only there is the gate removed, the scheduler never does."
+    remover = (
+        f"the controller of {names(domains)}" if domains else "the controller that set the gate"
+    )
+    return f"Check {remover}: it removes the gate, the scheduler never does."
 
 
 RULE = UnitRule(

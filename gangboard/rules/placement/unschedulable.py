@@ -1,4 +1,4 @@
-"""`unschedulable`: the scheduler finds no room, and the arithmetic does not know why, or contradicts it.
+"""`unschedulable`: the scheduler cannot place members, and the arithmetic does not know why, or contradicts it.
 
 The sentence has the reason (forbidden or unread nodes, too many combinations, an unsupported constraint) and
 quotes the scheduler. Often only one pod of a gang has the text with the cause (`0/4 nodes are available: …`)
@@ -59,9 +59,9 @@ def _message(unit: Unit, best: SchedulerMessage | None) -> str:
     number = len(refused or tried)
     pods = f"{number} of {unit.wanted} pods" if unit.placed else count(number, "pod")
     pods = pods if refused or not tried else f"the group of {pods}"
-    verb = "found" if fits_now(unit) and not is_refused_since(unit) else "finds"
+    verb = "could not" if fits_now(unit) and not is_refused_since(unit) else "cannot"
     scheduler = f"Scheduler {unit.other_scheduler}" if unit.other_scheduler else "The scheduler"
-    message = f"{scheduler} {verb} no room for {pods}"
+    message = f"{scheduler} {verb} place {pods}"
     # With a topology constraint the node count is that of one placement, not of the cluster (observed on
     # 1.37.0).
     keys = unit.group.topology_keys if unit.group is not None else ()
@@ -85,7 +85,7 @@ def _arithmetic_remark(unit: Unit) -> str:
     if assessment.cause is PlacementCause.FITS:
         return f"; by gangboard's count {fits} now"
     if assessment.cause is PlacementCause.TOO_FEW_PODS:
-        return f"; {assessment.request.needed} would have to be there"
+        return f"; {count(assessment.request.needed, 'pod')} would have to exist"
     if assessment.cause is PlacementCause.CANNOT_TELL and assessment.now.answer is FitAnswer.NO:
         return f"; gangboard cannot tell whether {fits} on empty nodes"
     if assessment.cause is PlacementCause.CANNOT_TELL:
@@ -122,7 +122,7 @@ def _placement_evidence(unit: Unit) -> tuple[Evidence, ...]:
 RULE = UnitRule(
     "unschedulable",
     Stage.PLACEMENT,
-    "No room found",
+    "Cannot be placed",
     90,
     find,
     health=Health.WAITING,

@@ -66,12 +66,12 @@ def _by_karpenter(
     slowest = coming[0]
     claims = f"NodeClaim {slowest.claim}"
     if len(coming) > 1:
-        claims = f"{len(coming)} NodeClaims, the one least far along is {slowest.claim}"
-    # Examples: `NodeClaim a is not launched yet`, and for several `2 NodeClaims, the one least far along is
+        claims = f"{len(coming)} NodeClaims, the slowest is {slowest.claim}"
+    # Examples: `NodeClaim a is not launched yet`, and for several `2 NodeClaims, the slowest is
     # a: it is not launched yet`.
     progress = f": it {slowest.text}" if len(coming) > 1 else f" {slowest.text}"
     pods = out_of(sum(claim.pods for claim in coming), len(unit.unplaced), "pod")
-    verb = "tries to bring" if slowest.progress is NodeClaimProgress.FAILING else "brings"
+    verb = "is trying to add" if slowest.progress is NodeClaimProgress.FAILING else "is adding"
     return unit_finding(
         RULE,
         unit,
@@ -90,7 +90,7 @@ def _by_request(
 ) -> Finding:
     first = provided[0]
     pods = out_of(sum(provision.pods for provision in provided), len(unit.unplaced), "pod")
-    verb = "tries to bring" if first.trying else "brings"
+    verb = "is trying to add" if first.trying else "is adding"
     request = f"ProvisioningRequest {first.request} {first.text}"
     return unit_finding(
         RULE,
@@ -114,7 +114,7 @@ def _by_cluster_autoscaler(
     return unit_finding(
         RULE,
         unit,
-        f"cluster-autoscaler brings nodes for {pods}: {quote(node_groups)}.",
+        f"cluster-autoscaler is adding nodes for {pods}: {quote(node_groups)}.",
         evidence=(
             Evidence("cluster-autoscaler says", newest.note, newest.regarding),
             *message_evidence_of(unit, messages),

@@ -45,7 +45,7 @@ def find(unit: Unit) -> Finding | None:
         texts.append(f"{noun} {listed} {is_or_are(len(not_ready))} NotReady")
     if deleted:
         noun = "node" if len(deleted) == 1 else "nodes"
-        texts.append(f"members were lost with {noun} {names(deleted)}")
+        texts.append(f"members on {noun} {names(deleted)} were lost")
     reason, reason_evidence = reason_of(unit)
     message = f"{running_members_text(unit)}: {' and '.join(texts)}. {missing_reason(unit, reason)}"
     evidence = [

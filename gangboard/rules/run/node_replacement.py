@@ -17,11 +17,11 @@ def find(unit: Unit) -> Finding | None:
     nodes = dict.fromkeys(node for entry in entries for node in entry.failed_nodes)
     if not nodes:
         return None
-    noun, pronoun = ("Node", "it") if len(nodes) == 1 else ("Nodes", "them")
+    noun = "Node" if len(nodes) == 1 else "Nodes"
     return unit_finding(
         RULE,
         unit,
-        f"{noun} {names(nodes)} failed, and {system(unit.gang)} looks for others in place of {pronoun}.",
+        f"{noun} {names(nodes)} failed, and {system(unit.gang)} is looking for {'a replacement' if len(nodes) == 1 else 'replacements'}.",
         evidence=tuple(
             Evidence("failed nodes", names(entry.failed_nodes), entry.meta.ref) for entry in entries
         ),

@@ -24,7 +24,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{queue_text(gang, gang.queue)} admitted it with {admitted} of the {requested} pods that it asked for.",
+        f"{queue_text(gang, gang.queue)} admitted it with {admitted} of the {requested} pods that it requested.",
         evidence=tuple(
             Evidence(
                 "pods admitted", f"{entry.admitted_pods} of {entry.asked_pods}", entry.meta.ref

@@ -25,7 +25,7 @@ def find(unit: Unit) -> Finding | None:
     return unit_finding(
         RULE,
         unit,
-        f"{label(unit.owner.meta.ref)} asks for {count(sum(requested), 'pod')} ({field}), and "
+        f"{label(unit.owner.meta.ref)} requests {count(sum(requested), 'pod')} ({field}), and "
         f"{label(group.meta.ref)} may start with {quorum} of them.",
         evidence=(
             Evidence(field, str(sum(requested)), unit.owner.meta.ref),
@@ -37,7 +37,7 @@ def find(unit: Unit) -> Finding | None:
 RULE = UnitRule(
     "quorum-mismatch",
     Stage.RUN,
-    "May start with fewer than asked for",
+    "May start with fewer than requested",
     95,
     find,
     health=Health.RUNNING,

@@ -43,7 +43,7 @@ def _message(unit: Unit) -> str:
         subject = (
             f"{sentence_case(all_of(succeeded, 'pod'))} have" if succeeded > 1 else "Its pod has"
         )
-        return f"{subject} succeeded." if succeeded else "All pods that were asked for are done."
+        return f"{subject} succeeded." if succeeded else "All requested pods are done."
     if not succeeded:
         return (
             f"{sentence_case(all_of(ready, 'pod'))} are ready."

@@ -28,7 +28,7 @@ def _finding(unit: Unit, role: Role, requested: RequestedSize) -> Finding:
     return unit_finding(
         RULE,
         unit,
-        f"{label(unit.owner.meta.ref)} asks for {count(requested.pods, 'pod')} ({requested.field}), and "
+        f"{label(unit.owner.meta.ref)} requests {count(requested.pods, 'pod')} ({requested.field}), and "
         f"part {role.name} has {actual}.",
         advice=requested.advice,
         evidence=(
@@ -40,5 +40,5 @@ def _finding(unit: Unit, role: Role, requested: RequestedSize) -> Finding:
 
 
 RULE = UnitRule(
-    "size-mismatch", Stage.RUN, "Another size than asked for", 5, find, health=Health.DEGRADED
+    "size-mismatch", Stage.RUN, "Other size than requested", 5, find, health=Health.DEGRADED
 )

@@ -93,14 +93,14 @@ MPI: dict[str, Situation[Any]] = {
     ),
     "mpi-launcher-crashes": Situation(
         _launcher_crashes, "partly-placed", "degraded",
-        "Role Worker: 2 pods ask for 9 CPUs each, and the only node that matches their node "
+        "Role Worker: 2 pods request 9 CPUs each, and the only node that matches their node "
         "selector (test.gangboard.dev/pool=mpi-launcher-crashes) has 8; 1 of 3 pods of the MPIJob "
         "holds a node.",
         {"desired": 3, "created": 3, "scheduled": 1, "ready": 0}, twin="crash-loop", cpu="8",
     ),
     "mpi-launcher-waits": Situation(
         _launcher_waits, "dependency-waiting", "waiting",
-        "Job run-launcher is not made before both workers are ready: 0 are.",
+        "Job run-launcher is not created before both workers are ready: 0 are.",
         {"desired": 3, "created": 2, "ready": 0}, twin="starting",
     ),
     "mpi-evicted": Situation(
@@ -111,7 +111,7 @@ MPI: dict[str, Situation[Any]] = {
     ),
     "mpi-invalid": Situation(
         _invalid, "objects-not-made", "blocked",
-        "What MPIJob run needs cannot be made: spec.mpiReplicaSpecs[Launcher]: Required value: must have "
+        "An object of MPIJob run cannot be created: spec.mpiReplicaSpecs[Launcher]: Required value: must have "
         "Launcher replica spec.",
         {"desired": 2, "created": 0}, twin="running",
     ),

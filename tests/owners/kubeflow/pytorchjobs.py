@@ -77,7 +77,7 @@ def _refused(place: Place) -> None:
 
 
 def _no_gang(place: Place) -> None:
-    """It asks for a gang that its operator makes nowhere. Twin: all find room."""
+    """It requests a gang that its operator makes nowhere. Twin: all find room."""
     gang = {"schedulingPolicy": {"minAvailable": 3}}
     place.run("twin", policy=gang)
     place.wait_told("running", "twin")
@@ -91,14 +91,14 @@ TORCH: dict[str, Situation[Any]] = {
     ),
     "torch-workers-wait": Situation(
         _workers_wait, "partly-placed", "degraded",
-        "Role Worker: 2 pods ask for 9 CPUs each, and the only node that matches their node "
+        "Role Worker: 2 pods request 9 CPUs each, and the only node that matches their node "
         "selector (test.gangboard.dev/pool=torch-workers-wait) has 8; 1 of 3 pods of the "
         "PyTorchJob holds a node.",
         {"desired": 3, "created": 3, "scheduled": 1, "ready": 1}, twin="no-matching-node", cpu="8",
     ),
     "torch-master-waits": Situation(
         _master_waits, "partly-placed", "degraded",
-        "Role Master: 1 pod asks for 9 CPUs, and the only node that matches its node selector "
+        "Role Master: 1 pod requests 9 CPUs, and the only node that matches its node selector "
         "(test.gangboard.dev/pool=torch-master-waits) has 8; 2 of 3 pods of the PyTorchJob hold a "
         "node.",
         {"desired": 3, "created": 3, "scheduled": 2, "ready": 2}, twin="running", cpu="8",
@@ -122,7 +122,7 @@ TORCH: dict[str, Situation[Any]] = {
     ),
     "torch-no-gang": Situation(
         _no_gang, "not-ganged", "degraded",
-        "PyTorchJob run asks for a gang (schedulingPolicy), but default-scheduler places its pods "
+        "PyTorchJob run requests a gang (schedulingPolicy), but default-scheduler places its pods "
         "one by one: 1 of 2.",
         {"desired": 3, "created": 3, "scheduled": 2}, twin="running", cpu="8",
     ),
