@@ -51,7 +51,7 @@ def _ask(page: Page, verb: str, ends: str) -> float:
     return took
 
 
-def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
+def test_a_clicked_job_is_held_in_time(scene: Scene, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     seconds = []
     try:

@@ -123,16 +123,14 @@ def test_a_prover_stops_where_the_cluster_does_not_answer(
     assert LeverRecord.objects.get().refuted_at is None
 
 
-def test_what_one_hold_alone_meets_stops_nobody(
-    cluster: Cluster, fake_cluster: FakeCluster
-) -> None:
+def test_a_failure_of_one_hold_stops_no_other(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     hold(cluster, "ab")
     fake_cluster.faults["a"] = KubeError("forbidden", "east forbids it.")
     assert prove(cluster, fake_cluster) == {"a": None, "b": True}
     assert checks()["a"] == (None, "It could not be proved: east forbids it.")
 
 
-def test_one_prover_a_cluster(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+def test_a_cluster_has_one_prover_at_a_time(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     other = make_cluster("west", actor_credentials=b"sealed")
     hold(cluster, "ab")
     found: list[dict[str, bool | None]] = []
@@ -164,7 +162,7 @@ def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
     fake_cluster.meanwhile = sleep
 
 
-def test_a_prover_that_was_stopped_past_its_lease_ends(
+def test_a_prover_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Otherwise its turn is over by then, whoever has the lease.
@@ -174,9 +172,7 @@ def test_a_prover_that_was_stopped_past_its_lease_ends(
     assert prove(cluster, fake_cluster) == {"a": True}
 
 
-def test_a_cluster_that_answers_slowly_is_left_after_a_while(
-    cluster: Cluster, fake_cluster: FakeCluster
-) -> None:
+def test_a_slow_cluster_is_left_after_its_time(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     hold(cluster, "abcdefgh")
     fake_cluster.seconds = 9.0
     assert len(prove(cluster, fake_cluster)) == 4
@@ -184,7 +180,7 @@ def test_a_cluster_that_answers_slowly_is_left_after_a_while(
     assert list(prove(cluster, fake_cluster)) == ["e", "f", "g", "h"]
 
 
-def test_a_chore_of_a_cluster_that_was_removed(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+def test_a_chore_of_a_removed_cluster_ends(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     gone, _ = cluster.pk, cluster.delete()
     assert hold_proofs.prove_all(gone, fake_cluster.clock, fake_cluster.open) == {}
     assert drift_detection.inspect_all(gone, fake_cluster.clock, fake_cluster.open) == {}
@@ -212,7 +208,7 @@ def act(cluster: Cluster, name: str, **columns: Any) -> Action:
     return make_action(cluster, **{**values, **columns})
 
 
-def test_who_inspects_stops_where_the_cluster_does_not_answer(
+def test_an_inspector_stops_if_the_cluster_does_not_answer(
     cluster: Cluster, fake_cluster: FakeCluster
 ) -> None:
     now = fake_cluster.clock.now()
@@ -227,7 +223,7 @@ def test_who_inspects_stops_where_the_cluster_does_not_answer(
     assert len(fake_cluster.asked) == 2
 
 
-def test_who_inspects_and_was_stopped_past_its_lease_ends(
+def test_an_inspector_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Otherwise its turn is over by then, whoever has the lease.
@@ -247,7 +243,7 @@ def queue_of(worker: Child) -> str:
     return worker.argv[worker.argv.index("--queues") + 1]
 
 
-def test_no_worker_that_acts_is_ordered_to_look_after_the_fact(
+def test_act_workers_get_no_verification_work(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = fake_cluster.clock.now()
@@ -279,7 +275,7 @@ def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Clust
     assert actions.due_actions(clock, most=2, cluster_id=cluster.pk) == ["east-n0", "east-n1"]
 
 
-def test_a_cluster_alone_takes_half_of_the_slots_and_the_next_one_half_of_the_rest() -> None:
+def test_a_cluster_takes_half_of_the_slots_and_the_next_half_of_the_rest() -> None:
     slots = WorkerSlots()
     taken = {
         one: [slots.acquire(one) for _ in range(WORKER_SLOTS)].count(True) for one in (1, 2, 3)
@@ -287,7 +283,7 @@ def test_a_cluster_alone_takes_half_of_the_slots_and_the_next_one_half_of_the_re
     assert taken == {1: 8, 2: 4, 3: 2}
 
 
-def test_a_cluster_that_gave_no_answer_gets_one_slot_until_it_answers() -> None:
+def test_an_unresponsive_cluster_gets_one_slot_until_it_answers() -> None:
     slots = WorkerSlots(8)
     assert slots.acquire(1)
     slots.release(1, answered=False)
@@ -301,7 +297,7 @@ def test_a_cluster_that_gave_no_answer_gets_one_slot_until_it_answers() -> None:
     assert [slots.acquire(1), slots.acquire(1)] == [True, True]
 
 
-def test_only_what_is_due_is_unpacked(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+def test_only_due_work_is_unpacked(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     hold(cluster, "abcd")
     assert len(prove(cluster, fake_cluster)) == 4
     looked_at = fake_cluster.clock.now()
@@ -315,7 +311,7 @@ def test_only_what_is_due_is_unpacked(cluster: Cluster, fake_cluster: FakeCluste
     assert fake_cluster.asked == ["b", "d"]
 
 
-def test_a_proof_costs_as_much_however_many_holds_there_are(
+def test_a_proof_costs_the_same_for_any_number_of_holds(
     cluster: Cluster, fake_cluster: FakeCluster
 ) -> None:
     """For each Hold: the lock, a transaction with the proof, the lever's, and no news."""
@@ -333,7 +329,7 @@ def test_a_proof_costs_as_much_however_many_holds_there_are(
     assert per_hold == 5, [one["sql"] for one in many.captured_queries]
 
 
-def test_what_seems_undone_takes_one_query_for_each_cluster_more(
+def test_seemingly_undone_actions_add_one_query_per_cluster(
     cluster: Cluster, fake_cluster: FakeCluster
 ) -> None:
     now = fake_cluster.clock.now()

@@ -71,7 +71,7 @@ def test_a_backoff_is_kept(cluster: Cluster, clock: QuickClock) -> None:
     assert Action.objects.get().due_at == later
 
 
-def test_a_dead_worker_s_lease_on_an_action(cluster: Cluster, clock: QuickClock) -> None:
+def test_a_dead_workers_lease_on_an_action_expires(cluster: Cluster, clock: QuickClock) -> None:
     """A living holder has a whole lease time to renew it, so that no request of it is under way then."""
     held = clock.now() + HOURS
     action = make_open(cluster, clock, holder="dead", number=3, held_until=held)
@@ -81,7 +81,9 @@ def test_a_dead_worker_s_lease_on_an_action(cluster: Cluster, clock: QuickClock)
     assert sweeper.sweep().due == (action.pk,)
 
 
-def test_a_lease_on_a_cluster(cluster: Cluster, clock: QuickClock) -> None:
+def test_a_lease_on_a_cluster_ends_within_its_usual_time(
+    cluster: Cluster, clock: QuickClock
+) -> None:
     lease = Lease.objects.create(cluster=cluster, holder="dead", expires_at=clock.now() + HOURS)
     assert cluster_leases.free_clusters() == []
     lease.refresh_from_db()
@@ -90,7 +92,7 @@ def test_a_lease_on_a_cluster(cluster: Cluster, clock: QuickClock) -> None:
     assert left <= cluster_leases.LEASE_SECONDS
 
 
-def test_a_chore_that_a_dead_worker_did(cluster: Cluster, clock: QuickClock) -> None:
+def test_a_chore_of_a_dead_worker_is_taken_over(cluster: Cluster, clock: QuickClock) -> None:
     Chore.objects.create(
         cluster=cluster, name="prove", holder="dead", held_until=clock.now() + HOURS
     )
@@ -111,7 +113,7 @@ def test_a_proof_from_the_future_is_not_fresh(cluster: Cluster, clock: QuickCloc
     assert [hold.meta.ref.name for hold in due] == ["a"]
 
 
-def test_an_orphan_of_an_action_that_ended_in_the_future(
+def test_an_orphan_of_an_action_with_a_future_end_is_removed(
     cluster: Cluster, clock: QuickClock
 ) -> None:
     make_failed(cluster, "a1", finished_at=clock.now() + HOURS)
@@ -133,7 +135,7 @@ def test_a_rate_limit_does_not_last_for_hours(clock: QuickClock) -> None:
     assert rate_limits.take("tries", most=1, window=minute).wait == 0
 
 
-def test_what_an_action_waits_for_begins_anew(clock: QuickClock) -> None:
+def test_the_waiting_time_of_an_action_restarts(clock: QuickClock) -> None:
     """An answer that was lost, the end of an action, a watch: each counts seconds since a moment."""
     now = clock.now()
     ahead, before = (now + HOURS).isoformat(), (now - HOURS).isoformat()

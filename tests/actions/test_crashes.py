@@ -33,7 +33,7 @@ BOUNDARIES = [
 """Every one that holding a Job goes through, in order."""
 
 
-def test_these_are_all(site: Site) -> None:
+def test_the_list_of_crash_points_is_complete(site: Site) -> None:
     passed: list[str] = []
     site.engine(checkpoint=passed.append).finish(site.request())
     assert list(dict.fromkeys(passed)) == BOUNDARIES
@@ -71,7 +71,7 @@ def test_another_worker_takes_over(site: Site, where: str) -> None:
 @pytest.mark.parametrize(
     "where", ["exit:begin", "removal:about-to-send", "removal:answered", "end:before"]
 )
-def test_the_removal_of_the_hold_survives(site: Site, where: str) -> None:
+def test_the_removal_of_the_hold_survives_a_crash(site: Site, where: str) -> None:
     def fail(name: str) -> None:
         if name == "patch:about-to-send":
             site.simulator.faults.status(409, resource="jobs", verb="patch", count=1)
@@ -89,7 +89,7 @@ def test_the_removal_of_the_hold_survives(site: Site, where: str) -> None:
     assert site.holds() == []
 
 
-def test_a_worker_that_was_taken_over_sends_nothing(site: Site) -> None:
+def test_a_superseded_worker_sends_nothing(site: Site) -> None:
     """It stops right before it sends, another one ends the action, and then it wakes up."""
     action_id = site.request()
 

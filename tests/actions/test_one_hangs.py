@@ -33,10 +33,12 @@ def judge(found: dict[str, Any]) -> None:
     assert (found["proofs"], found["writes"]) == (1, 8)
 
 
-def test_on_sqlite(tmp_path: Path) -> None:
+def test_a_hanging_cluster_does_not_delay_others_on_sqlite(tmp_path: Path) -> None:
     judge(played(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path))
 
 
 @pytest.mark.services
-def test_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+def test_a_hanging_cluster_does_not_delay_others_on_postgresql(
+    postgres_url: str, tmp_path: Path
+) -> None:
     judge(played(postgres_url, tmp_path))

@@ -71,7 +71,9 @@ def live_plan(site: Site, action_request: ActionRequest) -> Plan:
     return plan(gang, levers, action_request, by=site.viewer.name, action="", now=now)
 
 
-def test_the_preview_is_made_of_what_the_worker_would_touch(start: Callable[..., Site]) -> None:
+def test_the_preview_covers_every_object_the_worker_would_change(
+    start: Callable[..., Site],
+) -> None:
     site = start(extra=(KUEUE,))
     put_alien_objects(site)
     site.poll()

@@ -26,7 +26,7 @@ def _blind(site: Site) -> int:
     return blind
 
 
-def test_s11_the_poller_stands_still(site: Site) -> None:
+def test_s11_a_stopped_poller_prevents_actions(site: Site) -> None:
     """What it has stored is ten minutes old: the action looks for itself first."""
     site.clock.advance(600)
     action = site.act()
@@ -43,7 +43,7 @@ def test_s11_the_poller_stands_still(site: Site) -> None:
     assert site.wire.changes == []
 
 
-def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
+def test_s11_a_cluster_unreadable_for_a_moment_is_retried(site: Site) -> None:
     fault = site.simulator.faults.throttled(1, resource="jobs", verb="get", count=3)
     action = site.act()
     assert action.state == "verified", action.message
@@ -52,13 +52,13 @@ def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
 
 
 @pytest.mark.parametrize("resource", ["jobs", "jobsets", "holds", "pods"])
-def test_s11_a_cluster_that_cannot_be_read(site: Site, resource: str) -> None:
+def test_s11_an_unreadable_cluster_prevents_actions(site: Site, resource: str) -> None:
     for verb in ("get", "list"):
         site.simulator.faults.reset(resource=resource, verb=verb)
     untouched(site, site.act(), "expired", "five minutes")
 
 
-def test_s12_ten_minutes_in_the_queue(site: Site) -> None:
+def test_s12_an_action_expires_after_ten_minutes_in_the_queue(site: Site) -> None:
     action = site.request()
     site.clock.advance(600)
     found = site.engine().finish(action)
@@ -99,9 +99,7 @@ DENIALS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("denial", DENIALS)
-def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
-    site: Site, denial: str
-) -> None:
+def test_s13_dry_run_results_are_shown_before_any_request(site: Site, denial: str) -> None:
     inject, words = DENIALS[denial]
     inject(site.simulator.faults)
     untouched(site, site.act(), "failed", words)
@@ -110,7 +108,7 @@ def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
     assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1
 
 
-def test_s13_a_field_that_the_api_server_drops_is_not_asked_for(site: Site) -> None:
+def test_s13_a_field_dropped_by_the_api_server_is_not_requested(site: Site) -> None:
     """Its CustomResourceDefinition is older than the field: a write of it is answered with 200."""
 
     def drop(_resource: Any, _old: Any, new: Any) -> Any:

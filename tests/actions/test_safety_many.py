@@ -101,7 +101,7 @@ def sent_after(site: Site, moment: float) -> list[str]:
     ]
 
 
-def test_s15_more_than_the_cap_is_refused_with_the_cap(some: Site) -> None:
+def test_s15_a_batch_above_the_cap_is_refused_and_names_the_cap(some: Site) -> None:
     for number in (CHILDREN, MOST_AT_ONCE + 1):
         with pytest.raises(RequestError) as caught:
             service.request_many(
@@ -115,7 +115,7 @@ def test_s15_more_than_the_cap_is_refused_with_the_cap(some: Site) -> None:
     assert Action.objects.count() == 0
 
 
-def test_s15_fifty_of_five_hundred_some_fail_and_then_stop(many: Site) -> None:
+def test_s15_a_batch_with_failures_can_be_stopped(many: Site) -> None:
     names = children(MOST_AT_ONCE)
     bad = names[10::8]  # each of these names is the beginning of no other one of the fifty
     for name in bad:
@@ -163,7 +163,7 @@ def test_s15_fifty_of_five_hundred_some_fail_and_then_stop(many: Site) -> None:
 
 
 @pytest.mark.parametrize("switch", ["everything", "the cluster"])
-def test_s16_read_only_in_the_middle_of_many(some: Site, switch: str) -> None:
+def test_s16_read_only_stops_a_running_batch(some: Site, switch: str) -> None:
     _, ids = ask_for(some, children(2 * THREADS))
     waiting = list(ids)
     flipped_at = 0.0
@@ -191,7 +191,7 @@ def test_s16_read_only_in_the_middle_of_many(some: Site, switch: str) -> None:
     )
 
 
-def test_s16_time_to_effect(some: Site) -> None:
+def test_s16_read_only_takes_effect_in_time(some: Site) -> None:
     """A worker that is about to ask when it is switched sends nothing any more."""
     _, ids = ask_for(some, children(3))
     flipped_at = 0.0

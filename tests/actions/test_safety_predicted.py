@@ -113,7 +113,7 @@ RIGHT: list[str] = []
 
 
 @pytest.mark.parametrize("situation", TABLE)
-def test_s08_what_is_predicted_comes_true(start: Callable[..., Site], situation: str) -> None:
+def test_s08_the_prediction_matches_the_outcome(start: Callable[..., Site], situation: str) -> None:
     row = TABLE[situation]
     site = start(**row.options)
     Grant.objects.update(role="admin")

@@ -44,7 +44,7 @@ def refused(site: Site, action_request: ActionRequest) -> RequestError:
     return caught.value
 
 
-def test_s02_one_key_for_two_requests(site: Site) -> None:
+def test_s02_a_key_cannot_serve_two_requests(site: Site) -> None:
     action_request = site.action_request(idempotency_key="k")
     first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     others = [
@@ -59,7 +59,7 @@ def test_s02_one_key_for_two_requests(site: Site) -> None:
     assert Action.objects.count() == 1
 
 
-def test_s03_made_anew_before_the_click(site: Site) -> None:
+def test_s03_an_object_recreated_before_the_click_is_refused(site: Site) -> None:
     seen = site.action_request()
     site.make_anew()
     site.poll()
@@ -72,14 +72,14 @@ def test_s03_made_anew_before_the_click(site: Site) -> None:
     assert site.wire.changes == []
 
 
-def test_s03_made_anew_after_the_click(site: Site) -> None:
+def test_s03_an_object_recreated_after_the_click_is_refused(site: Site) -> None:
     action = site.request()
     site.make_anew()
     found = site.engine().finish(action)
     untouched(site, found, "gone", "Another object now has this name")
 
 
-def test_s03_made_anew_between_look_and_patch(site: Site) -> None:
+def test_s03_an_object_recreated_between_check_and_patch_is_refused(site: Site) -> None:
     """The server itself refuses: the patch tests the uid."""
     action = played(site, PATCH, lambda: site.make_anew("alone"), name="alone")
     assert action.state == "gone", action.message
@@ -88,7 +88,7 @@ def test_s03_made_anew_between_look_and_patch(site: Site) -> None:
     _not_patched(site, "alone")
 
 
-def test_s03_a_restart_between_look_and_patch(site: Site) -> None:
+def test_s03_a_restart_between_check_and_patch_is_refused(site: Site) -> None:
     """The patch is refused too. The Hold is about the JobSet's Job of that name, and says so."""
     action = played(site, PATCH, site.make_anew)
     assert action.state == "verified", action.message
@@ -103,7 +103,7 @@ def _not_patched(site: Site, name: str) -> None:
     assert "gangboard.dev/action" not in site.job(name)["metadata"].get("annotations", {})
 
 
-def test_s04_both_values_are_said_when_the_spec_moved_on(site: Site) -> None:
+def test_s04_a_spec_conflict_reports_both_values(site: Site) -> None:
     seen = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
     site.poll()
@@ -114,7 +114,7 @@ def test_s04_both_values_are_said_when_the_spec_moved_on(site: Site) -> None:
     assert site.wire.changes == []
 
 
-def test_s04_the_spec_moves_on_after_the_click(site: Site) -> None:
+def test_s04_a_spec_change_after_the_click_is_refused(site: Site) -> None:
     action = site.request()
     seen = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
@@ -154,7 +154,7 @@ def test_s04_status_updates_are_no_conflict(site: Site) -> None:
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_s09_resume_while_the_jobset_is_suspended(site: Site, held: bool) -> None:
+def test_s09_a_resume_in_a_suspended_jobset_is_refused(site: Site, held: bool) -> None:
     if held:
         assert site.act().state == "verified"
     assert site.act(name=JOBSET).state == "verified"
@@ -162,7 +162,7 @@ def test_s09_resume_while_the_jobset_is_suspended(site: Site, held: bool) -> Non
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_s09_resume_while_the_queue_has_not_admitted_it(
+def test_s09_a_resume_before_queue_admission_is_refused(
     start: Callable[..., Site], held: bool
 ) -> None:
     site = start(minor="plain", extra=(KUEUE,))
@@ -247,7 +247,7 @@ def _held_by_another(site: Site) -> None:
     ],
     ids=["deleted", "finalizer", "already"],
 )
-def test_s10_each_has_its_own_sentence(
+def test_s10_each_reason_has_its_own_sentence(
     site: Site, inject: Callable[[Site], None], state: str, words: str
 ) -> None:
     inject(site)

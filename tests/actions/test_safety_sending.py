@@ -27,7 +27,7 @@ from tests.live.figures import tell
 EVERYTHING = (WORKER, "train-workers-1", "train-driver-0", "alone", JOBSET)
 
 
-def test_s05_every_wake_up_is_lost(site: Site) -> None:
+def test_s05_an_action_runs_although_every_wake_up_is_lost(site: Site) -> None:
     """Redis was emptied after the clicks: the rows are the order, the sweeper finds them."""
     asked = {site.request(name=name): site.clock.monotonic() for name in EVERYTHING}
     picked_up: dict[str, float] = {}
@@ -57,7 +57,7 @@ def seconds_unknown(action: Action) -> float:
 
 @pytest.mark.parametrize("applied", [True, False])
 @pytest.mark.parametrize("fault", ["reset", "status", "truncated"])
-def test_s06_the_answer_is_lost(site: Site, fault: str, applied: bool) -> None:
+def test_s06_a_lost_response_is_resolved(site: Site, fault: str, applied: bool) -> None:
     def fail() -> None:
         where: dict[str, Any] = {
             "resource": "jobs",
@@ -116,7 +116,9 @@ class Flipping(QuickClock):
 
 @pytest.mark.parametrize("after", [0.2, 5.0, 50.0])
 @pytest.mark.parametrize("name", [WORKER, "alone"])
-def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, after: float) -> None:
+def test_s07_a_revert_by_a_controller_is_reported(
+    start: Callable[..., Site], name: str, after: float
+) -> None:
     """While it is watched, and afterwards by the next poll; never success, never sent again."""
     site = start()
     clock = site.clock = Flipping()
@@ -165,7 +167,7 @@ def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, aft
     )
 
 
-def test_s07_the_window_of_another_lever_is_its_grace_and_ten_seconds(site: Site) -> None:
+def test_s07_the_window_of_another_lever_is_its_grace_plus_ten_seconds(site: Site) -> None:
     job = site.job("alone")
     grace = job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     assert grace == 30

@@ -11,7 +11,7 @@ from tests.attack.found import Attack, Figures, run
 from tests.installation import Installation
 
 
-def test_time_that_is_over_inside_a_client_library_is_a_result() -> None:
+def test_a_timeout_inside_a_client_library_is_a_result() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
 

@@ -19,7 +19,7 @@ def values() -> dict[str, Any]:
     return found
 
 
-def test_roles_of_the_chart_are_those_of_print_rbac(tmp_path: Path) -> None:
+def test_roles_of_the_chart_match_print_rbac(tmp_path: Path) -> None:
     call_command("print_rbac", "--chart", str(tmp_path))
     names = {"reader.yaml", "actor.yaml", "hold.yaml", "binding.yaml"}
     assert {file.name for file in tmp_path.iterdir()} == names
@@ -28,7 +28,7 @@ def test_roles_of_the_chart_are_those_of_print_rbac(tmp_path: Path) -> None:
         assert (CHART / "files" / name).read_text() == (tmp_path / name).read_text(), name
 
 
-def test_the_binding_of_the_plain_manifests_is_that_of_print_rbac() -> None:
+def test_the_binding_of_the_plain_manifests_matches_print_rbac() -> None:
     printed = StringIO()
     call_command("print_rbac", "--hold", stdout=printed)
     # make manifests writes it.
@@ -50,7 +50,7 @@ def test_every_worker_of_the_compose_file_is_in_the_chart() -> None:
     assert made == commands
 
 
-def test_images_of_a_trial_are_those_of_the_compose_file() -> None:
+def test_images_of_a_trial_match_the_compose_file() -> None:
     services = read_services(ROOT, PASSWORDS)
     trial = values()["trial"]
     assert trial["postgresImage"] == services["postgres"].image

@@ -86,7 +86,7 @@ def ask(pods: Pods, token: str, path: str, body: dict[str, Any] | None = None) -
         return json.load(answer)
 
 
-def test_it_watches_its_own_cluster_and_holds_a_job(
+def test_the_installed_chart_watches_its_own_cluster_and_holds_a_job(
     controlplane_137: ControlPlane,
     installed: list[Manifest],
     redis_url: str,

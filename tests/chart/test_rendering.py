@@ -42,7 +42,7 @@ def named(found: list[Manifest], kind: str, name: str) -> Manifest:
     return one
 
 
-def test_lint() -> None:
+def test_helm_lint_passes() -> None:
     for values in (REFERENCES, TRIAL, FULL):
         assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", values=values)
 
@@ -76,7 +76,9 @@ def test_lint() -> None:
         ),
     ],
 )
-def test_a_value_that_is_missing_or_wrong_is_one_sentence(values: Values, sentence: str) -> None:
+def test_a_missing_or_wrong_value_is_reported_in_one_sentence(
+    values: Values, sentence: str
+) -> None:
     with pytest.raises(HelmError) as caught:
         rendered(values)
     assert [line for line in str(caught.value).splitlines() if sentence in line], caught.value
@@ -109,7 +111,7 @@ def test_every_container_is_confined(values: Values) -> None:
                 assert not secret or "valueFrom" in variable or variable["name"].endswith("_FILE")
 
 
-def test_only_processes_that_read_the_cluster_have_its_account() -> None:
+def test_only_cluster_readers_have_the_service_account() -> None:
     accounts = {
         one["metadata"]["name"].removeprefix("gangboard-"): pod["spec"][
             "automountServiceAccountToken"
@@ -123,7 +125,7 @@ def test_only_processes_that_read_the_cluster_have_its_account() -> None:
     }
 
 
-def test_numbers_probes_and_strategies() -> None:
+def test_replicas_probes_and_strategies_are_rendered() -> None:
     found = rendered(REFERENCES)
     deployments = {
         one["metadata"]["name"].removeprefix("gangboard-"): one["spec"]
@@ -143,7 +145,7 @@ def test_numbers_probes_and_strategies() -> None:
     ]
 
 
-def test_one_more_worker_is_one_line() -> None:
+def test_an_additional_worker_is_one_line() -> None:
     values = {
         **REFERENCES,
         "workers": {"other": {"replicas": 1, "concurrency": 3, "resources": {}}},
@@ -154,7 +156,7 @@ def test_one_more_worker_is_one_line() -> None:
     ]
 
 
-def test_hooks_and_order_of_a_trial() -> None:
+def test_hooks_of_a_trial_are_ordered() -> None:
     by_reference, trial = rendered(REFERENCES), rendered(TRIAL)
     annotations = named(by_reference, "Job", "migrate")["metadata"]["annotations"]
     assert annotations["helm.sh/hook"] == "pre-install,pre-upgrade"
@@ -165,7 +167,7 @@ def test_hooks_and_order_of_a_trial() -> None:
         assert "migrate --check" in spec["initContainers"][0]["command"][2]
 
 
-def test_the_namespace_of_the_release_is_that_of_every_account() -> None:
+def test_every_account_is_in_the_release_namespace() -> None:
     found = rendered(FULL, "team-x")
     text = yaml.safe_dump_all(found)
     assert "system:serviceaccount:team-x:gangboard-actor" in text

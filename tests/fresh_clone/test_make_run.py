@@ -103,7 +103,7 @@ def page(run: Run, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_the_link_signs_in_and_every_health_is_there(page: Page) -> None:
+def test_the_link_signs_in_and_every_health_appears(page: Page) -> None:
     board = page.url
     for health in HEALTHS:
         expect(page.locator(f"#tile-{health} b")).not_to_have_text("0", timeout=120_000)
@@ -176,7 +176,7 @@ def test_a_held_gang_shows_its_button_on_the_first_screen(page: Page) -> None:
     assert button["y"] + button["height"] <= 900
 
 
-def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
+def test_a_job_is_held_if_the_hold_is_installed(page: Page) -> None:
     _open_gang(page, "sim-east", EAST_JOBSET)
     button = page.get_by_role("link", name=f"Suspend Job {EAST_JOB}").last
     button.click(timeout=120_000)
@@ -190,7 +190,7 @@ def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
     expect(resume).to_be_visible(timeout=120_000)
 
 
-def test_where_it_is_not_the_button_says_what_to_install(page: Page) -> None:
+def test_the_button_names_the_missing_installation(page: Page) -> None:
     _open_gang(page, "sim-west", WEST_JOBSET)
     button = page.get_by_role("button", name=re.compile(r"^Suspend Job ")).first
     expect(button).to_have_attribute("aria-disabled", "true", timeout=120_000)
@@ -200,7 +200,7 @@ def test_where_it_is_not_the_button_says_what_to_install(page: Page) -> None:
     page.goto(page.url.split("/gangs/")[0] + "/?show_finished=1")
 
 
-def test_a_stopped_poll_worker_is_said_within_half_a_minute(run: Run, page: Page) -> None:
+def test_a_stopped_poll_worker_is_reported_within_half_a_minute(run: Run, page: Page) -> None:
     workers = run.pids("celery")
     assert workers
     for pid in workers:
@@ -212,7 +212,7 @@ def test_a_stopped_poll_worker_is_said_within_half_a_minute(run: Run, page: Page
             os.kill(pid, signal.SIGCONT)
 
 
-def test_nothing_is_left_when_it_ends(run: Run) -> None:
+def test_make_run_leaves_no_process(run: Run) -> None:
     os.killpg(run.process.pid, signal.SIGINT)
     run.process.wait(30)
     give_up_at = time.monotonic() + 15

@@ -139,7 +139,7 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
         ("token", "two words", "does not hold a bearer token"),
     ],
 )
-def test_refused_keys_of_a_user(
+def test_unsafe_user_keys_are_refused(
     config: dict[str, Any], key: str, value: object, words: str
 ) -> None:
     user_of(config)[key] = value
@@ -170,7 +170,7 @@ def test_refused_keys_of_a_user(
         ("certificate-authority-data", b64("nonsense"), "(CA) is not a certificate in PEM form"),
     ],
 )
-def test_refused_keys_of_a_cluster(
+def test_unsafe_cluster_keys_are_refused(
     config: dict[str, Any], key: str, value: object, words: str
 ) -> None:
     cluster_of(config)[key] = value
@@ -185,14 +185,14 @@ def test_the_error_of_a_missing_context_lists_the_existing_ones(config: dict[str
     assert "No context was chosen and none is current; there are: here, there." in refused(config)
 
 
-def test_a_context_whose_parts_are_missing_is_refused(config: dict[str, Any]) -> None:
+def test_a_context_with_missing_entries_is_refused(config: dict[str, Any]) -> None:
     config["contexts"][0]["context"]["user"] = "gone"
     assert "The user of this context, gone, is not in the kubeconfig" in refused(config)
     config["contexts"][0]["context"] = {"user": "reader"}
     assert "The cluster of this context, (none named), is not" in refused(config)
 
 
-def test_no_credential_at_all_is_refused(config: dict[str, Any]) -> None:
+def test_a_kubeconfig_without_credentials_is_refused(config: dict[str, Any]) -> None:
     config["users"][0]["user"] = {}
     assert refused(config) == "There is neither a token nor a client certificate."
 
@@ -277,7 +277,7 @@ def test_files_are_not_read_without_a_directory(config: dict[str, Any]) -> None:
         ("a\0b", "is not a file name"),
     ],
 )
-def test_a_token_file_that_is_none_is_refused(
+def test_an_invalid_token_file_is_refused(
     config: dict[str, Any], tmp_path: Path, name: str, words: str
 ) -> None:
     (tmp_path / "large").write_bytes(b"a" * (1024 * 1024 + 1))
@@ -308,7 +308,7 @@ def test_a_token_file_is_refused_unless_it_is_allowed(
 
 @pytest.mark.parametrize("key", ["tokenFile", "certificate-authority", "client-certificate"])
 @pytest.mark.parametrize("way", ["direct", "dots", "link", "folder link", "key file"])
-def test_no_file_of_our_own_is_read(
+def test_gangboards_own_files_are_not_read(
     config: dict[str, Any], tmp_path: Path, key: str, way: str
 ) -> None:
     """`private` holds gangboard's keys: their text must reach no server, whatever the name looks like."""
@@ -337,7 +337,7 @@ def test_no_file_of_our_own_is_read(
     assert "0urKey" not in sentence
 
 
-def test_the_account_of_the_pod_is_used_in_a_cluster(
+def test_the_service_account_is_used_inside_a_cluster(
     authority: Issued, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "token").write_text("abc")
@@ -368,7 +368,7 @@ def test_secrets_are_not_shown(reader: Issued) -> None:
     assert SERVER in shown
 
 
-def test_a_document_makes_the_same_credentials_again(authority: Issued, reader: Issued) -> None:
+def test_a_serialized_document_restores_the_credentials(authority: Issued, reader: Issued) -> None:
     found = Credentials(
         f"{SERVER}/",
         ca_pem=authority.certificate_pem,
@@ -384,7 +384,7 @@ def test_a_document_makes_the_same_credentials_again(authority: Issued, reader: 
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"server": SERVER, "more": "x"}, {"server": SERVER, "token": 5}]
 )
-def test_a_document_that_is_something_else_is_refused(document: object) -> None:
+def test_an_unrelated_document_is_refused(document: object) -> None:
     with pytest.raises(CredentialError, match="stored credentials"):
         Credentials.from_document(document)
 
@@ -405,17 +405,17 @@ def jwt(claims: bytes) -> str:
         ("opaque", None),
     ],
 )
-def test_the_end_of_a_token_is_its_exp_claim(token: str, expected: datetime | None) -> None:
+def test_a_token_expires_at_its_exp_claim(token: str, expected: datetime | None) -> None:
     assert token_expiry(token) == expected
 
 
-def test_the_end_of_a_certificate_is_read(reader: Issued) -> None:
+def test_the_expiry_of_a_certificate_is_read(reader: Issued) -> None:
     assert certificate_expiry(reader.certificate_pem) == reader.certificate.not_valid_after_utc
     with pytest.raises(CredentialError, match="not a certificate"):
         certificate_expiry("nonsense")
 
 
-def test_errors_survive_the_way_between_processes() -> None:
+def test_errors_survive_pickling() -> None:
     error = pickle.loads(pickle.dumps(KubeError("gone", "Gone.", status=410, retry_after=2.0)))
     assert (error.code, str(error), error.status, error.retry_after) == ("gone", "Gone.", 410, 2.0)
     refusal = pickle.loads(pickle.dumps(CredentialError("No.", commands=("kubectl a",))))

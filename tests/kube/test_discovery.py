@@ -123,7 +123,7 @@ def test_versions_of_a_resource_keep_the_order_of_the_server(
     assert versions == ["v1beta1", "v1alpha3"]
 
 
-def test_a_stale_group_is_failed_and_not_unserved(serve: Serve, connect: Connect) -> None:
+def test_a_stale_group_is_failed_and_not_absent(serve: Serve, connect: Connect) -> None:
     found = discover(connect(serve(answering(AGGREGATED))))
     assert set(found.failed) == {"metrics.k8s.io/v1beta1"}
     failure = found.failure_of("metrics.k8s.io")
@@ -134,13 +134,13 @@ def test_a_stale_group_is_failed_and_not_unserved(serve: Serve, connect: Connect
     assert found.failure_of("k8s.io") is None
 
 
-def test_only_the_groups_asked_for_are_in_the_answer(serve: Serve, connect: Connect) -> None:
+def test_the_result_contains_only_the_requested_groups(serve: Serve, connect: Connect) -> None:
     found = discover(connect(serve(answering(AGGREGATED))), groups={"batch"})
     assert {group for group, _ in found.resources} == {"batch"}
     assert found.failed == {}
 
 
-def test_an_older_server_is_asked_group_by_group(serve: Serve, connect: Connect) -> None:
+def test_an_older_server_is_queried_group_by_group(serve: Serve, connect: Connect) -> None:
     server = serve(answering(PLAIN))
     found = discover(connect(server), groups=["", "batch", SCHEDULING])
     assert set(found.resources) == {
@@ -155,7 +155,7 @@ def test_an_older_server_is_asked_group_by_group(serve: Serve, connect: Connect)
 
 
 @pytest.mark.parametrize(("status", "code"), [(503, "server-error"), (403, "forbidden")])
-def test_one_group_version_that_fails_is_failed_and_the_rest_is_known(
+def test_a_failing_group_version_leaves_the_rest_known(
     serve: Serve, connect: Connect, status: int, code: str
 ) -> None:
     answers = {**PLAIN, f"/apis/{SCHEDULING}/v1beta1": status}
@@ -175,7 +175,7 @@ def test_a_core_group_that_fails_is_failed(serve: Serve, connect: Connect) -> No
 @pytest.mark.parametrize(
     ("path", "status"), [("/apis", 503), ("/apis", 403), ("/apis", 404), ("/version", 401)]
 )
-def test_a_discovery_that_fails_as_a_whole_is_an_error(
+def test_a_complete_discovery_failure_is_an_error(
     serve: Serve, connect: Connect, path: str, status: int
 ) -> None:
     with pytest.raises(KubeError) as caught:
@@ -202,7 +202,7 @@ def test_a_hidden_version_is_no_obstacle(serve: Serve, connect: Connect) -> None
     "apis",
     [{"kind": 5}, {"kind": "APIGroupList", "groups": [7]}, {"a": "["}, {}, {"kind": "APIVersions"}],
 )
-def test_json_that_is_no_discovery_is_not_nothing_served(
+def test_unrelated_json_is_an_error_and_not_an_empty_discovery(
     serve: Serve, connect: Connect, apis: dict[str, Any]
 ) -> None:
     with pytest.raises(KubeError) as caught:
@@ -211,7 +211,7 @@ def test_json_that_is_no_discovery_is_not_nothing_served(
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/apis/batch/v1"])
-def test_one_version_that_is_no_list_is_failed_and_not_empty(
+def test_an_invalid_version_list_is_failed_and_not_empty(
     serve: Serve, connect: Connect, path: str
 ) -> None:
     found = discover(connect(serve(answering({**PLAIN, path: {}}))))
@@ -220,7 +220,7 @@ def test_one_version_that_is_no_list_is_failed_and_not_empty(
     assert (SCHEDULING, "podgroups") in found.resources
 
 
-def test_null_where_go_means_an_empty_list_is_accepted(serve: Serve, connect: Connect) -> None:
+def test_null_is_accepted_as_an_empty_list(serve: Serve, connect: Connect) -> None:
     null = {"kind": "APIResourceList", "resources": None}
     answers = {**PLAIN, "/apis": group_list(batch=["v1"]), "/apis/batch/v1": null}
     assert set(discover(connect(serve(answering(answers)))).resources) == {("", "pods")}
@@ -235,5 +235,5 @@ def test_null_where_go_means_an_empty_list_is_accepted(serve: Serve, connect: Co
         (("batch", "v1", "jobs", "../x"), "/apis/batch/v1/namespaces/..%2Fx/jobs"),
     ],
 )
-def test_paths(arguments: tuple[str, ...], path: str) -> None:
+def test_resources_have_their_paths(arguments: tuple[str, ...], path: str) -> None:
     assert path_for(*arguments) == path

@@ -69,16 +69,14 @@ def test_the_limit_is_halved_while_pages_are_too_heavy(serve: Serve, connect: Co
     assert limits(server)[:4] == [8, 4, 4, 4]
 
 
-def test_a_page_that_is_too_large_is_fetched_again_in_halves(
-    serve: Serve, connect: Connect
-) -> None:
+def test_an_oversized_page_is_fetched_again_in_halves(serve: Serve, connect: Connect) -> None:
     server = serve(count_to(10, weight=1000))
     found = pages(connect(server, max_bytes=3000), PODS, decode, limit=8)
     assert [item for page in found for item in page.items] == list(range(10))
     assert limits(server) == [8, 4, 2, 2, 2, 2, 2]
 
 
-def test_one_object_that_is_too_large_is_an_error(serve: Serve, connect: Connect) -> None:
+def test_an_oversized_object_is_an_error(serve: Serve, connect: Connect) -> None:
     server = serve(count_to(10, weight=5000))
     with pytest.raises(KubeError) as caught:
         list(pages(connect(server, max_bytes=3000), PODS, decode, limit=4))
@@ -86,7 +84,7 @@ def test_one_object_that_is_too_large_is_an_error(serve: Serve, connect: Connect
     assert limits(server) == [4, 2, 1]
 
 
-def test_a_snapshot_lost_in_the_middle_is_gone(serve: Serve, connect: Connect) -> None:
+def test_an_expired_snapshot_is_gone(serve: Serve, connect: Connect) -> None:
     honest = count_to(9)
 
     def script(request: Request, wire: Wire) -> None:
@@ -151,7 +149,7 @@ def test_a_list_with_too_many_bytes_is_an_error(
     assert (caught.value.code, len(server.requests)) == ("too-large", 3)
 
 
-def test_each_page_has_the_deadline_for_itself(serve: Serve, connect: Connect) -> None:
+def test_each_page_has_its_own_deadline(serve: Serve, connect: Connect) -> None:
     honest = count_to(4)
 
     def script(request: Request, wire: Wire) -> None:

@@ -45,9 +45,7 @@ def test_the_hash_is_in_the_index(
 
 
 @pytest.mark.parametrize("answer", [403, 404, {"paths": None}, {"paths": {"a": 1}}, {}])
-def test_there_is_no_hash_without_an_index_entry(
-    serve: Serve, connect: Connect, answer: Any
-) -> None:
+def test_a_missing_index_entry_gives_no_hash(serve: Serve, connect: Connect, answer: Any) -> None:
     server = serve(answering({"/openapi/v3": answer}))
     assert schema_hash(connect(server), "jobset.x-k8s.io", "v1alpha2") == ""
 

@@ -38,7 +38,7 @@ def test_long_values_are_left_out_and_the_reason_stays(message: str, kept: str) 
 
 
 @pytest.mark.parametrize("value", [OBJECT, POD_SPEC, '"' + "y" * 300 + ': hunter2"'])
-def test_a_message_that_ends_with_the_value_shows_nothing_of_it(value: str) -> None:
+def test_a_message_that_ends_with_the_value_reveals_no_character_of_it(value: str) -> None:
     shown = without_value(f"Job is invalid: spec: Invalid value: {value}")
     assert "hunter2" not in shown
     assert "secret" not in shown
@@ -53,7 +53,7 @@ def test_a_body_that_is_no_status_is_empty(body: bytes) -> None:
     assert (said.reason, said.message, said.kind, said.name, said.causes) == ("", "", "", "", ())
 
 
-def test_a_status_may_leave_things_out() -> None:
+def test_missing_status_fields_are_tolerated() -> None:
     said = read_status(b'{"kind":"Status","message":"no","details":null}')
     assert (said.message, said.name, said.causes) == ("no", "", ())
     said = read_status(b'{"kind":"Status","details":{"causes":null,"name":"x"}}')

@@ -39,7 +39,7 @@ def test_a_port_that_speaks_plain_http_is_named(connect: Connect) -> None:
     assert "does not speak TLS" in error.sentence
 
 
-def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
+def test_an_interrupted_handshake_is_named(connect: Connect) -> None:
     with listening(lambda connection: None) as port:
         error = refused(connect(f"https://127.0.0.1:{port}"))
     assert error.code in ("tls", "unreachable")
@@ -47,7 +47,7 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
-def test_the_end_of_a_connection_is_named_alike_by_every_python(end: type[ssl.SSLError]) -> None:
+def test_every_python_version_names_a_closed_connection_alike(end: type[ssl.SSLError]) -> None:
     asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
     assert connect_error(end(), asked).sentence == "cluster broke off the TLS handshake."
     answer = handle_server_error(end(), asked)
@@ -99,13 +99,13 @@ def test_a_certificate_for_another_name_is_called_so(
     assert "not valid for '127.0.0.1'" in refused(connect(serve(ok, other))).sentence
 
 
-def test_without_a_ca_the_authorities_of_the_system_decide(serve: Serve, connect: Connect) -> None:
+def test_system_authorities_are_used_without_a_ca(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     assert refused(connect(server, login={"ca_pem": None})).code == "tls"
     assert server.requests == []
 
 
-def test_tls_server_name_is_what_the_certificate_must_carry(
+def test_the_certificate_must_match_tls_server_name(
     serve: Serve, connect: Connect, authority: Issued
 ) -> None:
     server = serve(ok, issue("other", authority, names=("other.example",)))

@@ -62,7 +62,7 @@ def test_lines_that_arrive_together_are_one_batch(serve: Serve, connect: Connect
     assert [len(lines) for lines in watch(connect(serve(script)))] == [50]
 
 
-def test_events_that_waited_for_us_are_one_batch(serve: Serve, connect: Connect) -> None:
+def test_events_waiting_in_the_buffer_are_one_batch(serve: Serve, connect: Connect) -> None:
     sent = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -97,7 +97,7 @@ def test_lines_before_a_reset_are_returned(serve: Serve, connect: Connect) -> No
     assert caught.value.code == "broken-off"
 
 
-def test_a_watch_without_chunks_ends_with_the_connection(serve: Serve, connect: Connect) -> None:
+def test_an_unchunked_watch_ends_with_the_connection(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Connection="close")
         wire.send(EVENT + b"\n")
@@ -127,9 +127,7 @@ def test_a_small_event_is_seen_within_50_ms(serve: Serve, connect: Connect) -> N
     assert min(lags) < 0.05, lags
 
 
-def test_an_event_is_seen_although_its_chunk_is_not_complete(
-    serve: Serve, connect: Connect
-) -> None:
+def test_an_event_is_seen_before_its_chunk_is_complete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.send(b"ffff\r\n" + EVENT + b"\n")
@@ -180,7 +178,7 @@ def test_close_ends_a_silent_watch(serve: Serve, connect: Connect) -> None:
     closes_at_once(watch(connect(serve(script)), on_open=opened.set), opened)
 
 
-def test_close_ends_a_watch_that_waits_for_headers(serve: Serve, connect: Connect) -> None:
+def test_close_ends_a_watch_waiting_for_headers(serve: Serve, connect: Connect) -> None:
     asked = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -190,7 +188,7 @@ def test_close_ends_a_watch_that_waits_for_headers(serve: Serve, connect: Connec
     closes_at_once(watch(connect(serve(script), total_deadline=GOES_ON)), asked)
 
 
-def test_close_ends_a_watch_in_the_handshake(connect: Connect) -> None:
+def test_close_ends_a_watch_during_the_handshake(connect: Connect) -> None:
     begun = threading.Event()
 
     def look(sock: socket.socket) -> None:
@@ -223,7 +221,7 @@ def test_no_line_is_returned_after_close(serve: Serve, connect: Connect) -> None
     assert batches == 1
 
 
-def test_history_that_is_cut_is_gone(serve: Serve, connect: Connect) -> None:
+def test_a_compacted_history_is_gone(serve: Serve, connect: Connect) -> None:
     status = {"kind": "Status", "message": "too old resource version: 7 (99)"}
     error, _ = failure(watch(connect(serve(lambda request, wire: wire.json(status, 410)))))
     assert (error.code, error.status) == ("gone", 410)
@@ -235,7 +233,7 @@ def test_a_login_page_is_not_a_watch(serve: Serve, connect: Connect) -> None:
     assert failure(watch(connect(server)))[0].code == "not-json"
 
 
-def test_half_a_line_at_the_end_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_an_unfinished_last_line_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.chunk(EVENT + b"\n" + EVENT[:9])
@@ -245,7 +243,7 @@ def test_half_a_line_at_the_end_is_broken_off(serve: Serve, connect: Connect) ->
     assert (error.code, seen) == ("broken-off", [EVENT])
 
 
-def test_an_end_without_the_last_chunk_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_an_end_without_the_last_chunk_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.chunk(EVENT + b"\n")
@@ -255,7 +253,7 @@ def test_an_end_without_the_last_chunk_is_broken_off(serve: Serve, connect: Conn
     assert (error.code, seen) == ("broken-off", [EVENT])
 
 
-def test_a_reset_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_a_reset_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.reset()
@@ -263,7 +261,7 @@ def test_a_reset_is_broken_off(serve: Serve, connect: Connect) -> None:
     assert failure(watch(connect(serve(script))))[0].code == "broken-off"
 
 
-def test_chunks_that_are_none_are_broken_off(serve: Serve, connect: Connect) -> None:
+def test_invalid_chunks_are_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.send(b"hello\r\n")
@@ -274,7 +272,7 @@ def test_chunks_that_are_none_are_broken_off(serve: Serve, connect: Connect) -> 
     assert "garbled" in error.sentence
 
 
-def test_a_line_that_never_ends_is_too_large(serve: Serve, connect: Connect) -> None:
+def test_an_endless_line_is_too_large(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         while wire.is_open:
@@ -315,7 +313,7 @@ def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Cloc
     assert batches == 6
 
 
-def test_a_dead_watch_that_should_have_ended_is_noticed(serve: Serve, connect: Connect) -> None:
+def test_an_overdue_dead_watch_is_noticed(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.hold()

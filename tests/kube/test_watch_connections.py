@@ -37,7 +37,7 @@ def watched(connection: Connection, **settings: Any) -> list[bytes]:
         return [line for lines in watch for line in lines]
 
 
-def test_one_connection_serves_one_watch_after_the_other(serve: Serve, connect: Connect) -> None:
+def test_a_connection_serves_consecutive_watches(serve: Serve, connect: Connect) -> None:
     server = serve(ends)
     connection = connect(server)
     for _ in range(5):
@@ -45,7 +45,7 @@ def test_one_connection_serves_one_watch_after_the_other(serve: Serve, connect: 
     assert (len(server.requests), server.connections) == (5, 1)
 
 
-def test_watches_at_the_same_time_have_a_connection_each(serve: Serve, connect: Connect) -> None:
+def test_concurrent_watches_use_separate_connections(serve: Serve, connect: Connect) -> None:
     together = threading.Barrier(3, timeout=GOES_ON)
 
     def script(request: Request, wire: Wire) -> None:
@@ -151,9 +151,7 @@ def test_closing_an_ended_watch_does_not_affect_the_next_one(
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_has_closed_is_replaced(
-    serve: Serve, connect: Connect
-) -> None:
+def test_a_connection_closed_by_the_server_is_replaced(serve: Serve, connect: Connect) -> None:
     left = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -171,7 +169,7 @@ def test_a_connection_that_the_server_has_closed_is_replaced(
     assert (len(server.requests), server.connections) == (2, 2)
 
 
-def test_a_connection_that_fails_under_the_next_request_is_replaced_once(
+def test_a_connection_that_fails_during_the_next_request_is_replaced_once(
     serve: Serve, connect: Connect
 ) -> None:
     """The first watch is well, its connection dies under the second, and so does the new one."""
@@ -191,7 +189,7 @@ def test_a_connection_that_fails_under_the_next_request_is_replaced_once(
     assert (len(server.requests), server.connections) == (3, 2)
 
 
-def test_a_connection_that_the_network_has_forgotten_is_replaced_after_the_connect_deadline(
+def test_a_connection_forgotten_by_the_network_is_replaced_after_the_connect_deadline(
     serve: Serve, connect: Connect
 ) -> None:
     """Nothing says that it is dead: the request on it is never answered."""
@@ -208,7 +206,7 @@ def test_a_connection_that_the_network_has_forgotten_is_replaced_after_the_conne
     assert (len(server.requests), server.connections) == (3, 2)
 
 
-def test_without_network_the_usual_deadlines_hold(
+def test_the_usual_deadlines_hold_without_network(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kept connection is silent, and a new one is not to be had: that is what is told."""
@@ -276,7 +274,7 @@ def test_kept_connections_are_closed_with_the_connection(serve: Serve, connect: 
         time.sleep(0.01)
 
 
-def test_a_renewed_token_goes_with_the_next_watch(
+def test_a_renewed_token_is_sent_with_the_next_watch(
     serve: Serve, connect: Connect, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"

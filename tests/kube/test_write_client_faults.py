@@ -156,7 +156,7 @@ CASES: list[tuple[str, Plan, str, WriteOutcome, bool]] = [
 @pytest.mark.parametrize(
     ("case", "plan", "code", "reach", "applied"), CASES, ids=[case[0] for case in CASES]
 )
-def test_a_fault_under_a_write(
+def test_a_fault_during_a_write_has_the_right_outcome(
     simulator: Simulator,
     connection: Connection,
     case: str,
@@ -173,7 +173,9 @@ def test_a_fault_under_a_write(
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_server_that_hangs(simulator: Simulator, connection: Connection, applied: bool) -> None:
+def test_a_hanging_server_leaves_the_outcome_unknown(
+    simulator: Simulator, connection: Connection, applied: bool
+) -> None:
     fault = simulator.faults.hang(verb="patch", count=1, applied=applied)
     error = annotate(connection, f"hang-{applied}", deadline=1.5)
     simulator.faults.remove(fault)
@@ -182,9 +184,7 @@ def test_a_server_that_hangs(simulator: Simulator, connection: Connection, appli
     assert arrived(connection, f"hang-{applied}") is applied
 
 
-def test_a_refusal_of_the_store_can_be_lost_too(
-    simulator: Simulator, connection: Connection
-) -> None:
+def test_a_refusal_by_the_store_can_be_lost(simulator: Simulator, connection: Connection) -> None:
     simulator.faults.reset(verb="patch", count=1)
     with pytest.raises(KubeError) as caught:
         WriteClient(connection).json_patch(

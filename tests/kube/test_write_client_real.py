@@ -72,7 +72,7 @@ def refused() -> Iterator[list[KubeError]]:
     assert caught.value.audit_id
 
 
-def test_a_merge_patch_is_kept_under_our_name(place: Place) -> None:
+def test_a_merge_patch_is_stored_under_our_field_manager(place: Place) -> None:
     before = place.now()
     answer = place.writer.merge_patch(place.path, b'{"spec":{"parallelism":1}}')
     made = json.loads(answer.body)
@@ -88,7 +88,7 @@ def test_a_merge_patch_is_kept_under_our_name(place: Place) -> None:
     assert "f:a" in fields["gangboard-actor"]["fieldsV1"]["f:metadata"]["f:labels"]
 
 
-def test_a_json_patch_whose_tests_hold(place: Place) -> None:
+def test_a_json_patch_with_passing_tests_is_applied(place: Place) -> None:
     meta = place.now()["metadata"]
     place.writer.json_patch(
         place.path,
@@ -104,7 +104,9 @@ def test_a_json_patch_whose_tests_hold(place: Place) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("uid", "another"), ("generation", 999), ("nothing", 1)]
 )
-def test_a_json_patch_whose_test_fails(place: Place, field: str, value: object) -> None:
+def test_a_json_patch_with_a_failing_test_is_refused(
+    place: Place, field: str, value: object
+) -> None:
     before = place.now()
     with refused() as errors:
         place.writer.json_patch(
@@ -121,7 +123,7 @@ def test_a_json_patch_whose_test_fails(place: Place, field: str, value: object) 
     assert place.now() == before
 
 
-def test_a_merge_patch_with_another_uid(place: Place) -> None:
+def test_a_merge_patch_with_another_uid_is_refused(place: Place) -> None:
     with refused() as errors:
         place.writer.merge_patch(
             place.path, b'{"metadata":{"uid":"another"},"spec":{"parallelism":1}}'
@@ -148,7 +150,7 @@ def test_dry_runs_change_nothing(place: Place) -> None:
     assert caught.value.is_object_missing
 
 
-def test_the_same_name_twice(place: Place) -> None:
+def test_a_duplicate_name_is_refused(place: Place) -> None:
     assert place.writer.create(place.jobs, _job(place, "second")).status == 201
     with refused() as errors:
         place.writer.create(place.jobs, _job(place, "second"))
@@ -161,7 +163,7 @@ def test_the_same_name_twice(place: Place) -> None:
     assert error.api_status.message == 'jobs.batch "second" already exists'
 
 
-def test_a_deletion_is_of_one_uid(place: Place) -> None:
+def test_a_deletion_names_a_uid(place: Place) -> None:
     uid = place.now()["metadata"]["uid"]
     with refused() as errors:
         place.writer.delete(place.path, uid="another")
@@ -174,7 +176,7 @@ def test_a_deletion_is_of_one_uid(place: Place) -> None:
     assert errors[0].is_object_missing
 
 
-def test_objects_that_the_server_quotes_are_left_out(place: Place) -> None:
+def test_objects_quoted_by_the_server_are_left_out(place: Place) -> None:
     before = place.now()
     with refused() as errors:
         place.writer.merge_patch(place.path, b'{"spec":{"suspended":true}}')
@@ -189,7 +191,7 @@ def test_objects_that_the_server_quotes_are_left_out(place: Place) -> None:
     assert place.now() == before
 
 
-def test_what_is_not_there(place: Place) -> None:
+def test_a_missing_object_is_reported(place: Place) -> None:
     with refused() as errors:
         place.writer.merge_patch(f"{place.jobs}/nobody", b"{}")
     assert (errors[0].api_status.kind, errors[0].api_status.name) == ("jobs", "nobody")
@@ -209,7 +211,7 @@ def test_a_forbidden_write_is_reported(place: Place) -> None:
     assert 'cannot patch resource "jobs" in API group "batch"' in errors[0].api_status.message
 
 
-def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: Place) -> None:
+def test_an_unreachable_webhook_means_not_stored(place: Place) -> None:
     client = place.plane.client
     client.create(_webhook(place.namespace))
     before = place.now()
@@ -232,7 +234,7 @@ def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: P
     assert place.now() == before
 
 
-def test_the_outcome_at_a_silent_store_is_unknown(place: Place) -> None:
+def test_a_silent_store_leaves_the_outcome_unknown(place: Place) -> None:
     place.plane.pause_process("etcd")
     try:
         with pytest.raises(KubeError) as caught:

@@ -50,7 +50,9 @@ def environment(request: pytest.FixtureRequest) -> dict[str, str]:
     return found
 
 
-def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Path) -> None:
+def test_each_backend_serves_the_fleet_and_a_change(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
     with Simulator("east", story=False) as simulator:
         kubeconfig = tmp_path / "east.kubeconfig"
         kubeconfig.write_text(simulator.kubeconfig_text())

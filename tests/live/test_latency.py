@@ -134,7 +134,7 @@ def _wait_in_api(scene: Scene, code: str) -> float:
     raise AssertionError(f"the API does not say {code} after {GIVE_UP_SECONDS:g} s")
 
 
-def test_a_change_is_in_the_api(scene: Scene) -> None:
+def test_a_change_reaches_the_api_in_time(scene: Scene) -> None:
     seconds = []
     for number in range(8):
         suspend = number % 2 == 0
@@ -176,7 +176,7 @@ def _wait_on_page(page: Page, label: str, number: int) -> float:
     raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {seen}")
 
 
-def test_a_change_is_on_an_open_page(scene: Scene, browser: Browser) -> None:
+def test_a_change_reaches_an_open_page_in_time(scene: Scene, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     try:
         page = context.new_page()

@@ -53,7 +53,7 @@ END_SECONDS = 60.0
         pytest.param(DEEP, 2, id="tree"),
     ],
 )
-def test_nothing_is_left_of_a_killed_test(script: str, processes: int) -> None:
+def test_a_killed_test_leaves_no_process_or_folder(script: str, processes: int) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )

@@ -106,7 +106,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     made.close()
 
 
-def test_redis_is_gone(site: Site) -> None:
+def test_gangboard_survives_the_loss_of_redis(site: Site) -> None:
     # Gone before the click.
     site.kill_redis()
     action, seconds = site.click("train-workers-0")

@@ -78,7 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_process_that_is_stopped_alone_is_blamed_alone(site: Site, process: str) -> None:
+def test_the_banner_names_only_the_stopped_process(site: Site, process: str) -> None:
     words, banner = PROCESSES[process]
     wait_until(site.is_well, PATIENCE, "every process to live")
     with site.stopped(words):

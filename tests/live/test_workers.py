@@ -119,7 +119,7 @@ def scene(made: Scene) -> Scene:
     return made
 
 
-def test_an_order_given_twice_watches_a_cluster_once(scene: Scene) -> None:
+def test_a_duplicate_message_watches_a_cluster_once(scene: Scene) -> None:
     holder = scene.holder()
     again = "import gangboard.celery; from gangboard.polling.tasks import poll;"
     again += "[poll.apply_async((pk,), queue='poll') for pk in range(1, 3) for _ in range(3)]"
@@ -178,7 +178,7 @@ def _nothing_goes_back(
         time.sleep(0.05)
 
 
-def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> None:
+def test_another_worker_takes_over_from_a_killed_worker(scene: Scene) -> None:
     gangs = scene.gangs()
     killed = scene.holder()
     os.kill(killed.pid, signal.SIGKILL)

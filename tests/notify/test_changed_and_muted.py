@@ -23,7 +23,7 @@ def change(owner: Person, rule: Rule, **changes: object) -> None:
 
 
 class TestChanges:
-    def test_a_change_sends_no_old_event_again(
+    def test_a_changed_rule_resends_no_old_event(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel("chat"), health="waiting")
@@ -42,7 +42,7 @@ class TestChanges:
             "apprise://mail",
         ]
 
-    def test_a_shorter_wait_tells_who_was_not_told(
+    def test_a_shorter_wait_notifies_the_pending_gangs(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), name="slow", trigger="waits", minutes=60)
@@ -58,7 +58,7 @@ class TestChanges:
         assert "12:50 UTC" in order["body"]
         assert post.look(3600) == []
 
-    def test_what_waits_to_be_sent_has_the_new_name(
+    def test_a_queued_message_has_the_new_name(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel())
@@ -71,7 +71,7 @@ class TestChanges:
 
 
 class TestMute:
-    def test_what_happens_meanwhile_is_never_told_and_what_follows_is(
+    def test_events_during_a_mute_are_skipped_and_later_ones_are_sent(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), health="waiting")
@@ -91,7 +91,7 @@ class TestMute:
         (order,) = post.look(60)
         assert order["title"] == "Waiting: JobSet train (research, east)"
 
-    def test_a_wait_during_a_mute_is_not_told_afterwards(
+    def test_a_wait_during_a_mute_is_not_sent_afterwards(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), trigger="waits", minutes=10)
@@ -101,7 +101,7 @@ class TestMute:
         assert post.look(1800) == []
         assert post.look(7200) == []
 
-    def test_a_message_that_was_tried_is_sent_in_spite_of_it(
+    def test_an_attempted_message_is_sent_despite_the_mute(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel())
@@ -111,9 +111,7 @@ class TestMute:
         mute(owner, rule, post)
         assert len(post.look(60)) == 1
 
-    def test_it_can_be_ended_before_its_time(
-        self, post: Post, east: Cluster, owner: Person
-    ) -> None:
+    def test_a_mute_can_end_early(self, post: Post, east: Cluster, owner: Person) -> None:
         rule = make_rule(make_channel())
         mute(owner, rule, post)
         mute(owner, rule, post, hours=0)

@@ -42,7 +42,7 @@ def queued() -> list[tuple[str, list[Any]]]:
 
 
 @pytest.mark.usefixtures("three")
-def test_what_a_program_does_not_take_is_left_out_and_counted(post: Post) -> None:
+def test_skipped_webhook_events_are_counted(post: Post) -> None:
     channel = make_channel(kind="webhook")
     rule = make_rule(channel)
     queue_items(rule, [channel], items(1, 12), now=NOON)
@@ -64,7 +64,7 @@ def test_what_a_program_does_not_take_is_left_out_and_counted(post: Post) -> Non
 
 
 @pytest.mark.usefixtures("three")
-def test_one_full_channel_does_not_fill_another(post: Post) -> None:
+def test_a_full_channel_does_not_fill_another(post: Post) -> None:
     slow, good = make_channel("slow", kind="webhook"), make_channel("good", kind="webhook")
     rule = make_rule(slow, good)
     queue_items(rule, [slow], items(1, 15), now=NOON)
@@ -72,7 +72,7 @@ def test_one_full_channel_does_not_fill_another(post: Post) -> None:
     assert queued()[-2:] == [("given-up", [2]), ("waiting", [16, 17])]
 
 
-def test_a_message_to_people_counts_what_it_cannot_rank(
+def test_a_message_to_people_counts_unranked_events(
     post: Post, east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "MOST_FOR_PEOPLE", 12)
@@ -91,7 +91,7 @@ def test_a_message_to_people_counts_what_it_cannot_rank(
     assert "These are the worst 10 of the first 12 of 20." in order["body"]
 
 
-def test_a_dead_channel_gives_up_all_that_is_a_day_old(
+def test_a_dead_channel_drops_messages_older_than_a_day(
     post: Post, east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One attempt an hour would end one message an hour, and a rule may add more."""
@@ -110,7 +110,7 @@ def test_a_dead_channel_gives_up_all_that_is_a_day_old(
     assert Delivery.objects.filter(finished_at=None).count() == 46
 
 
-def test_a_worker_that_died_while_it_sent_sends_it_again_first(post: Post, east: Cluster) -> None:
+def test_a_message_of_a_dead_worker_is_sent_again_first(post: Post, east: Cluster) -> None:
     channel = make_channel(kind="webhook")
     make_rule(channel)
     story = Story(east)
@@ -134,7 +134,7 @@ def test_a_worker_that_died_while_it_sent_sends_it_again_first(post: Post, east:
     assert healths == ["waiting", "waiting", "running"]
 
 
-def test_an_old_address_that_fails_does_not_delay_the_new_one(post: Post, east: Cluster) -> None:
+def test_a_failing_old_address_does_not_delay_the_new_one(post: Post, east: Cluster) -> None:
     """The address is changed while the last message to the old one is on its way."""
     owner = make_owner()
     channel = make_channel(kind="webhook", failures=9)

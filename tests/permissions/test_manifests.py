@@ -37,7 +37,7 @@ def rights(role: Manifest) -> dict[str, set[str]]:
     return found
 
 
-def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
+def test_the_reader_may_read_exactly_the_polled_resources() -> None:
     (role,) = find(PermissionOptions(), "ClusterRole", READER)
     (identity,) = (rule for rule in role["rules"] if rule.get("resources") == ["namespaces"])
     assert (identity["resourceNames"], identity["verbs"]) == (["kube-system"], ["get"])
@@ -48,7 +48,7 @@ def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
     assert not {"secrets", "configmaps", "pods/log"} & set(found)
 
 
-def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
+def test_the_actor_has_only_the_rights_of_its_levers() -> None:
     (role,) = find(PermissionOptions(), "ClusterRole", ACTOR)
     assert rights(role) == {
         "cronjobs.batch": {"get", "patch"},
@@ -73,7 +73,7 @@ def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
     }
 
 
-def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
+def test_an_unserved_resource_is_no_lever() -> None:
     wanted = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
     (role,) = find(wanted, "ClusterRole", ACTOR)
     assert "workloads.kueue.x-k8s.io" not in rights(role)
@@ -81,14 +81,14 @@ def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
     assert find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
 
 
-def test_what_a_lever_makes_is_no_matter_where_its_owners_are_not_served() -> None:
+def test_owners_that_are_not_served_need_no_rights_for_created_objects() -> None:
     (role,) = find(
         PermissionOptions(not_served=frozenset({"jobs.batch.volcano.sh"})), "ClusterRole", ACTOR
     )
     assert not {key for key in rights(role) if key.endswith("volcano.sh")}
 
 
-def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() -> None:
+def test_every_resource_the_actor_may_change_has_a_bound_limit() -> None:
     for wanted in (
         PermissionOptions(),
         PermissionOptions(parallelism=True),
@@ -112,7 +112,7 @@ def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() ->
             assert "'system:serviceaccount:gangboard:gangboard-actor'" in condition["expression"]
 
 
-def test_parallelism_is_a_lever_only_where_it_is_switched_on() -> None:
+def test_parallelism_is_a_lever_only_if_switched_on() -> None:
     def of_jobs(wanted: PermissionOptions) -> str:
         (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
         return str(policy["spec"])
@@ -127,7 +127,7 @@ def test_parallelism_is_a_lever_only_where_it_is_switched_on() -> None:
     assert "parallelism" not in str(jobsets["spec"])
 
 
-def test_in_namespaces_the_actor_has_no_right_anywhere_else() -> None:
+def test_an_actor_limited_to_namespaces_has_no_right_elsewhere() -> None:
     wanted = PermissionOptions(namespaces=("team-a", "team-b"))
     assert not find(wanted, "ClusterRole", ACTOR)
     assert not find(wanted, "ClusterRoleBinding", ACTOR)
@@ -137,7 +137,7 @@ def test_in_namespaces_the_actor_has_no_right_anywhere_else() -> None:
     assert find(wanted, "ClusterRole", READER)
 
 
-def test_the_version_of_the_policy_is_the_one_that_is_served() -> None:
+def test_the_policy_uses_the_served_version() -> None:
     (policy,) = find(
         PermissionOptions(policy_version="v1beta1"), "MutatingAdmissionPolicy", "gangboard-hold"
     )
@@ -165,7 +165,7 @@ def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
     return kind
 
 
-def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
+def test_a_new_kind_gets_its_rules_automatically(new_kind: OwnerKind) -> None:
     (reader,), (actor,) = (
         find(PermissionOptions(), "ClusterRole", name) for name in (READER, ACTOR)
     )
@@ -189,7 +189,7 @@ def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
     )
 
 
-def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
+def test_the_output_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
     text = yaml_text(PermissionOptions(), "east")
     found: list[Any] = [document for document in yaml.safe_load_all(text) if document]
     assert found == manifests(PermissionOptions())
@@ -200,7 +200,7 @@ def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> No
     assert text.rstrip().splitlines()[-1].startswith("#   manage.py add_cluster east")
 
 
-def test_limits_come_before_rights() -> None:
+def test_limits_precede_rights() -> None:
     kinds = [manifest["kind"] for manifest in manifests(PermissionOptions())]
     assert max(
         index for index, kind in enumerate(kinds) if kind.startswith("Validating")
@@ -208,12 +208,12 @@ def test_limits_come_before_rights() -> None:
 
 
 @pytest.mark.parametrize("text", ["it's", "a\\b", "a\nb"])
-def test_no_text_breaks_out_of_an_expression(text: str) -> None:
+def test_text_cannot_break_out_of_an_expression(text: str) -> None:
     with pytest.raises(ValueError, match="cannot stand in an expression"):
         admission_policy.cel_text(text)
 
 
-def test_holds_are_made_for_known_owners_only() -> None:
+def test_holds_are_created_for_known_owners_only() -> None:
     name = f"{ACTOR}-holds.gangboard.dev"
     (policy,) = find(PermissionOptions(), "ValidatingAdmissionPolicy", name)
     assert "o.kind == 'JobSet' && o.apiVersion.startsWith('jobset.x-k8s.io/')" in str(

@@ -71,7 +71,7 @@ def test_thirty_other_writes_are_refused(everywhere: Installed, namespace: Names
     assert len(by_policy) + len(by_rbac) >= 30
 
 
-def test_no_served_field_of_a_job_or_jobset_is_left_out(everywhere: Installed) -> None:
+def test_every_served_field_of_a_job_or_jobset_is_covered(everywhere: Installed) -> None:
     """A later Kubernetes may add fields to either: the policies name none, so none is missing."""
     limits = {
         manifest["metadata"]["name"]: json.dumps(manifest["spec"])
@@ -90,9 +90,7 @@ def test_no_served_field_of_a_job_or_jobset_is_left_out(everywhere: Installed) -
         assert [field for field in fields if f"'{field}'" in text] == ["suspend"]
 
 
-def test_the_actor_can_do_what_its_levers_need(
-    everywhere: Installed, namespace: Namespaces
-) -> None:
+def test_the_actor_can_use_its_levers(everywhere: Installed, namespace: Namespaces) -> None:
     ns = namespace(everywhere.plane)
     everywhere.admin.create(jobset("run", ns, jobs={"w": {"replicas": 2}}))
     child = everywhere.admin.wait_for("batch/v1", "Job", "run-w-1", ns, until=bool)
@@ -131,7 +129,7 @@ def test_the_actor_can_do_what_its_levers_need(
     assert send(actor, patch)["spec"]["suspend"] is True
 
 
-def test_a_trial_of_the_actor_says_which_levers_it_may_use(everywhere: Installed) -> None:
+def test_a_trial_of_the_actor_reports_the_usable_levers(everywhere: Installed) -> None:
     admin, role = (
         everywhere.admin,
         ("rbac.authorization.k8s.io/v1", "ClusterRole", "gangboard-actor"),
@@ -165,7 +163,7 @@ def _lacks(plane: ControlPlane, number: int = 1) -> ActorTrial | None:
     return trial if sum(not lever.is_usable for lever in trial.levers) == number else None
 
 
-def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
+def test_jobs_with_an_external_manager_are_switched_by_their_field_only(
     everywhere: Installed, namespace: Namespaces
 ) -> None:
     """By what the lever itself sends, one Job and all of a gang. No release of JobSet leaves them so afterwards."""
@@ -201,7 +199,9 @@ def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
                 assert said["spec"]["suspend"] is not suspended
 
 
-def test_the_actor_sees_nothing_else(everywhere: Installed, namespace: Namespaces) -> None:
+def test_the_actor_cannot_read_other_resources(
+    everywhere: Installed, namespace: Namespaces
+) -> None:
     ns = namespace(everywhere.plane)
     for version, kind in (
         ("v1", "Secret"),
@@ -213,7 +213,7 @@ def test_the_actor_sees_nothing_else(everywhere: Installed, namespace: Namespace
             everywhere.actor.list(version, kind, ns)
 
 
-def test_the_reader_reads_all_that_a_poll_asks_for_and_no_more(
+def test_the_reader_can_read_exactly_the_polled_resources(
     everywhere: Installed, namespace: Namespaces
 ) -> None:
     reader, ns = everywhere.reader, namespace(everywhere.plane)
@@ -238,7 +238,7 @@ def test_the_reader_reads_all_that_a_poll_asks_for_and_no_more(
         assert (said.status, "cannot" in said.message) == (403, True), (write.name, said)
 
 
-def test_nobody_else_is_limited(everywhere: Installed, namespace: Namespaces) -> None:
+def test_other_users_are_not_limited(everywhere: Installed, namespace: Namespaces) -> None:
     world = make_world(everywhere.admin, namespace(everywhere.plane))
     everywhere.admin.patch(
         "batch/v1", "Job", "solo", {"spec": {"backoffLimit": 2}}, world.namespace

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.controlplane
 NO_KUEUE = frozenset({"workloads.kueue.x-k8s.io"})
 
 
-def test_parallelism_goes_to_zero_and_back_to_what_was_written_down(
+def test_parallelism_is_set_to_zero_and_restored_to_its_recorded_value(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
     wanted = PermissionOptions(not_served=NO_KUEUE, parallelism=True)
@@ -62,7 +62,7 @@ def refused_pauses(actor: Client, ns: str, cases: list[tuple[int | None, str | N
             pause(actor, ns, parallelism, note)
 
 
-def test_outside_its_namespaces_the_actor_may_do_nothing(
+def test_the_actor_has_no_rights_outside_its_namespaces(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
     inside, outside = namespace(controlplane_137), namespace(controlplane_137)
@@ -95,7 +95,7 @@ def test_outside_its_namespaces_the_actor_may_do_nothing(
         assert trial_of_actor(controlplane_137, [outside]).needs_rights
 
 
-def test_of_kueue_the_actor_switches_active_and_nothing_else(
+def test_the_actor_changes_only_active_in_kueue(
     controlplane_kueue: ControlPlane, namespace: Namespaces
 ) -> None:
     ns = namespace(controlplane_kueue)
@@ -126,7 +126,7 @@ def test_of_kueue_the_actor_switches_active_and_nothing_else(
             assert said["spec"]["active"] is active
 
 
-def test_of_each_kind_the_actor_switches_suspend_and_nothing_else(
+def test_the_actor_changes_only_suspend_in_each_kind(
     controlplane_kueue: ControlPlane, namespace: Namespaces
 ) -> None:
     """By what the lever itself would send; of none that another controller manages."""
@@ -260,7 +260,7 @@ def rayservices_of_kuberay_17(admin: Client) -> Iterator[None]:
         pytest.param("135_map", "v1beta1", id="v1beta1"),
     ],
 )
-def test_on_135_the_limits_are_the_same(
+def test_limits_are_the_same_on_135(
     request: pytest.FixtureRequest, namespace: Namespaces, profile: str, version: str
 ) -> None:
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")

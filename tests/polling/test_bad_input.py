@@ -92,7 +92,7 @@ def test_a_server_error_is_reported_with_its_code(watch: Watch) -> None:
     assert "500" in state.sentence
 
 
-def test_throttling_is_waited_out(watch: Watch) -> None:
+def test_a_throttled_poll_waits(watch: Watch) -> None:
     watching = watch()
     _fault_while_listing(
         watching,
@@ -101,7 +101,7 @@ def test_throttling_is_waited_out(watch: Watch) -> None:
     watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
-def test_410_in_the_middle_of_a_list_starts_it_again(
+def test_a_410_during_a_list_restarts_the_list(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -114,7 +114,7 @@ def test_410_in_the_middle_of_a_list_starts_it_again(
     watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
-def test_410_in_a_watch_lists_that_resource_again(watch: Watch) -> None:
+def test_a_410_in_a_watch_relists_that_resource(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)

@@ -137,7 +137,7 @@ def test_a_trainjob_without_runtime_is_assessed(watch: Watch, extra: tuple[Any, 
     assert said(watching)[0] in ("partly-placed", "unschedulable")
 
 
-def test_an_event_that_only_its_kind_knows_is_stored_and_shown(watch: Watch) -> None:
+def test_an_event_known_only_to_its_kind_is_stored_and_shown(watch: Watch) -> None:
     watching = watch(extra=(TRAINJOBS, RUNTIMES))
     put_trainjob(watching.simulator, made=False)
     cause = 'no matches for kind "PodGroup" in version "scheduling.volcano.sh/v1beta1"'

@@ -150,7 +150,7 @@ def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_cluster_gives_way_to_one_that_waits(
+def test_a_cluster_gives_way_to_a_waiting_cluster(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of three clusters on two slots, the one that has had its slot for longest gives way, and the other stays."""
@@ -328,7 +328,7 @@ class TestSlots:
         slots.end(1, None)
         assert slots.begin(3)
 
-    def test_a_window_that_does_not_end_is_not_waited_for(
+    def test_rotation_does_not_wait_for_an_endless_window(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slots = PollSlots(2)

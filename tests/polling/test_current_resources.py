@@ -55,7 +55,7 @@ def test_an_incomplete_list_is_not_current(watch: Watch) -> None:
 
 
 @pytest.mark.usefixtures("small_pages")
-def test_half_of_the_pods_give_no_first_verdict(watch: Watch) -> None:
+def test_half_of_the_pods_produce_no_first_verdict(watch: Watch) -> None:
     """Its second page fails: nothing is known of the other pods, and no history says otherwise."""
     watching = watch()
     fault = watching.simulator.faults.gone_mid_list(resource=PODS)

@@ -109,7 +109,7 @@ def test_an_unknown_version_is_read_as_the_newest_one_and_reported(
     assert watching.state(PODGROUPS).sentence == state.sentence
 
 
-def test_an_unknown_version_without_the_fields_is_not_read(
+def test_an_unknown_version_without_the_expected_fields_is_not_read(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -127,7 +127,7 @@ def test_an_unknown_version_without_the_fields_is_not_read(
         assert set(_codes().values()) == {"not-observed"}
 
 
-def test_an_object_without_the_fields_that_comes_later_ends_the_reading(
+def test_a_later_object_without_the_expected_fields_stops_the_reading(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -142,7 +142,7 @@ def test_an_object_without_the_fields_that_comes_later_ends_the_reading(
     assert set(_codes().values()) == {"not-observed"}
 
 
-def test_an_unknown_version_is_not_tried_without_key_fields(
+def test_an_unknown_version_without_key_fields_is_not_tried(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()

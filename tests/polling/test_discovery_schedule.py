@@ -228,7 +228,7 @@ def test_a_part_that_keeps_failing_is_requested_less_and_less() -> None:
     ]
 
 
-def test_make_due_does_not_override_retry_after() -> None:
+def test_make_due_respects_retry_after() -> None:
     one = discovery_schedule.DiscoverySchedule()
     assert _pauses(one, KubeError("server-error", "busy", retry_after=40), 1) == [40]
     one.make_due()

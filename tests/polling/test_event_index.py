@@ -79,7 +79,7 @@ def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> Non
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_an_event_of_another_namespace_is_ignored_whatever_uid_it_names(
+def test_an_event_of_another_namespace_is_ignored_even_if_its_uid_matches(
     watch: Watch, is_first: bool
 ) -> None:
     watching = watch(fleet="empty")

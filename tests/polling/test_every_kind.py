@@ -81,11 +81,11 @@ def expected(watch: Watch) -> dict[str, tuple[str, str]]:
     return found
 
 
-def test_there_are_kinds_to_test() -> None:
+def test_the_test_covers_at_least_one_kind() -> None:
     assert len(OTHERS) > 8
 
 
-def test_a_kind_that_is_served_later_is_read_then(
+def test_a_kind_is_read_once_the_cluster_serves_it(
     watch: Watch, expected: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def not_yet(*given: object, **options: object) -> Discovery:

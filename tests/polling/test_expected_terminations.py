@@ -119,7 +119,7 @@ def test_the_deadline_of_a_job_comes_before_its_suspension(held: Watching) -> No
     assert held.gang("waits").recheck_at is not None
 
 
-def test_a_gang_that_is_suspended_is_not_to_be_suspended_again(held: Watching) -> None:
+def test_a_suspended_gang_is_not_advised_to_be_suspended(held: Watching) -> None:
     def suspend(job: dict[str, Any]) -> None:
         job["spec"]["suspend"] = True
 

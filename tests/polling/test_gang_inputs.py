@@ -313,7 +313,7 @@ _INPUTS = {
 }
 
 
-def test_each_input_has_a_case_here() -> None:
+def test_every_input_has_a_test_case() -> None:
     names = {field.name for model in (GangModel, ClusterView) for field in fields(model)}
     assert names == _INPUTS.keys()
 
@@ -352,7 +352,7 @@ def _shown(verdict: Verdict) -> Verdict:
 # What is remembered
 
 
-def test_a_verdict_that_depends_on_memory_is_given_again() -> None:
+def test_a_verdict_that_depends_on_memory_is_reassessed() -> None:
     now = datetime.now(UTC)
     seen = {"train": UnitMemory(created=4, created_since=now, whole_at=now)}
     later = {"train": replace(seen["train"], whole_at=now + timedelta(minutes=1))}

@@ -58,7 +58,7 @@ def test_the_same_verdict_keeps_its_start_and_is_no_difference() -> None:
     assert not differs(again, first)
 
 
-def test_another_verdict_starts_now_unless_the_objects_record_its_start() -> None:
+def test_a_new_verdict_starts_now_unless_the_objects_record_its_start() -> None:
     first = _row(RUNNING, None, NOW)
     assert _row(FAILED, first, NOW + MINUTE)["since"] == NOW + MINUTE
     known = replace(FAILED, since=NOW + MINUTE / 2)
@@ -101,7 +101,7 @@ def test_an_unrecorded_start_may_be_before_the_first_sight() -> None:
     assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW, True)
 
 
-def test_the_objects_record_the_start() -> None:
+def test_a_recorded_start_is_used() -> None:
     first = _row(OLD, None, NOW)
     assert _said(first) == (NOW - 2 * DAY, False)
     later = replace(RUNNING, since=NOW - DAY)

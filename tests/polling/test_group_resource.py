@@ -29,7 +29,7 @@ def watched(key: str, state: str, version: str = "") -> WatchedResource:
         (("not-served", ""), ("not-served", ""), PODGROUPS, ""),
     ],
 )
-def test_the_resource_of_pod_groups(
+def test_the_watched_resource_of_pod_groups_is_returned(
     podgroups: tuple[str, str], workloads: tuple[str, str], told_by: str, version: str
 ) -> None:
     visibility = {
@@ -41,5 +41,5 @@ def test_the_resource_of_pod_groups(
     assert (found.resource.key, found.version) == (told_by, version)
 
 
-def test_there_is_none_if_none_is_watched() -> None:
+def test_no_resource_is_returned_if_none_is_watched() -> None:
     assert group_resource({}) is None

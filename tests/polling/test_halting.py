@@ -104,7 +104,7 @@ def ends(one: Reflector) -> None:
 
 @pytest.mark.parametrize("list_only", [False, True])
 @pytest.mark.parametrize("pages", [1, 3])
-def test_a_page_that_comes_after_the_end(
+def test_a_page_after_the_halt_is_ignored(
     watched: WatchedResource, pages: int, list_only: bool
 ) -> None:
     """Nobody waits for it: the next reader is under way, or the cluster is somebody else's."""
@@ -120,7 +120,7 @@ def test_a_page_that_comes_after_the_end(
     assert (watched.last_read_at, watched.contact_at, watched.last_try_at) == (None, None, None)
 
 
-def test_a_list_whose_end_was_not_taken(watched: WatchedResource) -> None:
+def test_a_list_with_an_untaken_end_is_not_current(watched: WatchedResource) -> None:
     """Its page is taken, but not that all others are gone: that is not all there is up to now."""
     cluster = Cluster(1)
     cluster.answers.set()
@@ -136,7 +136,7 @@ def test_a_list_whose_end_was_not_taken(watched: WatchedResource) -> None:
     assert watched.contact_at is None
 
 
-def test_the_end_comes_right_before_a_watch(
+def test_a_halt_right_before_a_watch_stops_the_reflector(
     watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There was no watch yet that could be closed."""
@@ -148,7 +148,7 @@ def test_the_end_comes_right_before_a_watch(
     ends(one)
 
 
-def test_events_that_were_not_taken(
+def test_untaken_events_are_not_claimed(
     watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watch lived until now, but what it said last was dropped."""

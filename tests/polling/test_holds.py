@@ -206,7 +206,7 @@ def an_entry(watching: Watching, jobset: str, *, active: bool) -> Json:
     }
 
 
-def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
+def test_a_deactivated_kueue_workload_is_reported(watch: Watch) -> None:
     watching = watch(extra=(KUEUE,))
     objects = watching.simulator.objects
     made = objects.put(an_entry(watching, "retrieval-ft", active=True))
@@ -233,7 +233,7 @@ def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
     assert watching.gang("retrieval-ft").code == "queue-evaluating"
 
 
-def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch) -> None:
+def test_a_queue_label_without_served_queues_is_reported(watch: Watch) -> None:
     """The fleet has no Kueue; then somebody installs it, and it has made nothing yet."""
     watching = watch()
     watching.once()
@@ -246,7 +246,7 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
     assert read_cluster_view(watching.fresh().pk).queue_visibility == "not-served"
 
 
-def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
+def test_a_queue_label_with_unreadable_entries_is_reported(watch: Watch) -> None:
     watching = watch(extra=(KUEUE,))
     watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
     watching.once()
@@ -270,7 +270,7 @@ def test_a_gang_is_assessed_again_when_the_visibility_of_queues_changes(watch: W
     assert read_cluster_view(watching.fresh().pk).queue_visibility == "served"
 
 
-def test_a_workload_without_a_label_on_its_owner(watch: Watch) -> None:
+def test_a_workload_is_matched_without_a_label_on_its_owner(watch: Watch) -> None:
     """Kueue with `manageJobsWithoutQueueName`: the queue of the Workload is the queue of the gang."""
     watching = watch(extra=(KUEUE,))
     objects = watching.simulator.objects

@@ -161,7 +161,7 @@ def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
     assert timezone.now() - contact_at < timedelta(seconds=30)
 
 
-def test_short_outages_do_not_exempt_a_resource_for_ever() -> None:
+def test_short_outages_do_not_exempt_a_resource_forever() -> None:
     """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (

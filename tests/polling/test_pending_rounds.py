@@ -36,9 +36,7 @@ def test_nominated_gated_and_finished_members_do_not_wait() -> None:
         ("admission", "suspended", True),
     ],
 )
-def test_gangs_that_hold_capacity_without_being_complete(
-    stage: str, code: str, whole: bool
-) -> None:
+def test_incomplete_gangs_that_hold_capacity_are_listed(stage: str, code: str, whole: bool) -> None:
     assert is_whole(stage, code) is whole
 
 
@@ -69,7 +67,7 @@ def test_a_round_takes_each_outdated_pending_gang_once() -> None:
     assert rounds(pending) == ["d"]
 
 
-def test_there_is_a_pause_between_rounds_and_the_last_change_is_taken_up(
+def test_rounds_pause_and_include_the_last_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]

@@ -130,7 +130,7 @@ def test_a_new_worker_gives_the_same_verdict(watch: Watch) -> None:
     assert window.writer.written == 0
 
 
-def test_a_pod_that_is_held_back(watch: Watch) -> None:
+def test_a_gated_pod_has_no_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True)
     watching.settle()
@@ -160,7 +160,7 @@ def test_a_new_pod_waits_for_its_claim_before_it_is_missing(
     assert cache.rechecks.times["uid-waits"] <= settled.timestamp()
 
 
-def test_once_is_enough(watch: Watch) -> None:
+def test_a_claim_is_read_once(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
     watching.once()
@@ -201,7 +201,7 @@ def test_without_classes_a_claim_of_a_class_may_wait_for_the_pod(watch: Watch) -
     assert said(watching) == ("volume-unavailable", UNBOUND)
 
 
-def test_where_none_are_served(watch: Watch) -> None:
+def test_a_cluster_without_claims_has_no_claim_findings(watch: Watch) -> None:
     watching = watch()
     put_job(watching.simulator, DATA)
     watching.once()
@@ -209,7 +209,7 @@ def test_where_none_are_served(watch: Watch) -> None:
     assert said(watching)[0] == "scheduler-error"
 
 
-def test_a_claim_that_cannot_be_read_may_be_the_one(watch: Watch) -> None:
+def test_an_unreadable_claim_may_be_the_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put(watching.simulator, "v1", "PersistentVolumeClaim", "data", spec={"volumeName": 5})
     put_job(watching.simulator, DATA)

@@ -66,7 +66,7 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     assert cluster.running_gangs()["run"].terminations == ()
 
 
-def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
+def test_pods_end_at_their_own_deadlines() -> None:
     job, (first, second, third) = placed_job(pods=3)
     cluster = Cluster(node(), job, third)
     cluster.put(replace(first, deadline_seconds=600))
@@ -89,7 +89,7 @@ def test_a_single_pod_with_a_deadline_ends() -> None:
     assert cluster.running_gangs() == {}
 
 
-def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() -> None:
+def test_deleted_pods_end_after_their_grace_period() -> None:
     job, (first, second) = placed_job()
     going = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
     cluster = Cluster(node(), job, first, second)
@@ -126,7 +126,7 @@ def test_recreated_pods_do_not_end() -> None:
     assert Cluster(node(), pod).running_gangs() == {}
 
 
-def test_ends_within_one_minute_are_grouped() -> None:
+def test_end_times_within_a_minute_are_grouped() -> None:
     first = a_pod("train-0", of=TRAIN, on="n0", deleting_since=ago(-5))
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
     (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations

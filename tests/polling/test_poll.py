@@ -29,7 +29,7 @@ from tests.polling.conftest import HOLDER, Watching
 Watch = Callable[..., Watching]
 
 
-def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -> None:
+def test_every_gang_of_the_fleet_gets_its_expected_verdict(watch: Watch) -> None:
     watching = watch(fleet="east")
     assert watching.once().ok
     wanted = watching.simulator.expected()
@@ -44,7 +44,7 @@ def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -
     assert lost == []
 
 
-def test_every_gang_of_the_older_fleet_too(watch: Watch) -> None:
+def test_every_gang_of_the_older_fleet_gets_its_expected_verdict(watch: Watch) -> None:
     watching = watch(fleet="west", hold=False)
     assert watching.once().ok
     wanted = watching.simulator.expected()
@@ -64,7 +64,7 @@ def test_an_unchanged_cluster_writes_no_object_and_moves_no_version(watch: Watch
     assert watching.fresh().data_version == version
 
 
-def test_few_lists_are_under_way_at_once_and_all_are_done(
+def test_concurrent_lists_are_limited_and_all_complete(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many as connections are kept: a cluster can serve fifty kinds and have none of them."""
@@ -243,7 +243,7 @@ def test_a_worker_that_wakes_after_its_lease_records_nothing(
 
 
 @pytest.mark.parametrize("body", [b'{"items":[]}', b'{"kind":"PodList","metadata":{},"items":[]}'])
-def test_an_empty_answer_that_is_no_list_of_kubernetes_deletes_nothing(
+def test_an_empty_non_kubernetes_response_deletes_nothing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     watching = watch()

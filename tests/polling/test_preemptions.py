@@ -59,7 +59,7 @@ def test_a_group_can_be_the_preemptor() -> None:
     assert known.victims_for(["uid-ring"]) == {"uid-low-0": "uid-ring"}
 
 
-def test_the_preemptor_is_seen_after_the_event() -> None:
+def test_the_preemptor_may_appear_after_the_event() -> None:
     graph, known = joined(LOW, VICTIM)
     assert known.put(preempted(), "uid-low-0") == set()
     assert known.gang_of("uid-urgent-0") is None
@@ -213,7 +213,7 @@ def is_shown(watching: Watching) -> None:
     assert (who.source.namespace, who.source.name) == ("default", "usurper")
 
 
-def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
+def test_the_event_may_precede_the_deletion_of_the_pod(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()
@@ -221,7 +221,7 @@ def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
     is_shown(watching)
 
 
-def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
+def test_the_event_may_follow_the_deletion_of_the_pod(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()
@@ -229,7 +229,7 @@ def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
     is_shown(watching)
 
 
-def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: Watch) -> None:
+def test_another_worker_can_take_over_before_new_pods_exist(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()

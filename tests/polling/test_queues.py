@@ -82,7 +82,7 @@ def test_the_deletion_of_an_older_queue_of_the_same_name_is_ignored() -> None:
     assert made.named_by([an_entry(RUN)]).get(QUEUE.name) is anew
 
 
-def test_the_queues_of_an_entry_and_their_ancestors_even_in_a_cycle() -> None:
+def test_an_entry_has_its_queues_and_their_ancestors_even_in_a_cycle() -> None:
     made = tracker()
     for queue in (
         ALIAS,

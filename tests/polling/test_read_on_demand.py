@@ -129,7 +129,7 @@ def test_a_group_without_quorum_needs_no_owners(watching: Watching) -> None:
     assert gangs() == set()
 
 
-def test_a_reader_who_may_not_list_them_sees_the_gang_by_its_group(watching: Watching) -> None:
+def test_a_reader_without_list_permission_sees_the_gang_by_its_group(watching: Watching) -> None:
     a_gang(watching)
     watching.simulator.faults.forbidden(resource=SETS)
     watching.once()

@@ -44,7 +44,7 @@ def _refusal() -> Json:
     )
 
 
-def test_a_quota_that_refuses_the_pods_of_a_stateful_set(watch: Watch) -> None:
+def test_a_quota_that_refuses_stateful_set_pods_is_reported(watch: Watch) -> None:
     watching = watch(fleet="empty")
     objects = watching.simulator.objects
     policy = {"schedulingPolicy": {"gang": {"minCount": 4}}}

@@ -59,7 +59,7 @@ def listed(watching: Watching) -> dict[str, datetime | None]:
 
 @pytest.mark.parametrize("version", [OURS, OTHER], ids=["same", "other"])
 @pytest.mark.parametrize("as_worker", [True, False], ids=["worker", "once"])
-def test_the_first_poll_after_the_update(
+def test_the_first_poll_after_an_update_relists(
     watch: Callable[..., Watching],
     monkeypatch: pytest.MonkeyPatch,
     version: int,
@@ -89,7 +89,7 @@ def test_the_first_poll_after_the_update(
         assert anew == ({JOBS} if version != OURS else set())
 
 
-def test_objects_to_be_read_again_are_not_current(
+def test_objects_awaiting_a_relist_are_not_current(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -108,7 +108,7 @@ def test_objects_to_be_read_again_are_not_current(
     } == {""}
 
 
-def test_rolled_back_in_the_middle_of_the_list(
+def test_a_rollback_during_a_list_relists(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The older worker finds rows of both: it reads all of them, and no row that it may misunderstand stays."""
@@ -128,7 +128,7 @@ def test_rolled_back_in_the_middle_of_the_list(
     assert watching.state(JOBS).decoder_version == OURS
 
 
-def test_objects_that_a_later_release_has_stored(
+def test_objects_stored_by_a_later_release_are_read_again(
     watch: Callable[..., Watching],
 ) -> None:
     """After a rollback nothing counts as gone before it was listed, and all of it is read."""

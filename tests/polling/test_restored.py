@@ -116,7 +116,7 @@ def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
     assert not poll._caches[watching.cluster.pk].watched[PODS].revision.is_due(regularly=True)
 
 
-def test_poll_once_reads_all_of_a_restored_server(watch: Watch) -> None:
+def test_poll_once_reads_a_restored_server_completely(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     backup = watching.simulator.store.back_up()

@@ -23,7 +23,7 @@ def versions(kept: SuspendHistory, *seen: tuple[bool, str, float]) -> None:
         kept.put(job, NOW)
 
 
-def test_only_changes_count() -> None:
+def test_an_unchanged_suspend_field_is_not_counted() -> None:
     """The first version is no change, nor is one that says the same by another manager."""
     kept = SuspendHistory()
     versions(kept, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
@@ -36,7 +36,7 @@ def test_only_changes_count() -> None:
     }
 
 
-def test_a_clock_ahead_and_no_time_at_all() -> None:
+def test_a_future_or_missing_time_is_tolerated() -> None:
     kept = SuspendHistory()
     versions(kept, (False, "a", 60), (True, "b", -300))
     kept.put(a_job(suspended=False), NOW + timedelta(seconds=1))
@@ -44,7 +44,7 @@ def test_a_clock_ahead_and_no_time_at_all() -> None:
     assert (first.at, second.at) == (NOW, NOW + timedelta(seconds=1))
 
 
-def test_few_changes_are_kept_and_none_of_deleted_objects() -> None:
+def test_the_history_is_bounded_and_dropped_with_its_object() -> None:
     kept = SuspendHistory()
     versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
     changes = kept.of(["uid-train"])["uid-train"]
@@ -78,7 +78,7 @@ def _flip(watching: Watching, job: tuple[str, str], *managers: str) -> None:
         watching.simulator.writer.change(jobs, job, turn, manager=manager)
 
 
-def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
+def test_every_version_counts_even_in_a_batch(watch: Watch) -> None:
     watching = watch()
     job = _standalone(watching)
     watching.settle()

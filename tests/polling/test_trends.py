@@ -24,7 +24,7 @@ def record(cluster: Cluster, at: datetime, *, all_seen: bool = True) -> TrendPoi
 
 
 @pytest.mark.django_db
-def test_gangs_that_do_not_run_wait_by_reason_and_others_are_counted() -> None:
+def test_waiting_gangs_are_counted_by_reason_and_others_by_health() -> None:
     cluster = make_cluster()
     make_gang(cluster)
     make_gang(cluster, health=Health.DEGRADED, stage="run", code="node-lost", accelerators=4.0)
@@ -63,7 +63,7 @@ def test_unknown_gangs_are_not_zero() -> None:
 
 
 @pytest.mark.django_db
-def test_the_first_point_with_values_of_a_quarter_is_kept_longer() -> None:
+def test_the_first_point_with_values_in_a_quarter_is_kept_longer() -> None:
     cluster = make_cluster()
     record_point(cluster.pk, at=NOW, all_seen=False, accelerators=None)
     for minute in (1, 2, 14, 15):
@@ -93,7 +93,7 @@ def test_minutes_are_deleted_after_a_day_and_quarters_after_a_fortnight() -> Non
     assert kept == [0, 2]
 
 
-def test_a_poll_writes_the_minute_with_what_the_nodes_offer(watch: Watch) -> None:
+def test_a_poll_writes_the_minute_and_node_capacity(watch: Watch) -> None:
     watching = watch()
     began = timezone.now()
     watching.once()

@@ -35,7 +35,7 @@ def _mend(pod: dict[str, Any]) -> None:
     pod["spec"]["priority"] = 0
 
 
-def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch: Watch) -> None:
+def test_gangs_in_the_namespace_of_an_unreadable_object_are_not_observed(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     watching.settle()
@@ -97,7 +97,7 @@ def _pods(*names: tuple[str, str], lost: bool = True) -> WatchedResource:
     return watched
 
 
-def test_unreadable_objects_by_namespace() -> None:
+def test_unreadable_objects_are_grouped_by_namespace() -> None:
     found = unreadable_by_namespace(
         {POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))}
     )

@@ -47,7 +47,7 @@ def seen(
     ],
 )
 @pytest.mark.parametrize("key", ["nodes", "pods"])
-def test_why_the_capacity_is_unknown(
+def test_the_reason_for_unknown_capacity_is_shown(
     key: str, state: str, current: bool, contact: float, clause: str
 ) -> None:
     watched = seen(key, state, current=current, contact=contact)
@@ -76,5 +76,5 @@ def test_one_unreadable_node_makes_the_capacity_unknown() -> None:
         ("unknown", None),
     ],
 )
-def test_the_version_of_the_server(text: str, minor: tuple[int, int] | None) -> None:
+def test_the_version_of_the_server_is_shown(text: str, minor: tuple[int, int] | None) -> None:
     assert kubernetes_minor(text) == minor

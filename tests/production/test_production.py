@@ -44,7 +44,7 @@ print(len(names))
 """
 
 
-def test_every_module_is_imported_with_the_packages_of_the_image(
+def test_every_module_imports_with_the_packages_of_the_image(
     environment: Path, tmp_path: Path
 ) -> None:
     variables = {"DJANGO_SETTINGS_MODULE": "gangboard.settings", "GANGBOARD_STATE": str(tmp_path)}
@@ -102,7 +102,7 @@ def test_a_job_is_held_through_the_proxy(client: Client) -> None:
     assert ended["state"] == "verified", ended
 
 
-def test_nobody_chooses_the_address_that_stands_in_the_audit(site: Site, client: Client) -> None:
+def test_clients_cannot_choose_the_audited_address(site: Site, client: Client) -> None:
     address = site.address("postgres")
     with psycopg.connect(
         f"postgresql://gangboard:{PASSWORDS['POSTGRES_PASSWORD']}@{address}/gangboard",
@@ -112,7 +112,7 @@ def test_nobody_chooses_the_address_that_stands_in_the_audit(site: Site, client:
         assert connection.execute(query).fetchall() == [(site.network.gateway,)]
 
 
-def test_no_header_from_outside_signs_anybody_in(site: Site, client: Client) -> None:
+def test_external_headers_cannot_sign_a_user_in(site: Site, client: Client) -> None:
     forged = {"Authorization": "", FORGED: "mallory", "X-Forwarded-For": STRANGER}
     for name in (FORGED, FORGED.lower(), FORGED.replace("-", "_")):
         told = {**forged, name: "mallory"}
@@ -126,7 +126,7 @@ def test_no_header_from_outside_signs_anybody_in(site: Site, client: Client) -> 
     assert "grace" in answer.body.decode()
 
 
-def test_answers_are_compressed_and_name_no_server(client: Client) -> None:
+def test_responses_are_compressed_and_name_no_server(client: Client) -> None:
     asked = {"Accept-Encoding": "gzip"}
     plain = client.send("GET", "/api/v1/gangs/")
     small = client.send("GET", "/api/v1/gangs/", headers=asked)
@@ -139,7 +139,7 @@ def test_answers_are_compressed_and_name_no_server(client: Client) -> None:
         assert answer.headers.get("content-encoding") == "gzip", path
 
 
-def test_many_calls_at_once_give_no_500(client: Client) -> None:
+def test_concurrent_calls_cause_no_500(client: Client) -> None:
     statuses = Counter(client.burst("/api/v1/groups/", CALLS))
     tell(f"{CALLS} calls at once: {dict(statuses)}")
     assert statuses.total() == CALLS
@@ -148,7 +148,7 @@ def test_many_calls_at_once_give_no_500(client: Client) -> None:
     assert client.send("GET", "/api/v1/groups/").status == 200
 
 
-def test_web_is_recreated_at_another_address_under_load(site: Site, client: Client) -> None:
+def test_web_can_move_to_another_address_under_load(site: Site, client: Client) -> None:
     page = client.open_page(
         "/clusters/", client.cookie(documented(site, "manage.py create_user").split()[-1])
     )
@@ -177,7 +177,7 @@ def test_web_is_recreated_at_another_address_under_load(site: Site, client: Clie
     assert outage < OUTAGE_SECONDS
 
 
-def test_databases_and_proxy_are_killed_and_recreated(site: Site, client: Client) -> None:
+def test_databases_and_proxy_survive_kill_and_recreation(site: Site, client: Client) -> None:
     for name in ("redis", "postgres", "proxy"):
         site.kill(name)
         site.create(name)
@@ -185,7 +185,7 @@ def test_databases_and_proxy_are_killed_and_recreated(site: Site, client: Client
     assert gang_of(client) is not None
 
 
-def test_a_backup_is_restored_and_every_process_recreated(site: Site, client: Client) -> None:
+def test_a_backup_is_restored_after_every_process_is_recreated(site: Site, client: Client) -> None:
     files: dict[str, bytes] = {}
     documented(site, "pg_dump", files)
     documented(site, "tar -C /state -c", files)

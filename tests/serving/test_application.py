@@ -92,14 +92,14 @@ LENGTH = (b"content-length", b"9")
 CHUNKED = (b"transfer-encoding", b"chunked")
 
 
-def test_a_body_in_parts_arrives_complete() -> None:
+def test_a_chunked_body_arrives_complete() -> None:
     client = Client(part(b"name", more=True), part(b"=olga"))
     serve(echo, scope("/", LENGTH, method="POST"), client)
     assert (client.status, client.body) == (200, b"name=olga")
 
 
 @pytest.mark.parametrize("header", [LENGTH, CHUNKED])
-def test_a_body_that_does_not_end_is_refused_and_takes_no_thread(
+def test_an_endless_body_is_refused_and_takes_no_thread(
     header: tuple[bytes, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Message] = []
@@ -119,7 +119,7 @@ def test_a_body_that_does_not_end_is_refused_and_takes_no_thread(
     assert not calls
 
 
-def test_a_body_that_is_announced_as_too_large_is_not_read() -> None:
+def test_a_body_announced_as_too_large_is_not_read() -> None:
     announced = (b"content-length", str(LARGEST_BODY + 1).encode())
     client = serve(echo, scope("/", announced), Client(part(b"x")))
     assert client.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
@@ -141,13 +141,13 @@ def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
     }
 
 
-def test_the_largest_body_is_taken() -> None:
+def test_the_largest_allowed_body_is_accepted() -> None:
     announced = (b"content-length", str(LARGEST_BODY).encode())
     client = serve(echo, scope("/", announced), Client(part(b"x" * LARGEST_BODY)))
     assert len(client.body) == LARGEST_BODY
 
 
-def test_a_body_that_breaks_off_is_a_bad_request_and_nothing_is_done() -> None:
+def test_a_truncated_body_is_a_bad_request_and_has_no_effect() -> None:
     """granian reports a chunk that it cannot read as a sender who has left."""
     calls: list[Message] = []
 
@@ -162,7 +162,7 @@ def test_a_body_that_breaks_off_is_a_bad_request_and_nothing_is_done() -> None:
     assert not calls
 
 
-def test_the_probes_have_threads_of_their_own() -> None:
+def test_probes_have_their_own_threads() -> None:
     stuck, release = threading.Event(), threading.Event()
 
     def answer(environ: Message, start_response: Any) -> list[bytes]:
@@ -216,7 +216,7 @@ def test_a_pool_refuses_late_and_excess_requests() -> None:
     assert asyncio.run(play()) == [late, late, "503 Too many requests at once."]
 
 
-def test_a_request_that_finds_no_thread_in_time_is_refused_and_one_that_works_is_not() -> None:
+def test_a_request_without_a_thread_in_time_is_refused_and_a_running_request_is_not() -> None:
     release = threading.Event()
 
     async def play() -> bool:
@@ -254,7 +254,7 @@ def test_requests_with_the_same_credentials_have_the_same_sender() -> None:
     assert len({sender_of(scope("/", *headers)) for headers in ((token,), (cookie,), ())}) == 3
 
 
-def test_a_pool_is_found_by_the_prefix_of_its_path() -> None:
+def test_a_pool_is_chosen_by_path_prefix() -> None:
     def thread(environ: Message, start_response: Any) -> list[bytes]:
         start_response("200 OK", [])
         return [threading.current_thread().name.encode()]
@@ -280,7 +280,7 @@ def test_a_pool_is_found_by_the_prefix_of_its_path() -> None:
     assert asyncio.run(play()) == [b"/live/_0", b"/api/_0", b"/healthz_0", b"page_0", b"page_0"]
 
 
-def test_a_long_response_is_sent_in_pieces_from_one_thread() -> None:
+def test_a_long_response_is_sent_in_chunks_by_one_thread() -> None:
     threads: set[str] = set()
 
     def long(environ: Message, start_response: Any) -> Iterator[bytes]:
@@ -327,7 +327,7 @@ def test_a_long_response_without_reader_frees_its_thread_and_stays_incomplete(
     assert all(message["more_body"] for message in client.answered[1:])
 
 
-def test_a_slow_reader_does_not_hold_a_thread_for_ever(
+def test_a_slow_reader_does_not_hold_a_thread_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(response, "RESPONSE_SECONDS", 0.2)
@@ -365,7 +365,7 @@ def test_a_short_answer_needs_no_thread_while_it_is_read() -> None:
     assert client.answered[1]["more_body"] is False
 
 
-def test_the_environment_is_that_of_the_request() -> None:
+def test_the_wsgi_environment_matches_the_request() -> None:
     asked = scope(
         "/a%20b/%C3%A9",
         (b"host", b"gangs.example"),

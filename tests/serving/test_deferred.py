@@ -39,7 +39,7 @@ async def _ask(application: DeferredApplication, path: str) -> dict[str, Any]:
     return message
 
 
-def test_requests_wait_until_it_is_loaded() -> None:
+def test_requests_wait_until_the_application_is_loaded() -> None:
     may_end = threading.Event()
 
     async def real(scope: dict[str, Any], _: object, send: Any) -> None:

@@ -48,6 +48,6 @@ def test_the_same_uid_in_two_clusters_is_two_objects(cluster: Cluster) -> None:
     assert WatchedObject.objects.get(uid="x").cluster == cluster
 
 
-def test_nothing_to_write_is_nothing(cluster: Cluster) -> None:
+def test_an_empty_bulk_write_does_nothing(cluster: Cluster) -> None:
     save_objects(cluster.pk, [])
     assert not WatchedObject.objects.exists()

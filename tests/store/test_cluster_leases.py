@@ -38,17 +38,17 @@ def test_a_free_cluster_is_claimed(cluster: Cluster) -> None:
     assert free_clusters() == []
 
 
-def test_a_held_cluster_is_refused_to_another(cluster: Cluster) -> None:
+def test_a_held_cluster_is_refused_to_another_holder(cluster: Cluster) -> None:
     acquire_lease(cluster.pk, "a")
     assert acquire_lease(cluster.pk, "b") is None
 
 
-def test_the_holder_keeps_its_number(cluster: Cluster) -> None:
+def test_the_holder_keeps_its_fencing_number(cluster: Cluster) -> None:
     first = acquire_lease(cluster.pk, "a")
     assert acquire_lease(cluster.pk, "a") == first
 
 
-def test_an_expired_lease_goes_to_another_with_a_higher_number(cluster: Cluster) -> None:
+def test_an_expired_lease_passes_on_with_a_higher_number(cluster: Cluster) -> None:
     acquire_lease(cluster.pk, "a")
     _expire(cluster)
     assert [free.cluster_id for free in free_clusters()] == [cluster.pk]
@@ -66,7 +66,7 @@ def test_the_former_holder_cannot_confirm(cluster: Cluster) -> None:
         renew_lease(held)
 
 
-def test_a_former_holder_that_comes_back_after_another_gets_a_new_number(cluster: Cluster) -> None:
+def test_a_former_holder_that_returns_after_another_gets_a_new_number(cluster: Cluster) -> None:
     first = acquire_lease(cluster.pk, "a")
     _expire(cluster)
     acquire_lease(cluster.pk, "b")
@@ -79,7 +79,7 @@ def test_a_former_holder_that_comes_back_after_another_gets_a_new_number(cluster
         renew_lease(first)
 
 
-def test_an_expired_lease_that_nobody_took_is_still_ours(cluster: Cluster) -> None:
+def test_an_expired_untaken_lease_still_belongs_to_its_holder(cluster: Cluster) -> None:
     held = acquire_lease(cluster.pk, "a")
     assert held is not None
     _expire(cluster)
@@ -106,7 +106,7 @@ def test_a_released_cluster_is_free_at_once(cluster: Cluster) -> None:
     assert acquire_lease(cluster.pk, "b") is not None
 
 
-def test_a_cluster_that_comes_back_before_anybody_else_had_it_keeps_its_number(
+def test_a_cluster_reclaimed_by_its_last_holder_keeps_its_number(
     cluster: Cluster,
 ) -> None:
     held = acquire_lease(cluster.pk, "a")
@@ -132,7 +132,7 @@ def test_free_clusters_wait_in_turn() -> None:
     assert 70 <= found[1].waited < 80
 
 
-def test_a_cluster_that_was_removed_cannot_be_claimed(cluster: Cluster) -> None:
+def test_a_removed_cluster_cannot_be_claimed(cluster: Cluster) -> None:
     number = cluster.pk
     cluster.delete()
     assert acquire_lease(number, "a") is None

@@ -81,12 +81,12 @@ def check(url: str, state: Path) -> None:
     assert found["second_name"] == "refused"
 
 
-def test_rows_of_the_release_before_are_kept_on_sqlite(tmp_path: Path) -> None:
+def test_rows_of_the_previous_release_are_kept_on_sqlite(tmp_path: Path) -> None:
     check(f"sqlite:///{tmp_path / 'old.sqlite3'}", tmp_path)
 
 
 @pytest.mark.services
-def test_rows_of_the_release_before_are_kept_on_postgresql(
+def test_rows_of_the_previous_release_are_kept_on_postgresql(
     postgres_url: str, tmp_path: Path
 ) -> None:
     check(postgres_url, tmp_path)

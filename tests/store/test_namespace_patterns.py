@@ -70,7 +70,7 @@ def test_sql_and_python_cover_the_same_namespaces(cluster_id: int, pattern: str)
     assert {name for name in NAMES if matches(pattern, name)} == set(COVERED[pattern])
 
 
-def test_a_pattern_and_a_name_are_both_seen_on_their_cluster_alone(cluster_id: int) -> None:
+def test_a_pattern_and_a_name_apply_to_their_cluster_only(cluster_id: int) -> None:
     who = viewer(cluster_id, "*-prod", "team")
     assert seen_in_sql(who) == {"a-prod", "team-a-prod", "team"}
     assert seen_in_sql(viewer(cluster_id + 1, "*-prod")) == set()
@@ -80,7 +80,7 @@ def test_a_pattern_and_a_name_are_both_seen_on_their_cluster_alone(cluster_id: i
     assert everywhere.sees(cluster_id + 1, "a-prod")
 
 
-def test_a_pattern_gives_nothing_of_the_whole_cluster(cluster_id: int) -> None:
+def test_a_pattern_grants_no_cluster_scope(cluster_id: int) -> None:
     who = viewer(None, "*-prod", role="admin")
     assert (who.is_admin, who.sees_everything, who.sees_cluster(cluster_id)) == (False,) * 3
     assert not who.names_nodes(cluster_id)
@@ -90,7 +90,7 @@ def test_a_pattern_gives_nothing_of_the_whole_cluster(cluster_id: int) -> None:
     assert not who.may_operate(cluster_id, "prod")
 
 
-def test_a_condition_goes_through_a_relation_too(cluster_id: int) -> None:
+def test_a_condition_follows_a_relation(cluster_id: int) -> None:
     found = FeedEvent.objects.filter(viewer(cluster_id, "te_m-*").gang_filter("span__"))
     assert list(found) == []
     sql = str(found.query)
@@ -104,7 +104,7 @@ def test_a_condition_goes_through_a_relation_too(cluster_id: int) -> None:
         *("a b*", "é*", "a.b*", "a\n*", f"{'a' * 63}*"),
     ],
 )
-def test_what_is_no_pattern_is_refused(text: str) -> None:
+def test_an_invalid_pattern_is_refused(text: str) -> None:
     assert not is_valid_pattern(text)
     user, _ = people.create_user(name="ada", role="viewer", namespace="team-a")
     with pytest.raises((PeopleError, ClusterError)):
@@ -115,7 +115,7 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["team-*", "*-prod", "a*", "*a", "ml-*-eval-*", f"{'a' * 62}*"])
-def test_patterns_are_roles_of_people_and_of_groups(text: str) -> None:
+def test_patterns_can_be_roles_of_users_and_groups(text: str) -> None:
     assert is_valid_pattern(text)
     east = make_cluster("east")
     user, _ = people.create_user(name="ada", role="viewer", cluster_name="east", namespace=text)
@@ -127,7 +127,7 @@ def test_patterns_are_roles_of_people_and_of_groups(text: str) -> None:
     assert left == []
 
 
-def test_what_is_wrong_with_a_pattern_is_one_sentence() -> None:
+def test_the_error_of_a_pattern_is_one_sentence() -> None:
     user, _ = people.create_user(name="ada", role="viewer")
     with pytest.raises(PeopleError, match=r"^leave the namespace out for every namespace"):
         people.grant_role(user=user, role="viewer", namespace="*")

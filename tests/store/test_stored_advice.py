@@ -17,7 +17,7 @@ STEPS = (
 )
 
 
-def test_steps_come_back_as_they_were() -> None:
+def test_steps_survive_a_round_trip() -> None:
     assert unpack_advice(pack_advice(STEPS)) == STEPS
     detail = Detail((make_finding(advice=STEPS),))
     assert unpack_detail(pack_detail(detail)) == detail
@@ -32,7 +32,7 @@ def test_steps_come_back_as_they_were() -> None:
     ]
 
 
-def test_sentences_of_an_older_release_are_steps_without_a_command() -> None:
+def test_sentences_of_an_older_release_become_steps_without_a_command() -> None:
     text = "Read what it wrote last: kubectl logs run-0"
     assert unpack_advice([text]) == (AdvisedStep(text),)
     finding = make_finding(advice=(text,))
@@ -54,6 +54,6 @@ def older(detail: Detail | SpanDetail) -> bytes:
     return msgspec.msgpack.encode(sentences(msgspec.msgpack.decode(msgspec.msgpack.encode(detail))))
 
 
-def test_a_kind_of_a_newer_release_is_some_advice() -> None:
+def test_advice_of_an_unknown_kind_becomes_generic_advice() -> None:
     (step,) = unpack_advice([{"text": "Do it.", "kind": "not known here"}])
     assert step == AdvisedStep("Do it.", AdviceKind.OTHER)
