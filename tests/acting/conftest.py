@@ -15,7 +15,7 @@ _OVER: set[str] = set()
 
 @pytest.fixture(scope="package")
 def playing(request: pytest.FixtureRequest) -> Iterator[Playing]:
-    """Start every story that was asked for; each test waits for the end of its own."""
+    """Start every selected story. Each test waits for the end of its own."""
     items = request.session.items
     is_visited = any("visit" in getattr(item, "fixturenames", ()) for item in items)
     wanted = _wanted(items) - _OVER

@@ -1,4 +1,5 @@
-"""What a JobSet does with a suspended Job, told before the click and then seen: one story for each policy."""
+"""Effects of a suspended Job on its JobSet, predicted and then observed: one story for each
+policy."""
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ def success_policy(scene: Scene) -> None:
 
 
 def depends_on(scene: Scene) -> None:
-    """What waits for the held Job is not made; it is once the Job is resumed and ready."""
+    """A Job that depends on the held Job does not exist until the held Job is resumed and ready."""
     jobs: dict[str, JobOptions] = {
         "first": {"node_selector": scene.where, "start_after": WHEN_TOLD},
         "second": {"node_selector": scene.where, "depends_on": {"first": "Ready"}},
@@ -145,7 +146,7 @@ def time_to_live(scene: Scene) -> None:
 
 
 def coordinator(scene: Scene) -> None:
-    """The address of the coordinator points at the held Job: nobody answers there."""
+    """The address of the coordinator points at the held Job, so no pod answers there."""
     made = jobset(
         "run",
         scene.namespace,

@@ -30,7 +30,7 @@ def install(
 
     Without `holds` the Hold resource and its policy are left out.
     """
-    # What is printed depends on what the cluster serves.
+    # The output depends on the resources that the cluster serves.
     wait(lambda: _is_read(installation, cluster), what=f"gangboard to have read {cluster}")
     printed = installation.manage("print_rbac", "--cluster", cluster)
     # An admin waits for 40 s between the two. Here no other test writes to Jobs meanwhile.
@@ -54,7 +54,8 @@ def remove(installation: Installation, plane: ControlPlane, cluster: str) -> Non
     for obj in reversed([obj for obj in yaml.safe_load_all(printed) if obj]):
         meta = obj["metadata"]
         at = (obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
-        # A namespace takes long to go, and an empty one disturbs nobody; 404: it was left out here.
+        # Deleting a namespace takes long, and an empty one does no harm. 404: the object was left
+        # out here.
         if obj["kind"] != "Namespace":
             with suppress(ApiError):
                 plane.client.delete(*at)
@@ -72,7 +73,8 @@ def _sees_hold(installation: Installation, cluster: str) -> bool:
 
 
 def allow_parallelism(installation: Installation, plane: ControlPlane, cluster: str) -> None:
-    """Switch the lever on, and apply what the actor's policies then say; the Hold stays away."""
+    """Switch the lever on, and apply the resulting policies of the actor. The Hold is not
+    installed."""
     installation.manage("set_lever", cluster, "parallelism", "on")
     printed = installation.manage("print_rbac", "--cluster", cluster)
     objects = [obj for obj in yaml.safe_load_all(printed) if obj]

@@ -17,7 +17,7 @@ PODS = 2
 
 
 def lasts(scene: Scene) -> None:
-    """Everything of the first line that the Hold was made for, in the order in which it is told."""
+    """Reasons for the Hold, in the order of the first line."""
     brings_group = scene.plane.minor >= 37
     workers: JobOptions = {"replicas": 3, "pods": PODS, "grace": 1, "node_selector": scene.where}
     if brings_group:
@@ -71,7 +71,7 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
         # After three lost connections it would look away for half a minute (client-go's back-off).
         scene.plane.restart_process("kube-scheduler")
         until(5, touch, every=0.5)
-        scene.may_go_on.set()  # nothing else is killed: others may play on this control plane
+        scene.may_go_on.set()  # kills one process only, because other stories may run on this control plane
         assert {job: scene.uids(job) for job in SIBLINGS} == siblings, (
             "the siblings were left alone"
         )

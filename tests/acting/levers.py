@@ -14,7 +14,7 @@ from tests.controlplane.objects import JobOptions, jobset
 
 
 def refused_without_policy(scene: Scene) -> None:
-    """Without the Hold nothing is sent; an admin who forces it sees JobSet undo it."""
+    """Without the Hold no request is sent. An admin who forces it sees JobSet undo it."""
     workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(3)
@@ -31,7 +31,7 @@ def refused_without_policy(scene: Scene) -> None:
     forced = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **after}, force=True)
     assert forced["state"] == "reverted", forced
     assert forced["reverted_by"] == "jobset"
-    # Observed: 72 to 95 ms on a machine with nothing else to do; a busy one takes its time.
+    # Observed: 72 to 95 ms on an idle machine. A busy one is slower.
     assert 0 <= forced["held_seconds"] <= _seconds_followed(forced)
     assert "jobset" in forced["message"]
     wait(lambda: scene.job("run-w-1")["spec"]["suspend"] is False, what="the Job to run again")
@@ -83,7 +83,7 @@ def without_policy_on_136(scene: Scene) -> None:
 
 
 def refused_on_135(scene: Scene) -> None:
-    """1.35 without the gate serves no such policy: refused, and it says what is needed."""
+    """1.35 without the gate does not serve the policy. The refusal names the missing gate."""
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2)
@@ -96,7 +96,8 @@ def refused_on_135(scene: Scene) -> None:
 
 
 def refused_without_effect(scene: Scene) -> None:
-    """The policy is served and was accepted with 201, and does nothing: only the proof shows it."""
+    """The policy is served and was accepted with 201, but has no effect. Only the proof shows
+    it."""
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2)

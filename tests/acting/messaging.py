@@ -46,7 +46,7 @@ def arrives(scene: Scene) -> None:
         seconds.append(since_end - (time.monotonic() - told["arrived"]))
         for rule in rules:
             scene.installation.post(f"notifications/rules/{rule}/mute/", {"hours": 1})
-    # At most five seconds on a machine with nothing else to do, which is not claimed of a busy one.
+    # At most five seconds on an idle machine. A busy one has no such limit.
     Figures.of("from a change on the API server to its message", seconds)
 
 

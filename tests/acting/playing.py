@@ -112,7 +112,7 @@ PLANES = {
 """The fixtures of the clusters."""
 
 VISITED = "k137"
-"""Where the tests themselves play, too."""
+"""The cluster that the tests themselves use as well."""
 
 
 def name_of(cluster: str, story: Story) -> str:
@@ -121,10 +121,10 @@ def name_of(cluster: str, story: Story) -> str:
 
 
 class Playing:
-    """The stories that were asked for: `begin` each cluster, ask for `result`s, `end` all of it."""
+    """The selected stories: `begin` each cluster, ask for `result`s, `end` all stories."""
 
     def __init__(self, wanted: Collection[str], *, is_visited: bool) -> None:
-        """`wanted` are names of stories; `is_visited`: somebody will ask for a `visit`."""
+        """`wanted` are names of stories. `is_visited` means that a `visit` will follow."""
         self.acts = _acts(wanted, is_visited=is_visited)
         self._told: dict[str, Future[None]] = {name: Future() for name in wanted}
         self._planes: dict[str, ControlPlane] = {}
@@ -198,7 +198,7 @@ class Playing:
     def _play(
         self, installation: Installation, cluster: str, plane: ControlPlane
     ) -> list[Future[None]]:
-        """Play one act after the other; return what goes on when the last one need not be waited for."""
+        """Play one act after the other. Return the rest if the last one need not be awaited."""
         playing = []
         holds: bool | None = None
         for act in self.acts[cluster]:
@@ -230,7 +230,7 @@ class Playing:
         scene.clear()
 
     def _fail(self, cluster: str, error: BaseException) -> None:
-        """Tell whoever waits for a cluster why nothing comes."""
+        """Tell all waiting tests why the cluster does not start."""
         names = [name_of(cluster, story) for act in self.acts[cluster] for story in act.stories]
         waited_for = [self._told[name] for name in names]
         if cluster == VISITED:

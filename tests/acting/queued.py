@@ -125,7 +125,7 @@ def nobody_admits(scene: Scene) -> None:
 
 
 def exceeds_quota(scene: Scene) -> None:
-    """A queue that can never have room keeps it suspended, and nothing resumes it behind its back."""
+    """A queue without sufficient quota keeps it suspended, and no controller resumes it."""
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})
     labels = {"kueue.x-k8s.io/queue-name": queue}
@@ -185,8 +185,8 @@ def jobs_of_their_own(scene: Scene) -> None:
     gang = scene.code("run", "exceeds-quota")
     assert gang["health"] == "blocked"
     assert "2 cpu of flavor default are needed, but the queue can give at most 1" in gang["message"]
-    # Of the second, which is just like the first, Kueue says nothing where both wait when it looks at one
-    # (observed with v0.19.2).
+    # Kueue v0.19.2 reports no reason for the second of two equal waiting Workloads if it evaluates
+    # only the first (observed).
     codes = {finding["code"] for finding in gang["findings"]}
     assert codes <= {"exceeds-quota", "queue-evaluating"}, codes
 
@@ -207,7 +207,8 @@ def _create_below(scene: Scene, job: Json) -> None:
 
 
 def managed_without_a_label(scene: Scene) -> None:
-    """Kueue manages what names no queue (`manageJobsWithoutQueueName`): suspended by nobody's hand."""
+    """Kueue manages Jobs without a queue name (`manageJobsWithoutQueueName`), so no user suspended
+    it."""
     scene.set_up()
     workers: JobOptions = {"pods": 2, "grace": 1, "node_selector": scene.where}
     scene.client.create(jobset("run", scene.namespace, jobs={"w": workers}))

@@ -1,4 +1,5 @@
-"""A story with the real KubeRay: its objects are suspended by their own fields, or not at all, and it is said why."""
+"""A story with the real KubeRay: its objects are suspended by their own fields, or refused with the
+reason."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ KINDS = {"run": "RayJob", "kept": "RayJob", "pool": "RayCluster", "serve": "RayS
 
 
 def suspended_and_resumed(scene: Scene) -> None:
-    """A RayJob gets another RayCluster, a RayCluster other pods; what KubeRay would not suspend is left alone."""
+    """A RayJob gets another RayCluster, a RayCluster other pods. Objects that KubeRay would not
+    suspend are refused."""
     scene.set_up()
     _make(scene)
     # A head and a worker each, and for the RayJobs the pods that submit their work.

@@ -23,7 +23,7 @@ from tests.scenarios.scenario import POOL, is_ready
 
 Json = dict[str, Any]
 _AWAY = (ApiError, OSError, urllib3.exceptions.HTTPError)
-"""What a client meets while an API server is restarted."""
+"""Errors that a client meets while an API server restarts."""
 
 _EVERY = 0.4
 """Seconds between two looks: twenty stories that look ten times a second cost more than they wait."""
@@ -175,7 +175,7 @@ class Scene:
         return target | ({"generation": meta["generation"]} if generation else {})
 
     def seen(self, gang: str, job: str = "") -> None:
-        """Wait until gangboard shows the object as the cluster has it: nothing is asked of stale data."""
+        """Wait until gangboard shows the current object, so no request uses stale data."""
 
         def look() -> bool:
             if job:
@@ -223,7 +223,7 @@ class Scene:
         return action
 
     def dry_run(self, verb: str, obj: Json, **more: Any) -> Json:
-        """Ask what would be done."""
+        """Request a dry run."""
         body = {"verb": verb, "target": self.target(obj), "reason": "a dry run", **more}
         status, answer = self.installation.post("actions/?dry_run=true", body)
         assert status == 200, (status, answer)
@@ -243,7 +243,7 @@ class Witness:
     generations: set[int] = field(default_factory=set)
 
     def look(self) -> None:
-        """Look once. An API server that is being restarted, and a Job between two lives, say nothing."""
+        """Check once. A restarting API server, and a Job being recreated, give no result."""
         try:
             found = self.client.find("batch/v1", "Job", self.job, self.namespace)
         except _AWAY:

@@ -1,6 +1,6 @@
-"""Stories with the real CronJob controller: a run is stopped, and the CronJob that makes runs.
+"""Stories with the real CronJob controller: a run is stopped, and the CronJob that creates runs.
 
-A run that is due is brought about by a last time that lies in the past: nothing waits for the clock.
+A past last schedule time makes a run due at once, so no test waits for the clock.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _seen(scene: Scene, run: str, obj: Json) -> Json:
 
 
 def runs(scene: Scene) -> None:
-    """A run is suspended and stays so; its CronJob is suspended, and the run that is there goes on."""
+    """A run is suspended and stays so. Its CronJob is suspended, and the existing run goes on."""
     scene.set_up(_make(scene))
     run = _start(scene)
     name = run["metadata"]["name"]
@@ -103,7 +103,7 @@ def runs(scene: Scene) -> None:
     assert scene.pods() == []
     scene.code(name, "suspended")
 
-    # Its own suspension, and its resume while a run is suspended, change nothing of that run.
+    # A suspend and a resume of the CronJob do not change a suspended run.
     ended = scene.act("suspend", _cronjob(scene))
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
     assert ended["message"] == "CronJob hourly is suspended and stays so."
@@ -117,7 +117,7 @@ def runs(scene: Scene) -> None:
     scene.wait_running(2)
     scene.code(name, "running")
 
-    # What it says of a resume: a run that was missed is started at once.
+    # The resume warns that a missed run starts at once.
     _change(scene, "hourly", concurrencyPolicy="Allow")
     scene.client.delete(BATCH, "Job", name, scene.namespace)
     _miss_some(scene)
@@ -132,7 +132,7 @@ def runs(scene: Scene) -> None:
 
 
 def _run_after(scene: Scene, of: str, first: Json) -> Json:
-    """Return the next run of a CronJob once it is there."""
+    """Return the next run of a CronJob once it exists."""
     uid = first["metadata"]["uid"]
 
     def look() -> Json | None:
@@ -143,7 +143,7 @@ def _run_after(scene: Scene, of: str, first: Json) -> Json:
 
 
 def next_runs(scene: Scene) -> None:
-    """What becomes of the next run while one is suspended is what was said before the click."""
+    """The next run behaves as predicted while another run is suspended."""
     policies = ("Replace", "Allow")
     names = {policy: policy.lower() for policy in policies}
     at = _hourly(40)
@@ -185,7 +185,8 @@ def next_runs(scene: Scene) -> None:
 
 
 def run_waits(scene: Scene) -> None:
-    """A run finds no node and is told by itself, its twin runs; who is suspended starts none."""
+    """A run without a fitting node has its own verdict, while its twin runs. A suspended CronJob
+    starts no run."""
     scene.set_up(
         _make(scene, "large", cpu="65"), _make(scene, "small"), _make(scene, "off"), cpu="64"
     )

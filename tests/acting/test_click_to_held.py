@@ -35,7 +35,7 @@ def _face(place: Locator, label: str) -> Locator:
 
 def _ask(page: Page, verb: str, ends: str) -> float:
     """Click the button, confirm, and wait for the last word; return the seconds from the last click."""
-    # Where it is the next step, too, that button is above the tree.
+    # If it is also the next step, that button comes above the tree.
     button = page.get_by_role("link", name=f"{verb.capitalize()} Job {JOB}").last
     expect(button).to_be_visible(timeout=PATIENCE)
     button.click()
@@ -75,5 +75,6 @@ def test_a_clicked_job_is_held_in_time(scene: Scene, browser: Browser) -> None:
     finally:
         context.close()
     figures = Figures.of("click to held", seconds)
-    # The best of them: a busy machine is late now and then, what waits for a sweep is late each time.
+    # The fastest of them counts. A busy machine is slow at times, but waiting for a sweep is slow
+    # each time.
     assert min(seconds) < 6.0, figures

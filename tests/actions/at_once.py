@@ -70,7 +70,8 @@ def click(site: Site, user: User, action_request: ActionRequest) -> tuple[str, s
 
 
 def one_key(site: Site) -> dict[str, object]:
-    """Twenty clicks with one key, twenty with others, twenty workers at what they have made."""
+    """Twenty clicks with one key, twenty with others, and twenty workers on the resulting
+    actions."""
     action_request = site.action_request(idempotency_key="k")
     same = at_once([lambda: click(site, site.user, action_request)] * CLICKS)
     keys = [replace(action_request, idempotency_key=f"k{number}") for number in range(CLICKS)]

@@ -57,5 +57,5 @@ def site(start: Callable[..., Site]) -> Site:
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is woken: the tests do the work."""
+    """No worker is woken, because the tests do the work."""
     monkeypatch.setattr("gangboard.actions.service.wake", lambda _action: None)

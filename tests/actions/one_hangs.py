@@ -39,7 +39,7 @@ HELD, CLICKED = 3, 40
 """Jobs of the cluster that hangs: with a Hold, and clicked on."""
 SWEEPS = 10
 LONGEST = 60.0
-"""Seconds. Only a failing test waits for so long."""
+"""Seconds. A test waits this long only if it fails."""
 LEASES = RowLeases("held_until", LONGEST * 4)
 LARGE = Fleet(
     "large",
@@ -57,7 +57,7 @@ LARGE = Fleet(
 
 
 class Workers:
-    """The processes that take orders: a pool for each queue, and what was ordered for later."""
+    """The processes that take messages: a pool for each queue, and the delayed messages."""
 
     def __init__(self) -> None:
         self.pools = {queue: ThreadPoolExecutor(threads) for queue, threads in _threads().items()}
@@ -103,7 +103,7 @@ def _threads() -> dict[str, int]:
 
 
 class Hanging:
-    """Lets every write of one cluster wait until it is told to go on."""
+    """Blocks every write to one cluster until released."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -158,7 +158,7 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         mock.patch.object(dispatch, "send", workers.send),
         _routed(workers, tasks.prove),
         _routed(workers, tasks.inspect),
-        # What hangs here hangs for longer than any deadline.
+        # Hanging calls here exceed every deadline.
         mock.patch("gangboard.store.actions.LEASES", LEASES),
         mock.patch("gangboard.store.row_leases.CHORE_LEASES", LEASES),
     ):

@@ -36,7 +36,7 @@ PATCH = "patch:about-to-send"
 
 
 class Killed(BaseException):
-    """The worker dies here: nothing that it would do afterwards happens."""
+    """The worker dies here, and its remaining steps do not happen."""
 
 
 class QuickClock:
@@ -58,7 +58,7 @@ class QuickClock:
         self._ahead += seconds - slept
 
     def advance(self, seconds: float) -> None:
-        """Let time pass in which nobody works."""
+        """Let time pass while no worker runs."""
         self._ahead += seconds
 
     def database_now(self, later: float = 0.0) -> models.Expression:
@@ -145,7 +145,7 @@ class Site:
         return {pod["metadata"]["uid"] for pod in self.pods(job)}
 
     def touch(self, name: str, change: Callable[[Json], None]) -> None:
-        """Let somebody else change a Job."""
+        """Let another client change a Job."""
         self.simulator.objects.update(BATCH, "Job", name, change, NAMESPACE)
 
     def make_anew(self, name: str = WORKER) -> None:
@@ -249,7 +249,7 @@ def played(site: Site, when: str, do: Callable[[], Any], **more: Any) -> Action:
 
 
 def untouched(site: Site, action: Action, state: str, words: str) -> None:
-    """Nothing was changed, and the sentence says why."""
+    """Check that no object was changed and that the sentence gives the reason."""
     assert action.state == state, action.message
     assert words in action.message, action.message
     assert action.finished_at is not None

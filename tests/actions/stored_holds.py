@@ -15,7 +15,7 @@ from tests.recorded_actions import make_action
 
 HOLDS = "holds.gangboard.dev"
 NAMESPACE = "research"
-"""Of all that is made here."""
+"""Namespace of all objects here."""
 
 
 def make_hold(name: str, job: str = "", **more: Any) -> Hold:
@@ -55,7 +55,7 @@ def store_held_job(cluster: Cluster, name: str, end: datetime, *, made_of: str =
 
 
 def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Action:
-    """Make an action that sent the Hold `late` and ended a minute ago without what was asked for."""
+    """Make an action that sent the Hold `late` and ended a minute ago without its result."""
     now = datetime.now(UTC)
     values = {
         "id": action_id,

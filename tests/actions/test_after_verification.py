@@ -12,7 +12,7 @@ from tests.actions.site import BATCH, HOLDS, JOBSET, NAMESPACE, WORKER, Site
 
 
 def sweep(site: Site) -> None:
-    """One round of the sweeper, and what it orders."""
+    """Run the sweeper once, and the work it enqueues."""
     site.poll()
     Sweeper(site.clock).dispatch(
         lambda action: site.engine().finish(action),

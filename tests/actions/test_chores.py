@@ -34,7 +34,7 @@ TIMEOUT = "east did not complete PATCH within 10 s."
 
 
 class FakeCluster:
-    """A cluster: answers that the Hold holds, or what was said for a Job."""
+    """A cluster that answers that the Hold is in force, or with the given answer for a Job."""
 
     def __init__(self, clock: QuickClock) -> None:
         self.clock = clock
@@ -108,18 +108,18 @@ def test_a_prover_stops_where_the_cluster_does_not_answer(
     fake_cluster.faults["a"] = KubeError(code, TIMEOUT)
     assert prove(cluster, fake_cluster) == {"a": None}
     assert fake_cluster.asked == ["a"]
-    # Nothing is known of those that were not tried, and nobody has looked at them.
+    # The untried Holds are unknown, because no worker has checked them.
     left = (None, f"Not tested again: the cluster did not answer a dry run. {TIMEOUT}")
     assert checks() == {"a": (None, f"It could not be proved: {TIMEOUT}"), "b": left, "c": left}
     assert HoldCheck.objects.get(hold_uid="b").checked_at == looked_at["b"]
-    # It rests, whatever is due; then those have their turn that had none.
+    # The cluster rests with due work left. Then clusters that had no turn go first.
     assert hold_proofs.due_clusters(fake_cluster.clock.now()) == [cluster.pk]
     fake_cluster.clock.advance(59)
     assert prove(cluster, fake_cluster) == {}
     fake_cluster.clock.advance(2)
     assert prove(cluster, fake_cluster) == {"b": True, "c": True, "a": None}
     assert fake_cluster.asked == ["a", "b", "c", "a"]
-    # It was proved once and never refuted: no answer refutes nothing.
+    # It was proved once and never refuted. A missing answer is no refutation.
     assert LeverRecord.objects.get().refuted_at is None
 
 
@@ -149,7 +149,7 @@ def test_a_cluster_has_one_prover_at_a_time(cluster: Cluster, fake_cluster: Fake
 
 
 def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
-    """Let the next question take longer than a lease, and somebody else take the chore over meanwhile."""
+    """Let the next request outlast the lease, and another worker take the chore over meanwhile."""
 
     def sleep() -> None:
         fake_cluster.meanwhile = lambda: None
@@ -165,7 +165,7 @@ def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
 def test_a_prover_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Otherwise its turn is over by then, whoever has the lease.
+    # Otherwise its turn is over by then, with any holder of the lease.
     monkeypatch.setattr(hold_proofs, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     hold(cluster, "ab")
     oversleep(cluster, fake_cluster, hold_proofs.CHORE)
@@ -226,12 +226,12 @@ def test_an_inspector_stops_if_the_cluster_does_not_answer(
 def test_an_inspector_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Otherwise its turn is over by then, whoever has the lease.
+    # Otherwise its turn is over by then, with any holder of the lease.
     monkeypatch.setattr(drift_detection, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     now = fake_cluster.clock.now()
     for name in ("a", "b"):
         act(cluster, name, now=now, finished_at=now, guarded=True)
-        # An error of one object alone, after which the next one is looked at.
+        # An error of one object. The next object is inspected.
         fake_cluster.faults[name] = KubeError("forbidden", "east forbids it.")
     oversleep(cluster, fake_cluster, drift_detection.CHORE)
     assert drift_detection.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
@@ -289,7 +289,7 @@ def test_an_unresponsive_cluster_gets_one_slot_until_it_answers() -> None:
     slots.release(1, answered=False)
     assert [slots.acquire(1), slots.acquire(1)] == [True, False]
     assert slots.acquire(2)
-    # Who was turned away is called when there is room, once.
+    # A refused cluster is called once when a slot is free.
     assert slots.admit_waiting() == []
     slots.release(1, answered=True)
     assert slots.admit_waiting() == [1]
@@ -304,7 +304,7 @@ def test_only_due_work_is_unpacked(cluster: Cluster, fake_cluster: FakeCluster) 
     fake_cluster.clock.advance(61)
     HoldCheck.objects.exclude(hold_uid__in="bd").update(checked_at=fake_cluster.clock.now())
     HoldCheck.objects.filter(hold_uid="b").update(checked_at=looked_at - timedelta(seconds=5))
-    # What is not due could not even be read.
+    # Rows that are not due could not even be decoded.
     WatchedObject.objects.filter(uid__in="ac").update(data=b"of another shape")
     fake_cluster.asked.clear()
     assert prove(cluster, fake_cluster) == {"b": True, "d": True}

@@ -41,7 +41,7 @@ def clock() -> QuickClock:
 
 
 def make_open(cluster: Cluster, clock: QuickClock, **columns: object) -> Action:
-    """Make an action that waits for a worker; it was asked for two hours ahead of now."""
+    """Make an action that waits for a worker and was requested two hours ahead of now."""
     now = clock.now()
     values = {
         "state": "requested",
@@ -58,13 +58,13 @@ def test_a_requested_action_is_due(cluster: Cluster, clock: QuickClock) -> None:
     action = make_open(cluster, clock)
     assert Sweeper(clock, lost_after=0.0).sweep().due == (action.pk,)
     action.refresh_from_db()
-    # It lives as long as one that was asked for now.
+    # It lives as long as an action requested now.
     left = (action.expires_at - clock.now()).total_seconds()
     assert actions.LIFE_SECONDS - 60 < left <= actions.LIFE_SECONDS
 
 
 def test_a_backoff_is_kept(cluster: Cluster, clock: QuickClock) -> None:
-    """What waits for no longer than a backoff may last is left alone."""
+    """A wait no longer than the longest backoff stays as it is."""
     later = clock.now() + timedelta(seconds=actions.LONGEST_DELAY - 1)
     make_open(cluster, clock, due_at=later)
     assert Sweeper(clock, lost_after=0.0).sweep().due == ()

@@ -48,7 +48,7 @@ def test_another_worker_takes_over(site: Site, where: str) -> None:
     action_id = site.request()
     with pytest.raises(Killed):
         site.engine(checkpoint=die).finish(action_id)
-    # While the lease lasts nobody else touches it.
+    # While the lease lasts no other worker touches it.
     sent = len(site.wire.seen)
     assert site.engine().advance(action_id) is None
     assert len(site.wire.seen) == sent
@@ -83,7 +83,7 @@ def test_the_removal_of_the_hold_survives_a_crash(site: Site, where: str) -> Non
         site.engine(checkpoint=fail).finish(action_id)
     site.clock.advance(35)
     action = site.engine().finish(action_id)
-    # Killed before the answer was written down: what is read afterwards is that nothing was changed.
+    # Killed before the response was stored. A later read shows an unchanged object.
     state = "failed" if where == "exit:begin" else "conflict"
     assert (action.state, action.due_at) == (state, None), action.message
     assert site.holds() == []

@@ -87,7 +87,7 @@ def test_a_refused_hold_ends_the_action_with_its_reason(site: Site, code: int) -
 
 
 def test_an_unsent_patch_is_sent_later(site: Site) -> None:
-    """Nothing was sent when there was no connection: that is no second send."""
+    """The request was not sent without a connection, so this is no second send."""
     opened: list[int] = []
     engine = site.engine()
     open_client = engine.open_client
@@ -147,13 +147,13 @@ def test_a_jobset_changed_between_check_and_patch_is_refused(site: Site) -> None
 
 
 def _write_to_it(site: Site) -> None:
-    """Let somebody change it by the API: from then on its controllers act."""
+    """Let another client change it through the API. From then on its controllers act."""
     site.simulator.world.release_from_script(JOBS, (NAMESPACE, WORKER))
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
 
 
 def test_another_clients_write_becomes_the_suspension(site: Site) -> None:
-    """While the Hold is armed any write suspends the Job: that is what was asked for."""
+    """While the Hold is armed any write suspends the Job, as requested."""
     action = played(site, PATCH, lambda: _write_to_it(site))
     assert action.state == "verified", action.message
     assert site.suspended()
@@ -161,7 +161,7 @@ def test_another_clients_write_becomes_the_suspension(site: Site) -> None:
 
 
 def test_a_failed_action_resumes_the_job_its_armed_hold_suspended(site: Site) -> None:
-    """Its controllers do not hear of the write: otherwise they could be quicker, and nothing would be left to resume."""
+    """Its controllers do not see the write. Otherwise they could resume the Job first."""
 
     def fail() -> None:
         site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
@@ -309,7 +309,7 @@ def test_a_partial_release_reports_the_completed_steps(site: Site) -> None:
 
 @pytest.mark.parametrize("lost", [False, True])
 def test_the_jobset_resumes_the_job_first_after_the_hold_is_deleted(site: Site, lost: bool) -> None:
-    """Any news of its Jobs has the JobSet controller resume it: that is what was asked for."""
+    """Any event of its Jobs makes the JobSet controller resume it, as requested."""
     site.act()
     site.poll()
     site.wire.seen.clear()

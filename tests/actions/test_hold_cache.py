@@ -100,7 +100,7 @@ def test_a_late_hold_is_discovered(cluster: Cluster, sweeper: Sweeper, unpacked:
 def test_an_existing_hold_is_discovered_when_its_action_fails(
     cluster: Cluster, sweeper: Sweeper
 ) -> None:
-    """What makes it an orphan is the action, not the Hold, and the Hold was read before."""
+    """The action makes it an orphan, not the Hold, and the Hold was read before."""
     store(cluster, make_hold("late", action="a1"))
     action = make_failed(cluster, state="requested", finished_at=None)
     assert sweeper.sweep().due == ()
@@ -118,7 +118,7 @@ def test_a_removed_hold_is_not_removed_again(cluster: Cluster, sweeper: Sweeper)
 def test_a_hold_of_another_cluster_does_not_belong_to_the_action(
     cluster: Cluster, sweeper: Sweeper
 ) -> None:
-    """Who may write there writes any id into the annotation: it hides nothing here."""
+    """Any writer there can put an id into the annotation. It hides no Hold here."""
     make_failed(cluster)
     west = make_cluster("west", actor_credentials=b"sealed")
     store(west, make_hold("planted", action="a1"))
@@ -167,7 +167,8 @@ def test_a_sweep_sends_the_same_requests_for_any_number_of_overdue_holds(
 
 
 def test_retries_back_off(cluster: Cluster, sweeper: Sweeper) -> None:
-    """A minute after the first, two after the second, four after the third; what was tried for an earlier end counts for nothing."""
+    """A minute after the first, two after the second, four after the third. Tries for an earlier
+    end do not count."""
     now = sweeper.clock.now()
     until = now - timedelta(minutes=20)
     for name, tries, last in (
@@ -205,7 +206,7 @@ def test_an_end_in_another_namespace_or_cluster_belongs_to_another_job(
     west = make_cluster("west", actor_credentials=b"sealed")
     store_held_job(cluster, "a", until)
     store_held_job(west, "b", until)
-    # Of these two nothing is held: the Jobs are in the other cluster.
+    # These two hold no Job here, because the Jobs are in the other cluster.
     store(west, make_hold("a2", until=until))
     WatchedObject.objects.filter(uid="hold-a2").update(
         data=pack(replace(make_hold("a2", until=until), job_name="job-a"))

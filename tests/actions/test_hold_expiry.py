@@ -54,7 +54,7 @@ def ended(sweeper: Sweeper) -> list[tuple[str, str]]:
 def test_an_expired_foreign_hold_is_not_removed(
     cluster: Cluster, sweeper: Sweeper, copied: bool
 ) -> None:
-    """Somebody who may only create Holds makes a second Hold; copying an annotation does not help."""
+    """A user who may only create Holds makes a second Hold. A copied annotation does not help."""
     hold = make_hold("ours", JOB, action="a1")
     record(cluster, hold, None, id="a1", guarded=True)
     store(cluster, hold)
@@ -128,7 +128,7 @@ def test_attempts_before_the_clock_was_set_back_do_not_count(
 
 
 def test_a_copied_annotation_makes_no_orphan(cluster: Cluster, sweeper: Sweeper) -> None:
-    """Only the Hold that the failed action sent is taken away, and others do not hide it."""
+    """The Hold sent by the failed action is removed. Other Holds stay and do not hide it."""
     make_failed(cluster, "a1")
     store(cluster, make_hold("by-hand", "job-late", action="a1"))
     assert sweeper.sweep().due == ()
@@ -176,7 +176,7 @@ def edit_end(site: Site, name: str, end: datetime) -> None:
 
 
 def test_an_expiry_of_our_hold_leaves_the_foreign_hold(site: Site) -> None:
-    """The end of the stranger's Hold came first and removed nothing; then ours comes."""
+    """The foreign Hold ends first without a removal. Then ours ends."""
     site.act(until=site.clock.now() + 10 * MINUTE)
     spec = site.holds()[0]["spec"]
     meta = {"name": "mallory", "namespace": NAMESPACE}

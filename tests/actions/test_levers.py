@@ -55,7 +55,7 @@ def test_the_jobset_build_is_identified_by_its_schema(site: Site) -> None:
 
 def install_another_build(site: Site) -> None:
     site.simulator.api.releases[GROUP] = "another"
-    poll.drop_cache(site.cluster.pk)  # what is served is asked for again every five minutes
+    poll.drop_cache(site.cluster.pk)  # discovery runs again every five minutes
     site.poll()
     site.cluster.refresh_from_db()
 
@@ -239,7 +239,7 @@ def test_a_failed_end_is_retried_later(site: Site) -> None:
 
 
 def test_a_postponed_end_is_respected(site: Site) -> None:
-    """The poll has not noticed yet that somebody has prolonged the Hold."""
+    """The Hold was prolonged, and the poll has not seen it yet."""
     held_until(site, 10)
     later = (site.clock.now() + timedelta(hours=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
     name = site.holds()[0]["metadata"]["name"]

@@ -24,12 +24,12 @@ def played(database_url: str, folder: Path) -> dict[str, Any]:
 
 
 def judge(found: dict[str, Any]) -> None:
-    # All of it while nothing that waits for the other cluster has come back.
+    # All of this happens while every call to the other cluster still waits.
     assert found["given_up"] == 0
     assert found["state"] == "verified"
     assert found["swept"]
     assert found["proved"] == 1
-    # Of three Holds, and ten sweeps, one is tried; of forty clicks as many as half of the threads.
+    # Three Holds and ten sweeps cause one try. Forty clicks cause as many as half of the threads.
     assert (found["proofs"], found["writes"]) == (1, 8)
 
 

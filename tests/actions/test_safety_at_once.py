@@ -24,7 +24,8 @@ def judge(found: dict[str, Any], where: str) -> None:
     assert (found["actions"], found["made"], found["ids"]) == (1, 1, 1)
     assert (found["busy"], found["requested"]) == (20, 1)
     assert (found["creates"], found["patches"], found["state"]) == (1, 1, "verified")
-    # S14: of two opposite clicks one is taken and the other is told which; nothing is lost.
+    # S14: one of two opposite clicks is accepted and the other is refused with its name. No action
+    # is lost.
     assert (found["ended"], found["named"]) == (found["rounds"], found["rounds"])
     assert (found["lost"], found["extra"]) == (0, 0)
     tell(

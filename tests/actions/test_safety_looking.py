@@ -27,7 +27,7 @@ def _blind(site: Site) -> int:
 
 
 def test_s11_a_stopped_poller_prevents_actions(site: Site) -> None:
-    """What it has stored is ten minutes old: the action looks for itself first."""
+    """The stored state is ten minutes old, so the action reads the object first."""
     site.clock.advance(600)
     action = site.act()
     assert action.state == "verified", action.message

@@ -25,7 +25,7 @@ CHILDREN = 500
 THREADS = 8
 """Workers that are in the middle of an action at the same moment."""
 FIRST = 20
-"""Of fifty: carried out before somebody presses stop."""
+"""Number of the fifty that are carried out before the user presses stop."""
 CREATE = "create-hold:about-to-send"
 
 
@@ -54,7 +54,7 @@ def many(start: Callable[..., Site]) -> Site:
 
 @pytest.fixture
 def some(start: Callable[..., Site]) -> Site:
-    """A JobSet of as many Jobs as are asked about where the others do not matter."""
+    """Start a site with as many Jobs as these tests act on."""
     return quick(start(fleet=fleet_of(2 * THREADS), speed=100.0))
 
 
@@ -146,7 +146,7 @@ def test_s15_a_batch_with_failures_can_be_stopped(many: Site) -> None:
     held = {name for name, action in found.items() if action.state == "verified"}
     failed = {name for name, action in found.items() if action.state == "failed"}
     stopped = {name for name, action in found.items() if action.state == "refused"}
-    # Of those before the stop the server has refused two; the patches of four were on their way.
+    # The server refused two requests before the stop, and four patches were already sent.
     assert failed == set(names[:FIRST]) & set(bad)
     assert (len(failed), len(held)) == (2, FIRST - 2 + THREADS // 2)
     assert len(stopped) == MOST_AT_ONCE - FIRST - THREADS // 2
@@ -181,7 +181,7 @@ def test_s16_read_only_stops_a_running_batch(some: Site, switch: str) -> None:
     ends = [Action.objects.get(pk=one) for one in ids]
     assert all("read-only" in one.message for one in ends if one.state == "refused")
     late = sent_after(some, flipped_at)
-    # What was on its way when it was switched arrives: a worker that has passed the last question.
+    # Requests already under way at the switch arrive: their worker has passed the last check.
     assert len(late) == len(set(late)) == THREADS // 2 + THREADS // 4
     assert [one.state for one in ends].count("verified") == THREADS // 4
     assert [one.state for one in ends].count("refused") == 2 * THREADS - THREADS // 4
@@ -192,7 +192,7 @@ def test_s16_read_only_stops_a_running_batch(some: Site, switch: str) -> None:
 
 
 def test_s16_read_only_takes_effect_in_time(some: Site) -> None:
-    """A worker that is about to ask when it is switched sends nothing any more."""
+    """A worker about to check at the moment of the switch sends no request any more."""
     _, ids = ask_for(some, children(3))
     flipped_at = 0.0
 

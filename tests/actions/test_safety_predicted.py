@@ -1,7 +1,7 @@
-"""Action safety, S8: the preview predicts whether a suspended Job stays suspended, and is right.
+"""Action safety, S8: the preview correctly predicts whether a suspended Job stays suspended.
 
-Each situation is made in a simulated cluster. What its page would say beforehand is compared with what
-then happens when an admin goes on all the same, and both with what the facts about JobSet say.
+Each situation is created in a simulated cluster. The prediction is compared with the result after
+an admin goes on, and both with the known facts about JobSet.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def being_deleted(site: Site) -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """One situation: how it is made, what comes of a suspend, by which lever or why not."""
+    """One situation: its setup, the result of a suspend, and the lever or the reason for
+    refusal."""
 
     comes_to: str
     words: str = ""
@@ -104,7 +105,7 @@ TABLE = {
         "would resume it",
         options={**BARE, "independent": True},
     ),
-    # What gangboard brings along.
+    # Levers that gangboard installs itself.
     "Hold": Row(STAYS, lever="hold"),
     "Hold without its policy": Row(UNDONE, "policy gangboard-hold is not", make=remove_policy),
     "parallelism 0": Row(STAYS, lever="parallelism", make=enable_parallelism, options=BARE),

@@ -1,9 +1,10 @@
-"""Action safety, S2 to S4, S9 and S10: only requested changes are sent, and only for current objects.
+"""Action safety, S2 to S4, S9 and S10: only requested changes are sent, and only for current
+objects.
 
-What each case injects and what it must come to is the table of action safety; its figure is measured
-here at the simulator's door. The other cases are in test_safety_at_once.py (S1, S14),
-test_safety_sending.py (S5 to S7), test_safety_predicted.py (S8), test_safety_looking.py (S11 to S13) and
-test_safety_many.py (S15, S16); S17 is in tests/permissions.
+The table of action safety lists the fault and the expected result of each case. The figures are
+measured at the simulator. The other cases are in test_safety_at_once.py (S1, S14),
+test_safety_sending.py (S5 to S7), test_safety_predicted.py (S8), test_safety_looking.py (S11 to
+S13) and test_safety_many.py (S15, S16). S17 is in tests/permissions.
 """
 
 from __future__ import annotations
@@ -199,7 +200,8 @@ def test_s09_a_resume_before_queue_admission_is_refused(
 
 
 def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
-    """A Job that nothing holds is refused with the reason; of a held one only the Hold goes."""
+    """A Job without a Hold is refused with the reason. For a held Job, the Hold alone is
+    removed."""
     site.poll()
     site.wire.seen.clear()
     plan = service.preview(site.viewer, site.action_request("resume"), now=site.clock.now())

@@ -98,13 +98,13 @@ class Flipping(QuickClock):
         if self.monotonic() + seconds < self.flips_at:
             super().sleep(seconds)
             return
-        # Nobody looks in between: it happens within this pause.
+        # No worker runs in between, so it happens within this pause.
         self.advance(max(0.0, self.flips_at - self.monotonic()))
         self._flip()
         super().sleep(min(seconds, 0.03))
 
     def advance_to_flip(self) -> None:
-        """Let the time pass in which nobody works, if it has not happened yet."""
+        """Let time pass while no worker runs, unless it has happened already."""
         if self.flips_at != float("inf"):
             self.advance(max(0.0, self.flips_at - self.monotonic()))
             self._flip()
@@ -155,7 +155,7 @@ def test_s07_a_revert_by_a_controller_is_reported(
     # managedFields tell the second.
     assert after - 1.5 <= action.held_seconds <= after + 1.5
     assert "emulator set spec.suspend false" in action.message
-    # It is not sent again by itself, whoever looks.
+    # A later inspection does not send it again.
     for found in Sweeper(clock).sweep().due:
         site.engine().finish(found)
     assert len(site.wire.writes("patch", "jobs")) == 1

@@ -1,4 +1,4 @@
-"""What attacks have in common: many sockets, and somebody who asks meanwhile."""
+"""Shared parts of attacks: many sockets, and a client that sends requests meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import urllib3
 from tests.installation import Installation
 
 ASKED = ("/healthz", "/readyz", "/sign-in/", "/static/css/frame.css")
-"""What must be answered whatever happens: probes, a page, a file."""
+"""Paths that must always answer: probes, a page, a file."""
 PROMISE = 1.0
 """Seconds within which it is answered."""
 
@@ -36,7 +36,7 @@ def started() -> Iterator[Installation]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody got who asked."""
+    """The response to a client."""
 
     path: str
     status: int

@@ -32,14 +32,14 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an attack has shown."""
+    """The result of an attack."""
 
     name: str
     passed: bool
     """Whether gangboard stood it."""
     figures: Figures = field(default_factory=dict)
     why: str = ""
-    """Of one that it did not stand."""
+    """The error of an attack that gangboard did not withstand."""
 
     def line(self) -> str:
         """Return it as one line of JSON."""

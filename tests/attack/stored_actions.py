@@ -23,7 +23,7 @@ NAMESPACES = "/apis/jobset.x-k8s.io/v1alpha2/namespaces"
 
 
 def running_jobset(board: Installation) -> Json:
-    """Return a JobSet of the simulated fleet that nothing keeps from being suspended as a whole."""
+    """Return a JobSet of the simulated fleet that can be suspended as a whole."""
 
     def running() -> list[Json]:
         found = board.gangs(cluster="sim-east", kind="JobSet", code="running")
@@ -49,7 +49,7 @@ def state_of(board: Installation, action: str) -> str:
 
 
 class OwnerInCluster:
-    """A JobSet in the simulated cluster, as somebody with kubectl sees it."""
+    """A JobSet in the simulated cluster, as kubectl shows it."""
 
     def __init__(self, connection: Connection, gang: Json) -> None:
         self._connection = connection
@@ -101,7 +101,7 @@ def database_of(board: Installation) -> Iterator[sqlite3.Connection]:
 
 
 def wait_for(happened: Callable[[], bool], what: str) -> None:
-    """Wait until it has happened. Raises AssertionError that says what is missing."""
+    """Wait until the condition holds. Raises AssertionError with its description."""
     give_up_at = time.monotonic() + SEEN_SECONDS
     while not happened():
         assert time.monotonic() < give_up_at, f"it is not {what}"

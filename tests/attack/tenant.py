@@ -1,4 +1,4 @@
-"""Somebody with one namespace of a simulated cluster: what is written there, and what gangboard shows of it."""
+"""A tenant with one namespace of a simulated cluster: its objects, and their verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.installation import Installation
 Json = dict[str, Any]
 CLUSTER = "sim-east"
 SEEN_SECONDS = 20.0
-"""Within which the poller has seen what was written; it takes less than a second."""
+"""Seconds within which the poller has seen a write. It takes less than a second."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""An attack that does not end is one that gangboard did not stand, whatever it was waiting in."""
+"""An endless attack counts as successful, wherever it waits."""
 
 from __future__ import annotations
 

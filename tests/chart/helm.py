@@ -78,11 +78,11 @@ ALL: Mapping[str, Values] = {
 
 
 class HelmError(Exception):
-    """Helm ended with an error; the text is what it printed."""
+    """Helm ended with an error. The text is its output."""
 
 
 def helm(*arguments: str, values: Values | None = None) -> str:
-    """Run Helm and return what it prints. Raises `HelmError`."""
+    """Run Helm and return its output. Raises `HelmError`."""
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "values.json"
         file.write_text(json.dumps(values or {}))

@@ -68,7 +68,8 @@ class Pods:
         )
 
     def run(self, name: str, command: Sequence[str] | None = None) -> str:
-        """Run the container of a Job to its end, or `command` as `kubectl exec` does; return what it printed."""
+        """Run the container of a Job to its end, or `command` like `kubectl exec`. Return its
+        output."""
         argv = [self._placed(word, name) for word in command or self._container(name)["command"]]
         done = subprocess.run(
             argv,
@@ -93,7 +94,7 @@ class Pods:
             time.sleep(0.2)
 
     def log(self, name: str) -> str:
-        """Return the end of what a workload has written."""
+        """Return the end of the output of a workload."""
         return (self._guard.folder / f"{name}.log").read_text(errors="replace")[-3000:]
 
     def _container(self, name: str) -> Manifest:

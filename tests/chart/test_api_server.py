@@ -58,7 +58,7 @@ def test_every_object_and_pod_is_accepted(
     assert objects > 150
     assert pods >= 30
     assert kinds >= OF_OPERATORS
-    # Their own CRDs are in force: they refuse what is not of their form.
+    # Their own CRDs are in force and refuse invalid objects.
     monitor = next(one for one in rendered(ALL["full"], name) if one["kind"] == "ServiceMonitor")
     del monitor["spec"]["selector"]
     with pytest.raises(ApiError, match=r"spec\.selector: Required value"):

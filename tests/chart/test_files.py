@@ -1,4 +1,4 @@
-"""Files that are written from the same source as what they stand beside."""
+"""Files that must agree with a second copy of the same facts."""
 
 from __future__ import annotations
 

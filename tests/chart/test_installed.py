@@ -37,7 +37,8 @@ VALUES = {
     "actor": {"enabled": True, "holdBinding": "always"},
 }
 WORKERS = ("poll", "act", "prove")
-"""Without notify: nothing here sends a message, and `tests/production` runs the same command."""
+"""Without notify, because these tests send no message, and `tests/production` runs the same
+command."""
 PATIENCE = 120.0
 NOT_STARTED = {"Deployment", "Job", "Secret"}
 """Processes take the place of the first two. No controller of this plane fills the Secret with a token."""

@@ -1,4 +1,4 @@
-"""Helm lints and renders the chart, and says in one sentence what is missing."""
+"""Helm lints and renders the chart, and reports a missing value in one sentence."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ SECOND: Values = {
 
 
 class Release:
-    """A release of the chart in a namespace, and what the cluster has of it."""
+    """A release of the chart in a namespace, and its objects in the cluster."""
 
     def __init__(self, plane: ControlPlane, namespace: str) -> None:
         self._at = ("--namespace", namespace, "--kubeconfig", str(plane.kubeconfig))
@@ -60,7 +60,7 @@ class Release:
         return self.client.find(api_version, kind, name, self._namespace)
 
     def secrets(self) -> dict[str, Any]:
-        """Return what the chart has made up, by the uid of the Secret."""
+        """Return the values that the chart generated, by the uid of the Secret."""
         found = self.find("v1", "Secret", "gangboard-trial") or {}
         return {found["metadata"]["uid"]: found["data"]}
 

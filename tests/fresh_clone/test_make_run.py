@@ -63,7 +63,7 @@ class Run:
 
 
 def _clean_environment() -> dict[str, str]:
-    """Nothing of ours, nor of the make that runs these tests: as in a terminal that was just opened."""
+    """Environment without variables of ours or of the running make, as in a new terminal."""
     ours = ("GANGBOARD_", "DJANGO_", "DATABASE_", "REDIS_", "VIRTUAL_ENV", "MAKE", "MFLAGS")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
@@ -125,7 +125,7 @@ CUT_CAUSES = """() => [...document.querySelectorAll('#gangs .cause')]
 
 
 def test_the_board_shows_many_gangs_at_a_glance_and_cuts_no_cause(page: Page) -> None:
-    """Worst first, so what fills the first screen are the gangs that somebody has to look at."""
+    """Worst first, so the first screen shows the gangs that need attention."""
     expect(page.locator("#gangs tr").nth(60)).to_be_attached(timeout=120_000)
     try:
         for width, height, least in ((1280, 800, 9), (1440, 900, 11)):

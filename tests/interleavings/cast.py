@@ -1,4 +1,4 @@
-"""Who works in a run: operators, act workers, the sweeper and the poll."""
+"""Actors of a run: operators, act workers, the sweeper and the poll."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tests.polled_plane import Moments
 _MOST_ORDERS = 12
 _IDLE = "waits for work"
 _REST = 35.0
-"""Seconds in which it is noticed what has become of verified actions: a look that has just begun may
-time out (10 s), and the cluster is left alone after it (drift_detection.REST_SECONDS)."""
+"""Seconds within which a change of verified actions is noticed. A read that has just started may
+time out (10 s), and the cluster rests after it (drift_detection.REST_SECONDS)."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Broker:
 
     random: Random
     orders: deque[tuple[str, Any]] = field(default_factory=deque)
-    """What is to be done (advance, inspect, prove) and with which id."""
+    """The kind of work (advance, inspect, prove) and the id it is for."""
 
     def give(self, task: str, subject: Any) -> None:
         """Take an order."""
@@ -50,7 +50,7 @@ class Broker:
 
 
 class Cast:
-    """Those who work in one run, and what they share."""
+    """The actors of one run, and their shared state."""
 
     def __init__(self, site: Site, hub: Hub, random: Random, trace: Trace) -> None:
         self.site = site
@@ -61,17 +61,17 @@ class Cast:
         self.weather = Weather(reads=0.03, writes=0.12)
         self.broker = Broker(random)
         self.accepted: list[str] = []
-        """Ids of the actions that operators were told were taken."""
+        """Ids of the actions that were confirmed to operators."""
         self.crashes: list[str] = []
         self.is_calm = False
-        """Nobody breaks anything any more."""
+        """All disturbances are over."""
         self.on_read: Callable[[str], None] = lambda _action: None
         """Called with the action of each read of a worker, at the moment of its answer."""
         self.rest = _REST
         self._workers = 0
 
     def calm_down(self) -> None:
-        """From now on nobody breaks anything."""
+        """End all disturbances."""
         self.is_calm = True
         self.weather.reads = self.weather.writes = 0.0
         self.trace.write("", "--- calm ---")
@@ -186,13 +186,13 @@ class Cast:
             self.hub.pause(_IDLE)
 
     def note_crash(self, who: str, what: str, defect: BaseException) -> None:
-        """Take note of an exception that nobody wanted."""
+        """Record an unexpected exception."""
         self.crashes.append(f"{type(defect).__name__} in {what}: {defect}")
         self.trace.write(who, f"CRASH in {what}")
         self.trace.write_stack(defect)
 
     def _do(self, engine: Engine, task: str, subject: Any) -> None:
-        """Do what the tasks of gangboard.actions.tasks do."""
+        """Do the same as the tasks of gangboard.actions.tasks."""
         if task == "inspect":
             drift_detection.inspect_all(subject, engine.clock, engine.open_client)
         elif task == "prove":
@@ -229,7 +229,7 @@ class Cast:
 
 
 class _Sleeping(Moments):
-    """A worker's clock: whoever sleeps lets others run."""
+    """A worker's clock: a sleeping actor lets others run."""
 
     def __init__(self, moments: Moments, hub: Hub) -> None:
         self._clock, self._skew = moments._clock, moments._skew

@@ -1,4 +1,4 @@
-"""Those who disturb: an admin who forbids, somebody with kubectl, and fate."""
+"""Disturbing actors: an admin who forbids, a kubectl user, and faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.interleavings.cast import Cast
 from tests.interleavings.site import HOLDS, JOBS, JOBSET, JOBSETS, NAMESPACE, Json
 
 BY_HAND = "by-hand-"
-"""How the names of Holds begin that somebody makes with kubectl."""
+"""Name prefix of Holds created with kubectl."""
 _MERGE = "application/merge-patch+json"
 _BATCH = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/"
 _JOBSET = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{JOBSET}"
@@ -124,7 +124,7 @@ class Disturbance:
             self._kubectl("PATCH", _HOLD + name, {"spec": {"jobName": "another"}})
 
     def _make_hold(self) -> None:
-        """Make one more Hold on a Job, as somebody who may do nothing else."""
+        """Make one more Hold on a Job, as a user without other rights."""
         name = self._any(self._site.objects(JOBS))
         owner = self._site.find(JOBSETS, JOBSET)
         if not name or owner is None:

@@ -1,4 +1,4 @@
-"""What must be true after every run, whatever has happened in it. Each function yields what is not.
+"""Invariants of every run. Each function yields its violations.
 
 The names of the functions are the names of the invariants.
 """
@@ -26,20 +26,20 @@ _SKEW = 1.5
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run leaves behind to be judged."""
+    """The results of a run that invariants check."""
 
     cast: Cast
     switches: Switches
     observer: Observer
     is_over: bool
-    """Nothing was left to do when the run was ended."""
+    """No work was left at the end of the run."""
 
 
 Invariant = Callable[[Evidence], Iterator[str]]
 
 
 def every_accepted_request_ends(evidence: Evidence) -> Iterator[str]:
-    """Whatever a person was told was taken is a row, and has come to an end: no action is lost."""
+    """Every action confirmed to a person is a row and has ended: no action is lost."""
     rows = Action.objects.in_bulk(evidence.cast.accepted)
     for action in evidence.cast.accepted:
         row = rows.get(action)
@@ -60,7 +60,8 @@ def every_end_has_a_sentence(evidence: Evidence) -> Iterator[str]:
 
 
 def final_states_stay(evidence: Evidence) -> Iterator[str]:
-    """A final state never changes, but for verified to reverted; and what is over never reopens."""
+    """A final state never changes, except from verified to reverted, and a finished action never
+    reopens."""
     for action, moments in evidence.observer.history.items():
         for before, after in pairwise(moments):
             if before.is_open:
@@ -78,7 +79,7 @@ def one_open_action_per_object(evidence: Evidence) -> Iterator[str]:
 
 
 def no_step_is_sent_twice(evidence: Evidence) -> Iterator[str]:
-    """Of each step at most one request leaves, dry runs and the removal of our own Hold excepted."""
+    """Each step sends at most one request, except dry runs and the removal of our own Hold."""
     counted: Counter[tuple[str, str, str, bytes]] = Counter()
     for sent in _changes(evidence):
         if sent.method != "DELETE":
@@ -91,7 +92,7 @@ def no_step_is_sent_twice(evidence: Evidence) -> Iterator[str]:
 
 
 def no_request_without_a_record(evidence: Evidence) -> Iterator[str]:
-    """Whatever has left was written down as a step of its action first."""
+    """Every request was stored as a step of its action before it was sent."""
     known = {(step.action_id, step.path, step.method) for step in ActionStep.objects.all()}
     methods = {"POST": "POST", "DELETE": "DELETE", "PATCH": "PATCH"}
     for sent in _changes(evidence):
@@ -117,7 +118,7 @@ def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
 
 
 def no_hold_is_left_that_nobody_asked_for(evidence: Evidence) -> Iterator[str]:
-    """Every Hold of ours stands for a suspend that was verified, or that holds and says what is odd."""
+    """Every Hold of ours belongs to a verified suspend, or to one that reports a problem."""
     rows = Action.objects.in_bulk()
     for hold in evidence.observer.site.objects(HOLDS):
         row = rows.get(last_action_id(hold))
@@ -161,17 +162,17 @@ def what_stays_verified_is_still_so(evidence: Evidence) -> Iterator[str]:
     for row in Action.objects.filter(state=ActionState.VERIFIED.value, guarded=True):
         truth = evidence.observer.truth(row)
         if evidence.observer.is_gone(row):
-            continue  # it is gone: there is nothing that could be held
+            continue  # deleted, so there is no Job to hold
         wrong = evidence.observer.agrees(row, [truth])
         if wrong:
             yield f"{row.pk} is called verified at the end, but {wrong}"
 
 
 def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
-    """No request begins after a switch to read-only, or after the role of its person was taken.
+    """No request begins after a switch to read-only, or after the role of its person was revoked.
 
-    The removal of an action's own Hold goes on, and the resume of what it has suspended before it was
-    asked to: they give back what was taken.
+    The removal of an action's own Hold goes on, and so does the resume of its early suspension:
+    both restore the earlier state.
     """
     names = dict(Action.objects.values_list("pk", "actor_name"))
     switches = evidence.switches
@@ -222,7 +223,7 @@ def nobody_crashes(evidence: Evidence) -> Iterator[str]:
 
 
 def it_comes_to_rest(evidence: Evidence) -> Iterator[str]:
-    """When nobody disturbs any more, everything that is due gets done."""
+    """Once the disturbances end, all due work gets done."""
     if not evidence.is_over:
         due = list(Action.objects.exclude(due_at=None).values_list("pk", "state", "message"))
         yield f"after the calm there is still something to do: {due}"
@@ -249,7 +250,7 @@ INVARIANTS: tuple[Invariant, ...] = (
 
 
 def broken(evidence: Evidence) -> dict[str, list[str]]:
-    """Return name → what is wrong, for each invariant that does not hold."""
+    """Return name → violations, for each broken invariant."""
     found = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
     return {name: wrong for name, wrong in found.items() if wrong}
 
@@ -271,7 +272,8 @@ def _changes(evidence: Evidence) -> Iterator[Sent]:
 
 
 def _gives_back(sent: Sent) -> bool:
-    """Whether a request of a suspend removes its own Hold, or resumes what that has suspended."""
+    """Return whether a request of a suspend removes its own Hold, or resumes the Job that the Hold
+    suspended."""
     verb = Action.objects.values_list("verb", flat=True).get(pk=sent.action)
     return verb == Verb.SUSPEND.value and (sent.method == "DELETE" or _sets_suspend(sent) is False)
 

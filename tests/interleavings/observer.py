@@ -1,4 +1,5 @@
-"""The one who looks on: every state of every action, and what was true when a worker looked."""
+"""The observer: every state of every action, and the state of the cluster at each read of a
+worker."""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ class Truth:
     """By the lever of the action; None: it is not there, or only some of it is."""
     live_pods: int
     hold: bool
-    """A Hold is there that holds it."""
+    """An existing Hold holds it."""
 
 
 @dataclass
 class Observer:
-    """Keeps what invariants need and nobody else writes down."""
+    """Records facts that invariants need and gangboard does not store."""
 
     site: Site
     trace: Trace
@@ -55,7 +56,7 @@ class Observer:
     _changes: int = -1
 
     def look(self) -> None:
-        """Take note of what has changed in the database since the last look."""
+        """Record changes in the database since the last call."""
         if not self._has_news():
             return
         open_ones: dict[str, str] = {}
@@ -72,7 +73,7 @@ class Observer:
             self._note(pk, ActionState(state), is_open=finished_at is None)
 
     def skip(self) -> None:
-        """Take what was just written for no news: the poll writes nothing about actions."""
+        """Ignore the latest writes: the poll writes no actions."""
         self._has_news()
 
     def _has_news(self) -> bool:
@@ -128,11 +129,12 @@ class Observer:
         )
 
     def is_gone(self, action: Action) -> bool:
-        """Whether nothing has the name of an action's object any more."""
+        """Return whether the object of an action no longer exists by name."""
         return self.site.find(JOBS if action.kind == "Job" else JOBSETS, action.name) is None
 
     def agrees(self, action: Action, truths: list[Truth]) -> str:
-        """Return what does not fit a verified action in all of some moments; empty when it fits."""
+        """Return the facts that contradict a verified action in all of some moments, or an empty
+        list."""
         wanted = action.verb == "suspend"
         changed = bool(action.context.get("subjects"))
         if changed and not any(truth.stopped is wanted for truth in truths):

@@ -1,4 +1,4 @@
-"""What happened in one run, in a form that a person can read."""
+"""Events of one run in a readable form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Trace:
         return short
 
     def short(self, long: str) -> str:
-        """Return what a long name is shortened to."""
+        """Return the short form of a long name."""
         return self._names.get(long, long)
 
     def text(self) -> str:

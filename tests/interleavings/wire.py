@@ -1,9 +1,9 @@
-"""The way from gangboard to the simulated API server inside this process, and what can go wrong on it.
+"""The connection from gangboard to the simulated API server inside this process, and its faults.
 
-`Wire` stands where a `kube.Connection` does: the product's own reader and writer run on top of it.
-Each request is three boundaries: before it leaves, when it is there, when its answer comes. Others
-may run at each of them, and an actor that is killed there leaves a request behind that was applied
-or was not.
+`Wire` replaces a `kube.Connection`: the product's own reader and writer run on top of it. Each
+request has three boundaries: before it is sent, on arrival, and before its response arrives. Other
+actors may run at each boundary. An actor killed at one leaves a request behind that may have been
+applied.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ _WRITE_DEADLINE = 10.0
 
 
 class Wire(Connection):
-    """One worker's way for one action. Nothing of the real connection is used but its interface."""
+    """One worker's connection for one action. It shares only the interface with the real
+    connection."""
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class Wire(Connection):
         return mine
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """This connection has no resources to release."""
 
     def new_tls_connection(self) -> TLSConnection:
         """Return what knows whether a byte has left."""
@@ -224,7 +225,7 @@ class Wire(Connection):
     def _ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes, fault: str
     ) -> bytes:
-        """Return what the API server answers. Raises KubeError."""
+        """Return the response of the API server. Raises KubeError."""
         faults = self._plane.faults
         if fault == "forbidden":
             faults.forbidden(count=1)

@@ -42,7 +42,7 @@ def serve(server_certificate: Issued) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """What the client takes for the time."""
+    """The clock of the client."""
     found = Clock()
     for module in ("connection", "transport", "watch"):
         monkeypatch.setattr(f"gangboard.kube.{module}.time", found)

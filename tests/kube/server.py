@@ -1,4 +1,4 @@
-"""A real HTTPS server on localhost that does to its clients whatever a test's script says."""
+"""A real HTTPS server on localhost that runs the script of a test against its clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.kube.certificates import Issued
 
 GOES_ON = 60.0
-"""Seconds for which a server does to a client what the client must not wait for."""
+"""Seconds for which a server keeps up a fault that the client must not wait for."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Wire:
             clock.ahead += 1
 
     def hold(self) -> None:
-        """Say nothing more until the test is over."""
+        """Stay silent until the test is over."""
         self._stopping.wait(GOES_ON)
         self.is_open = False
 

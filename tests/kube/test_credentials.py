@@ -311,7 +311,7 @@ def test_a_token_file_is_refused_unless_it_is_allowed(
 def test_gangboards_own_files_are_not_read(
     config: dict[str, Any], tmp_path: Path, key: str, way: str
 ) -> None:
-    """`private` holds gangboard's keys: their text must reach no server, whatever the name looks like."""
+    """`private` holds gangboard's keys. Their text must reach no server under any name."""
     state, strange = tmp_path / "state", tmp_path / "strange"
     state.mkdir()
     strange.mkdir()

@@ -86,7 +86,7 @@ def test_lines_before_a_reset_are_returned(serve: Serve, connect: Connect) -> No
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.send((b"%x\r\n%b\n\r\n" % (len(EVENT) + 1, EVENT)) * 2)
-        assert came.wait(GOES_ON)  # a reset takes away what was not read yet
+        assert came.wait(GOES_ON)  # a reset discards unread bytes
         wire.reset()
 
     batches = iter(watch(connect(serve(script))))
@@ -151,9 +151,9 @@ def test_the_opening_is_reported_before_the_first_change(serve: Serve, connect: 
 
 
 def closes_at_once(watching: Watch, waits: threading.Event) -> None:
-    """Close a watch that another thread iterates, once `waits` says that it waits there.
+    """Close a watch in another thread once `waits` is true there.
 
-    What it waits for would come, or be over, in `GOES_ON` seconds: it ends before that.
+    Without the close, the wait would end after `GOES_ON` seconds. The watch has to end earlier.
     """
     ended = threading.Event()
 

@@ -32,7 +32,7 @@ def ends(_request: Request, wire: Wire) -> None:
 
 
 def watched(connection: Connection, **settings: Any) -> list[bytes]:
-    """All lines of one watch, which is closed afterwards, as whoever uses it does."""
+    """Return all lines of one watch and close it afterwards, as its users do."""
     with Watch(connection, PODS, "7", **{"timeout_seconds": 600, **settings}) as watch:
         return [line for lines in watch for line in lines]
 
@@ -66,7 +66,7 @@ def test_concurrent_watches_use_separate_connections(serve: Serve, connect: Conn
 def test_lists_and_watches_do_not_take_each_others_connections(
     serve: Serve, connect: Connect
 ) -> None:
-    """A list may not be cut, and repeats nothing that was not closed."""
+    """A list must arrive whole, and only requests on closed connections are repeated."""
 
     def script(request: Request, wire: Wire) -> None:
         if "watch" in request.query:
@@ -192,7 +192,7 @@ def test_a_connection_that_fails_during_the_next_request_is_replaced_once(
 def test_a_connection_forgotten_by_the_network_is_replaced_after_the_connect_deadline(
     serve: Serve, connect: Connect
 ) -> None:
-    """Nothing says that it is dead: the request on it is never answered."""
+    """The connection gives no sign that it is dead. Requests on it get no response."""
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) == 2:
@@ -209,7 +209,7 @@ def test_a_connection_forgotten_by_the_network_is_replaced_after_the_connect_dea
 def test_the_usual_deadlines_hold_without_network(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kept connection is silent, and a new one is not to be had: that is what is told."""
+    """The kept connection is silent, and a new connection fails. The error reports the latter."""
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) > 1:

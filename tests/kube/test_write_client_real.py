@@ -51,7 +51,7 @@ def place(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[Pla
         found = Place(controlplane_137, connection, namespace(controlplane_137))
         client = controlplane_137.client
         client.create(job("quiet", found.namespace, parallelism=2, suspend=True))
-        # At rest: its controller has nothing more to write.
+        # Suspended, so its controller has no more writes.
         client.wait_for(
             "batch/v1",
             "Job",

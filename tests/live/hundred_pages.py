@@ -62,7 +62,7 @@ def open_pages(pages: list[OpenPage]) -> Iterator[None]:
 
 
 def play(folder: Path) -> None:
-    """Play it; raises AssertionError for what was missed."""
+    """Run the scenario. Raises AssertionError for missed changes."""
     with Simulator("empty", story=False) as simulator:
         synthetic(simulator, pods=PODS, gangs=GANGS, namespaces=NAMESPACES)
         kubeconfig = folder / "load.kubeconfig"
@@ -150,7 +150,8 @@ def _make_unready(simulator: Simulator, gang: str) -> None:
 
 
 def _judge(pages: list[OpenPage], made_at: dict[str, float]) -> None:
-    """Tell the figures, whatever they are, and raise AssertionError with every page that missed."""
+    """Print the figures in any case, and raise AssertionError with every page that missed a
+    change."""
     sizes = [sum(page.answers) / CHANGES for page in pages]
     tell(
         f"bytes per change and page: mean {sum(sizes) / len(sizes):.0f}, worst {max(sizes):.0f}; "

@@ -23,7 +23,7 @@ class HundredPages:
     """A running `tests.live.hundred_pages`."""
 
     def __init__(self, folder: Path, guard: Supervisor) -> None:
-        """Start it; what it leaves is in `folder`."""
+        """Start the process, which writes its files into `folder`."""
         self._folder = folder
         self._figures, self._log = folder / "figures", folder / "log"
         argv = [sys.executable, "-m", "tests.live.hundred_pages", str(folder)]
@@ -46,7 +46,7 @@ class HundredPages:
 
 @pytest.fixture(scope="session")
 def hundred_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HundredPages]:
-    """It makes itself ready from the first time that somebody asks for it."""
+    """The application loads itself from the first request on."""
     folder = tmp_path_factory.mktemp("hundred-pages")
     with closing(Supervisor(folder)) as guard:
         yield HundredPages(folder, guard)

@@ -25,7 +25,7 @@ class OpenPage:
     path: str
     cookie: str
     marker: re.Pattern[str]
-    """Its first group is what a change is known by."""
+    """Its first group identifies the change."""
     arrived: dict[str, float] = field(default_factory=dict)
     answers: list[int] = field(default_factory=list)
     """Bytes of each answer with news."""
@@ -33,7 +33,7 @@ class OpenPage:
     ready: threading.Event = field(default_factory=threading.Event)
 
     def run(self, stop: threading.Event) -> None:
-        """Open the page and wait for news until `stop`. What goes wrong is kept in `failures`."""
+        """Open the page and wait for news until `stop`. Errors are collected in `failures`."""
         tab = f"{random.getrandbits(64):x}"
         headers = {"Cookie": self.cookie, "HX-Request": "true", "X-Tab": tab}
         with urllib3.PoolManager(retries=False, headers=headers) as pool:

@@ -1,4 +1,4 @@
-"""A second poll worker beside the one of an installation, and what the database says of both."""
+"""A second poll worker beside the installation's own, and the rows of both in the database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.installation import Installation
 
 
 class Lease(NamedTuple):
-    """Who holds a cluster, and the fencing number."""
+    """The holder of a cluster, and the fencing number."""
 
     holder: str
     number: int

@@ -39,7 +39,7 @@ _ON_POSTGRESQL = [
 
 @pytest.fixture(params=_ON_POSTGRESQL + sized([], _ON_SQLITE))
 def environment(request: pytest.FixtureRequest) -> dict[str, str]:
-    """What tells gangboard where to keep its data and its orders."""
+    """Environment with the addresses of the database and the broker."""
     found = {}
     if "redis" in request.param:
         # Orders of another test are not for us: one of the server's databases for each.

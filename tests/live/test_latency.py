@@ -47,10 +47,10 @@ class Scene:
     gang_id: str
 
     def suspend(self, suspend: bool) -> float:
-        """Flip the Job; return when (unix time) the cluster began to be as the new code says.
+        """Toggle the Job. Return the unix time at which the cluster reached the new state.
 
-        A Job is suspended once its spec says so; it runs once its pods are ready. That moment lies
-        after the last look that did not see it, so this errs on the side of the longer time.
+        A Job is suspended once its spec says so, and runs once its pods are ready. The moment lies
+        after the last read with the old state, so the result errs towards a longer latency.
         """
         asked_at = time.time()
         self.plane.client.patch("batch/v1", "Job", JOB, {"spec": {"suspend": suspend}}, NAMESPACE)

@@ -1,4 +1,4 @@
-"""Whoever kills a test kills with it all that it has started, and no folder is left."""
+"""Killing a test also kills all processes it started, and removes its folders."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def test_a_killed_test_leaves_no_process_or_folder(script: str, processes: int) 
 
 
 def _processes_of(folder: str) -> list[str]:
-    """Return the command lines of the processes that run in a folder or are told of it."""
+    """Return the command lines of processes whose working directory or environment names the
+    folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is not ours

@@ -61,7 +61,7 @@ class Site:
         self.redis = self._redis.enter_context(running_redis(self.port))
 
     def kill_redis(self) -> None:
-        """End it at once; what it had is lost."""
+        """Kill it at once. Its data is lost."""
         self.redis.send_signal(signal.SIGKILL)
         self._redis.close()
 
@@ -114,7 +114,7 @@ def test_gangboard_survives_the_loss_of_redis(site: Site) -> None:
     site.start_redis()
     _judge(site, "gone before the click", action, seconds)
 
-    # It accepts connections and answers nothing.
+    # It accepts connections and sends no response.
     site.redis.send_signal(signal.SIGSTOP)
     action, seconds = site.click("train-workers-1")
     time.sleep(AWAY_SECONDS)

@@ -1,4 +1,5 @@
-"""Each process is stopped alone: the banner blames it and nobody else, and the pages stay in service."""
+"""Each process is stopped alone: the banner names only that process, and the pages stay in
+service."""
 
 from __future__ import annotations
 
@@ -43,7 +44,7 @@ class Site:
         return self._pool.request("GET", f"{self.installation.url}/readyz", timeout=60).status
 
     def is_well(self) -> bool:
-        """Whether a page finds nothing wrong."""
+        """Return whether a page shows no problem."""
         return not self.banners()
 
     def banners(self) -> list[str]:

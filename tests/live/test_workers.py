@@ -1,4 +1,4 @@
-"""Poll workers that stop, die and come back: who holds a cluster, and that nothing is lost."""
+"""Poll workers that stop, die and return: the lease moves on, and no data is lost."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ GANGS = 30
 JOB, NAMESPACE = "gang-0", "load-0"
 """Suspended and resumed in each cluster."""
 _LOST = "lease lost"
-"""What a worker logs."""
+"""Log lines of a worker."""
 
 
 @dataclass(frozen=True)
 class Scene:
     """Two simulated clusters, a gangboard with its poll worker, and a second worker.
 
-    One for all tests of this file: each begins with whoever holds the clusters then.
+    Shared by all tests of this file. Each starts with the current holders of the clusters.
     """
 
     installation: Installation

@@ -13,7 +13,8 @@ from time import monotonic, sleep
 
 @dataclass
 class Receiver:
-    """What arrived, and what is answered: `status`, after `wait` seconds, with a body of `size` bytes."""
+    """Received requests and the response: `status`, after `wait` seconds, with a body of `size`
+    bytes."""
 
     port: int = 0
     status: int = 200

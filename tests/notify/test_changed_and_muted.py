@@ -33,7 +33,7 @@ class TestChanges:
         assert len(post.look()) == 1
         change(owner, rule, name="renamed", health=None, channels=["chat", "mail"])
         assert post.look(3600) == []
-        # The same verdict again, after a time in which nobody could look, is no change.
+        # The same verdict after an outage is no change.
         story.say({**WAITING, "message": "Other numbers."}, post.now)
         assert post.look(60) == []
         story.say(RUNNING, post.now)

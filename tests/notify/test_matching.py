@@ -1,4 +1,4 @@
-"""Which change is told by which rule, once, and to whom."""
+"""Each change is sent once, by its rules, to the right users."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_event_is_sent_once_and_again_only_on_change(post: Post, east: Cluste
     for verdict in (WAITING, UNKNOWN, WAITING, RUNNING, WAITING):
         story.say(verdict, post.now)
         told.append(len(post.look(61)))
-    # What could not be looked at for a while has not changed; what has run in between has.
+    # An outage is no change of a gang, but a run in between is.
     assert told == [1, 0, 0, 0, 1]
 
 

@@ -1,4 +1,4 @@
-"""The process that sends one message: what arrives, what is refused, and that it always ends."""
+"""The process that sends one message: deliveries, refusals, and that it always ends."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class TestAddresses:
     def test_a_name_whose_address_changes_after_the_check_is_refused(
         self, receiver: Receiver
     ) -> None:
-        """The name is public when somebody asks for it first, and private when it is connected to."""
+        """The name resolves to a public address in the check and to a private one on connect."""
         script = f"""
 import socket
 from gangboard.notify import addresses, sender

@@ -1,4 +1,4 @@
-"""What `print_rbac` prints, applied to a real control plane as an admin does, and both accounts."""
+"""The output of `print_rbac`, applied to a real control plane by an admin, and both accounts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Installed:
 
 @contextmanager
 def installed(plane: ControlPlane, wanted: PermissionOptions) -> Iterator[Installed]:
-    """Apply it, wait until roles and limits are in force, and take away what was made at the end."""
+    """Apply it, wait until roles and limits are in force, and delete the created objects at the
+    end."""
     admin = plane.client
     made: list[Json] = []
     try:
@@ -47,7 +48,7 @@ def installed(plane: ControlPlane, wanted: PermissionOptions) -> Iterator[Instal
     finally:
         for manifest in reversed(made):
             if manifest["kind"] == "Namespace":
-                continue  # its end takes long, and an empty one disturbs nobody
+                continue  # deleting it takes long, and an empty namespace does no harm
             meta = manifest["metadata"]
             at = (manifest["apiVersion"], manifest["kind"], meta["name"], meta.get("namespace"))
             admin.delete(*at)
@@ -63,7 +64,7 @@ def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> Actor
 
 
 def _apply(admin: Client, manifest: Json) -> list[Json]:
-    """Create it, or leave what is there already; return it if it was made."""
+    """Create it, or leave an existing object. Return it if it was created."""
     try:
         return [admin.create(manifest)]
     except ApiError as error:

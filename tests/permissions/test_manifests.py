@@ -1,4 +1,4 @@
-"""What is printed, without a server: least rights, lines of new kinds, and text that a person can use."""
+"""Printed manifests, without a server: least rights, rules of new kinds, and readable text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_actor_has_only_the_rights_of_its_levers() -> None:
     assert rights(role) == {
         "cronjobs.batch": {"get", "patch"},
         "jobs.batch": {"get", "list", "patch"},
-        # Those of Volcano are looked at, and commanded by an object of its own.
+        # Volcano Jobs are read, and controlled through a separate object.
         "jobs.batch.volcano.sh": {"get"},
         "commands.bus.volcano.sh": {"create", "get"},
         "jaxjobs.kubeflow.org": {"get", "patch"},

@@ -1,4 +1,4 @@
-"""The printed roles and policies in real API servers: what is needed works, everything else does not."""
+"""The printed roles and policies in real API servers: required requests work, all others fail."""
 
 from __future__ import annotations
 
@@ -166,7 +166,8 @@ def _lacks(plane: ControlPlane, number: int = 1) -> ActorTrial | None:
 def test_jobs_with_an_external_manager_are_switched_by_their_field_only(
     everywhere: Installed, namespace: Namespaces
 ) -> None:
-    """By what the lever itself sends, one Job and all of a gang. No release of JobSet leaves them so afterwards."""
+    """Sends the lever's own request, for one Job and for a whole gang. No release of JobSet leaves
+    Jobs in this state afterwards."""
     ns, admin, actor = namespace(everywhere.plane), everywhere.admin, everywhere.actor
     lever = registry.lever("native")
     assert lever is not None

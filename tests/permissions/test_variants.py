@@ -129,7 +129,7 @@ def test_the_actor_changes_only_active_in_kueue(
 def test_the_actor_changes_only_suspend_in_each_kind(
     controlplane_kueue: ControlPlane, namespace: Namespaces
 ) -> None:
-    """By what the lever itself would send; of none that another controller manages."""
+    """Sends the lever's own request. Objects with another controller are refused."""
     ns = namespace(controlplane_kueue)
     with (
         installed(controlplane_kueue, PermissionOptions()) as found,
@@ -160,7 +160,7 @@ def _roles(kind: str) -> dict[str, Json]:
 
 
 def _of_run_policy(kind: str, ns: str) -> tuple[Json, list[Json]]:
-    """Return a suspended job, and changes of it that are none of gangboard's."""
+    """Return a suspended job, and changes of it that gangboard does not make."""
     roles = _roles(kind)
     larger = {roles_field(kind): {next(iter(roles)): {"replicas": 2}}}
     others: list[Json] = [
@@ -200,7 +200,8 @@ def _of_suspend_fields(ns: str) -> list[tuple[Json, list[Json]]]:
 
 
 def _only_suspend(found: Installed, made: Json, others: list[Json]) -> None:
-    """Check that of an object the actor may send the lever's own request, and none of these changes of its spec."""
+    """Check that the actor may send the lever's own request for an object, and none of these
+    changes of its spec."""
     create_when_taken(found.admin, made)
     meta = made["metadata"]
     at = (made["apiVersion"], made["kind"], meta["name"])
@@ -215,7 +216,8 @@ def _only_suspend(found: Installed, made: Json, others: list[Json]) -> None:
 
 
 def _pulled(found: Installed, at: tuple[str, str, str], ns: str) -> tuple[Owner, Json] | None:
-    """Send what the lever would; return the owner before and after. None: its controller wrote meanwhile."""
+    """Send the lever's request. Return the owner before and after, or None if its controller wrote
+    meanwhile."""
     owner = read(found.actor.get(*at, ns))
     lever = registry.lever("suspend")
     assert lever is not None
@@ -227,7 +229,7 @@ def _pulled(found: Installed, at: tuple[str, str, str], ns: str) -> tuple[Owner,
     try:
         return owner, send(found.actor, replace(step, dry_run=True))
     except ApiError as error:
-        # The patch tests first that the owner is the one that was read: this is what the server says of that.
+        # The patch first tests that the owner is unchanged. The server answers this if it is not.
         if error.status == 422 and "due to an error in our request" in error.message:
             return None
         raise

@@ -38,7 +38,7 @@ FEW = replace(EAST, gangs=tuple(gang for gang in EAST.gangs if gang.key[2] in _N
 """Seven gangs of the fleet `east`: running, a bare pod, held by a queue, finished, failed, waiting, and one
 with a held Job."""
 BOOKMARKS = 0.1
-"""Seconds between two of a watch: so often it is told how far it is."""
+"""Seconds between two bookmarks of a watch. They show how far it has read."""
 LOOK_AGAIN = 0.01
 
 
@@ -73,10 +73,10 @@ class Watching:
             self.window(0.5)
 
     def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> PollWindow:
-        """Hold the cluster until all that is in it now was taken, however slow the machine is.
+        """Hold the cluster until all of its current state was taken, however slow the machine is.
 
-        For clusters without faults: every served resource has to get there, those of `also` even where nothing
-        needed them before. Raises AssertionError.
+        For clusters without faults. Every served resource has to get there, and those of `also`
+        even if no object needed them before. Raises AssertionError.
         """
         target = self.simulator.store.version
         stopping = threading.Event()
@@ -153,8 +153,8 @@ def _is_known(watched: WatchedResource, target: int) -> bool:
 def watch(db: None) -> Iterator[Callable[..., Watching]]:
     """`watch(...)` starts a simulator with these arguments and adds it as a cluster.
 
-    It has few gangs where no other fleet is named: to make and to judge all of one takes half a second,
-    which is for tests of what is said of every kind of gang.
+    It has few gangs unless a fleet is given. Creating and assessing a whole fleet takes half a
+    second, which only tests about every kind of gang need.
     """
     started: list[Simulator] = []
 

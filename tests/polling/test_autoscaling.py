@@ -162,7 +162,7 @@ def test_forbidden_claims_make_no_gang_unknown_and_count_once_they_are_readable(
     ]
     watching.simulator.faults.remove(fault)
     watching.windows_until(lambda: watching.state(NODE_CLAIM.key).state == "ok")
-    # Nothing has touched the gang but that its claim is now known not to be there.
+    # The only change for the gang is that its claim is now known to be missing.
     assert said(watching)[0] == "no-matching-node"
 
 

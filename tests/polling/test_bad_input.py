@@ -1,6 +1,7 @@
 """Clusters that are unreachable, slow, lying, forbidden or odd.
 
-Each gives one clear sentence, keeps the last good data, deletes nothing, and delays no other cluster.
+Each causes one clear sentence, keeps the last good data, deletes no row, and delays no other
+cluster.
 """
 
 from __future__ import annotations

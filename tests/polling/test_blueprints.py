@@ -42,7 +42,7 @@ def meta(name: str, of: Json | None = None, **more: Any) -> Json:
 
 
 def put_trainjob(simulator: Simulator, *, made: bool = True) -> None:
-    """A TrainJob of two nodes, of which one has a node and one is refused; or nothing was made for it."""
+    """Put a TrainJob of two nodes, one placed and one refused. Without `made` it has no objects."""
     root = {"apiVersion": API, "kind": "TrainJob", "metadata": meta("run")}
     root["spec"] = {"runtimeRef": {"name": "gang"}, "trainer": {"numNodes": 2}}
     simulator.objects.put(root)

@@ -48,7 +48,7 @@ class Worker:
     rows: int = 0
     """Stored objects that were read back."""
     lists: int = 0
-    """Lists that the clusters were asked for."""
+    """Number of list requests that the clusters received."""
 
     def work(self, windows: int) -> None:
         """Seed, and carry out orders until so many windows are over."""
@@ -132,8 +132,8 @@ def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
     for watching in watched:
         synthetic(watching.simulator, pods=PODS, gangs=2)
         _count_lists(watching.simulator, worker)
-    # A reflector whose thread starts after the window has ended lists nothing: on a slow machine
-    # only a longer window is enough.
+    # A reflector whose thread starts after the window sends no list. On a slow machine only a
+    # longer window is enough.
     seconds, give_up_at = 0.25, time.monotonic() + 300
     while not _are_read(*watched):
         assert time.monotonic() < give_up_at, "some cluster never had its turn"
@@ -153,7 +153,8 @@ def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
 def test_a_cluster_gives_way_to_a_waiting_cluster(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of three clusters on two slots, the one that has had its slot for longest gives way, and the other stays."""
+    """With three clusters on two slots, the cluster with the longest window gives way and the other
+    stays."""
     slots = PollSlots(2)
     monkeypatch.setattr(tasks, "slots", slots)
     first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))

@@ -56,7 +56,7 @@ def test_an_incomplete_list_is_not_current(watch: Watch) -> None:
 
 @pytest.mark.usefixtures("small_pages")
 def test_half_of_the_pods_produce_no_first_verdict(watch: Watch) -> None:
-    """Its second page fails: nothing is known of the other pods, and no history says otherwise."""
+    """Its second page fails. The other pods are unknown, and there is no history."""
     watching = watch()
     fault = watching.simulator.faults.gone_mid_list(resource=PODS)
     watching.window(1.5)
@@ -153,7 +153,7 @@ def test_a_quiet_watch_is_a_sign_of_life(watch: Watch) -> None:
 def test_good_lines_before_a_bad_line_are_stored(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read with a line that is no event is stored, and the watch goes on behind it."""
+    """Events read together with an invalid line are stored, and the watch continues after it."""
     watching = watch()
     assert watching.once().ok
     pod = watching.simulator.objects.list("v1", "Pod")[0]

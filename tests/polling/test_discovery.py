@@ -117,7 +117,7 @@ def test_an_unknown_version_without_the_expected_fields_is_not_read(
     count = watching.objects(PODGROUPS)
     name = _break_podgroup(watching)
     _play(monkeypatch, "v2")
-    for _ in range(2):  # it is tried again, and nothing is said in between
+    for _ in range(2):  # the reader tries again, and reports no problem meanwhile
         watching.once()
         state = watching.state(PODGROUPS)
         assert (state.state, state.version) == ("unknown-version", "")

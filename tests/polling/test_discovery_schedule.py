@@ -25,7 +25,7 @@ from tests.polling.conftest import HOLDER, Watching, eventually
 Watch = Callable[..., Watching]
 PODS = "pods"
 PATIENCE = 60.0
-"""Seconds in which a slow machine has done what is waited for."""
+"""Seconds within which even a slow machine reaches the awaited state."""
 
 
 def _hold(
@@ -77,7 +77,7 @@ def _has_listed(resource: str) -> Callable[[ClusterCache], bool]:
 
 
 class _Gate:
-    """What a cluster serves is asked when the gate is open; then it is asked as always."""
+    """Discovery waits until the gate is open, then runs as usual."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened = threading.Event()
@@ -163,7 +163,7 @@ def test_a_known_cluster_that_falls_silent_is_named(watch: Watch) -> None:
     watching.simulator.faults.hang()
     _hold_until(watching, _has_problem(watching, "timeout"), deadline=1.5)
     assert "GET /version" in watching.fresh().sentence
-    # It is said until something answers, not from one window to the next.
+    # The problem stays until a response arrives, not only for one window.
     _hold(watching, 0.7, deadline=1.5)
     assert watching.fresh().problem == "timeout"
     watching.simulator.faults.clear()
@@ -202,7 +202,7 @@ def test_known_resources_stay_while_a_part_of_discovery_fails(
 
 
 def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: int) -> list[int]:
-    """Let a part of the answer fail so many times; return the seconds until it is asked again."""
+    """Let a part of discovery fail this many times. Return the seconds until the next request."""
     found = Discovery("", {}, {"v1": error})
     pauses = []
     for _ in range(times):

@@ -45,7 +45,7 @@ def test_the_uid_of_the_object_of_an_event_is_stored(watch: Watch) -> None:
     watching.once()
     stored = WatchedObject.objects.filter(resource="events.events.k8s.io")
     found = dict(stored.values_list("name", "about"))
-    # What is no uid of anything is about nothing that a page could ask for.
+    # An invalid uid belongs to no object that a page could look up.
     assert found["own.1"] == "0aa1-job"
     assert {found.get("long.1"), found.get("odd.1")} == {None}
 
@@ -59,7 +59,7 @@ def test_other_objects_have_no_such_uid(watch: Watch) -> None:
 
 
 def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> None:
-    """What an autoscaler said once is worth as much after a hundred refusals by the scheduler."""
+    """An autoscaler event keeps its value after a hundred refusals by the scheduler."""
     watching = watch(fleet="empty")
     watching.simulator.objects.put(JOB)
     nominated = {**_event("nominated.1", "0aa1-job"), "reason": "Nominated", "type": "Normal"}

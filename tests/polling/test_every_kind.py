@@ -1,6 +1,7 @@
-"""A kind that is not served, comes later, is served in a newer version or has an object that cannot be read.
+"""A kind that is not served, comes later, is served in a newer version or has an unreadable object.
 
-It costs nothing of what is told of the others, and the Clusters page says it: all kinds, groups and queues at once.
+Verdicts of other kinds stay the same, and the Clusters page reports the problem. Covers all kinds,
+groups and queues at once.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ Watch = Callable[..., Watching]
 
 ALWAYS = {one.full for one in served("1.37", hold=True)}
 OTHERS = [one for one in registry.resources() if one.key not in ALWAYS | registry.read_on_demand()]
-"""What the simulated cluster does not serve by itself: kinds and queues of custom resources."""
+"""Kinds and queues of custom resources, which the simulated cluster does not serve by default."""
 QUEUED = ("queue-evaluating", "unknown")
-"""What is said of the JobSet `retrieval-ft`, whose queue could not be looked at then."""
+"""Verdict of the JobSet `retrieval-ft` while its queue is unreadable."""
 EVERYTHING = Viewer(1, "olga", (Scope(None, "", "admin"),))
 
 
@@ -54,14 +55,14 @@ def fill(watching: Watching, **content: object) -> None:
 
 
 def verdicts() -> dict[str, tuple[str, str]]:
-    """Return what is said of the gangs outside that namespace."""
+    """Return the verdicts of gangs outside that namespace."""
     found = Gang.objects.filter(gone_at=None).exclude(namespace="mixed")
     rows = found.values_list("name", "code", "health")
     return {name: (code, health) for name, code, health in rows}
 
 
 def shown(watching: Watching) -> dict[str, ResourceRow]:
-    """Return what the Clusters page shows of each of them."""
+    """Return the rows of the Clusters page for each of them."""
     detail = cluster_detail(watching.cluster.name, viewer=EVERYTHING, now=timezone.now())
     assert detail is not None
     rows = {row.resource: row for row in detail.resources}
@@ -70,7 +71,7 @@ def shown(watching: Watching) -> dict[str, ResourceRow]:
 
 @pytest.fixture
 def expected(watch: Watch) -> dict[str, tuple[str, str]]:
-    """What is told where none of them is served."""
+    """Return the verdicts of a cluster that serves none of them."""
     watching = watch("plain")
     assert watching.once().ok
     found = verdicts()

@@ -74,7 +74,7 @@ def test_an_unchanged_cluster_is_not_assessed_again(
     watching = watch(fleet=fleet)
     watching.once()
     assert set(judged) == _names()
-    # A verdict that depends on what is remembered of the gang is given once more.
+    # A verdict that depends on the memory of the gang is assessed once more.
     watching.once()
     rows = list(Gang.objects.order_by("id").values())
     shapes, version = ClusterCapacity.objects.get().shapes, watching.fresh().data_version
@@ -188,7 +188,7 @@ def _answer(part: str, method: str, value: Any) -> Callable[[ClusterCache, str],
 
 
 def _see_queues(cache: ClusterCache, root: str) -> None:
-    """Let the absence of a queue mean something if it did not, or nothing if it did."""
+    """Toggle whether the absence of a queue is meaningful."""
     watched = cache.watched["clusterqueues.kueue.x-k8s.io"]
     is_known = proves_absence(watched, datetime.now(UTC))
     watched.state, watched.is_current = WatchState.OK, not is_known
@@ -322,7 +322,7 @@ def test_every_input_has_a_test_case() -> None:
 def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
     watch: Watch, judged: Verdicts, fleet: str
 ) -> None:
-    """Neither the rest of the cluster nor time changes it, until its recheck is due, and nor does its memory."""
+    """The rest of the cluster, time before its recheck, and its memory do not change it."""
     watching = watch(fleet=fleet)
     watching.once()
     first, with_digest = dict(judged), _with_digest()

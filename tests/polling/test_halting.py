@@ -1,4 +1,4 @@
-"""A halted reflector stops soon, and claims nothing about updates that were not taken."""
+"""A halted reflector stops soon and does not claim updates that were not taken."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def node(version: str) -> dict[str, Any]:
 
 
 class Cluster:
-    """Gives one page after the other, each when it is told to."""
+    """Yields one page after the other on request."""
 
     host = "east.example"
 
@@ -107,7 +107,7 @@ def ends(one: Reflector) -> None:
 def test_a_page_after_the_halt_is_ignored(
     watched: WatchedResource, pages: int, list_only: bool
 ) -> None:
-    """Nobody waits for it: the next reader is under way, or the cluster is somebody else's."""
+    """No thread waits for it: the next reader is running, or the cluster has another holder."""
     cluster = Cluster(pages)
     one, out = reader(watched, cluster, list_only=list_only)
     one.start()
@@ -151,7 +151,7 @@ def test_a_halt_right_before_a_watch_stops_the_reflector(
 def test_untaken_events_are_not_claimed(
     watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The watch lived until now, but what it said last was dropped."""
+    """The watch was alive until now, but its last event was dropped."""
     watched.resource_version = "7"
     line = json.dumps({"type": "MODIFIED", "object": node("8")}).encode()
     one, out = reader(watched, room=1)

@@ -234,7 +234,7 @@ def test_a_deactivated_kueue_workload_is_reported(watch: Watch) -> None:
 
 
 def test_a_queue_label_without_served_queues_is_reported(watch: Watch) -> None:
-    """The fleet has no Kueue; then somebody installs it, and it has made nothing yet."""
+    """The fleet has no Kueue. Then an admin installs it, and it has created no object yet."""
     watching = watch()
     watching.once()
     gang = watching.gang("retrieval-ft")

@@ -162,7 +162,7 @@ def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
 
 
 def test_short_outages_do_not_exempt_a_resource_forever() -> None:
-    """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
+    """A cluster that is polled in rotation: 20 s on, 40 s off, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (
         WatchedResource(

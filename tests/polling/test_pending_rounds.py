@@ -63,7 +63,7 @@ def test_a_round_takes_each_outdated_pending_gang_once() -> None:
     assert first is not None
     assert first[0] == ["a"]
     pending_gang(index, "a", 2)
-    pending_gang(index, "c", 3)  # touched meanwhile, and judged on what was known then
+    pending_gang(index, "c", 3)  # updated meanwhile, but assessed with the earlier state
     assert rounds(pending) == ["d"]
 
 

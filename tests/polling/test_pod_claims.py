@@ -36,7 +36,7 @@ NO_LINKS = "1 pod needs the ResourceClaim links, and it does not exist."
 
 
 def put_job(simulator: Simulator, spec: Json, *, silent: bool = False, age: int = 60) -> None:
-    """A Job with one pod that a scheduler of 1.37 tells an error of, or nothing."""
+    """Put a Job with one pod for which a 1.37 scheduler reports an error, or no event."""
     put_waiting_job(simulator)
 
     def change(pod: Json) -> None:
@@ -102,7 +102,7 @@ def test_a_claim_is_shown_from_missing_to_bound(watch: Watch) -> None:
     watching.settle()
     assert said(watching)[0] == "scheduler-error"
 
-    # It is there again with a volume of its own, which has gone.
+    # The claim exists again with its own volume, which is gone.
     watching.forget()
     put_data(simulator, "Lost", storageClassName="fast", volumeName="pv-7")
     watching.settle()
@@ -143,7 +143,7 @@ def test_a_gated_pod_has_no_missing_claim(watch: Watch) -> None:
 def test_a_new_pod_waits_for_its_claim_before_it_is_missing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Before anything else about a gang that starts is looked at again, which is after a minute.
+    # The claim is read before the next regular assessment of a starting gang, a minute later.
     monkeypatch.setattr(pod_claims, "SETTLING", timedelta(seconds=40))
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True, age=0)
@@ -156,7 +156,7 @@ def test_a_new_pod_waits_for_its_claim_before_it_is_missing(
     found, again = cache.pod_claims.unusable_claims(["uid-waits-0"], settled)
     assert found == {links: UnusableClaim(ClaimProblem.MISSING)}
     assert again is None
-    # Nothing touches it but the time.
+    # The passing of time is the only change.
     assert cache.rechecks.times["uid-waits"] <= settled.timestamp()
 
 
@@ -185,7 +185,7 @@ def test_forbidden_claims_are_not_reported(
     assert said(watching)[0] == today
     watching.simulator.faults.remove(fault)
     watching.window(1.5)
-    # Nothing has touched the gang but that its claim is now known not to be there.
+    # The only change for the gang is that its claim is now known to be missing.
     assert said(watching)[1] == seen
 
 

@@ -84,7 +84,7 @@ def test_a_single_pod_with_a_deadline_ends() -> None:
     cluster = Cluster(node(), alone)
     held = cluster.running_gangs()["alone"]
     assert (held.ref.kind, ends_of(held)) == ("Pod", [(60, 1, False)])
-    # Until it has started nobody knows.
+    # The end is unknown until the pod has started.
     cluster.put(replace(alone, start_time=None))
     assert cluster.running_gangs() == {}
 
@@ -137,7 +137,7 @@ GOING: dict[str, Any] = {"deleting_since": ago(-30)}
 
 
 def replaced(*things: Owner | Pod) -> list[bool]:
-    """Of each end of what is deleted: whether others are made in its place."""
+    """Return for each end of a deleted pod whether its controller recreates it."""
     (held,) = Cluster(node(), *things).running_gangs().values()
     return [one.replaced for one in held.terminations if one.deleted]
 
@@ -147,7 +147,7 @@ def test_a_running_job_recreates_deleted_pods() -> None:
     job = a_job("train", pods=2)
     there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
     assert replaced(job, there, going) == [True]
-    # The new one is there already, and waits; or has a node elsewhere: then the room is free.
+    # The new pod exists already. It waits, or runs on another node, so the capacity is free.
     assert replaced(job, there, going, a_pod("train-2", of=job)) == [True]
     assert replaced(job, there, going, a_pod("train-2", of=job, on="n1")) == [False]
     # The deleted pod counts as the last failure that the Job takes; or as one that it had before.

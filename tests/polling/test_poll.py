@@ -67,7 +67,8 @@ def test_an_unchanged_cluster_writes_no_object_and_moves_no_version(watch: Watch
 def test_concurrent_lists_are_limited_and_all_complete(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many as connections are kept: a cluster can serve fifty kinds and have none of them."""
+    """The limit is the number of kept connections. A cluster can serve fifty kinds without any
+    object."""
     watching = watch(fleet="east")
     under_way, most = [], []
 

@@ -148,7 +148,7 @@ def _pod(job: str, name: str, *, node: str = "", refused: bool = False) -> Json:
 
 
 def _event() -> Json:
-    """What kube-scheduler 1.37 says of a pod that another pod preempts."""
+    """Event text of kube-scheduler 1.37 for a pod that another pod preempts."""
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -258,7 +258,7 @@ def test_a_terminating_victim_is_shown_at_the_gang_that_waits_for_it(watch: Watc
 
     watching.settle()
     assert watching.gang("usurper").code != "preempting"
-    # Nothing of the gang that takes the room changes: its victim and the event about it do.
+    # The preemptor's own objects stay the same. Its victim and the event about it change.
     play(watching, tell, leave)
     gang = watching.gang("usurper")
     assert gang.code == "preempting"

@@ -45,7 +45,7 @@ def a_pod(name: str, maker: str, *, group: str = "", **labels: str) -> Json:
 
 
 def a_gang(watching: Watching, *, quorum: int = 2) -> None:
-    """Put a StatefulSet of three, of which two pods are there and in a gang, and other things that take room."""
+    """Put a StatefulSet of three with two pods in a gang, and other objects that use capacity."""
     put = watching.simulator.objects.put
     policy = {"schedulingPolicy": {"gang": {"minCount": quorum}}}
     put(thing("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy))

@@ -24,13 +24,13 @@ OURS, OTHER = decoder_fingerprint(RESOURCE), decoder_fingerprint(CHANGED)
 
 
 def rows(watching: Watching) -> dict[str, tuple[str, bytes]]:
-    """Return uid → (resource version, what is kept) of all that is stored."""
+    """Return uid → (resource version, decoded object) of all stored rows."""
     found = WatchedObject.objects.filter(cluster=watching.cluster)
     return {row.uid: (row.resource_version, bytes(row.data)) for row in found}
 
 
 def gangs(watching: Watching) -> dict[str, tuple[str, object]]:
-    """Return id → code and since when, of the gangs that are there."""
+    """Return id → (code, since) of the existing gangs."""
     found = Gang.objects.filter(cluster=watching.cluster, gone_at=None)
     return {gang.pk: (gang.code, gang.since) for gang in found}
 
@@ -131,7 +131,7 @@ def test_a_rollback_during_a_list_relists(
 def test_objects_stored_by_a_later_release_are_read_again(
     watch: Callable[..., Watching],
 ) -> None:
-    """After a rollback nothing counts as gone before it was listed, and all of it is read."""
+    """After a rollback no object counts as deleted before a list, and all objects are read."""
     watching = watch()
     watching.once()
     shown, spans = gangs(watching), VerdictSpan.objects.count()

@@ -82,7 +82,7 @@ def is_cordoned(watching: Watching) -> bool:
 
 @pytest.mark.usefixtures("compared_always")
 def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
-    """What came after the backup goes, what was deleted is back, and what has the version of before is read."""
+    """Objects newer than the backup go, deleted ones are back, and older versions are read."""
     watching = watch()
     watching.settle()
     backup = watching.simulator.store.back_up()
@@ -143,7 +143,8 @@ def test_a_broken_watch_causes_a_comparison(watch: Watch) -> None:
 
 
 class _Lagging(RealWatch):
-    """A watch of pods whose first bookmark is behind what is known, as no server of Kubernetes sends it."""
+    """A watch of pods whose first bookmark is behind the known version. Kubernetes servers do not
+    send this."""
 
     behind = "7"
 
@@ -193,7 +194,7 @@ def test_an_old_bookmark_causes_a_comparison(
 def test_a_silent_watch_causes_a_list(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    """The server accepts each of them, and nothing ever failed."""
+    """The server accepts each request, and no request failed."""
     monkeypatch.setattr(reflector, "MIN_WATCH_SECONDS", 1)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 0.1)
     monkeypatch.setattr(reflector, "LATE", 0.1)

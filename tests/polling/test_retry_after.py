@@ -34,7 +34,7 @@ def test_the_next_window_waits_for_retry_after(watch: Watch) -> None:
 
 
 def test_a_throttled_cluster_keeps_its_problem(watch: Watch) -> None:
-    """That nobody has asked again is no sign that it answers again."""
+    """The absence of requests is no sign that the server answers again."""
     watching = watch()
     assert watching.once().ok
     watching.simulator.faults.throttled(30, verb="watch")

@@ -58,7 +58,7 @@ def test_the_history_is_bounded_and_dropped_with_its_object() -> None:
 
 
 def _standalone(watching: Watching) -> tuple[str, str]:
-    """Return (namespace, name) of a Job that runs and that nothing controls."""
+    """Return (namespace, name) of a running Job without a controller."""
     for job in watching.simulator.objects.list("batch/v1", "Job"):
         is_over = job.get("status", {}).get("conditions")
         if not (job["metadata"].get("ownerReferences") or job["spec"].get("suspend") or is_over):
@@ -96,7 +96,7 @@ def test_every_version_counts_even_in_a_batch(watch: Watch) -> None:
     _flip(watching, job, "day-starter")
     watching.settle()
     assert watching.gang(job[1]).code == "controller-conflict"
-    # That its pods went may be told before it, by a watch of its own.
+    # The deletion of its pods may arrive earlier, through another watch.
     told = VerdictSpan.objects.filter(name=job[1], code="controller-conflict")
     assert told.count() == 1
 

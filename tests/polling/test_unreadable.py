@@ -70,7 +70,7 @@ def test_the_next_holder_loads_unreadable_objects(watch: Watch) -> None:
 
 
 def test_unreadable_objects_above_the_limit_are_listed_again(watch: Watch) -> None:
-    """Only so many are kept by name; which others cannot be read the next holder finds out."""
+    """The number of stored names is limited. The next holder has to find the others again."""
     watching = watch()
     assert watching.once().ok
     ResourceState.objects.filter(resource="pods").update(
@@ -114,7 +114,7 @@ def test_unreadable_objects_are_grouped_by_namespace() -> None:
 
 
 def test_an_object_without_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
-    """Who may see a gang of one namespace must not learn a name of another."""
+    """A viewer of one namespace must not learn a name of another."""
     found = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
     assert found == {
         "": (

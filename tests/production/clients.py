@@ -16,7 +16,7 @@ from tests.production.site import Site
 from tests.sign_in import sign_in
 
 PORT = 8080
-"""Of the proxy in its container."""
+"""Address of the proxy in its container."""
 SECONDS = 30.0
 BURST_SECONDS = 60.0
 

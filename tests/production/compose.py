@@ -1,7 +1,7 @@
 """Read docker-compose.yml and the Dockerfile as `docker compose` does.
 
-Only the forms that these two files use are known. Any other form raises `UnknownFormError`, so that
-a new one is not passed over in silence.
+Covers the forms that these two files use. Any other form raises `UnknownFormError`, so a new form
+is noticed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class UnknownFormError(Exception):
 
 @dataclass(frozen=True)
 class Image:
-    """What the Dockerfile gives to each container of the image."""
+    """Settings that the Dockerfile gives to each container of the image."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -47,7 +47,7 @@ class Service:
     name: str
     image: str
     command: tuple[str, ...]
-    """Empty where the image of somebody else decides."""
+    """Empty if a third-party image decides."""
     environment: Mapping[str, str]
     health: tuple[str, ...]
     """Command of the health check, empty if there is none."""
@@ -87,7 +87,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
 
 
 def read_image(dockerfile: Path) -> Image:
-    """Return what the last stage of the Dockerfile says."""
+    """Return the instructions of the last stage of the Dockerfile."""
     lines = dockerfile.read_text().replace("\\\n", " ").splitlines()
     last = max(number for number, line in enumerate(lines) if line.startswith("FROM "))
     copied: list[str] = []

@@ -1,4 +1,4 @@
-"""What the images of others run: nginx and PostgreSQL as their entry points start them."""
+"""Third-party images: nginx and PostgreSQL, started like their entry points do."""
 
 from __future__ import annotations
 

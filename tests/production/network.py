@@ -57,7 +57,8 @@ class Network:
         return str(self.subnet[self._last])
 
     def set_address(self, name: str, address: str | None) -> None:
-        """Resolve a name to an address from now on; None: to nothing, as of a container that is gone."""
+        """Resolve a name to an address from now on. With None it does not resolve, as for a removed
+        container."""
         with self._lock:
             if address is None:
                 self._names.pop(name, None)

@@ -1,6 +1,6 @@
-"""A Python environment with the packages of the image: requirements/runtime.txt and nothing else.
+"""A Python environment with exactly the packages of the image: requirements/runtime.txt.
 
-It is made once for each lock and Python, in the user's cache.
+It is built once for each lock and Python, in the user's cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAKE_SECONDS = 600
 UNUSED_SECONDS = 14 * 86_400
 """An environment that no run has used for so long is removed."""
 _MADE = ".made"
-# Nothing imports these, and they are most of what there is to compile.
+# Most of the files to compile, and not imported.
 _NOT_COMPILED = "/kubernetes/client/(models|api)/"
 
 

@@ -48,7 +48,8 @@ class Site:
     """All services of the file; `start`, then `close`."""
 
     def __init__(self, environment: Path, dotenv: Mapping[str, str]) -> None:
-        """`environment`: of Python, see `runtime`; `dotenv`: what the operator has written into .env."""
+        """`environment`: of Python, see `runtime`. `dotenv`: settings that the operator wrote into
+        .env."""
         document = read_document(ROOT / "docker-compose.yml", PASSWORDS)
         (told,) = document["networks"]["default"]["ipam"]["config"]
         self.network = Network(told["subnet"])
@@ -138,7 +139,7 @@ class Site:
         return file.read_text(errors="replace") if file.exists() else ""
 
     def run(self, name: str, argv: Sequence[str], given: bytes = b"") -> bytes:
-        """Run a command beside a service, as `docker compose exec -T` does; return what it printed."""
+        """Run a command beside a service, like `docker compose exec -T`. Return its output."""
         done = self._run(name, argv, given, COMMAND_SECONDS)
         assert done.returncode == 0, f"{shlex.join(argv)}: {done.stdout!r}{done.stderr.decode()}"
         return done.stdout
@@ -195,7 +196,7 @@ class Site:
         }
 
     def _environment(self, name: str) -> dict[str, str]:
-        """Return what the process has in its environment: nothing of ours."""
+        """Return the environment of the process, without variables of the test run."""
         service = self.services[name]
         told = {key: self.placed(value, name) for key, value in service.environment.items()}
         for other, address in self.network.names().items():
@@ -248,7 +249,8 @@ class Site:
     # Files and images
 
     def _lay_out_files(self) -> None:
-        """Make the folders of the containers, and copy into `app` what the Dockerfile copies."""
+        """Make the folders of the containers, and copy into `app` the files that the Dockerfile
+        copies."""
         for name in ("state", "app", "redis", "postgres", "proxy"):
             (self.folder / name).mkdir(mode=0o700)
         for name in read_image(ROOT / "Dockerfile").copied:
@@ -257,12 +259,13 @@ class Site:
                 shutil.copytree(source, target)
             else:
                 shutil.copy2(source, target)
-        # The Dockerfile compiles it, too. What an earlier run has compiled was copied along.
+        # The Dockerfile also compiles it. Files compiled by an earlier run were copied along.
         compiling = ("-m", "compileall", "-qq", str(self.folder / "app" / "gangboard"))
         subprocess.run([sys.executable, *compiling], timeout=COMMAND_SECONDS, check=True)
 
     def _of_image(self, name: str) -> list[str]:
-        """Return the command of an image of somebody else, which the file leaves to that image."""
+        """Return the command of a third-party image, which the compose file leaves to that
+        image."""
         folder, address = self.folder / name, self._addresses[name]
         if name == "proxy":
             configuration = self.placed((ROOT / "nginx.conf").read_text(), name)

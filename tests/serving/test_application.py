@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 
 class Client:
-    """The other side: what it has sent so far, and what it was answered. After the last, silence."""
+    """The client: its messages so far, and the responses. After the last message it is silent."""
 
     def __init__(self, *sent: Message) -> None:
         self.sent = list(sent)

@@ -28,7 +28,7 @@ async def _receive() -> dict[str, Any]:
 
 
 async def _ask(application: DeferredApplication, path: str) -> dict[str, Any]:
-    """Return what the application sends to a request."""
+    """Return the response of the application to a request."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:

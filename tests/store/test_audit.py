@@ -145,7 +145,7 @@ def empty_it() -> None:
 
 
 def write_anew(*, head: bool) -> None:
-    """Change row 2 and reckon all hashes anew, as somebody who has read our code would."""
+    """Change row 2 and recompute all hashes, like an attacker who knows our code."""
     AuditEntry.objects.filter(number=2).update(actor_name="eve")
     rows = list(AuditEntry.objects.order_by("number"))
     AuditEntry.objects.all().delete()

@@ -1,4 +1,4 @@
-"""Leases: one holder at a time, sticky, and a number that fences off whoever was stopped."""
+"""Leases: one holder at a time, sticky, with a number that fences off stopped holders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first rows of each group: which, in which order, and what is none."""
+"""The first rows of each group, their order, and empty groups."""
 
 from __future__ import annotations
 

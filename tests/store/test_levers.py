@@ -1,4 +1,4 @@
-"""What clusters allow: the actor, the switches, the policy of the Hold, and what proofs have shown."""
+"""Permissions of clusters: the actor, the switches, the policy of the Hold, and proof results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a poll writes takes one statement, however much of it there is."""
+"""A poll writes its observations in one statement, whatever their number."""
 
 from __future__ import annotations
 

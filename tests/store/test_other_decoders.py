@@ -1,4 +1,4 @@
-"""What another version of a decoder has stored: it stays, and counts as not read yet."""
+"""Rows stored by another version of a decoder stay, and count as not read yet."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def test_other_resources_and_clusters_are_unchanged(cluster: Cluster) -> None:
 def test_an_interrupted_reset_is_repeated(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody goes on from a resourceVersion with rows of two decoders, whichever version comes next."""
+    """No worker continues from a resourceVersion with rows of two decoders, whichever version runs
+    next."""
     held = take(cluster)
     monkeypatch.setattr(observations, "CHUNK", 2)
     left = [2]

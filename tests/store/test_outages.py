@@ -1,4 +1,4 @@
-"""When nothing was seen of a cluster: one row, with why, once it answers again."""
+"""Outages of a cluster: one row with its cause, written once the cluster answers again."""
 
 from __future__ import annotations
 

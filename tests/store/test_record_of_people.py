@@ -1,4 +1,4 @@
-"""Who may do what, and who has let whom in: each change is a line of the audit."""
+"""Changes of roles and sign-ins: each is a row of the audit."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_sign_ins_and_sign_outs_are_audited_with_their_address(olga: Person) -> 
     client = Client(REMOTE_ADDR="198.51.100.1")
     client.post("/sign-in/", {"name": "olga", "password": PASSWORD})
     client.post("/sign-out/")
-    client.post("/sign-out/")  # nobody is signed in any more
+    client.post("/sign-out/")  # no user is signed in any more
     secret = authentication.create_sign_in_link(user=olga.user)
     Client(REMOTE_ADDR="203.0.113.7").get(f"/sign-in/link/{secret}/")
     for _ in range(2):

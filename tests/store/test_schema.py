@@ -1,4 +1,4 @@
-"""Tables of before the first release: nothing is made of them, and nobody takes them for ours."""
+"""Tables from before the first release are refused and not migrated."""
 
 from __future__ import annotations
 

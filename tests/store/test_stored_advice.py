@@ -21,7 +21,7 @@ def test_steps_survive_a_round_trip() -> None:
     assert unpack_advice(pack_advice(STEPS)) == STEPS
     detail = Detail((make_finding(advice=STEPS),))
     assert unpack_detail(pack_detail(detail)) == detail
-    # What the column gives back is compared with what is to be stored.
+    # The value read from the column is compared with the stored value.
     assert pack_advice(STEPS[1:]) == [
         {
             "text": "Read it.",

@@ -126,7 +126,8 @@ class TestTimes:
         assert story.told() == [("waiting", -10, None)]
 
     def test_the_same_verdict_after_an_outage_is_a_new_span(self, cluster: Cluster) -> None:
-        """The verdict's own `since` stays noon: the outage did not end it, but nobody saw it."""
+        """The verdict's own `since` stays noon: the outage did not end it, but it was not
+        observed."""
         story = Story(cluster)
         story.say(WAITING, NOON)
         story.say(UNKNOWN, NOON + 5 * MINUTE)

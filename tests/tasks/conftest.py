@@ -1,4 +1,5 @@
-"""The simulated fleet with nothing moving by itself, watched by a whole gangboard, and somebody who looks at it."""
+"""The simulated fleet without changes of its own, watched by a complete gangboard, and a person at
+its pages."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tests.tasks.person import PAIRS, Form, Person
 MOST_CLICKS = 4
 PATIENCE = 120.0
 STOPPED = ("team-infra", "moe-serve")
-"""What Nina has stopped, and why."""
+"""The objects that Nina suspended, and her reason."""
 STOPPED_BECAUSE = "decode nodes get a new kernel"
 
 
@@ -129,7 +130,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def person(
     request: pytest.FixtureRequest, gangboard: Gangboard, pages: dict[Form, Page]
 ) -> Iterator[Person]:
-    """Somebody at the Board. What is asked for has to be done with four clicks."""
+    """A person at the Board. Each task must take at most four clicks."""
     form: Form = request.param
     page = pages[form]
     page.goto(f"{gangboard.installation.url}/")

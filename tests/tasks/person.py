@@ -1,7 +1,7 @@
-"""Somebody with a question in front of a browser, who counts every click.
+"""A person with a question in front of a browser. Every click is counted.
 
-What a person can do here is what people can do: press what is in sight, type, and read what the page says. By
-keyboard the same is done with Tab, Enter and the keys of the help, and no pointer.
+A person can press visible elements, type, and read the page. By keyboard the same steps use Tab,
+Enter and the keys of the help, without a pointer.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Literal
 from playwright.sync_api import Locator, Page, expect
 
 MOST_TABS = 250
-"""So far is nothing from the place where somebody is: a page whose Tab goes in a circle is an error."""
+"""Tab presses within which any element must be reached. More mean that Tab goes in a circle."""
 
 _WAY = """wanted => {
     const here = document.activeElement;
     if (here === wanted) return "";
     return wanted.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING ? "Shift+Tab" : "Tab";
 }"""
-"""Which key leads from where the focus is to an element: none when it is there."""
+"""Key that moves the focus to an element. Empty if the element has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How somebody looks at the pages and moves on them."""
+    """Options for viewing the pages and moving between them."""
 
     scheme: Literal["light", "dark"]
     size: Literal["wide", "phone"]
@@ -49,7 +49,7 @@ PAIRS = (
 
 @dataclass
 class Person:
-    """Somebody at a page. `trail` says what was pressed: each of it is a click, or a key that is one."""
+    """A person at a page. `trail` lists the clicks, and the keys that count as clicks."""
 
     page: Page
     form: Form
@@ -113,7 +113,7 @@ class Person:
             self.page.keyboard.press("f")
         expect(field).to_be_focused()
         self.type(text)
-        # Who reads first waits until it is found: a tile that is pressed before would not know of it.
+        # Reading waits for the text. A tile pressed earlier would not have it yet.
         expect(self.page.locator("#tiles input[name=q]")).to_have_value(text)
 
     def open_gang(self, name: str) -> None:

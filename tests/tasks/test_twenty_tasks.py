@@ -1,6 +1,6 @@
-"""Twenty things that people come for, each in at most four clicks from the Board, by pointer and by keyboard.
+"""Twenty common tasks, each in at most four clicks from the Board, by pointer and by keyboard.
 
-What the pages have to say is taken from the scenarios in `simulator/fleets/`.
+The expected texts come from the scenarios in `simulator/fleets/`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_which_nodes_take_no_pods_because_somebody_cordoned_them(person: Person)
 
 
 def test_how_many_gpus_are_free_in_gh200(person: Person) -> None:
-    """4 nodes with 4 each, and nobody on them."""
+    """4 nodes with 4 each, all of them free."""
     person.press(person.link("Capacity"))
     amounts = person.page.get_by_role("table", name="east: metal.gh200")
     gpus = amounts.get_by_role("row").filter(has_text="nvidia.com/gpu")
@@ -108,7 +108,7 @@ HELD = {
     "pointer": ("llama-ft", "llama-ft-driver-0"),
     "keyboard": ("rl-sweep", "rl-sweep-trials-0"),
 }
-"""A gang and its Job. What they leave is nothing that a gang of another task waits for."""
+"""A gang and its Job. No gang of another task waits for the capacity they free."""
 
 
 def test_let_what_is_suspended_run_again(person: Person) -> None:
@@ -126,7 +126,7 @@ SUSPENDED = {
     "pointer": ("asr-stream", "Resume JobSet asr-stream"),
     "keyboard": ("reward-probe", "Resume Job reward-probe"),
 }
-"""What is suspended on purpose in the fleet, and the button that ends it."""
+"""Object of the fleet that is suspended on purpose, and the button that resumes it."""
 
 
 def test_what_did_the_crashing_container_write(person: Person, gangboard: Gangboard) -> None:
@@ -189,7 +189,7 @@ def test_all_failed_gangs_as_a_table_for_a_report(person: Person) -> None:
 
 
 def saved(download: Download) -> str:
-    """Return the text of a file that somebody has saved."""
+    """Return the text of a downloaded file."""
     return download.path().read_text()
 
 

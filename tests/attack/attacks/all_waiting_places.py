@@ -20,7 +20,7 @@ A_WHILE = 2.0
 
 
 def attack(board: Installation) -> Figures:
-    """The page of somebody else waits for news as if there were no others."""
+    """Another user's page waits for news as usual."""
     greedy = _cookie(board, "greedy", *NOWHERE)
     other = _cookie(board, "modest")
     address, version = _question(board, greedy)
@@ -60,7 +60,7 @@ def _answered(one: socket.socket) -> bool:
 
 
 def _waits(board: Installation, cookie: str) -> bool:
-    """Whether a page that shows everything is kept waiting, or is told news."""
+    """Return whether an up-to-date page is kept waiting, or receives news."""
     address, version = _question(board, cookie)
     headers = {"Cookie": cookie, "X-Live-Version": version, "X-Tab": "one"}
     with urllib3.PoolManager(retries=False, headers=headers) as pool:

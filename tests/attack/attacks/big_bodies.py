@@ -1,4 +1,4 @@
-"""Uploads that nobody asked for: 64 MiB each, announced or not, to whoever takes them."""
+"""Unsolicited uploads of 64 MiB each, announced or not, to every endpoint."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ SECONDS = 30
 SENDERS = 20
 UPLOAD = 64 * 2**20
 TAKEN = 8 * 2**20
-"""Bytes that may leave a sender before it is told: what fits into the buffers of two sockets."""
+"""Bytes that a sender can send before the refusal arrives: the buffers of two sockets."""
 GROWTH = 64 * 2**20
 """Bytes by which the server may grow."""
 _PIECE = b"x" * 2**16
@@ -47,7 +47,7 @@ class Sender(threading.Thread):
                     one.sendall(self._piece)
                     self.sent += len(_PIECE)
             except OSError:
-                pass  # it hung up; what it said stands in the socket, if the kernel has kept it
+                pass  # the server closed the connection, and its response is in the socket if the kernel has kept it
             try:
                 self.answer = one.recv(4096)
             except OSError:
@@ -55,7 +55,7 @@ class Sender(threading.Thread):
 
 
 def attack(board: Installation) -> Figures:
-    """Nothing is written, the server does not grow, and others are answered in time."""
+    """The server writes no file and does not grow, and other clients are answered in time."""
     before = resident_bytes(board, "granian")
     files = _temporary_files(board)
     senders = [

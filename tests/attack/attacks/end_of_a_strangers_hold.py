@@ -1,4 +1,4 @@
-"""Somebody who may only create Holds makes one, with an end that is past, on a Job that another person holds."""
+"""A user who may only create Holds makes an expired one on a Job that another person holds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 def attack(board: Installation) -> Figures:
-    """Neither Hold is removed, and the Job stays suspended."""
+    """Both Holds stay, and the Job stays suspended."""
     held = next(row for row in board.get("holds/")["results"] if row["in_force"] is not False)
     kubeconfig = next(board.folder.rglob(f"{held['cluster']}-admin.kubeconfig"))
     connection = Connection(read_kubeconfig(kubeconfig.read_text()), total_deadline=10.0)

@@ -22,7 +22,8 @@ NOTE = f"Preempted by pod 1f0c on node {NODE}, ask {MENTION} or a\\|b"
 
 
 def attack(board: Installation) -> Figures:
-    """All pages answer, a viewer of one namespace reads no node's name, and a ticket notifies nobody."""
+    """All pages answer, a viewer of one namespace reads no node's name, and a ticket mentions no
+    user."""
     with Simulator(fleet=FLEET, story=False, name=NAME, extra=KUEUE_RESOURCES) as simulator:
         kubeconfig = board.folder / f"{NAME}.kubeconfig"
         kubeconfig.write_text(simulator.kubeconfig_text(read_only=True))

@@ -23,7 +23,7 @@ MOST_SECONDS = 5.0
 """In which each of them comes to the API. It was 19 to 69 s for ten such LeaderWorkerSets, and never after one
 DisaggregatedSet of five roles."""
 MOST_BYTES = 256 * 1024
-"""Of what the API answers about one such gang."""
+"""Bytes of the API's response about one such gang."""
 _TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
 
 
@@ -79,7 +79,7 @@ def _job(name: str) -> Json:
 
 
 def attack(board: Installation) -> Figures:
-    """News of others comes in time all the same, and what is told of such a gang is short."""
+    """News of other gangs stays in time, and the texts about such a gang are short."""
     huge = [
         *map(_leaderworkerset, range(6)),
         *map(_podcliqueset, range(3)),
@@ -95,7 +95,8 @@ def attack(board: Installation) -> Figures:
 
 
 def _news(board: Installation, client: Client, huge: list[Json], number: int) -> float:
-    """Change what is huge, make a Job of another tenant, and return after how long it is told."""
+    """Change the huge objects, make a Job of another tenant, and return the seconds until it is
+    shown."""
     for one in huge:
         body = {"metadata": {"annotations": {"touched": str(number)}}}
         client.patch(one["apiVersion"], one["kind"], one["metadata"]["name"], body, TENANT)

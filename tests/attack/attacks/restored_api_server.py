@@ -11,7 +11,7 @@ from tests.installation import Installation
 
 SECONDS = 60
 MOST_SECONDS = 15.0
-"""Within which the API shows what is there. The repair list would come after 900 s."""
+"""Seconds within which the API shows the restored state. The repair list would come after 900 s."""
 NAME = "restored"
 SHELL = "debug-shell"
 FLEET = replace(EAST, gangs=tuple(gang for gang in EAST.gangs if gang.key[2] == SHELL))

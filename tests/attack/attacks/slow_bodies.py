@@ -27,7 +27,7 @@ OTHER_WAYS = (
 
 
 def attack(board: Installation) -> Figures:
-    """Pages, probes and files are answered in time meanwhile, and the senders are told 408."""
+    """Pages, probes and files are answered in time meanwhile, and the senders receive 408."""
     with contextlib.ExitStack() as open_ones:
         sockets = open_ones.enter_context(held_open(board, SOCKETS, SIGNING_IN))
         for way in OTHER_WAYS:

@@ -29,7 +29,7 @@ def attack(board: Installation) -> Figures:
             one.connect(("127.0.0.1", board.port))
             one.sendall(_ASK * ASKED)
         held = sockets_of(board, "granian") - before
-        time.sleep(3)  # until what can be sent has been
+        time.sleep(3)  # until the socket buffers are full
         worst = worst_of(board, 3)
         began = time.monotonic()
         while sockets_of(board, "granian") - before > SOCKETS // 50:

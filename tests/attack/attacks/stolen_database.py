@@ -1,4 +1,5 @@
-"""A thief has a copy of the database, such as a backup, and tries what stands in it as cookies and tokens."""
+"""A thief has a copy of the database, such as a backup, and tries its values as cookies and
+tokens."""
 
 import sqlite3
 from contextlib import closing
