@@ -14,20 +14,22 @@ _STAYS_SECONDS = 8.0
 """Longer than any controller here needs for its next move."""
 
 
-def _warned(scene: Scene, job: str, *words: str) -> None:
+def _warned(scene: Scene, job: str, *texts: str) -> None:
     """The dry run says it before anything is sent; every word must be in one and the same sentence."""
     plan = scene.dry_run("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job(job)})
     sentences = [*plan["reactions"], *plan["warnings"]]
-    assert any(all(word.lower() in one.lower() for word in words) for one in sentences), plan
+    assert any(all(text.lower() in warning.lower() for text in texts) for warning in sentences), (
+        plan
+    )
 
 
 def _finish_pods(scene: Scene, job: str) -> None:
     """Let all pods of a Job succeed."""
     for pod in scene.pods(job):
-        _tell(scene, pod, "complete-after", "1s")
+        _label_pod(scene, pod, "complete-after", "1s")
 
 
-def _tell(scene: Scene, pod: Json, what: str, value: str) -> None:
+def _label_pod(scene: Scene, pod: Json, what: str, value: str) -> None:
     """Tell the fake kubelet something about a pod (see `tests/controlplane/kwok.yaml`)."""
     note = {"metadata": {"annotations": {f"test.gangboard.dev/{what}": value}}}
     scene.client.patch("v1", "Pod", pod["metadata"]["name"], note, scene.namespace)
@@ -35,13 +37,15 @@ def _tell(scene: Scene, pod: Json, what: str, value: str) -> None:
 
 def _condition(obj: Json, type_: str) -> bool:
     conditions: list[dict[str, Any]] = obj.get("status", {}).get("conditions") or []
-    return any(one["type"] == type_ and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == type_ and condition["status"] == "True" for condition in conditions
+    )
 
 
-def _stays(look: Any) -> None:
+def _stays(condition: Any) -> None:
     ends_at = time.monotonic() + _STAYS_SECONDS
     while time.monotonic() < ends_at:
-        assert look()
+        assert condition()
         time.sleep(0.5)
 
 
@@ -60,9 +64,9 @@ def failure_policy(scene: Scene) -> None:
     wait(
         lambda: (
             scene.jobset("run")["status"].get("restarts") == 1
-            and (found := scene.client.find("batch/v1", "Job", "run-w-1", scene.namespace))
+            and (job := scene.client.find("batch/v1", "Job", "run-w-1", scene.namespace))
             is not None
-            and found["metadata"]["uid"] != before
+            and job["metadata"]["uid"] != before
         ),
         what="the JobSet to restart",
     )
@@ -117,19 +121,19 @@ def depends_on(scene: Scene) -> None:
     )
     assert ended["state"] == "verified", ended
     (first,) = wait(lambda: scene.pods("run-first-0"), what="the first pod after the resume")
-    _tell(scene, first, "start-after", "0s")
+    _label_pod(scene, first, "start-after", "0s")
     scene.wait_running(1, "run-second-0")
 
 
 def time_to_live(scene: Scene) -> None:
     """The time to live begins with the end: while a Job is held under `All` it does not."""
-    made = jobset(
+    jobset_ = jobset(
         "run",
         scene.namespace,
         jobs={"w": {"replicas": 2, "node_selector": scene.where}},
         jobset_spec={"ttlSecondsAfterFinished": 1},
     )
-    scene.set_up(made)
+    scene.set_up(jobset_)
     scene.wait_running(2)
     scene.seen("run", "run-w-1")
     _warned(scene, "run-w-1", "ttlSecondsAfterFinished")
@@ -147,7 +151,7 @@ def time_to_live(scene: Scene) -> None:
 
 def coordinator(scene: Scene) -> None:
     """The address of the coordinator points at the held Job, so no pod answers there."""
-    made = jobset(
+    jobset_ = jobset(
         "run",
         scene.namespace,
         jobs={
@@ -156,7 +160,7 @@ def coordinator(scene: Scene) -> None:
         },
         jobset_spec={"coordinator": {"replicatedJob": "driver", "jobIndex": 0, "podIndex": 0}},
     )
-    scene.set_up(made)
+    scene.set_up(jobset_)
     scene.wait_running(3)
     scene.seen("run", "run-driver-0")
     _warned(scene, "run-driver-0", "coordinator")

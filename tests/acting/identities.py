@@ -36,8 +36,8 @@ def install(
     # An admin waits for 40 s between the two. Here no other test writes to Jobs meanwhile.
     printed += installation.manage("print_rbac", "--cluster", cluster, "--hold")
     objects = [obj for obj in yaml.safe_load_all(printed) if obj]
-    kept = [obj for obj in objects if holds or obj["kind"] not in HOLD_KINDS]
-    apply(plane.client, kept)
+    selected = [obj for obj in objects if holds or obj["kind"] not in HOLD_KINDS]
+    apply(plane.client, selected)
     if holds:
         wait(lambda: hold_is_served(plane.client), what="the Hold resource to be served")
     file = kubeconfig(plane, ACTOR)
@@ -53,14 +53,14 @@ def remove(installation: Installation, plane: ControlPlane, cluster: str) -> Non
     printed += installation.manage("print_rbac", "--cluster", cluster, "--hold")
     for obj in reversed([obj for obj in yaml.safe_load_all(printed) if obj]):
         meta = obj["metadata"]
-        at = (obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+        key = (obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
         # Deleting a namespace takes long, and an empty one does no harm. 404: the object was left
         # out here.
         if obj["kind"] != "Namespace":
             with suppress(ApiError):
-                plane.client.delete(*at)
+                plane.client.delete(*key)
         if obj["kind"] == "CustomResourceDefinition":
-            plane.client.wait_gone(*at)
+            plane.client.wait_gone(*key)
 
 
 def _is_read(installation: Installation, cluster: str) -> bool:
@@ -68,7 +68,7 @@ def _is_read(installation: Installation, cluster: str) -> bool:
 
 
 def _sees_hold(installation: Installation, cluster: str) -> bool:
-    levers = {one["lever"]: one for one in installation.get(f"clusters/{cluster}/")["levers"]}
+    levers = {lever["lever"]: lever for lever in installation.get(f"clusters/{cluster}/")["levers"]}
     return bool(levers["hold"]["ready"])
 
 

@@ -22,9 +22,9 @@ def lasts(scene: Scene) -> None:
     workers: JobOptions = {"replicas": 3, "pods": PODS, "grace": 1, "node_selector": scene.where}
     if brings_group:
         workers["pod_group"] = "together"
-    made = jobset("run", scene.namespace, jobs={"w": workers}, max_restarts=3)
+    manifest = jobset("run", scene.namespace, jobs={"w": workers}, max_restarts=3)
     group = [podgroup("together", scene.namespace, gang=PODS)] if brings_group else []
-    scene.set_up(*group, made)
+    scene.set_up(*group, manifest)
     scene.wait_running(3 * PODS)
     groups = {_group(pod) for pod in scene.pods(JOB)}
     assert len(groups) == 1
@@ -50,7 +50,7 @@ def _group(pod: dict[str, object]) -> str:
 def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> None:
     witness = Witness(scene.client, scene.namespace, JOB)
     first_uid = scene.job(JOB)["metadata"]["uid"]
-    began = time.monotonic()
+    started_at = time.monotonic()
 
     def touch() -> None:
         stamp = {"metadata": {"annotations": {"test/touched": str(time.time())}}}
@@ -77,8 +77,8 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
         )
         assert scene.jobset("run")["status"].get("restarts", 0) == 0
         _fail_a_sibling(scene)
-        left = HELD_SECONDS - (time.monotonic() - began)
-        until(max(left, 10), touch)
+        remaining = HELD_SECONDS - (time.monotonic() - started_at)
+        until(max(remaining, 10), touch)
         wait(lambda: witness.looks > 100, what="the witness to have looked often")
     assert witness.lapses == []
     assert witness.uids > {first_uid}, "the restart made a new Job of the same name"
@@ -94,7 +94,7 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
 def _is_proved(scene: Scene) -> None:
     """The Hold is proved again and again: one that met the moment of a restart says "not known"."""
 
-    def look() -> bool:
+    def is_released() -> bool:
         holds = scene.installation.get("holds/", cluster=scene.cluster)["results"]
         (hold,) = (one for one in holds if one["namespace"] == scene.namespace)
         assert hold["job"] == JOB
@@ -102,7 +102,7 @@ def _is_proved(scene: Scene) -> None:
         return hold["in_force"] is True
 
     # The next proof comes a minute later.
-    wait(look, timeout=PROVED_SECONDS, what="the Hold to be proved again")
+    wait(is_released, timeout=PROVED_SECONDS, what="the Hold to be proved again")
 
 
 def _fail_a_sibling(scene: Scene) -> None:

@@ -45,8 +45,8 @@ def paused_by_parallelism(scene: Scene) -> None:
     scene.seen("run", "run-w-1")
     siblings = scene.uids("run-w-0") | scene.uids("run-w-2")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
-    found = (ended["state"], ended["lever"], ended["label"])
-    assert found == ("verified", "parallelism", "Paused"), ended
+    outcome = (ended["state"], ended["lever"], ended["label"])
+    assert outcome == ("verified", "parallelism", "Paused"), ended
     job = scene.job("run-w-1")
     assert (job["spec"]["parallelism"], job["spec"]["suspend"]) == (0, False)
     assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "1"
@@ -72,8 +72,8 @@ def without_policy_on_136(scene: Scene) -> None:
     before = scene.uids("pair-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("pair-w-1")})
     assert ended["state"] == "refused", ended
-    said = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup pair-w-1-"
-    assert said in ended["message"], ended
+    refusal = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup pair-w-1-"
+    assert refusal in ended["message"], ended
     nothing = {"spec": {"parallelism": 0}}
     with pytest.raises(ApiError, match="cannot change parallelism for a Job referencing gang"):
         scene.client.patch("batch/v1", "Job", "pair-w-1", nothing, scene.namespace, dry_run=True)
@@ -121,9 +121,9 @@ def held_on_135(scene: Scene) -> None:
     scene.hold("run", "run-w-1")
     assert scene.pods("run-w-1") == []
     scene.seen("run", "run-w-1")
-    shown = scene.shown_job("run", "run-w-1")
-    assert shown is not None
-    assert shown["held"]
+    job = scene.shown_job("run", "run-w-1")
+    assert job is not None
+    assert job["held"]
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert (ended["state"], ended["lever"]) == ("verified", "hold"), ended
     scene.wait_running(1, "run-w-1")
@@ -149,12 +149,12 @@ def relocated(scene: Scene) -> None:
     scene.wait_running(2, "run-w-1")
     assert _nodes(scene, "run-w-1") == free
 
-    def told() -> bool:
+    def is_reported() -> bool:
         entries: list[dict[str, Any]] = scene.gang("run")["timeline"]
         text = " ".join(entry["message"] for entry in entries)
         return all(name in text for name in old | free)
 
-    wait(told, what="the timeline to name both places", seen=lambda: scene.gang("run"))
+    wait(is_reported, what="the timeline to name both places", seen=lambda: scene.gang("run"))
 
 
 def _seconds_followed(action: dict[str, Any]) -> float:

@@ -17,19 +17,19 @@ _STAYS_SECONDS = 10.0
 def _set_up(scene: Scene) -> None:
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "8"})
-    made = jobset(
+    manifest = jobset(
         "run",
         scene.namespace,
         jobs={"w": {"replicas": 2, "pods": 2, "grace": 1, "node_selector": scene.where}},
         labels={"kueue.x-k8s.io/queue-name": queue},
     )
-    scene.client.create(made)
+    scene.client.create(manifest)
     scene.wait_running(4)
 
 
 def _workload(scene: Scene) -> Json:
-    (found,) = scene.client.list(KUEUE, "Workload", scene.namespace)
-    return found
+    (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
+    return workload
 
 
 def _managers(obj: Json) -> set[str]:
@@ -104,8 +104,8 @@ def nobody_admits(scene: Scene) -> None:
     labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
     # Half a minute of grace, as most pods have: here alone an action is watched for that long.
     workers: JobOptions = {"pods": 2, "grace": 30, "node_selector": scene.where}
-    made = jobset("run", scene.namespace, jobs={"w": workers}, suspend=True, labels=labels)
-    scene.client.create(made)
+    manifest = jobset("run", scene.namespace, jobs={"w": workers}, suspend=True, labels=labels)
+    scene.client.create(manifest)
     gang = scene.code("run", "queue-evaluating")
     assert gang["health"] == "blocked"
     assert "team-queue" in gang["message"]
@@ -155,7 +155,7 @@ def jobs_of_their_own(scene: Scene) -> None:
         jobset("run", scene.namespace, jobs={"w": workers}, jobset_spec=managed)
     )
     for index in range(2):
-        made = job(
+        manifest = job(
             f"run-w-{index}",
             scene.namespace,
             parallelism=2,
@@ -166,7 +166,7 @@ def jobs_of_their_own(scene: Scene) -> None:
                 "jobset.sigs.k8s.io/replicatedjob-name": "w",
             },
         )
-        made["metadata"]["ownerReferences"] = [
+        manifest["metadata"]["ownerReferences"] = [
             {
                 "apiVersion": JOBSET,
                 "kind": "JobSet",
@@ -176,7 +176,7 @@ def jobs_of_their_own(scene: Scene) -> None:
                 "blockOwnerDeletion": True,
             }
         ]
-        _create_below(scene, made)
+        _create_below(scene, manifest)
     wait(
         lambda: len(scene.client.list(KUEUE, "Workload", scene.namespace)) == 2,
         what="a Workload of each Job",

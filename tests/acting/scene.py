@@ -117,8 +117,8 @@ class Scene:
         """Return the gang of that name with everything, as soon as gangboard shows it."""
 
         def look() -> Json | None:
-            found = self.installation.gangs(cluster=self.cluster, namespace=self.namespace)
-            return next((gang for gang in found if gang["name"] == name), None)
+            gangs = self.installation.gangs(cluster=self.cluster, namespace=self.namespace)
+            return next((gang for gang in gangs if gang["name"] == name), None)
 
         row = wait(look, what=f"gang {name}")
         return self.installation.get(f"gangs/{row['id']}/")
@@ -132,9 +132,9 @@ class Scene:
         last: list[str] = []
 
         def look() -> Json | None:
-            found = self.gang(gang)
-            last.append(f"{found['code']}: {found['message']}")
-            return found if found["code"] == code else None
+            gangs = self.gang(gang)
+            last.append(f"{gangs['code']}: {gangs['message']}")
+            return gangs if gangs["code"] == code else None
 
         return wait(look, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
 
@@ -143,9 +143,9 @@ class Scene:
         last: list[str] = []
 
         def look() -> Json | None:
-            found = self.gang(gang)
-            last.append(found["message"])
-            return found if found["message"] == message else None
+            gangs = self.gang(gang)
+            last.append(gangs["message"])
+            return gangs if gangs["message"] == message else None
 
         return wait(look, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
 
@@ -153,8 +153,8 @@ class Scene:
         """Return the gang once one of its findings has these words."""
 
         def look() -> Json | None:
-            found = self.gang(gang)
-            return found if words in " ".join(map(str, found["findings"])) else None
+            gangs = self.gang(gang)
+            return gangs if words in " ".join(map(str, gangs["findings"])) else None
 
         return wait(look, what=f"it to be told of {gang}: {words}", seen=lambda: self.gang(gang))
 
@@ -186,8 +186,8 @@ class Scene:
                     meta["generation"],
                 )
             meta = self.jobset(gang)["metadata"]
-            found = self.gang(gang)
-            return (found["uid"], found["generation"]) == (meta["uid"], meta["generation"])
+            gangs = self.gang(gang)
+            return (gangs["uid"], gangs["generation"]) == (meta["uid"], meta["generation"])
 
         wait(look, what=f"gangboard to see {gang} {job}")
 
@@ -203,9 +203,9 @@ class Scene:
         last: list[Json] = []
 
         def look() -> Json | None:
-            found = self.installation.get(f"actions/{action}/")
-            last.append(found)
-            return found if found["finished_at"] else None
+            gangs = self.installation.get(f"actions/{action}/")
+            last.append(gangs)
+            return gangs if gangs["finished_at"] else None
 
         return wait(look, timeout=timeout, what=f"action {action}", seen=lambda: last[-1])
 

@@ -21,8 +21,8 @@ def _cronjob(scene: Scene, name: str = "hourly") -> Json:
 
 def _runs(scene: Scene, of: str = "hourly") -> list[Json]:
     """Return the runs of a CronJob, the oldest first."""
-    found = scene.client.list(BATCH, "Job", scene.namespace)
-    own = [one for one in found if one["metadata"]["ownerReferences"][0]["name"] == of]
+    jobs = scene.client.list(BATCH, "Job", scene.namespace)
+    own = [one for one in jobs if one["metadata"]["ownerReferences"][0]["name"] == of]
     return sorted(own, key=lambda one: str(one["metadata"]["creationTimestamp"]))
 
 
@@ -69,14 +69,14 @@ def _start(scene: Scene, name: str = "hourly") -> Json:
     return {"apiVersion": BATCH, "kind": "Job", **run}
 
 
-def _seen(scene: Scene, run: str, obj: Json) -> Json:
+def _wait_seen(scene: Scene, run: str, obj: Json) -> Json:
     """Return the gang of a run once gangboard shows an object of it as the cluster has it."""
-    wanted = (obj["metadata"]["uid"], obj["metadata"]["generation"])
+    expected = (obj["metadata"]["uid"], obj["metadata"]["generation"])
 
     def look() -> Json | None:
-        found = scene.gang(run)
-        shown = [(one["uid"], one["generation"]) for one in (found, found["maker"]) if one]
-        return found if wanted in shown else None
+        gang = scene.gang(run)
+        visible = [(one["uid"], one["generation"]) for one in (gang, gang["maker"]) if one]
+        return gang if expected in visible else None
 
     return wait(look, what=f"gangboard to show {obj['kind']} {obj['metadata']['name']}")
 
@@ -87,16 +87,16 @@ def runs(scene: Scene) -> None:
     run = _start(scene)
     name = run["metadata"]["name"]
     scene.wait_running(2)
-    shown = scene.code(name, "running")
-    assert (shown["kind"], shown["members"]["desired"]) == ("Job", 2)
+    visible = scene.code(name, "running")
+    assert (visible["kind"], visible["members"]["desired"]) == ("Job", 2)
 
-    shown = _seen(scene, name, _cronjob(scene))
-    assert shown["maker"]["sentence"] == "CronJob hourly starts a run by its schedule, 0 * * * *."
+    visible = _wait_seen(scene, name, _cronjob(scene))
+    assert visible["maker"]["sentence"] == "CronJob hourly starts a run by its schedule, 0 * * * *."
     gangs = scene.installation.gangs(cluster=scene.cluster, namespace=scene.namespace)
     assert [gang["name"] for gang in gangs] == [name], "the run is the gang, the CronJob is none"
 
     run = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
-    _seen(scene, name, run)
+    _wait_seen(scene, name, run)
     assert FORBID in scene.dry_run("suspend", run)["reactions"]
     ended = scene.act("suspend", run)
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
@@ -108,10 +108,10 @@ def runs(scene: Scene) -> None:
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
     assert ended["message"] == "CronJob hourly is suspended and stays so."
     assert _cronjob(scene)["spec"]["suspend"] is True
-    said = "CronJob hourly (0 * * * *) is suspended: it starts no further run."
-    assert _seen(scene, name, _cronjob(scene))["maker"]["sentence"] == said
+    sentences = "CronJob hourly (0 * * * *) is suspended: it starts no further run."
+    assert _wait_seen(scene, name, _cronjob(scene))["maker"]["sentence"] == sentences
     resumed = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
-    _seen(scene, name, resumed)
+    _wait_seen(scene, name, resumed)
     ended = scene.act("resume", resumed)
     assert ended["state"] == "verified", ended
     scene.wait_running(2)
@@ -126,7 +126,9 @@ def runs(scene: Scene) -> None:
     assert ended["state"] == "verified", ended
     assert ended["message"] == "CronJob hourly was resumed and stays so."
     wait(
-        lambda: [one for one in _runs(scene) if one["metadata"]["uid"] != run["metadata"]["uid"]],
+        lambda: [
+            run_ for run_ in _runs(scene) if run_["metadata"]["uid"] != run["metadata"]["uid"]
+        ],
         what="the run that was missed",
     )
 
@@ -136,8 +138,8 @@ def _run_after(scene: Scene, of: str, first: Json) -> Json:
     uid = first["metadata"]["uid"]
 
     def look() -> Json | None:
-        found = [one for one in _runs(scene, of) if one["metadata"]["uid"] != uid]
-        return found[-1] if found else None
+        gang = [one for one in _runs(scene, of) if one["metadata"]["uid"] != uid]
+        return gang[-1] if gang else None
 
     return wait(look, what=f"the next run of {of}")
 
@@ -146,13 +148,13 @@ def next_runs(scene: Scene) -> None:
     """The next run behaves as predicted while another run is suspended."""
     policies = ("Replace", "Allow")
     names = {policy: policy.lower() for policy in policies}
-    at = _hourly(40)
-    scene.set_up(*(_make(scene, names[policy], at, policy) for policy in policies))
+    last_schedule = _hourly(40)
+    scene.set_up(*(_make(scene, names[policy], last_schedule, policy) for policy in policies))
     first = {}
     for policy, name in names.items():
         first[policy] = _start(scene, name)
     scene.wait_running(4)
-    said = {
+    sentences = {
         "Replace": (
             "At its next time CronJob replace deletes this run and starts another (concurrencyPolicy "
             "Replace); suspend that as well to keep this one."
@@ -164,8 +166,8 @@ def next_runs(scene: Scene) -> None:
     for policy, run in first.items():
         name = run["metadata"]["name"]
         run = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
-        _seen(scene, name, run)
-        assert said[policy] in scene.dry_run("suspend", run)["reactions"]
+        _wait_seen(scene, name, run)
+        assert sentences[policy] in scene.dry_run("suspend", run)["reactions"]
         ended = scene.act("suspend", run)
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         scene.code(name, "suspended")
@@ -177,10 +179,10 @@ def next_runs(scene: Scene) -> None:
     for policy, name in names.items():
         second = _run_after(scene, name, first[policy])
         scene.code(second["metadata"]["name"], "running")
-        left = first[policy]["metadata"]["uid"] in {
+        remaining = first[policy]["metadata"]["uid"] in {
             one["metadata"]["uid"] for one in _runs(scene, name)
         }
-        assert left is (policy == "Allow"), policy
+        assert remaining is (policy == "Allow"), policy
     scene.code(first["Allow"]["metadata"]["name"], "suspended")
 
 

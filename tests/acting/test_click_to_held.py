@@ -33,7 +33,7 @@ def _face(place: Locator, label: str) -> Locator:
     return place.locator(".face", has_text=re.compile(rf"\b{label}\s*$")).first
 
 
-def _ask(page: Page, verb: str, ends: str) -> float:
+def _confirm(page: Page, verb: str, final_state: str) -> float:
     """Click the button, confirm, and wait for the last word; return the seconds from the last click."""
     # If it is also the next step, that button comes above the tree.
     button = page.get_by_role("link", name=f"{verb.capitalize()} Job {JOB}").last
@@ -45,7 +45,7 @@ def _ask(page: Page, verb: str, ends: str) -> float:
     expect(submit).to_be_enabled()
     clicked_at = time.monotonic()
     submit.click()
-    expect(_face(dialog, ends)).to_be_visible(timeout=PATIENCE)
+    expect(_face(dialog, final_state)).to_be_visible(timeout=PATIENCE)
     took = time.monotonic() - clicked_at
     page.keyboard.press("Escape")
     return took
@@ -60,14 +60,14 @@ def test_a_clicked_job_is_held_in_time(scene: Scene, browser: Browser) -> None:
         gang = scene.gang("run")
         page.goto(f"{scene.installation.url}/gangs/{gang['id']}/")
         for _ in range(TRIES):
-            seconds.append(_ask(page, "suspend", "Held"))
+            seconds.append(_confirm(page, "suspend", "Held"))
             assert scene.job(JOB)["spec"]["suspend"] is True
             assert scene.pods(JOB) == []
             (hold,) = scene.holds()
             assert hold["spec"]["reason"] == "node-3 is being repaired"
             row = page.locator("tr", has=page.get_by_role("rowheader", name=JOB))
             expect(_face(row, "Held")).to_be_visible(timeout=PATIENCE)
-            _ask(page, "resume", "Resumed")
+            _confirm(page, "resume", "Resumed")
             scene.wait_running(1, JOB)
             assert scene.holds() == []
         page.goto(f"{scene.installation.url}/actions/?q={JOB}")

@@ -93,13 +93,15 @@ class Workers:
 
 def _threads() -> dict[str, int]:
     """Return queue → threads of the workers that `manage.py up` starts."""
-    found = {}
+    counts = {}
     for make in (getattr(processes, name, None) for name in ("act_worker", "prove_worker")):
         if make is not None:
             argv = make(folder=Path()).argv
-            queue, threads = (argv[argv.index(one) + 1] for one in ("--queues", "--concurrency"))
-            found[queue] = int(threads)
-    return found
+            queue, threads = (
+                argv[argv.index(option) + 1] for option in ("--queues", "--concurrency")
+            )
+            counts[queue] = int(threads)
+    return counts
 
 
 class Hanging:
@@ -115,9 +117,9 @@ class Hanging:
     def wrap(self, name: str) -> Any:
         real = getattr(KubeActorClient, name)
 
-        def call(client: KubeActorClient, *arguments: Any, **more: Any) -> Any:
+        def call(client: KubeActorClient, *arguments: Any, **options: Any) -> Any:
             if client._connection._credentials.server != self.server:
-                return real(client, *arguments, **more)
+                return real(client, *arguments, **options)
             with self.lock:
                 self.waiting["proof" if name == "merge_patch" else "write"] += 1
             self.over.wait(LONGEST)
@@ -133,11 +135,11 @@ def main() -> None:
     options: dict[str, Any] = {"minor": "1.37", "story": False, "speed": 100.0}
     with (
         mock.patch("gangboard.actions.service.wake"),
-        Simulator(fleet=FLEET, **options) as one,
-        Simulator(fleet=LARGE, **options) as other,
+        Simulator(fleet=FLEET, **options) as hanging,
+        Simulator(fleet=LARGE, **options) as answering,
     ):
-        healthy = make_site(one, name="healthy")
-        hangs = make_site(other, name="hangs", who="otto")
+        healthy = make_site(hanging, name="healthy")
+        hangs = make_site(answering, name="hangs", user_name="otto")
         for number in range(HELD):
             assert hangs.act(name=f"{JOBSET}-workers-{number}").state == "verified"
         assert healthy.act(name="train-workers-1").state == "verified"
@@ -199,9 +201,9 @@ def _routed(workers: Workers, task: Any) -> Any:
     return mock.patch.object(task, "apply_async", order)
 
 
-def _until(look: Callable[[], bool]) -> None:
+def _until(condition: Callable[[], bool]) -> None:
     give_up_at = time.monotonic() + LONGEST
-    while not look() and time.monotonic() < give_up_at:
+    while not condition() and time.monotonic() < give_up_at:
         time.sleep(0.02)
 
 

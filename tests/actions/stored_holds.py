@@ -18,10 +18,10 @@ NAMESPACE = "research"
 """Namespace of all objects here."""
 
 
-def make_hold(name: str, job: str = "", **more: Any) -> Hold:
+def make_hold(name: str, job: str = "", **fields: Any) -> Hold:
     """Return a Hold on `job-NAME`, or on another Job."""
     ref = make_ref("Hold", name, group="gangboard.dev", uid=f"hold-{name}")
-    return Hold(Meta("v1alpha1", ref, "1", 1, None), job or f"job-{name}", "js", **more)
+    return Hold(Meta("v1alpha1", ref, "1", 1, None), job or f"job-{name}", "js", **fields)
 
 
 def store(cluster: Cluster, hold: Hold) -> WatchedObject:

@@ -21,8 +21,8 @@ def sweep(site: Site) -> None:
     )
 
 
-def held(site: Site, **more: Any) -> Action:
-    action = site.act(**more)
+def held(site: Site, **options: Any) -> Action:
+    action = site.act(**options)
     assert action.state == "verified", action.message
     sweep(site)
     action.refresh_from_db()
@@ -150,8 +150,8 @@ def test_a_restart_keeps_the_hold(site: Site) -> None:
     for _ in range(100):
         import time
 
-        found = site.simulator.objects.get(BATCH, "Job", WORKER, NAMESPACE)
-        if found is not None and found["metadata"]["uid"] != old:
+        held_job = site.simulator.objects.get(BATCH, "Job", WORKER, NAMESPACE)
+        if held_job is not None and held_job["metadata"]["uid"] != old:
             break
         time.sleep(0.05)
     assert site.suspended()

@@ -81,10 +81,10 @@ def hold(cluster: Cluster, names: Iterable[str]) -> None:
     for name in names:
         ref = make_ref("Hold", name, group="gangboard.dev", uid=name)
         meta = Meta("v1alpha1", ref, "1", 1, None)
-        made = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
-        store_object(cluster, HOLDS, made)
-        if not Action.objects.filter(pk=made.action).exists():
-            record(cluster, made, None, id=made.action)
+        hold_ = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
+        store_object(cluster, HOLDS, hold_)
+        if not Action.objects.filter(pk=hold_.action).exists():
+            record(cluster, hold_, None, id=hold_.action)
 
 
 def prove(cluster: Cluster, fake_cluster: FakeCluster) -> dict[str, bool | None]:
@@ -109,8 +109,12 @@ def test_a_prover_stops_where_the_cluster_does_not_answer(
     assert prove(cluster, fake_cluster) == {"a": None}
     assert fake_cluster.asked == ["a"]
     # The untried Holds are unknown, because no worker has checked them.
-    left = (None, f"Not tested again: the cluster did not answer a dry run. {TIMEOUT}")
-    assert checks() == {"a": (None, f"It could not be proved: {TIMEOUT}"), "b": left, "c": left}
+    untested = (None, f"Not tested again: the cluster did not answer a dry run. {TIMEOUT}")
+    assert checks() == {
+        "a": (None, f"It could not be proved: {TIMEOUT}"),
+        "b": untested,
+        "c": untested,
+    }
     assert HoldCheck.objects.get(hold_uid="b").checked_at == looked_at["b"]
     # The cluster rests with due work left. Then clusters that had no turn go first.
     assert hold_proofs.due_clusters(fake_cluster.clock.now()) == [cluster.pk]
@@ -131,20 +135,20 @@ def test_a_failure_of_one_hold_stops_no_other(cluster: Cluster, fake_cluster: Fa
 
 
 def test_a_cluster_has_one_prover_at_a_time(cluster: Cluster, fake_cluster: FakeCluster) -> None:
-    other = make_cluster("west", actor_credentials=b"sealed")
+    west = make_cluster("west", actor_credentials=b"sealed")
     hold(cluster, "ab")
-    found: list[dict[str, bool | None]] = []
+    results: list[dict[str, bool | None]] = []
 
     def prove_too() -> None:
         fake_cluster.meanwhile = lambda: None
-        found.append(prove(cluster, fake_cluster))
+        results.append(prove(cluster, fake_cluster))
         ref = make_ref("Hold", "w", group="gangboard.dev", uid="w")
-        store_object(other, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), "w", "js"))
-        found.append(prove(other, fake_cluster))
+        store_object(west, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), "w", "js"))
+        results.append(prove(west, fake_cluster))
 
     fake_cluster.meanwhile = prove_too
     assert prove(cluster, fake_cluster) == {"a": True, "b": True}
-    assert found == [{}, {"w": True}]
+    assert results == [{}, {"w": True}]
     assert fake_cluster.asked == ["a", "w", "b"]
 
 
@@ -181,9 +185,9 @@ def test_a_slow_cluster_is_left_after_its_time(cluster: Cluster, fake_cluster: F
 
 
 def test_a_chore_of_a_removed_cluster_ends(cluster: Cluster, fake_cluster: FakeCluster) -> None:
-    gone, _ = cluster.pk, cluster.delete()
-    assert hold_proofs.prove_all(gone, fake_cluster.clock, fake_cluster.open) == {}
-    assert drift_detection.inspect_all(gone, fake_cluster.clock, fake_cluster.open) == {}
+    cluster_id, _ = cluster.pk, cluster.delete()
+    assert hold_proofs.prove_all(cluster_id, fake_cluster.clock, fake_cluster.open) == {}
+    assert drift_detection.inspect_all(cluster_id, fake_cluster.clock, fake_cluster.open) == {}
     assert not Chore.objects.exists()
 
 
@@ -265,12 +269,12 @@ def test_act_workers_get_no_verification_work(
 
 def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Cluster) -> None:
     clock = QuickClock()
-    other = make_cluster("west")
+    west = make_cluster("west")
     for number in range(10):
         due = clock.now() - timedelta(seconds=100 - number)
         act(cluster, f"n{number}", now=due, due_at=due, state="requested")
     due = clock.now() - timedelta(seconds=5)
-    act(other, "one", now=due, due_at=due, state="requested")
+    act(west, "one", now=due, due_at=due, state="requested")
     assert actions.due_actions(clock, most=3) == ["east-n0", "west-one", "east-n1"]
     assert actions.due_actions(clock, most=2, cluster_id=cluster.pk) == ["east-n0", "east-n1"]
 
@@ -278,7 +282,8 @@ def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Clust
 def test_a_cluster_takes_half_of_the_slots_and_the_next_half_of_the_rest() -> None:
     slots = WorkerSlots()
     taken = {
-        one: [slots.acquire(one) for _ in range(WORKER_SLOTS)].count(True) for one in (1, 2, 3)
+        cluster_id: [slots.acquire(cluster_id) for _ in range(WORKER_SLOTS)].count(True)
+        for cluster_id in (1, 2, 3)
     }
     assert taken == {1: 8, 2: 4, 3: 2}
 
@@ -326,7 +331,7 @@ def test_a_proof_costs_the_same_for_any_number_of_holds(
     with CaptureQueriesContext(connection) as many:
         assert len(prove(cluster, fake_cluster)) == 8
     per_hold = (len(many) - len(few)) / 6
-    assert per_hold == 5, [one["sql"] for one in many.captured_queries]
+    assert per_hold == 5, [query["sql"] for query in many.captured_queries]
 
 
 def test_seemingly_undone_actions_add_one_query_per_cluster(
@@ -339,9 +344,9 @@ def test_seemingly_undone_actions_add_one_query_per_cluster(
     clusters = {
         make_cluster(name, actor_credentials=b"sealed") for name in ("west", "north", "south")
     }
-    for other in clusters:
+    for member in clusters:
         for name in "bcd":
-            act(other, name, now=now, finished_at=now, guarded=True)
+            act(member, name, now=now, finished_at=now, guarded=True)
     with CaptureQueriesContext(connection) as many:
         assert len(drift_detection.find_suspicious()) == 4
     assert len(many) - len(few) == 3

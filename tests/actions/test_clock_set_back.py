@@ -59,8 +59,8 @@ def test_a_requested_action_is_due(cluster: Cluster, clock: QuickClock) -> None:
     assert Sweeper(clock, lost_after=0.0).sweep().due == (action.pk,)
     action.refresh_from_db()
     # It lives as long as an action requested now.
-    left = (action.expires_at - clock.now()).total_seconds()
-    assert actions.LIFE_SECONDS - 60 < left <= actions.LIFE_SECONDS
+    remaining = (action.expires_at - clock.now()).total_seconds()
+    assert actions.LIFE_SECONDS - 60 < remaining <= actions.LIFE_SECONDS
 
 
 def test_a_backoff_is_kept(cluster: Cluster, clock: QuickClock) -> None:
@@ -88,8 +88,8 @@ def test_a_lease_on_a_cluster_ends_within_its_usual_time(
     assert cluster_leases.free_clusters() == []
     lease.refresh_from_db()
     assert lease.expires_at is not None
-    left = (lease.expires_at - clock.now()).total_seconds()
-    assert left <= cluster_leases.LEASE_SECONDS
+    remaining = (lease.expires_at - clock.now()).total_seconds()
+    assert remaining <= cluster_leases.LEASE_SECONDS
 
 
 def test_a_chore_of_a_dead_worker_is_taken_over(cluster: Cluster, clock: QuickClock) -> None:

@@ -21,7 +21,7 @@ def nothing_left(site: Site, action: Action) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "state", "words"),
+    ("code", "state", "sentence"),
     [
         (403, "failed", "lacks the right"),
         (404, "gone", "gone"),
@@ -31,25 +31,25 @@ def nothing_left(site: Site, action: Action) -> None:
     ],
 )
 def test_a_refused_patch_ends_the_action_with_its_reason(
-    site: Site, code: int, state: str, words: str
+    site: Site, code: int, state: str, sentence: str
 ) -> None:
     faults = site.simulator.faults
 
     def fail() -> None:
-        where: dict[str, Any] = {"resource": "jobs", "verb": "patch", "count": 1}
+        fault: dict[str, Any] = {"resource": "jobs", "verb": "patch", "count": 1}
         if code == 403:
-            faults.forbidden(**where)
+            faults.forbidden(**fault)
         elif code == 429:
-            faults.throttled(1, **where)
+            faults.throttled(1, **fault)
         elif code == 404:
             site.simulator.objects.delete("batch/v1", "Job", WORKER, NAMESPACE)
         else:
-            words = "" if code == 409 else "spec.suspend: Invalid value"
-            faults.status(code, message=words, **where)
+            sentence = "" if code == 409 else "spec.suspend: Invalid value"
+            faults.status(code, message=sentence, **fault)
 
     action = played(site, PATCH, fail)
     assert action.state == state, action.message
-    assert words in action.message, action.message
+    assert sentence in action.message, action.message
     assert "removed again" in action.message
     nothing_left(site, action)
 
@@ -72,14 +72,14 @@ def test_a_lost_response_to_the_hold_is_resolved(site: Site, applied: bool) -> N
 
 @pytest.mark.parametrize("code", [403, 409, 429, 500])
 def test_a_refused_hold_ends_the_action_with_its_reason(site: Site, code: int) -> None:
-    where: dict[str, Any] = {"resource": "holds", "verb": "create", "count": 1}
+    fault: dict[str, Any] = {"resource": "holds", "verb": "create", "count": 1}
     faults = site.simulator.faults
     if code == 403:
-        faults.forbidden(**where)
+        faults.forbidden(**fault)
     elif code == 429:
-        faults.throttled(1, **where)
+        faults.throttled(1, **fault)
     else:
-        faults.status(code, **where)
+        faults.status(code, **fault)
     action = site.act()
     assert action.state == ("conflict" if code == 409 else "failed"), action.message
     nothing_left(site, action)

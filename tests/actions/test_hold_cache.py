@@ -180,11 +180,11 @@ def test_retries_back_off(cluster: Cluster, sweeper: Sweeper) -> None:
     ):
         store_held_job(cluster, name, until)
         for number in range(tries):
-            at = now - timedelta(seconds=last, minutes=number)
-            make_try(cluster, name, at, number)
+            tried_at = now - timedelta(seconds=last, minutes=number)
+            make_try(cluster, name, tried_at, number)
     make_try(cluster, "earlier", until - timedelta(seconds=1))
-    made = Action.objects.filter(pk__in=sweeper.sweep().due)
-    assert {action.uid for action in made} == {"job-one-over", "job-three-over", "job-earlier"}
+    releases = Action.objects.filter(pk__in=sweeper.sweep().due)
+    assert {action.uid for action in releases} == {"job-one-over", "job-three-over", "job-earlier"}
 
 
 def test_a_hold_of_another_owner_does_not_hide_the_hold_on_the_job(
@@ -211,8 +211,8 @@ def test_an_end_in_another_namespace_or_cluster_belongs_to_another_job(
     WatchedObject.objects.filter(uid="hold-a2").update(
         data=pack(replace(make_hold("a2", until=until), job_name="job-a"))
     )
-    made = Action.objects.filter(pk__in=sweeper.sweep().due)
-    assert {(action.cluster_name, action.uid) for action in made} == {
+    releases = Action.objects.filter(pk__in=sweeper.sweep().due)
+    assert {(action.cluster_name, action.uid) for action in releases} == {
         ("east", "job-a"),
         ("west", "job-b"),
     }

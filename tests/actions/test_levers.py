@@ -234,7 +234,7 @@ def test_a_failed_end_is_retried_later(site: Site) -> None:
     site.clock.advance(61)
     sweep(site)
     tries = Action.objects.filter(via="gangboard").order_by("requested_at")
-    assert [one.state for one in tries] == ["failed", "verified"]
+    assert [attempt.state for attempt in tries] == ["failed", "verified"]
     assert (site.suspended(), site.holds()) == (False, [])
 
 

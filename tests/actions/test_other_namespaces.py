@@ -62,9 +62,9 @@ def live_plan(site: Site, action_request: ActionRequest) -> Plan:
     try:
         view = read_cluster_view(site.cluster.pk)
         live = LiveReader(client, dict(view.api_versions))
-        found = live.read_owner(kind, target.namespace, target.name)
-        assert found is not None
-        gang = live.read_gang(found, None, view)
+        owner = live.read_owner(kind, target.namespace, target.name)
+        assert owner is not None
+        gang = live.read_gang(owner, None, view)
     finally:
         client.close()
     levers = read_levers(site.cluster)

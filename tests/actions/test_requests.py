@@ -22,9 +22,9 @@ from gangboard.store.models import Action, AuditEntry, Grant
 from tests.actions.site import NAMESPACE, WORKER, Site
 
 
-def refused(site: Site, **more: object) -> RequestError:
+def refused(site: Site, **options: object) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        site.request(**more)  # type: ignore[arg-type]
+        site.request(**options)  # type: ignore[arg-type]
     return caught.value
 
 
@@ -67,11 +67,11 @@ def test_a_request_is_stored_with_its_audit_entry(site: Site) -> None:
 
 
 def test_the_row_returns_the_request(site: Site) -> None:
-    asked = site.action_request(
+    action_request = site.action_request(
         idempotency_key="k", until=site.clock.now() + timedelta(hours=1), via="page"
     )
-    accepted = service.request(site.viewer, asked, now=site.clock.now(), clock=site.clock)
-    assert actions.read_request(Action.objects.get(pk=accepted.action_id)) == asked
+    accepted = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
+    assert actions.read_request(Action.objects.get(pk=accepted.action_id)) == action_request
 
 
 def test_an_equal_key_returns_the_same_action(site: Site) -> None:
@@ -81,13 +81,13 @@ def test_an_equal_key_returns_the_same_action(site: Site) -> None:
         now=site.clock.now(),
         clock=site.clock,
     )
-    again = service.request(
+    repeated = service.request(
         site.viewer,
         site.action_request(idempotency_key="k"),
         now=site.clock.now(),
         clock=site.clock,
     )
-    assert (first.action_id, first.created, again.created) == (again.action_id, True, False)
+    assert (first.action_id, first.created, repeated.created) == (repeated.action_id, True, False)
     error = refused(site, idempotency_key="k", reason="another reason")
     assert (error.code, error.action_id) == (RequestErrorCode.KEY_REUSED, first.action_id)
     assert Action.objects.count() == 1
@@ -98,8 +98,8 @@ def test_an_equal_key_returns_the_same_action_after_a_change_of_the_object(site:
     first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     site.engine().finish(first.action_id)
     site.poll()
-    again = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
-    assert again == AcceptedRequest(first.action_id, created=False)
+    repeated = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
+    assert repeated == AcceptedRequest(first.action_id, created=False)
 
 
 def test_an_object_has_one_open_action(site: Site) -> None:

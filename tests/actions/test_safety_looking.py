@@ -32,14 +32,14 @@ def test_s11_a_stopped_poller_prevents_actions(site: Site) -> None:
     action = site.act()
     assert action.state == "verified", action.message
     assert _blind(site) == 0
-    other = "kubernetes.io/another"
+    annotation = "kubernetes.io/another"
     site.simulator.objects.update(
-        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=other), NAMESPACE
+        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=annotation), NAMESPACE
     )
     site.wire.seen.clear()
     action = site.act(name="train-workers-1")
     assert action.state == "refused", action.message
-    assert other in action.message
+    assert annotation in action.message
     assert site.wire.changes == []
 
 
@@ -61,8 +61,8 @@ def test_s11_an_unreadable_cluster_prevents_actions(site: Site, resource: str) -
 def test_s12_an_action_expires_after_ten_minutes_in_the_queue(site: Site) -> None:
     action = site.request()
     site.clock.advance(600)
-    found = site.engine().finish(action)
-    untouched(site, found, "expired", "not sent within five minutes of the click")
+    action_row = site.engine().finish(action)
+    untouched(site, action_row, "expired", "not sent within five minutes of the click")
     site.clock.advance(600)
     assert site.engine().advance(action) is None
     assert site.wire.changes == []
@@ -100,9 +100,9 @@ DENIALS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 @pytest.mark.parametrize("denial", DENIALS)
 def test_s13_dry_run_results_are_shown_before_any_request(site: Site, denial: str) -> None:
-    inject, words = DENIALS[denial]
+    inject, sentence = DENIALS[denial]
     inject(site.simulator.faults)
-    untouched(site, site.act(), "failed", words)
+    untouched(site, site.act(), "failed", sentence)
     action = Action.objects.get()
     assert "This was a dry run: nothing was sent." in action.message
     assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1

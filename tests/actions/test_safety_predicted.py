@@ -51,14 +51,14 @@ def enable_parallelism(_site: Site) -> None:
     Cluster.objects.update(parallelism_lever=True)
 
 
-def owned_by_another(one: Json) -> None:
+def owned_by_another(obj: Json) -> None:
     owner = {"apiVersion": "example.com/v1", "kind": "Robot", "name": "r2", "uid": "r2"}
-    one["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    obj["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
 
 
-def finished(one: Json) -> None:
+def finished(obj: Json) -> None:
     condition = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}
-    one["status"]["conditions"] = [{**condition, "lastTransitionTime": "2026-11-20T00:00:00Z"}]
+    obj["status"]["conditions"] = [{**condition, "lastTransitionTime": "2026-11-20T00:00:00Z"}]
 
 
 def being_deleted(site: Site) -> None:
@@ -128,7 +128,9 @@ def test_s08_the_prediction_matches_the_outcome(start: Callable[..., Site], situ
     assert (plan.allowed, plan.lever or "") == (row.comes_to == STAYS, row.lever)
     assert row.words in plan.why_not
     if predicted == UNDONE:
-        assert any("jobset will likely undo it" in one for one in forced.warnings), forced.warnings
+        assert any("jobset will likely undo it" in warning for warning in forced.warnings), (
+            forced.warnings
+        )
     action = site.act(name=row.name, forced=not plan.allowed)
     assert action.state == row.comes_to, action.message
     assert predicted == action.state
@@ -142,7 +144,7 @@ def test_s08_the_prediction_matches_the_outcome(start: Callable[..., Site], situ
         tell(f"S8: predictions that came true: {len(RIGHT)} of {len(TABLE)}")
 
 
-def preview(site: Site, row: Row, **more: Any) -> Any:
+def preview(site: Site, row: Row, **options: Any) -> Any:
     return service.preview(
-        site.viewer, site.action_request(name=row.name, **more), now=site.clock.now()
+        site.viewer, site.action_request(name=row.name, **options), now=site.clock.now()
     )

@@ -48,26 +48,26 @@ def refused(site: Site, action_request: ActionRequest) -> RequestError:
 def test_s02_a_key_cannot_serve_two_requests(site: Site) -> None:
     action_request = site.action_request(idempotency_key="k")
     first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
-    others = [
+    repeated = [
         replace(action_request, reason="another reason"),
         replace(action_request, verb=site.action_request("resume").verb),
         site.action_request(name="train-workers-1", idempotency_key="k"),
     ]
-    for other in others:
-        error = refused(site, other)
+    for repeat in repeated:
+        error = refused(site, repeat)
         assert (error.code, error.action_id) == (RequestErrorCode.KEY_REUSED, first.action_id)
         assert first.action_id in str(error)
     assert Action.objects.count() == 1
 
 
 def test_s03_an_object_recreated_before_the_click_is_refused(site: Site) -> None:
-    seen = site.action_request()
+    request = site.action_request()
     site.make_anew()
     site.poll()
-    error = refused(site, seen)
+    error = refused(site, request)
     assert error.code is RequestErrorCode.MOVED_ON
     assert "Another object has the name" in str(error)
-    assert seen.target.uid in str(error)
+    assert request.target.uid in str(error)
     assert site.job()["metadata"]["uid"] in str(error)
     assert Action.objects.count() == 0
     assert site.wire.changes == []
@@ -76,8 +76,8 @@ def test_s03_an_object_recreated_before_the_click_is_refused(site: Site) -> None
 def test_s03_an_object_recreated_after_the_click_is_refused(site: Site) -> None:
     action = site.request()
     site.make_anew()
-    found = site.engine().finish(action)
-    untouched(site, found, "gone", "Another object now has this name")
+    finished = site.engine().finish(action)
+    untouched(site, finished, "gone", "Another object now has this name")
 
 
 def test_s03_an_object_recreated_between_check_and_patch_is_refused(site: Site) -> None:
@@ -105,22 +105,22 @@ def _not_patched(site: Site, name: str) -> None:
 
 
 def test_s04_a_spec_conflict_reports_both_values(site: Site) -> None:
-    seen = site.job()["metadata"]["generation"]
+    generation = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
     site.poll()
-    error = refused(site, site.action_request(generation=seen))
+    error = refused(site, site.action_request(generation=generation))
     assert error.code is RequestErrorCode.MOVED_ON
-    assert f"generation {seen + 1}" in str(error)
-    assert f"saw {seen}" in str(error)
+    assert f"generation {generation + 1}" in str(error)
+    assert f"saw {generation}" in str(error)
     assert site.wire.changes == []
 
 
 def test_s04_a_spec_change_after_the_click_is_refused(site: Site) -> None:
     action = site.request()
-    seen = site.job()["metadata"]["generation"]
+    generation = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
-    found = site.engine().finish(action)
-    untouched(site, found, "conflict", f"generation {seen + 1}, you saw {seen}")
+    finished = site.engine().finish(action)
+    untouched(site, finished, "conflict", f"generation {generation + 1}, you saw {generation}")
 
 
 def test_s04_status_updates_are_no_conflict(site: Site) -> None:
@@ -138,17 +138,17 @@ def test_s04_status_updates_are_no_conflict(site: Site) -> None:
             updates += 1
 
     thread = threading.Thread(target=update_status)
-    began = site.clock.monotonic()
+    started_at = site.clock.monotonic()
     thread.start()
     try:
-        found = [site.act(verb) for verb in ("suspend", "resume") * 3]
+        finished = [site.act(verb) for verb in ("suspend", "resume") * 3]
     finally:
         ended.set()
         thread.join()
-    rate = updates / (site.clock.monotonic() - began)
-    assert [one.state for one in found] == ["verified"] * 6, [one.message for one in found]
+    rate = updates / (site.clock.monotonic() - started_at)
+    assert [row.state for row in finished] == ["verified"] * 6, [row.message for row in finished]
     assert rate >= 10
-    tell(f"S4: {rate:.0f} status updates/s during {len(found)} actions: false conflicts 0")
+    tell(f"S4: {rate:.0f} status updates/s during {len(finished)} actions: false conflicts 0")
 
 
 # S9
@@ -172,7 +172,7 @@ def test_s09_a_resume_before_queue_admission_is_refused(
     assert site.act(name=JOBSET).state == "verified"
     queue = {"kueue.x-k8s.io/queue-name": "research"}
     site.simulator.objects.update(
-        JOBSETS, "JobSet", JOBSET, lambda one: one["metadata"].update(labels=queue), NAMESPACE
+        JOBSETS, "JobSet", JOBSET, lambda row: row["metadata"].update(labels=queue), NAMESPACE
     )
     site.simulator.objects.put(
         {
@@ -223,12 +223,12 @@ def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
 # S10
 
 
-def _gone(site: Site) -> None:
+def delete_object(site: Site) -> None:
     site.simulator.objects.delete(JOBSETS, "JobSet", JOBSET, NAMESPACE)
     site.simulator.objects.delete(BATCH, "Job", WORKER, NAMESPACE)
 
 
-def _going(site: Site) -> None:
+def start_deletion(site: Site) -> None:
     keep = {"finalizers": ["example.com/keep"]}
     site.touch(WORKER, lambda job: job["metadata"].update(keep))
     jobs = site.simulator.objects.resource(BATCH, "Job")
@@ -241,21 +241,21 @@ def _held_by_another(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inject", "state", "words"),
+    ("inject", "state", "sentence"),
     [
-        (_gone, "gone", f"Job {WORKER} is gone"),
-        (_going, "refused", f"Job {WORKER} is being deleted"),
+        (delete_object, "gone", f"Job {WORKER} is gone"),
+        (start_deletion, "refused", f"Job {WORKER} is being deleted"),
         (_held_by_another, "refused", "is held already"),
     ],
     ids=["deleted", "finalizer", "already"],
 )
 def test_s10_each_reason_has_its_own_sentence(
-    site: Site, inject: Callable[[Site], None], state: str, words: str
+    site: Site, inject: Callable[[Site], None], state: str, sentence: str
 ) -> None:
     inject(site)
-    action = _ask_about_what_is_gone(site) if inject is _gone else site.act(generation=None)
+    action = _ask_about_what_is_gone(site) if inject is delete_object else site.act(generation=None)
     assert (action.state, action.sent_at) == (state, None), action.message
-    assert words in action.message
+    assert sentence in action.message
     assert ("nothing to do" in action.message) == (inject is _held_by_another)
     assert site.wire.changes == []
 

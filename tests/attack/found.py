@@ -43,8 +43,8 @@ class Result:
 
     def line(self) -> str:
         """Return it as one line of JSON."""
-        told = {"name": self.name, "passed": self.passed, "figures": dict(self.figures)}
-        return json.dumps(told if self.passed else {**told, "why": self.why})
+        fields = {"name": self.name, "passed": self.passed, "figures": dict(self.figures)}
+        return json.dumps(fields if self.passed else {**fields, "why": self.why})
 
 
 def attacks() -> list[Attack]:

@@ -26,8 +26,8 @@ def running_jobset(board: Installation) -> Json:
     """Return a JobSet of the simulated fleet that can be suspended as a whole."""
 
     def running() -> list[Json]:
-        found = board.gangs(cluster="sim-east", kind="JobSet", code="running")
-        return [gang for gang in found if not gang["queue"]]
+        gangs = board.gangs(cluster="sim-east", kind="JobSet", code="running")
+        return [gang for gang in gangs if not gang["queue"]]
 
     wait_for(lambda: bool(running()), "read")
     return running()[0]
@@ -100,9 +100,9 @@ def database_of(board: Installation) -> Iterator[sqlite3.Connection]:
         yield database
 
 
-def wait_for(happened: Callable[[], bool], what: str) -> None:
+def wait_for(happened: Callable[[], bool], description: str) -> None:
     """Wait until the condition holds. Raises AssertionError with its description."""
     give_up_at = time.monotonic() + SEEN_SECONDS
     while not happened():
-        assert time.monotonic() < give_up_at, f"it is not {what}"
+        assert time.monotonic() < give_up_at, f"it is not {description}"
         time.sleep(0.1)

@@ -41,12 +41,12 @@ def written(client: Client, namespace: str, *objects: Json) -> Iterator[None]:
     """Have a namespace with these objects there meanwhile."""
     client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     try:
-        for one in objects:
-            client.create(one)
+        for obj in objects:
+            client.create(obj)
         yield
     finally:
-        for one in objects:
-            client.delete(one["apiVersion"], one["kind"], one["metadata"]["name"], namespace)
+        for obj in objects:
+            client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"], namespace)
         client.delete("v1", "Namespace", namespace)
 
 
@@ -71,13 +71,13 @@ def read_rows(board: Installation, path: str, token: str, count: int) -> list[Js
     return wait_for(lambda: json.loads(read(board, path, token))["results"], count)
 
 
-def wait_for(look: Callable[[], list[Json]], count: int) -> list[Json]:
+def wait_for(read: Callable[[], list[Json]], count: int) -> list[Json]:
     """Return what `look` finds once it finds so many. Raises AssertionError."""
     give_up_at = time.monotonic() + SEEN_SECONDS
-    while len(found := look()) < count:
-        assert time.monotonic() < give_up_at, f"{len(found)} of {count} seen: {found}"
+    while len(gangs := read()) < count:
+        assert time.monotonic() < give_up_at, f"{len(gangs)} of {count} seen: {gangs}"
         time.sleep(0.1)
-    return found
+    return gangs
 
 
 def hold(namespace: str, name: str, *, job: str, owner: str) -> Json:

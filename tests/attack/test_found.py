@@ -15,12 +15,12 @@ def test_a_timeout_inside_a_client_library_is_a_result() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
 
-        def ask(_: Installation) -> Figures:
+        def hang(_: Installation) -> Figures:
             with urllib3.PoolManager(retries=False) as pool:
                 pool.request("GET", f"http://127.0.0.1:{port}/", timeout=20)
             return {}
 
-        result = run(Attack("silent", 0.2, ask), cast("Installation", None))
+        result = run(Attack("silent", 0.2, hang), cast("Installation", None))
     assert (result.passed, result.why) == (
         False,
         "OutOfTimeError: the attack had not ended after 0.2 s",

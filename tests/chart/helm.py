@@ -86,9 +86,9 @@ def helm(*arguments: str, values: Values | None = None) -> str:
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "values.json"
         file.write_text(json.dumps(values or {}))
-        given = () if values is None else ("--values", str(file))
+        options = () if values is None else ("--values", str(file))
         done = subprocess.run(
-            [str(binary("helm", "helm")), *arguments, *given],
+            [str(binary("helm", "helm")), *arguments, *options],
             env={"PATH": os.environ["PATH"], "HOME": home},
             capture_output=True,
             text=True,
@@ -107,8 +107,8 @@ def rendered(values: Values, namespace: str = "gangboard") -> list[Manifest]:
 
 @cache
 def _rendered(values: str, namespace: str) -> list[Manifest]:
-    told = ("template", "gangboard", str(CHART), "--namespace", namespace)
-    text = helm(*told, values=json.loads(values))
+    arguments = ("template", "gangboard", str(CHART), "--namespace", namespace)
+    text = helm(*arguments, values=json.loads(values))
     return [manifest for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader) if manifest]
 
 

@@ -59,12 +59,12 @@ def test_every_object_and_pod_is_accepted(
     assert pods >= 30
     assert kinds >= OF_OPERATORS
     # Their own CRDs are in force and refuse invalid objects.
-    monitor = next(one for one in rendered(ALL["full"], name) if one["kind"] == "ServiceMonitor")
+    monitor = next(obj for obj in rendered(ALL["full"], name) if obj["kind"] == "ServiceMonitor")
     del monitor["spec"]["selector"]
     with pytest.raises(ApiError, match=r"spec\.selector: Required value"):
         client.create(monitor, dry_run=True)
     # The level is in force: a pod like ours that may become root is refused.
-    workload = next(one for one in rendered(ALL["full"], name) if pod_template(one))
+    workload = next(obj for obj in rendered(ALL["full"], name) if pod_template(obj))
     pod = pod_of(workload, name, pods)
     del pod["spec"]["securityContext"]["runAsNonRoot"]
     with pytest.raises(ApiError, match='violates PodSecurity "restricted:latest"'):

@@ -15,8 +15,8 @@ from tests.production.site import PASSWORDS
 
 
 def values() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
-    return found
+    values_: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+    return values_
 
 
 def test_roles_of_the_chart_match_print_rbac(tmp_path: Path) -> None:
@@ -41,13 +41,13 @@ def test_every_worker_of_the_compose_file_is_in_the_chart() -> None:
         for name, service in read_services(ROOT, PASSWORDS).items()
         if "worker" in service.command
     }
-    made = {}
+    workers = {}
     for queue, worker in values()["workers"].items():
-        told = ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]
+        prefix = ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]
         if "concurrency" in worker:
-            told += ["--concurrency", str(worker["concurrency"])]
-        made[queue] = told
-    assert made == commands
+            prefix += ["--concurrency", str(worker["concurrency"])]
+        workers[queue] = prefix
+    assert workers == commands
 
 
 def test_images_of_a_trial_match_the_compose_file() -> None:

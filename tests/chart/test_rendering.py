@@ -33,13 +33,13 @@ def without(path: str, values: Values) -> Values:
     return {**values, key: without(inner, nested)}
 
 
-def named(found: list[Manifest], kind: str, name: str) -> Manifest:
-    (one,) = [
-        one
-        for one in found
-        if one["kind"] == kind and one["metadata"]["name"] == f"gangboard-{name}"
+def named(objects: list[Manifest], kind: str, name: str) -> Manifest:
+    (obj,) = [
+        obj
+        for obj in objects
+        if obj["kind"] == kind and obj["metadata"]["name"] == f"gangboard-{name}"
     ]
-    return one
+    return obj
 
 
 def test_helm_lint_passes() -> None:
@@ -91,7 +91,7 @@ def test_plain_manifests_are_fresh() -> None:
 
 @pytest.mark.parametrize("values", ALL.values(), ids=ALL)
 def test_every_container_is_confined(values: Values) -> None:
-    pods = [pod for one in rendered(values) if (pod := pod_template(one)) is not None]
+    pods = [pod for obj in rendered(values) if (pod := pod_template(obj)) is not None]
     assert len(pods) >= 6
     for pod in pods:
         spec = pod["spec"]
@@ -113,11 +113,11 @@ def test_every_container_is_confined(values: Values) -> None:
 
 def test_only_cluster_readers_have_the_service_account() -> None:
     accounts = {
-        one["metadata"]["name"].removeprefix("gangboard-"): pod["spec"][
+        obj["metadata"]["name"].removeprefix("gangboard-"): pod["spec"][
             "automountServiceAccountToken"
         ]
-        for one in rendered(FULL)
-        if (pod := pod_template(one)) is not None
+        for obj in rendered(FULL)
+        if (pod := pod_template(obj)) is not None
     }
     assert accounts == {
         **dict.fromkeys(("web", "poll", "act", "prove", "notify", "add-cluster"), True),
@@ -126,11 +126,11 @@ def test_only_cluster_readers_have_the_service_account() -> None:
 
 
 def test_replicas_probes_and_strategies_are_rendered() -> None:
-    found = rendered(REFERENCES)
+    objects = rendered(REFERENCES)
     deployments = {
-        one["metadata"]["name"].removeprefix("gangboard-"): one["spec"]
-        for one in found
-        if one["kind"] == "Deployment"
+        obj["metadata"]["name"].removeprefix("gangboard-"): obj["spec"]
+        for obj in objects
+        if obj["kind"] == "Deployment"
     }
     replicas = {name: spec["replicas"] for name, spec in deployments.items()}
     assert replicas == {"web": 2, "poll": 2, "act": 1, "prove": 1, "notify": 1, "beat": 1}
@@ -139,7 +139,7 @@ def test_replicas_probes_and_strategies_are_rendered() -> None:
     (web,) = deployments["web"]["template"]["spec"]["containers"]
     assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
-    budgets = [one["metadata"]["name"] for one in found if one["kind"] == "PodDisruptionBudget"]
+    budgets = [obj["metadata"]["name"] for obj in objects if obj["kind"] == "PodDisruptionBudget"]
     assert sorted(budgets) == [
         f"gangboard-{name}" for name in ("act", "notify", "poll", "prove", "web")
     ]
@@ -168,15 +168,15 @@ def test_hooks_of_a_trial_are_ordered() -> None:
 
 
 def test_every_account_is_in_the_release_namespace() -> None:
-    found = rendered(FULL, "team-x")
-    text = yaml.safe_dump_all(found)
+    objects = rendered(FULL, "team-x")
+    text = yaml.safe_dump_all(objects)
     assert "system:serviceaccount:team-x:gangboard-actor" in text
     assert "system:serviceaccount:gangboard:" not in text
     assert "namespace: gangboard\n" not in text
     subjects = [
         subject["namespace"]
-        for one in found
-        if one["kind"] in ("ClusterRoleBinding", "RoleBinding")
-        for subject in one["subjects"]
+        for obj in objects
+        if obj["kind"] in ("ClusterRoleBinding", "RoleBinding")
+        for subject in obj["subjects"]
     ]
     assert set(subjects) == {"team-x"}

@@ -48,7 +48,7 @@ class Run:
 
     def pids(self, words: str) -> list[int]:
         """Return its processes whose command line has these words."""
-        found = []
+        processes = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
@@ -58,8 +58,8 @@ class Run:
             except OSError:
                 continue
             if words in command and folder == self.folder:
-                found.append(int(entry.name))
-        return found
+                processes.append(int(entry.name))
+        return processes
 
 
 def _clean_environment() -> dict[str, str]:
@@ -85,9 +85,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def _find_link(process: Started, log: Path) -> str:
     give_up_at = time.monotonic() + START_SECONDS
     while time.monotonic() < give_up_at and process.poll() is None:
-        found = re.search(r"http://\S+/sign-in/link/\S+(?=\s)", log.read_text())
-        if found:
-            return found.group()
+        match = re.search(r"http://\S+/sign-in/link/\S+(?=\s)", log.read_text())
+        if match:
+            return match.group()
         time.sleep(0.2)
     raise AssertionError("make run printed no sign-in link: " + log.read_text()[-3000:])
 

@@ -99,12 +99,14 @@ class Cast:
     def _pick(self) -> Owner | None:
         """Return a Job or the JobSet as the page has it."""
         rows = WatchedObject.objects.filter(resource__in=("jobs.batch", "jobsets.jobset.x-k8s.io"))
-        found = [unpack(bytes(data), Owner) for data in rows.values_list("data", flat=True)]
-        found.sort(key=lambda owner: (owner.meta.ref.kind, owner.meta.ref.name, owner.meta.ref.uid))
+        owners = [unpack(bytes(data), Owner) for data in rows.values_list("data", flat=True)]
+        owners.sort(
+            key=lambda owner: (owner.meta.ref.kind, owner.meta.ref.name, owner.meta.ref.uid)
+        )
         weights = [
-            3 if owner.meta.ref.kind == "Job" else 6 if owner.suspended else 1 for owner in found
+            3 if owner.meta.ref.kind == "Job" else 6 if owner.suspended else 1 for owner in owners
         ]
-        return self.random.choices(found, weights)[0] if found else None
+        return self.random.choices(owners, weights)[0] if owners else None
 
     def _ask(self, user: User, owner: Owner, number: int) -> None:
         ref = owner.meta.ref
@@ -114,7 +116,7 @@ class Cast:
         until = None
         if verb is Verb.SUSPEND and ref.kind == "Job" and self.random.random() < 0.2:
             until = self.site.clock.now() + timedelta(seconds=self.random.uniform(10, 60))
-        seen = self.random.random() < 0.8
+        sees_state = self.random.random() < 0.8
         target = ActionTarget(
             CLUSTER,
             ref.group,
@@ -122,7 +124,7 @@ class Cast:
             ref.namespace,
             ref.name,
             ref.uid,
-            owner.meta.generation if seen else None,
+            owner.meta.generation if sees_state else None,
         )
         name = str(user)
         key = f"{name}-{number}"
@@ -134,7 +136,9 @@ class Cast:
             self.hub.pause("clicks")
 
     def _send(self, user: User, action_request: ActionRequest) -> None:
-        what = f"{action_request.verb} {action_request.target.kind} {action_request.target.name}"
+        description = (
+            f"{action_request.verb} {action_request.target.kind} {action_request.target.name}"
+        )
         try:
             taken = service.request(
                 viewer_of(user),
@@ -143,14 +147,16 @@ class Cast:
                 clock=Moments(self.site.clock),
             )
         except RequestError as error:
-            self.trace.write(str(user), f"{what}: {error.code}: {error}")
+            self.trace.write(str(user), f"{description}: {error.code}: {error}")
             if error.code in (RequestErrorCode.INVALID, RequestErrorCode.KEY_REUSED):
                 self.crashes.append(f"a request that was in order was called {error.code}: {error}")
             return
         if taken.created:
             self.accepted.append(taken.action_id)
             self.trace.name(taken.action_id, f"A{len(self.accepted)}")
-        self.trace.write(str(user), f"{what} until {action_request.until}: {taken.action_id}")
+        self.trace.write(
+            str(user), f"{description} until {action_request.until}: {taken.action_id}"
+        )
         self.broker.give("advance", taken.action_id)
 
     # Workers

@@ -72,13 +72,13 @@ class Disturbance:
         Grant.objects.filter(user=user).update(role="operator")
         self._allow(spans, f"gives the role of {user} back")
 
-    def _forbid(self, spans: list[list[float]], what: str) -> None:
-        self._cast.trace.write("admin", what)
+    def _forbid(self, spans: list[list[float]], switch: str) -> None:
+        self._cast.trace.write("admin", switch)
         spans.append([self._site.clock.seconds, float("inf")])
         self._cast.hub.sleep(self._random.uniform(1.0, 20.0), "waits")
 
-    def _allow(self, spans: list[list[float]], what: str) -> None:
-        self._cast.trace.write("admin", what)
+    def _allow(self, spans: list[list[float]], switch: str) -> None:
+        self._cast.trace.write("admin", switch)
         spans[-1][1] = self._site.clock.seconds
 
     def meddler(self) -> None:
@@ -103,8 +103,8 @@ class Disturbance:
                 return
             self._random.choices(deeds, weights)[0]()
 
-    def _any(self, found: Iterable[Json]) -> str:
-        names = sorted(obj["metadata"]["name"] for obj in found)
+    def _any(self, objects: Iterable[Json]) -> str:
+        names = sorted(obj["metadata"]["name"] for obj in objects)
         return self._random.choice(names) if names else ""
 
     def _kubectl(self, method: str, path: str, body: Json | None = None) -> None:
@@ -149,14 +149,14 @@ class Disturbance:
         seconds = self._random.choice((-60, 15, None))
         if seconds is None:
             return {}
-        end = self._site.clock.now() + timedelta(seconds=seconds)
-        return {"until": end.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        until = self._site.clock.now() + timedelta(seconds=seconds)
+        return {"until": until.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
     def _patch_job(self) -> None:
         name = self._any(self._site.objects(JOBS))
         if name:
-            wanted = self._random.choice((True, False))
-            self._kubectl("PATCH", _BATCH + name, {"spec": {"suspend": wanted}})
+            suspend = self._random.choice((True, False))
+            self._kubectl("PATCH", _BATCH + name, {"spec": {"suspend": suspend}})
 
     def _touch_job(self) -> None:
         name = self._any(self._site.objects(JOBS))
@@ -164,20 +164,20 @@ class Disturbance:
             self._kubectl("PATCH", _BATCH + name, {"metadata": {"labels": {"touched": "yes"}}})
 
     def _patch_jobset(self) -> None:
-        wanted = self._random.choice((True, False))
-        self._kubectl("PATCH", _JOBSET, {"spec": {"suspend": wanted}})
+        suspend = self._random.choice((True, False))
+        self._kubectl("PATCH", _JOBSET, {"spec": {"suspend": suspend}})
 
     def _delete_jobset(self) -> None:
         self._kubectl("DELETE", _JOBSET)
 
     def _remove_policy(self) -> None:
-        kept = self._site.plane.objects.list(
+        bindings = self._site.plane.objects.list(
             "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"
         )
         self._kubectl("DELETE", f"{_POLICIES}/gangboard-hold")
-        if self._random.random() < 0.6 and kept:
+        if self._random.random() < 0.6 and bindings:
             self._cast.hub.sleep(self._random.uniform(0.1, 15.0), "notices it")
-            for obj in kept:
+            for obj in bindings:
                 self._cast.trace.write("kubectl", "applies the policy again")
                 self._site.plane.objects.put(obj, scripted=False)
 

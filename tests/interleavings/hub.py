@@ -20,7 +20,7 @@ from tests.interleavings.trace import Trace
 _STEPS = (0.003, 0.01, 0.03, 0.08, 0.2, 0.5, 1.2)
 """Seconds by which the time moves while actors could run: around the 10 and 70 ms of controllers."""
 _MOVES = 0.35
-"""How often the time moves although an actor could run."""
+"""Probability that the time moves although an actor could run."""
 _LONGEST = 5.0
 """Largest step of the time in seconds while no actor can run."""
 
@@ -70,8 +70,8 @@ class Hub:
     @property
     def current(self) -> Actor | None:
         """The actor that runs now; None in the test itself."""
-        here = getcurrent()
-        return next((actor for actor in self.actors if actor.turn is here), None)
+        running = getcurrent()
+        return next((actor for actor in self.actors if actor.turn is running), None)
 
     # What actors call
 
@@ -100,7 +100,7 @@ class Hub:
 
     def step(self) -> None:
         """Let one actor run to its next boundary, or move the time."""
-        ready = [one for one in self.actors if one.wake_at <= self.clock.seconds]
+        ready = [actor for actor in self.actors if actor.wake_at <= self.clock.seconds]
         if not ready:
             self.clock.advance(self._until_something())
         elif self.random.random() < _MOVES:

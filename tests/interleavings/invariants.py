@@ -138,8 +138,8 @@ def no_hold_goes_before_its_end(evidence: Evidence) -> Iterator[str]:
     ends: dict[str, float] = {}
     for row in Action.objects.filter(verb=Verb.SUSPEND.value, until__isnull=False):
         hold = row.context.get("hold") or row.context.get("found_hold") or {}
-        end = (row.until - BEGAN).total_seconds() if row.until else inf
-        ends[hold.get("uid", "")] = min(end, ends.get(hold.get("uid", ""), inf))
+        until = (row.until - BEGAN).total_seconds() if row.until else inf
+        ends[hold.get("uid", "")] = min(until, ends.get(hold.get("uid", ""), inf))
     by_itself = set(Action.objects.filter(via="gangboard").values_list("pk", flat=True))
     for sent in _changes(evidence):
         if sent.action in by_itself and sent.method == "DELETE":
@@ -190,12 +190,12 @@ def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
 def nothing_is_sent_after_its_time(evidence: Evidence) -> Iterator[str]:
     """An action's first request leaves before its time to live is over."""
     ends = dict(Action.objects.values_list("pk", "expires_at"))
-    begun: set[str] = set()
+    started: set[str] = set()
     for sent in _changes(evidence):
         latest = (ends[sent.action] - BEGAN).total_seconds() + _SKEW
-        if sent.action not in begun and sent.decided_at > latest:
+        if sent.action not in started and sent.decided_at > latest:
             yield f"{sent.action} was first sent at {sent.at:.3f}, its time was over at {latest:.3f}"
-        begun.add(sent.action)
+        started.add(sent.action)
 
 
 def the_audit_tells_every_state_in_order(evidence: Evidence) -> Iterator[str]:
@@ -205,16 +205,19 @@ def the_audit_tells_every_state_in_order(evidence: Evidence) -> Iterator[str]:
         lines = [(entry.event, entry.details.get("state", "")) for entry in entries]
         if not lines or lines[0][0] != "requested":
             yield f"the audit of {action} begins with {lines[:1]}"
-        told = [ActionState.REQUESTED.value, *(state for event, state in lines if event == "state")]
-        for before, after in pairwise(told):
+        audited = [
+            ActionState.REQUESTED.value,
+            *(state for event, state in lines if event == "state"),
+        ]
+        for before, after in pairwise(audited):
             if before == after:
                 yield f"the audit of {action} tells {after} twice in a row"
-        seen = [moments[0].state.value]
-        seen += [
+        states = [moments[0].state.value]
+        states += [
             after.state.value for before, after in pairwise(moments) if before.state != after.state
         ]
-        if not _is_subsequence(seen, told) or told[-1] != seen[-1]:
-            yield f"{action} went through {seen}, the audit tells {told}"
+        if not _is_subsequence(states, audited) or audited[-1] != states[-1]:
+            yield f"{action} went through {states}, the audit tells {audited}"
 
 
 def nobody_crashes(evidence: Evidence) -> Iterator[str]:
@@ -251,8 +254,8 @@ INVARIANTS: tuple[Invariant, ...] = (
 
 def broken(evidence: Evidence) -> dict[str, list[str]]:
     """Return name → violations, for each broken invariant."""
-    found = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
-    return {name: wrong for name, wrong in found.items() if wrong}
+    violations = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
+    return {name: wrong for name, wrong in violations.items() if wrong}
 
 
 def _is_target(applied: Applied, row: Action) -> bool:
@@ -290,4 +293,4 @@ def _sets_suspend(sent: Sent) -> bool | None:
 
 def _is_subsequence(few: list[str], many: list[str]) -> bool:
     rest = iter(many)
-    return all(one in rest for one in few)
+    return all(item in rest for item in few)

@@ -103,18 +103,16 @@ class Observer:
     def truth(self, action: Action) -> Truth:
         """Return how the cluster is now, as far as the action is concerned."""
         kind = JOBS if action.kind == "Job" else JOBSETS
-        found = self.site.find(kind, action.name)
-        if found is None:
+        obj = self.site.find(kind, action.name)
+        if obj is None:
             return Truth(None, 0, hold=False)
-        jobs = [found]
+        jobs = [obj]
         if action.kind == "JobSet":
             jobs = [
-                job
-                for job in self.site.objects(JOBS)
-                if found["metadata"]["uid"] in owner_uids(job)
+                job for job in self.site.objects(JOBS) if obj["metadata"]["uid"] in owner_uids(job)
             ]
-        holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, found)]
-        changed = [found]
+        holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, obj)]
+        changed = [obj]
         if action.kind == "JobSet" and action.lever == "native":
             # Those that were suspended before by an action of their own are not this one's.
             paths = {subject["path"] for subject in action.context.get("subjects", ())}
@@ -135,13 +133,13 @@ class Observer:
     def agrees(self, action: Action, truths: list[Truth]) -> str:
         """Return the facts that contradict a verified action in all of some moments, or an empty
         list."""
-        wanted = action.verb == "suspend"
+        suspends = action.verb == "suspend"
         changed = bool(action.context.get("subjects"))
-        if changed and not any(truth.stopped is wanted for truth in truths):
-            return f"at no moment {action.name} was {'' if wanted else 'not '}stopped"
-        if wanted and not any(truth.live_pods == 0 for truth in truths):
+        if changed and not any(truth.stopped is suspends for truth in truths):
+            return f"at no moment {action.name} was {'' if suspends else 'not '}stopped"
+        if suspends and not any(truth.live_pods == 0 for truth in truths):
             return "its pods were never gone"
-        if wanted and action.lever == "hold" and not any(truth.hold for truth in truths):
+        if suspends and action.lever == "hold" and not any(truth.hold for truth in truths):
             return "its Hold was never there"
         return ""
 

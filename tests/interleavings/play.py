@@ -48,7 +48,7 @@ class Result:
         """Return the text that explains a failure."""
         lines = [f"seed {self.seed} (GANGBOARD_SEED={self.seed} repeats it)"]
         for name, wrong in self.broken.items():
-            lines += [f"{name} does not hold:", *(f"  - {one}" for one in wrong)]
+            lines += [f"{name} does not hold:", *(f"  - {line}" for line in wrong)]
         return "\n".join([*lines, "", self.trace])
 
 
@@ -158,7 +158,7 @@ class Doom:
         """Decide about an actor that has just come to a boundary."""
         if self.is_over or not self._cast.is_busy(actor):
             return
-        worse = 4.0 if any(word in actor.where for word in _DELICATE) else 1.0
+        worse = 4.0 if any(boundary in actor.where for boundary in _DELICATE) else 1.0
         if self._random.random() < self._kills * worse:
             self._kill(actor)
         elif self._random.random() < self._stops and actor.in_flight is None:

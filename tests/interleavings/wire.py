@@ -166,19 +166,21 @@ class Wire(Connection):
         target = target_of(path, query)
         dry_run = "dryRun=All" in target or b'"dryRun":["All"]' in body
         action = headers.get("User-Agent", "").partition(_AGENT_MARK)[2]
-        what = f"{method} {path}{' (dry run)' if dry_run else ''}"
+        description = f"{method} {path}{' (dry run)' if dry_run else ''}"
         fault = self._fault(_WRITE_FAULTS, self._weather.writes)
         if fault == "unreachable":
-            self._hub.pause(f"before {what}")
-            self._trace.write(self._who, f"{what} meets {fault}")
+            self._hub.pause(f"before {description}")
+            self._trace.write(self._who, f"{description} meets {fault}")
             raise _unreachable()
         cast("SimpleNamespace", tls).has_written = True
         actor, now = self._hub.current, self._hub.clock.seconds
         decided_at = actor.stood_at[0] if actor is not None else now
         sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at)
         self._ledger.sent.append(sent)
-        self._trace.write(self._who, f"{what}{f' meets {fault}' if fault else ''} {body.decode()}")
-        self._travel(sent, what, target, headers)
+        self._trace.write(
+            self._who, f"{description}{f' meets {fault}' if fault else ''} {body.decode()}"
+        )
+        self._travel(sent, description, target, headers)
         if fault in ("timeout before", "reset"):
             raise self._lost(fault, method, path, deadline)
         if fault == "reset, applied late":
@@ -187,19 +189,21 @@ class Wire(Connection):
             )
             raise self._lost(fault, method, path, deadline)
         answer = self._write(sent, target, headers, fault)
-        self._hub.pause(f"{what} is done, its answer under way")
+        self._hub.pause(f"{description} is done, its answer under way")
         if fault in ("timeout after applying", "reset after applying"):
             raise self._lost(fault, method, path, deadline)
         if fault == "500 after applying":
             raise self._status(500, method, path)
         return cast("HTTPResponse", SimpleNamespace(status=answer[0], headers={})), answer[1]
 
-    def _travel(self, sent: Sent, what: str, target: str, headers: Mapping[str, str]) -> None:
+    def _travel(
+        self, sent: Sent, description: str, target: str, headers: Mapping[str, str]
+    ) -> None:
         """Be under way. One who is killed then leaves a request that may arrive all the same."""
         actor = self._hub.current
         if actor is not None:
             actor.in_flight = lambda: self._arrive(sent, target, headers)
-        self._hub.pause(f"{what} is under way")
+        self._hub.pause(f"{description} is under way")
         if actor is not None:
             actor.in_flight = None
 
@@ -238,7 +242,7 @@ class Wire(Connection):
         answer = self._plane.api.answer(request)
         if answer.code >= 400:
             error = status_error(
-                answer.code, answer.headers, answer.body, _asked(method, request.path)
+                answer.code, answer.headers, answer.body, _sent_request(method, request.path)
             )
             self._trace.write(self._who, f"  answered {error.sentence}")
             raise error
@@ -265,10 +269,10 @@ class Wire(Connection):
     def _status(self, code: int, method: str, path: str) -> KubeError:
         status: dict[str, Any] = {"kind": "Status", "code": code, "reason": "InternalError"}
         body = str(status).replace("'", '"').encode()
-        return status_error(code, {}, body, _asked(method, path))
+        return status_error(code, {}, body, _sent_request(method, path))
 
 
-def _asked(method: str, path: str) -> SentRequest:
+def _sent_request(method: str, path: str) -> SentRequest:
     return SentRequest(HOST, method, path, 3.0, 10.0, time.monotonic() + 10.0)
 
 
@@ -282,10 +286,10 @@ def _timeout(method: str, path: str) -> KubeError:
 
 def _object_at(plane: SimulatedControlPlane, target: str) -> dict[str, Any] | None:
     """Return the object in a namespace that a path names, None when there is none."""
-    parts = target.partition("?")[0].strip("/").split("/")
+    segments = target.partition("?")[0].strip("/").split("/")
     for resource in plane.store.resources():
-        if parts[1] == resource.group and parts[-2] == resource.plural:
-            return plane.store.find(resource, (parts[-3], parts[-1]))
+        if segments[1] == resource.group and segments[-2] == resource.plural:
+            return plane.store.find(resource, (segments[-3], segments[-1]))
     return None
 
 

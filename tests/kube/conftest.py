@@ -43,10 +43,10 @@ def serve(server_certificate: Issued) -> Iterator[Callable[..., Server]]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of the client."""
-    found = Clock()
+    fake_clock = Clock()
     for module in ("connection", "transport", "watch"):
-        monkeypatch.setattr(f"gangboard.kube.{module}.time", found)
-    return found
+        monkeypatch.setattr(f"gangboard.kube.{module}.time", fake_clock)
+    return fake_clock
 
 
 @pytest.fixture

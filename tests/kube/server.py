@@ -193,14 +193,14 @@ class Server:
         data = b""
         while b"\r\n\r\n" not in data:
             try:
-                piece = sock.recv(65536)
+                chunk = sock.recv(65536)
             except TimeoutError:
                 if self._stopping.is_set():
                     return None
                 continue
-            if not piece:
+            if not chunk:
                 return None
-            data += piece
+            data += chunk
         sock.settimeout(GOES_ON)
         head, _, body = data.partition(b"\r\n\r\n")
         line, *fields = head.decode().split("\r\n")
@@ -218,7 +218,7 @@ def listening(
     """A TCP port without TLS; `behave` gets each connection, which is then closed, or kept."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         stopping = threading.Event()
-        kept: list[socket.socket] = []
+        sockets: list[socket.socket] = []
 
         def accept() -> None:
             listener.settimeout(0.02)
@@ -226,7 +226,7 @@ def listening(
                 with contextlib.suppress(OSError):
                     connection, _ = listener.accept()
                     connection.settimeout(GOES_ON)
-                    kept.append(connection)
+                    sockets.append(connection)
                     if behave is not None:
                         behave(connection)
                         if not keep:
@@ -239,5 +239,5 @@ def listening(
         finally:
             stopping.set()
             thread.join()
-            for connection in kept:
+            for connection in sockets:
                 connection.close()

@@ -32,16 +32,16 @@ Connect = Callable[..., Connection]
 def test_a_status_becomes_a_code_and_its_message_part_of_the_sentence(
     serve: Serve, connect: Connect, status: int, code: str, permanent: bool
 ) -> None:
-    said = {"kind": "Status", "message": 'pods is forbidden: User "x" cannot list'}
-    error = refused(connect(serve(lambda request, wire: wire.json(said, status))))
+    body = {"kind": "Status", "message": 'pods is forbidden: User "x" cannot list'}
+    error = refused(connect(serve(lambda request, wire: wire.json(body, status))))
     assert (error.code, error.status, error.permanent) == (code, status, permanent)
-    assert said["message"] in error.sentence
+    assert body["message"] in error.sentence
     assert PODS in error.sentence
 
 
 def test_a_server_message_is_cleaned_and_cut(serve: Serve, connect: Connect) -> None:
-    said = {"kind": "Status", "message": f"a\r\nb\x1b[31m\u202e{TOKEN} " + "x" * 5000}
-    error = refused(connect(serve(lambda request, wire: wire.json(said, 403))))
+    status = {"kind": "Status", "message": f"a\r\nb\x1b[31m\u202e{TOKEN} " + "x" * 5000}
+    error = refused(connect(serve(lambda request, wire: wire.json(status, 403))))
     assert "a b [31m [token] xxx" in error.sentence
     assert error.sentence.isprintable()
     assert len(error.sentence) < 450

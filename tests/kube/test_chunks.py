@@ -12,8 +12,8 @@ STREAM = b'6\r\n{"a":1\r\n4;x=y\r\n}\n{}\r\n1\r\n\n\r\n0\r\nTrailer: x\r\n\r\nmo
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
 def test_fragments_of_any_size_give_the_same_payload(size: int) -> None:
     frames = Unchunker()
-    pieces = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
-    payload = b"".join(frames.feed(piece) for piece in pieces)
+    fragments = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
+    payload = b"".join(frames.feed(fragment) for fragment in fragments)
     assert payload == b'{"a":1}\n{}\n'
     assert frames.finished
 

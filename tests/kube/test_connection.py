@@ -181,10 +181,10 @@ def test_an_unresolvable_name_is_unreachable(connect: Connect) -> None:
 def test_a_hanging_resolver_does_not_block_the_client(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, given_up = threading.Event(), threading.Event()
+    resolving, given_up = threading.Event(), threading.Event()
 
     def hang(*_: object, **__: object) -> None:
-        asked.set()
+        resolving.set()
         given_up.wait(GOES_ON)
         raise socket.gaierror(socket.EAI_AGAIN, "late")
 
@@ -195,7 +195,7 @@ def test_a_hanging_resolver_does_not_block_the_client(
     given_up.set()
     assert error.code == "unreachable"
     assert "not resolved within 0.2 s" in error.sentence
-    assert asked.wait(GOES_ON)
+    assert resolving.wait(GOES_ON)
 
 
 def test_a_silent_port_meets_the_connect_deadline(

@@ -29,7 +29,7 @@ INDEX = {
 
 
 @pytest.mark.parametrize(
-    ("group", "version", "found"),
+    ("group", "version", "expected"),
     [
         ("jobset.x-k8s.io", "v1alpha2", HASH[:64]),
         ("", "v1", "CORE"),
@@ -38,10 +38,10 @@ INDEX = {
     ],
 )
 def test_the_hash_is_in_the_index(
-    serve: Serve, connect: Connect, group: str, version: str, found: str
+    serve: Serve, connect: Connect, group: str, version: str, expected: str
 ) -> None:
     server = serve(answering({"/openapi/v3": INDEX}))
-    assert schema_hash(connect(server), group, version) == found
+    assert schema_hash(connect(server), group, version) == expected
 
 
 @pytest.mark.parametrize("answer", [403, 404, {"paths": None}, {"paths": {"a": 1}}, {}])

@@ -46,11 +46,11 @@ def test_an_interrupted_handshake_is_named(connect: Connect) -> None:
     assert "broke off" in error.sentence
 
 
-@pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
-def test_every_python_version_names_a_closed_connection_alike(end: type[ssl.SSLError]) -> None:
-    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
-    assert connect_error(end(), asked).sentence == "cluster broke off the TLS handshake."
-    answer = handle_server_error(end(), asked)
+@pytest.mark.parametrize("error", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
+def test_every_python_version_names_a_closed_connection_alike(error: type[ssl.SSLError]) -> None:
+    request = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
+    assert connect_error(error(), request).sentence == "cluster broke off the TLS handshake."
+    answer = handle_server_error(error(), request)
     assert (answer.code, answer.sentence) == (
         "broken-off",
         "cluster broke off in the middle of its answer to GET /api.",
@@ -62,14 +62,16 @@ def test_a_connection_that_is_reset_before_tls_begins_leaves_no_socket_open() ->
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     context = tls_context(Credentials("https://127.0.0.1", token="t"))
-    with warnings.catch_warnings(record=True) as told, listening(reset) as port:
+    with warnings.catch_warnings(record=True) as recorded, listening(reset) as port:
         warnings.simplefilter("always")
         raw = socket.create_connection(("127.0.0.1", port))
         assert select.select([raw], [], [], 5)[0], "the reset has come"
         with contextlib.suppress(ConnectionResetError):
             context.wrap_socket(raw, server_hostname="localhost")
         gc.collect()
-    assert [str(one.message) for one in told if "DeadlineSocket" in str(one.message)] == []
+    assert [
+        str(warning.message) for warning in recorded if "DeadlineSocket" in str(warning.message)
+    ] == []
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(serve: Serve, connect: Connect) -> None:
@@ -95,8 +97,8 @@ def test_a_certificate_that_has_expired_is_called_so(
 def test_a_certificate_for_another_name_is_called_so(
     serve: Serve, connect: Connect, authority: Issued
 ) -> None:
-    other = issue("other", authority, names=("other.example",))
-    assert "not valid for '127.0.0.1'" in refused(connect(serve(ok, other))).sentence
+    certificate = issue("other", authority, names=("other.example",))
+    assert "not valid for '127.0.0.1'" in refused(connect(serve(ok, certificate))).sentence
 
 
 def test_system_authorities_are_used_without_a_ca(serve: Serve, connect: Connect) -> None:

@@ -27,10 +27,10 @@ def watch(connection: Connection, **settings: Any) -> Watch:
 
 def failure(watching: Watch) -> tuple[KubeError, list[bytes]]:
     """The error that ends the watch, and the lines before it."""
-    seen: list[bytes] = []
+    received: list[bytes] = []
     with pytest.raises(KubeError) as caught:
-        seen.extend(line for lines in watching for line in lines)
-    return caught.value, seen
+        received.extend(line for lines in watching for line in lines)
+    return caught.value, received
 
 
 def test_lines_arrive_until_the_server_ends_the_watch(serve: Serve, connect: Connect) -> None:
@@ -110,20 +110,20 @@ def test_a_small_event_is_seen_within_50_ms(serve: Serve, connect: Connect) -> N
     """The next one comes when it was seen, so it is not seen thanks to the next one."""
     sent: list[float] = []
     came: list[float] = []
-    seen = threading.Semaphore(0)
+    received = threading.Semaphore(0)
 
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         for _ in range(10):
             sent.append(time.monotonic())
             wire.chunk(EVENT + b"\n")
-            assert seen.acquire(timeout=GOES_ON)
+            assert received.acquire(timeout=GOES_ON)
         wire.end_chunks()
 
     for lines in watch(connect(serve(script))):
         came.extend(time.monotonic() for _ in lines)
-        seen.release()
-    lags = [seen_at - at for seen_at, at in zip(came, sent, strict=True)]
+        received.release()
+    lags = [seen_at - sent_at for seen_at, sent_at in zip(came, sent, strict=True)]
     assert min(lags) < 0.05, lags
 
 
@@ -179,24 +179,26 @@ def test_close_ends_a_silent_watch(serve: Serve, connect: Connect) -> None:
 
 
 def test_close_ends_a_watch_waiting_for_headers(serve: Serve, connect: Connect) -> None:
-    asked = threading.Event()
+    requested = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
-        asked.set()
+        requested.set()
         wire.hold()
 
-    closes_at_once(watch(connect(serve(script), total_deadline=GOES_ON)), asked)
+    closes_at_once(watch(connect(serve(script), total_deadline=GOES_ON)), requested)
 
 
 def test_close_ends_a_watch_during_the_handshake(connect: Connect) -> None:
-    begun = threading.Event()
+    connected = threading.Event()
 
-    def look(sock: socket.socket) -> None:
+    def handshake(sock: socket.socket) -> None:
         assert sock.recv(1, socket.MSG_PEEK), "the client speaks first"
-        begun.set()
+        connected.set()
 
-    with listening(look, keep=True) as port:
-        closes_at_once(watch(connect(f"https://127.0.0.1:{port}", total_deadline=GOES_ON)), begun)
+    with listening(handshake, keep=True) as port:
+        closes_at_once(
+            watch(connect(f"https://127.0.0.1:{port}", total_deadline=GOES_ON)), connected
+        )
 
 
 def test_close_before_the_start_sends_no_request(serve: Serve, connect: Connect) -> None:
@@ -239,8 +241,8 @@ def test_an_unfinished_last_line_is_incomplete(serve: Serve, connect: Connect) -
         wire.chunk(EVENT + b"\n" + EVENT[:9])
         wire.end_chunks()
 
-    error, seen = failure(watch(connect(serve(script))))
-    assert (error.code, seen) == ("broken-off", [EVENT])
+    error, received = failure(watch(connect(serve(script))))
+    assert (error.code, received) == ("broken-off", [EVENT])
 
 
 def test_an_end_without_the_last_chunk_is_incomplete(serve: Serve, connect: Connect) -> None:
@@ -249,8 +251,8 @@ def test_an_end_without_the_last_chunk_is_incomplete(serve: Serve, connect: Conn
         wire.chunk(EVENT + b"\n")
         wire.close()
 
-    error, seen = failure(watch(connect(serve(script))))
-    assert (error.code, seen) == ("broken-off", [EVENT])
+    error, received = failure(watch(connect(serve(script))))
+    assert (error.code, received) == ("broken-off", [EVENT])
 
 
 def test_a_reset_is_incomplete(serve: Serve, connect: Connect) -> None:
@@ -287,14 +289,14 @@ def test_a_silently_dead_watch_is_noticed(serve: Serve, connect: Connect) -> Non
         wire.chunk(EVENT + b"\n")
         wire.hold()
 
-    error, seen = failure(watch(connect(serve(script)), silence_deadline=1.0))
-    assert (error.code, seen) == ("timeout", [EVENT])
+    error, received = failure(watch(connect(serve(script)), silence_deadline=1.0))
+    assert (error.code, received) == ("timeout", [EVENT])
     assert f"The watch of {PODS} on 127.0.0.1" in error.sentence
     assert "silently dead" in error.sentence
 
 
 def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Clock) -> None:
-    seen = threading.Semaphore(0)
+    received = threading.Semaphore(0)
     opened = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -303,13 +305,13 @@ def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Cloc
         for _ in range(6):
             clock.ahead += 50
             wire.chunk(b'{"type":"BOOKMARK"}\n')
-            assert seen.acquire(timeout=GOES_ON)
+            assert received.acquire(timeout=GOES_ON)
         wire.end_chunks()
 
     batches = 0
     for _ in watch(connect(serve(script)), silence_deadline=90.0, on_open=opened.set):
         batches += 1
-        seen.release()
+        received.release()
     assert batches == 6
 
 
@@ -325,20 +327,20 @@ def test_an_overdue_dead_watch_is_noticed(serve: Serve, connect: Connect) -> Non
 def test_a_server_that_ignores_timeout_seconds_is_left_in_time(
     serve: Serve, connect: Connect, clock: Clock
 ) -> None:
-    seen = threading.Semaphore(0)
+    received = threading.Semaphore(0)
 
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         for _ in range(100):
             wire.chunk(EVENT + b"\n")
-            assert seen.acquire(timeout=GOES_ON)
+            assert received.acquire(timeout=GOES_ON)
         wire.reset()
 
     batches = 0
     for _ in watch(connect(serve(script)), timeout_seconds=60, overdue=30.0):
         batches += 1
         clock.ahead += 20
-        seen.release()
+        received.release()
     assert batches == 5, "the fifth comes 80 s after the beginning, the next would after 100"
 
 

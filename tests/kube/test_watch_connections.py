@@ -24,7 +24,7 @@ PODS = "/api/v1/pods"
 EVENT = b'{"type":"ADDED","object":{}}'
 
 
-def ends(_request: Request, wire: Wire) -> None:
+def end_watch(_request: Request, wire: Wire) -> None:
     """One change, and the end as it should be."""
     wire.stream()
     wire.chunk(EVENT + b"\n")
@@ -38,7 +38,7 @@ def watched(connection: Connection, **settings: Any) -> list[bytes]:
 
 
 def test_a_connection_serves_consecutive_watches(serve: Serve, connect: Connect) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     for _ in range(5):
         assert watched(connection) == [EVENT]
@@ -50,7 +50,7 @@ def test_concurrent_watches_use_separate_connections(serve: Serve, connect: Conn
 
     def script(request: Request, wire: Wire) -> None:
         together.wait()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server)
@@ -70,7 +70,7 @@ def test_lists_and_watches_do_not_take_each_others_connections(
 
     def script(request: Request, wire: Wire) -> None:
         if "watch" in request.query:
-            ends(request, wire)
+            end_watch(request, wire)
         else:
             wire.json({})
 
@@ -114,7 +114,7 @@ def _refuses(_request: Request, wire: Wire) -> None:
 def test_a_connection_without_a_clean_end_is_not_reused(
     serve: Serve, connect: Connect, first: Callable[[Request, Wire], None]
 ) -> None:
-    scripts = iter([first, ends])
+    scripts = iter([first, end_watch])
     server = serve(lambda request, wire: next(scripts)(request, wire))
     connection = connect(server)
     with suppress(KubeError):
@@ -140,7 +140,7 @@ def test_a_cut_connection_is_not_reused(serve: Serve, connect: Connect) -> None:
 def test_closing_an_ended_watch_does_not_affect_the_next_one(
     serve: Serve, connect: Connect
 ) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     first = Watch(connection, PODS, "7", timeout_seconds=600)
     assert list(first) == [[EVENT]]
@@ -152,18 +152,18 @@ def test_closing_an_ended_watch_does_not_affect_the_next_one(
 
 
 def test_a_connection_closed_by_the_server_is_replaced(serve: Serve, connect: Connect) -> None:
-    left = threading.Event()
+    closed = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
-        ends(request, wire)
+        end_watch(request, wire)
         if len(server.requests) == 1:
             wire.close()
-            left.set()
+            closed.set()
 
     server = serve(script)
     connection = connect(server)
     assert watched(connection) == [EVENT]
-    assert left.wait(GOES_ON)
+    assert closed.wait(GOES_ON)
     time.sleep(0.1)  # its farewell arrives; before that, the next test has it
     assert watched(connection) == [EVENT]
     assert (len(server.requests), server.connections) == (2, 2)
@@ -176,7 +176,7 @@ def test_a_connection_that_fails_during_the_next_request_is_replaced_once(
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) == 1:
-            ends(request, wire)
+            end_watch(request, wire)
         else:
             wire.reset()
 
@@ -197,7 +197,7 @@ def test_a_connection_forgotten_by_the_network_is_replaced_after_the_connect_dea
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) == 2:
             wire.hold()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server, connect_deadline=0.5, total_deadline=GOES_ON)
@@ -214,7 +214,7 @@ def test_the_usual_deadlines_hold_without_network(
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) > 1:
             wire.hold()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server, connect_deadline=0.3)
@@ -230,13 +230,13 @@ def test_the_usual_deadlines_hold_without_network(
 
 
 def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connect) -> None:
-    asked = threading.Event()
+    requested = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) > 1:
-            asked.set()
+            requested.set()
             wire.hold()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server)
@@ -244,7 +244,7 @@ def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connec
     watch = Watch(connection, PODS, "7", timeout_seconds=600)
     thread = threading.Thread(target=lambda: list(watch))
     thread.start()
-    assert asked.wait(GOES_ON)
+    assert requested.wait(GOES_ON)
     watch.close()
     thread.join(GOES_ON / 2)
     assert not thread.is_alive()
@@ -254,7 +254,7 @@ def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connec
 def test_a_connection_that_was_idle_for_long_is_not_reused(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     watched(connection)
     monkeypatch.setattr(connection_pools, "IDLE_SECONDS", 0.0)
@@ -263,7 +263,7 @@ def test_a_connection_that_was_idle_for_long_is_not_reused(
 
 
 def test_kept_connections_are_closed_with_the_connection(serve: Serve, connect: Connect) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     watched(connection)
     assert server.open == 1
@@ -279,7 +279,7 @@ def test_a_renewed_token_is_sent_with_the_next_watch(
 ) -> None:
     file = tmp_path / "token"
     file.write_text("one")
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server, login={"token": None, "token_file": str(file)})
     watched(connection)
     file.write_text("another")

@@ -98,8 +98,8 @@ def test_a_dry_run_is_marked_in_the_query(serve: Serve, connect: Connect) -> Non
     writer.json_patch(JOB, [], dry_run=True)
     writer.create(JOBS, b"{}", dry_run=True)
     writer.delete(JOB, uid="u", dry_run=True)
-    *others, deletion = server.requests
-    assert [request.query["dryRun"] for request in others] == ["All"] * 3
+    *writes, deletion = server.requests
+    assert [request.query["dryRun"] for request in writes] == ["All"] * 3
     assert json.loads(deletion.body)["dryRun"] == ["All"]
 
 
@@ -117,11 +117,11 @@ def test_a_write_does_not_use_an_idle_connection(serve: Serve, connect: Connect)
     assert server.connections == 3  # reading may go on where a write has been
 
 
-@pytest.mark.parametrize("end", [Wire.reset, Wire.close])
+@pytest.mark.parametrize("ending", [Wire.reset, Wire.close])
 def test_an_unanswered_write_is_not_repeated(
-    serve: Serve, connect: Connect, end: Callable[[Wire], None]
+    serve: Serve, connect: Connect, ending: Callable[[Wire], None]
 ) -> None:
-    server = serve(lambda request, wire: end(wire))
+    server = serve(lambda request, wire: ending(wire))
     error = failed(connect(server))
     assert (error.code, error.write_outcome) == ("broken-off", WriteOutcome.UNKNOWN)
     assert f"PATCH {JOB}" in error.sentence
@@ -199,11 +199,11 @@ def test_an_expired_deadline_prevents_the_request(
 def test_a_refusal_is_a_response(
     serve: Serve, connect: Connect, status: int, reason: str, code: str
 ) -> None:
-    said = f'jobs.batch "run-workers-0" {reason}'
-    error = failed(connect(serve(saying(status, reason=reason, message=said))))
+    message = f'jobs.batch "run-workers-0" {reason}'
+    error = failed(connect(serve(saying(status, reason=reason, message=message))))
     assert (error.code, error.status, error.write_outcome) == (code, status, WriteOutcome.ANSWERED)
-    assert (error.api_status.reason, error.api_status.message) == (reason, said)
-    assert f"PATCH {JOB} ({status}): {said}" in error.sentence
+    assert (error.api_status.reason, error.api_status.message) == (reason, message)
+    assert f"PATCH {JOB} ({status}): {message}" in error.sentence
 
 
 def test_a_refusal_has_details_and_an_audit_id(serve: Serve, connect: Connect) -> None:

@@ -21,16 +21,16 @@ SEEN = "example.com/seen"
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    with Simulator("east", story=False) as found:
-        yield found
-        assert found.clock.errors == []
+    with Simulator("east", story=False) as running:
+        yield running
+        assert running.clock.errors == []
 
 
 @pytest.fixture
 def connection(simulator: Simulator) -> Iterator[Connection]:
     credentials = Credentials(simulator.url, ca_pem=simulator.authority, token=simulator.token)
-    with Connection(credentials, connect_deadline=60.0, total_deadline=60.0) as found:
-        yield found
+    with Connection(credentials, connect_deadline=60.0, total_deadline=60.0) as opened:
+        yield opened
     simulator.faults.clear()
 
 
@@ -195,8 +195,8 @@ def test_a_refusal_by_the_store_can_be_lost(simulator: Simulator, connection: Co
 
 def test_every_answer_has_an_audit_id(simulator: Simulator, connection: Connection) -> None:
     body = b'{"metadata":{"labels":{"a":"b"}}}'
-    one = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
+    answer = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
     two = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
-    assert len({one.audit_id, two.audit_id, ""}) == 3
+    assert len({answer.audit_id, two.audit_id, ""}) == 3
     simulator.faults.forbidden(verb="write", count=1)
     assert annotate(connection, "never").audit_id

@@ -48,26 +48,26 @@ class Place:
 def place(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[Place]:
     credentials = read_kubeconfig(controlplane_137.kubeconfig.read_text())
     with Connection(credentials) as connection:
-        found = Place(controlplane_137, connection, namespace(controlplane_137))
+        place_ = Place(controlplane_137, connection, namespace(controlplane_137))
         client = controlplane_137.client
-        client.create(job("quiet", found.namespace, parallelism=2, suspend=True))
+        client.create(job("quiet", place_.namespace, parallelism=2, suspend=True))
         # Suspended, so its controller has no more writes.
         client.wait_for(
             "batch/v1",
             "Job",
             "quiet",
-            found.namespace,
+            place_.namespace,
             until=lambda one: one["status"].get("conditions"),
         )
-        yield found
+        yield place_
 
 
 @contextmanager
 def refused() -> Iterator[list[KubeError]]:
-    seen: list[KubeError] = []
+    errors: list[KubeError] = []
     with pytest.raises(KubeError) as caught:
-        yield seen
-    seen.append(caught.value)
+        yield errors
+    errors.append(caught.value)
     assert caught.value.write_outcome is WriteOutcome.ANSWERED
     assert caught.value.audit_id
 
@@ -75,10 +75,10 @@ def refused() -> Iterator[list[KubeError]]:
 def test_a_merge_patch_is_stored_under_our_field_manager(place: Place) -> None:
     before = place.now()
     answer = place.writer.merge_patch(place.path, b'{"spec":{"parallelism":1}}')
-    made = json.loads(answer.body)
+    job = json.loads(answer.body)
     assert (answer.status, len(answer.audit_id)) == (200, 36)
-    assert made["spec"]["parallelism"] == 1
-    assert made["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    assert job["spec"]["parallelism"] == 1
+    assert job["metadata"]["generation"] == before["metadata"]["generation"] + 1
     place.writer.merge_patch(
         place.path, b'{"metadata":{"labels":{"a":"b"}}}', field_manager="gangboard-actor"
     )
@@ -116,10 +116,10 @@ def test_a_json_patch_with_a_failing_test_is_refused(
                 {"op": "replace", "path": "/spec/parallelism", "value": 1},
             ],
         )
-    said = errors[0].api_status
-    assert (errors[0].code, errors[0].status, said.reason) == ("invalid", 422, "Invalid")
-    assert said.message == "the server rejected our request due to an error in our request"
-    assert (said.name, said.causes) == ("", ())
+    status = errors[0].api_status
+    assert (errors[0].code, errors[0].status, status.reason) == ("invalid", 422, "Invalid")
+    assert status.message == "the server rejected our request due to an error in our request"
+    assert (status.name, status.causes) == ("", ())
     assert place.now() == before
 
 

@@ -35,13 +35,13 @@ class HundredPages:
         """Let it begin, and tell the figures. Raises AssertionError with all that was missed."""
         (self._folder / BEGIN).touch()
         try:
-            end = f"exit code {self._process.wait(MOST_SECONDS)}"
+            outcome = f"exit code {self._process.wait(MOST_SECONDS)}"
         except subprocess.TimeoutExpired:
-            end = f"no end after {MOST_SECONDS} s"
+            outcome = f"no end after {MOST_SECONDS} s"
         figures = self._figures.read_text()
         for line in figures.splitlines():
             tell(line)
-        assert end == "exit code 0", f"{end}\n{figures}\n{self._log.read_text()[-6000:]}"
+        assert outcome == "exit code 0", f"{outcome}\n{figures}\n{self._log.read_text()[-6000:]}"
 
 
 @pytest.fixture(scope="session")

@@ -65,12 +65,12 @@ class OpenPage:
 
     def _note(self, text: str, *, before: bool = False) -> None:
         now = 0.0 if before else time.time()
-        for found in self.marker.findall(text):
-            self.arrived.setdefault(found, now)
+        for marker in self.marker.findall(text):
+            self.arrived.setdefault(marker, now)
 
 
 def read_question(page: str) -> tuple[str, str]:
     """Return address and version with which a page, or its news, has the browser ask next."""
-    found = _LIVE.search(page)
-    assert found is not None, "no address to ask for news"
-    return html.unescape(found.group(1)), found.group(2)
+    match = _LIVE.search(page)
+    assert match is not None, "no address to ask for news"
+    return html.unescape(match.group(1)), match.group(2)

@@ -63,8 +63,8 @@ class Database:
         return False
 
     def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
-        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=5)) as found:
-            return found.execute(statement, values).fetchall()
+        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=5)) as database:
+            return database.execute(statement, values).fetchall()
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def second_worker(installation: Installation, database: Database) -> Iterator[Wo
 
 def wait_until(look: Callable[[], object], seconds: float, what: str) -> float:
     """Wait until `look` is true; return how long that took."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     while not look():
-        assert time.monotonic() - began < seconds, f"waited {seconds:g} s for {what}"
+        assert time.monotonic() - started_at < seconds, f"waited {seconds:g} s for {what}"
         time.sleep(0.05)
-    return time.monotonic() - began
+    return time.monotonic() - started_at

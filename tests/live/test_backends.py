@@ -40,14 +40,16 @@ _ON_POSTGRESQL = [
 @pytest.fixture(params=_ON_POSTGRESQL + sized([], _ON_SQLITE))
 def environment(request: pytest.FixtureRequest) -> dict[str, str]:
     """Environment with the addresses of the database and the broker."""
-    found = {}
+    variables = {}
     if "redis" in request.param:
         # Orders of another test are not for us: one of the server's databases for each.
         number = 2 if "postgres" in request.param else 1
-        found["REDIS_URL"] = request.getfixturevalue("redis_url").rpartition("/")[0] + f"/{number}"
+        variables["REDIS_URL"] = (
+            request.getfixturevalue("redis_url").rpartition("/")[0] + f"/{number}"
+        )
     if "postgres" in request.param:
-        found["DATABASE_URL"] = request.getfixturevalue("postgres_url")
-    return found
+        variables["DATABASE_URL"] = request.getfixturevalue("postgres_url")
+    return variables
 
 
 def test_each_backend_serves_the_fleet_and_a_change(
@@ -69,9 +71,9 @@ def test_each_backend_serves_the_fleet_and_a_change(
 
 def _codes(installation: Installation) -> dict[tuple[str, str, str], str]:
     gangs = installation.gangs()
-    found = {(gang["namespace"], gang["kind"], gang["name"]): gang["code"] for gang in gangs}
-    assert len(found) == len(gangs), "each gang once"
-    return found
+    codes = {(gang["namespace"], gang["kind"], gang["name"]): gang["code"] for gang in gangs}
+    assert len(codes) == len(gangs), "each gang once"
+    return codes
 
 
 def _wait_for_verdicts(
@@ -80,8 +82,8 @@ def _wait_for_verdicts(
     """Wait until every gang of the script has its code; the last look says what differs."""
 
     def differing() -> dict[tuple[str, str, str], tuple[str | None, str]]:
-        found = _codes(installation)
-        pairs = {key: (found.get(key), code) for key, code in expected.items()}
+        codes = _codes(installation)
+        pairs = {key: (codes.get(key), code) for key, code in expected.items()}
         return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
     try:
@@ -93,17 +95,17 @@ def _wait_for_verdicts(
 def _judge_board(installation: Installation, expected: dict[tuple[str, str, str], str]) -> None:
     """Every gang of the script stands on the Board of an administrator who follows the link."""
     cookie = sign_in(installation.sign_in_link())
-    shown: set[tuple[str, str]] = set()
+    rows: set[tuple[str, str]] = set()
     path = "/?show_finished=1"
     with urllib3.PoolManager(headers={"Cookie": cookie}, retries=False) as pool:
         while path:
             answer = pool.request("GET", f"{installation.url}{path}", redirect=False, timeout=20)
             assert answer.status == 200, answer.data[:300]
             page = answer.data.decode()
-            shown |= set(re.findall(_ROW, page))
+            rows |= set(re.findall(_ROW, page))
             following = re.search(r'href="([^"]*[?&]cursor=[^"]*)"', unescape(page))
             path = following.group(1) if following else ""
-    assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in shown} == set()
+    assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in rows} == set()
 
 
 _ROW = r'<a href="/gangs/[^"]+"[^>]*>([^<]+)</a><span class="soft"[^>]*><span class="gang-kind">(\w+) ·'
@@ -115,8 +117,8 @@ def _change(installation: Installation, simulator: Simulator) -> float:
         key for key, code in simulator.expected().items() if code == "running" and key[1] == "Job"
     )
 
-    def suspend(found: dict[str, Any]) -> None:
-        found["spec"]["suspend"] = True
+    def suspend(job: dict[str, Any]) -> None:
+        job["spec"]["suspend"] = True
 
     simulator.objects.update("batch/v1", "Job", name, suspend, namespace)
     return wait_until(

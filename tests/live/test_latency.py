@@ -80,7 +80,9 @@ class Scene:
 
 def _is_ready(pod: dict[str, Any]) -> bool:
     conditions = pod.get("status", {}).get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +94,8 @@ def scene(
     client = controlplane_137.client
     client.create(namespace_object(NAMESPACE))
     make_nodes(client, [node("latency-0", labels={"pool": NAMESPACE})])
-    made = job(JOB, NAMESPACE, parallelism=PODS, node_selector={"pool": NAMESPACE})
-    client.create(made)
+    manifest = job(JOB, NAMESPACE, parallelism=PODS, node_selector={"pool": NAMESPACE})
+    client.create(manifest)
     with black_hole(folder) as hole, Simulator("empty", story=False) as simulator:
         flood = synthetic(simulator, pods=SYNTHETIC_PODS, gangs=SYNTHETIC_GANGS)
         load = folder / "load.kubeconfig"
@@ -115,11 +117,11 @@ def _wait_for_gangs(installation: Installation) -> str:
     """Wait until everything has been read once; return the id of the Job's gang."""
     give_up_at = time.monotonic() + 90
     while time.monotonic() < give_up_at:
-        found = installation.gangs(cluster="real", namespace=NAMESPACE)
-        if [gang["code"] for gang in found] == ["running"] and (
+        gangs = installation.gangs(cluster="real", namespace=NAMESPACE)
+        if [gang["code"] for gang in gangs] == ["running"] and (
             len(installation.gangs(cluster="load")) == SYNTHETIC_GANGS
         ):
-            return str(found[0]["id"])
+            return str(gangs[0]["id"])
         time.sleep(0.5)
     raise AssertionError("the clusters were not read in 90 s")
 
@@ -168,12 +170,12 @@ def _wait_on_page(page: Page, label: str, number: int) -> float:
     """Return when (unix time) the row first showed the label, after `number` earlier changes."""
     give_up_at = time.monotonic() + GIVE_UP_SECONDS
     while time.monotonic() < give_up_at:
-        for text, at in page.evaluate("() => window.seen")[number:]:
+        for text, seen_at in page.evaluate("() => window.seen")[number:]:
             if label in text:
-                return float(at)
+                return float(seen_at)
         page.wait_for_timeout(50)
-    seen = page.evaluate("() => window.seen")
-    raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {seen}")
+    changes = page.evaluate("() => window.seen")
+    raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {changes}")
 
 
 def test_a_change_reaches_an_open_page_in_time(scene: Scene, browser: Browser) -> None:

@@ -75,11 +75,11 @@ def test_a_killed_test_leaves_no_process_or_folder(script: str, processes: int) 
 def _processes_of(folder: str) -> list[str]:
     """Return the command lines of processes whose working directory or environment names the
     folder."""
-    found = []
+    processes = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is not ours
             line = (process / "cmdline").read_bytes()
-            told = folder.encode() in line + (process / "environ").read_bytes()
-            if told or os.readlink(process / "cwd") == folder:
-                found.append(line.replace(b"\0", b" ").decode(errors="replace"))
-    return found
+            text = folder.encode() in line + (process / "environ").read_bytes()
+            if text or os.readlink(process / "cwd") == folder:
+                processes.append(line.replace(b"\0", b" ").decode(errors="replace"))
+    return processes

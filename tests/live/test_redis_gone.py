@@ -53,8 +53,8 @@ class Site:
                 environment={"REDIS_URL": f"redis://127.0.0.1:{self.port}/0"},
             )
         )
-        found = self.installation.gangs
-        wait_until(lambda: any(gang["name"] == JOBSET for gang in found()), PATIENCE, "the gang")
+        gangs = self.installation.gangs
+        wait_until(lambda: any(gang["name"] == JOBSET for gang in gangs()), PATIENCE, "the gang")
 
     def start_redis(self) -> None:
         """Run an empty Redis on the same port."""
@@ -83,9 +83,9 @@ class Site:
             "generation": found["metadata"]["generation"],
         }
         body = {"verb": "suspend", "target": target, "reason": "Redis goes away"}
-        began = time.monotonic()
+        started_at = time.monotonic()
         status, answer = self.installation.post("actions/", body, key=f"click-{job}")
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started_at
         assert status == 202, answer
         return answer["id"], seconds
 
@@ -101,9 +101,9 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
-    yield made
-    made.close()
+    site_ = Site(tmp_path)
+    yield site_
+    site_.close()
 
 
 def test_gangboard_survives_the_loss_of_redis(site: Site) -> None:
@@ -130,10 +130,10 @@ def test_gangboard_survives_the_loss_of_redis(site: Site) -> None:
 
 
 def _judge(site: Site, what: str, action: str, answered: float) -> None:
-    began = time.monotonic()
-    found = site.end_of(action)
-    waited = time.monotonic() - began
-    assert found["state"] == "verified", found["message"]
-    assert [step["result"] != "" for step in found["steps"]] == [True] * 3
+    started_at = time.monotonic()
+    ended = site.end_of(action)
+    waited = time.monotonic() - started_at
+    assert ended["state"] == "verified", ended["message"]
+    assert [step["result"] != "" for step in ended["steps"]] == [True] * 3
     assert answered < ANSWER_SECONDS
     tell(f"Redis {what}: answered after {answered:.2f} s, ended {waited:.1f} s after it was back")

@@ -50,13 +50,13 @@ class Site:
     def banners(self) -> list[str]:
         """Return the banners of a page."""
         page = self.installation.page("/clusters/")
-        found = re.findall(r'<p class="banner[^>]*>(.*?)</p>', page, re.S)
-        return [" ".join(re.sub(r"<[^>]*>|■", "", one).split()) for one in found]
+        paragraphs = re.findall(r'<p class="banner[^>]*>(.*?)</p>', page, re.S)
+        return [" ".join(re.sub(r"<[^>]*>|■", "", paragraph).split()) for paragraph in paragraphs]
 
     @contextmanager
-    def stopped(self, words: str) -> Iterator[None]:
+    def stopped(self, command: str) -> Iterator[None]:
         """Stop a process for a while, not in the middle of a write: SQLite would lock us all out."""
-        (pid,) = self.installation.children(words)
+        (pid,) = self.installation.children(command)
         for _ in range(20):
             os.kill(pid, signal.SIGSTOP)
             if not self.database.is_locked():
@@ -80,13 +80,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.mark.parametrize("process", PROCESSES)
 def test_the_banner_names_only_the_stopped_process(site: Site, process: str) -> None:
-    words, banner = PROCESSES[process]
+    command, banner = PROCESSES[process]
     wait_until(site.is_well, PATIENCE, "every process to live")
-    with site.stopped(words):
+    with site.stopped(command):
         wait_until(lambda: not site.is_well(), MISSED_SECONDS, f"{process} to be missed")
         time.sleep(NOTICE_SECONDS / 2)  # the others must not follow it
-        found = site.banners()
-        assert len(found) == 1
-        assert found[0].startswith(f"{banner} (last sign ")
+        banners = site.banners()
+        assert len(banners) == 1
+        assert banners[0].startswith(f"{banner} (last sign ")
         assert site.readiness() == 200
     wait_until(site.is_well, PATIENCE, "it to be seen again")

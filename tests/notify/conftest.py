@@ -48,7 +48,7 @@ class Post:
 
     def bodies(self, address: str = "") -> list[str]:
         """The texts of all orders, of one address."""
-        return [str(one["body"]) for one in self.orders if address in ("", one["address"])]
+        return [str(order["body"]) for order in self.orders if address in ("", order["address"])]
 
 
 @pytest.fixture

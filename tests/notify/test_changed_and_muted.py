@@ -75,16 +75,16 @@ class TestMute:
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), health="waiting")
-        story, other = Story(east), Story(east, uid="other")
+        story, second = Story(east), Story(east, uid="other")
         story.say(WAITING, NOON)
         assert len(post.look()) == 1
-        other.say(WAITING, NOON)
+        second.say(WAITING, NOON)
         assert post.look(5) == []  # it waits for the end of the minute
         mute(owner, rule, post)
         story.say(RUNNING, post.now)
-        other.say(RUNNING, post.now)
+        second.say(RUNNING, post.now)
         assert post.look(1800) == []
-        other.say(WAITING, post.now)
+        second.say(WAITING, post.now)
         assert post.look(1801) == []
         # The verdict of the beginning is news: the gang has run in between.
         story.say(WAITING, post.now)

@@ -29,7 +29,7 @@ MINUTE = timedelta(minutes=1)
 
 def numbers(orders: list[Mapping[str, Any]]) -> list[int]:
     return [
-        one["number"] for order in orders for one in json.loads(order["body"])["data"]["events"]
+        event["number"] for order in orders for event in json.loads(order["body"])["data"]["events"]
     ]
 
 
@@ -189,10 +189,10 @@ def test_a_real_receiver_gets_a_change_within_five_seconds(
         Channel.objects.update(address=address)
         make_rule(channel)
         Story(east).say(WAITING, timezone.now())
-        began = monotonic()
+        started_at = monotonic()
         match_feed(now=timezone.now())
         assert serve(channel.pk) == 1
-        assert monotonic() - began < 3
+        assert monotonic() - started_at < 3
     ((headers, body),) = receiver.requests
     document = Webhook(SECRET).verify(body, headers)
     (event,) = document["data"]["events"]

@@ -35,12 +35,12 @@ def test_a_change_is_sent_with_sentence_next_step_and_link(post: Post, east: Clu
 def test_an_event_is_sent_once_and_again_only_on_change(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), health="waiting")
     story = Story(east)
-    told = []
+    sent = []
     for verdict in (WAITING, UNKNOWN, WAITING, RUNNING, WAITING):
         story.say(verdict, post.now)
-        told.append(len(post.look(61)))
+        sent.append(len(post.look(61)))
     # An outage is no change of a gang, but a run in between is.
-    assert told == [1, 0, 0, 0, 1]
+    assert sent == [1, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_webhooks_get_every_event_in_order(post: Post, east: Cluster) -> None:
     import json
 
     numbers = [
-        one["number"] for order in orders for one in json.loads(order["body"])["data"]["events"]
+        event["number"] for order in orders for event in json.loads(order["body"])["data"]["events"]
     ]
     assert numbers == list(range(1, 251))
     assert len(orders) == 3
@@ -118,10 +118,10 @@ def test_webhooks_get_every_event_in_order(post: Post, east: Cluster) -> None:
 
 def test_events_within_a_minute_are_one_more_message(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), name="all")
-    first, *others = (Story(east, uid=f"u{number}") for number in range(4))
+    first, *later = (Story(east, uid=f"u{number}") for number in range(4))
     first.say(WAITING, NOON)
     assert len(post.look()) == 1
-    for story in others:
+    for story in later:
         story.say(WAITING, NOON)
         assert post.look(5) == []
     (order,) = post.look(50)
@@ -218,10 +218,10 @@ class TestRights:
             record_verdicts([stored(gang, **WAITING, message=message)], {}, at=NOON)
         post.look(60)
         assert len(post.orders) == 4
-        for name, other in (("alpha", "beta"), ("beta", "alpha")):
+        for name, hidden in (("alpha", "beta"), ("beta", "alpha")):
             text = "\n".join(post.bodies(f"apprise://to-{name}"))
             assert f"canary-{name} waits" in text
-            assert f"canary-{other}" not in text
+            assert f"canary-{hidden}" not in text
 
     def test_hidden_names_are_removed_from_the_finding(self, post: Post, east: Cluster) -> None:
         person = make_reader(east)
@@ -249,12 +249,14 @@ class TestRights:
         (delivery,) = Delivery.objects.all()
         assert delivery.state == "given-up"
 
-    @pytest.mark.parametrize("who", ["disabled", "stranger", "not their channel"])
-    def test_users_without_rights_get_no_message(self, post: Post, east: Cluster, who: str) -> None:
-        person = make_stranger() if who == "stranger" else make_reader(east)
-        channel = make_channel(for_everybody=who != "not their channel", owner=None)
+    @pytest.mark.parametrize("role", ["disabled", "stranger", "not their channel"])
+    def test_users_without_rights_get_no_message(
+        self, post: Post, east: Cluster, role: str
+    ) -> None:
+        person = make_stranger() if role == "stranger" else make_reader(east)
+        channel = make_channel(for_everybody=role != "not their channel", owner=None)
         make_rule(channel, owner=person.user)
-        if who == "disabled":
+        if role == "disabled":
             person.user.is_active = False
             person.user.save()
         Story(east).say(WAITING, NOON)

@@ -41,7 +41,7 @@ TESTS = {
 
 @pytest.mark.services
 def test_messages_work_on_postgresql(postgres_url: str) -> None:
-    names = [f"tests/notify/{file}.py::{name}" for file, found in TESTS.items() for name in found]
+    names = [f"tests/notify/{file}.py::{name}" for file, tests in TESTS.items() for name in tests]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *names],
         cwd=ROOT,

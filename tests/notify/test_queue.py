@@ -37,8 +37,10 @@ def items(first: int, last: int) -> list[Any]:
 
 def queued() -> list[tuple[str, list[Any]]]:
     """(state, numbers of events or count of further ones) of each delivery, the oldest first."""
-    found = Delivery.objects.order_by("pk").values_list("state", "items")
-    return [(state, [item.get("id", item.get("count")) for item in each]) for state, each in found]
+    deliveries = Delivery.objects.order_by("pk").values_list("state", "items")
+    return [
+        (state, [item.get("id", item.get("count")) for item in each]) for state, each in deliveries
+    ]
 
 
 @pytest.mark.usefixtures("three")
@@ -48,9 +50,9 @@ def test_skipped_webhook_events_are_counted(post: Post) -> None:
     queue_items(rule, [channel], items(1, 12), now=NOON)
     queue_items(rule, [channel], items(13, 20), now=NOON)
     queue_items(rule, [channel], items(21, 22), now=NOON)
-    kept = [("waiting", items_of) for items_of in ([1, 2, 3, 4, 5], [6, 7, 8, 9, 10])]
-    kept.append(("waiting", [11, 12, 13, 14, 15]))
-    assert queued() == [*kept, ("given-up", [7])]
+    expected = [("waiting", items_of) for items_of in ([1, 2, 3, 4, 5], [6, 7, 8, 9, 10])]
+    expected.append(("waiting", [11, 12, 13, 14, 15]))
+    assert queued() == [*expected, ("given-up", [7])]
     (row, *_), _ = read_deliveries(viewer=make_owner().viewer)
     assert (row.about, row.error) == (7, LEFT_OUT)
     # As soon as one was sent there is room again.

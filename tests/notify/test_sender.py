@@ -28,8 +28,8 @@ WORDS = {"do": "apprise", "title": "Blocked", "body": "JobSet llama waits."}
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with http_receiver() as found:
-        yield found
+    with http_receiver() as http:
+        yield http
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +100,10 @@ class TestReceiversThatFail:
     ) -> None:
         monkeypatch.setattr(posting, "DEADLINE", 0.5)
         receiver.wait = 30
-        began = monotonic()
+        started_at = monotonic()
         outcome = run_sender(webhook(receiver))
         assert outcome.sentence == "The receiver did not answer within 0.5 seconds."
-        assert monotonic() - began < 15
+        assert monotonic() - started_at < 15
 
     @pytest.mark.parametrize("scheme", ["webhook", "json"])
     def test_a_200_mb_response_is_not_read(

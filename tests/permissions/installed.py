@@ -31,29 +31,29 @@ class Installed:
 
 
 @contextmanager
-def installed(plane: ControlPlane, wanted: PermissionOptions) -> Iterator[Installed]:
+def installed(plane: ControlPlane, options: PermissionOptions) -> Iterator[Installed]:
     """Apply it, wait until roles and limits are in force, and delete the created objects at the
     end."""
     admin = plane.client
-    made: list[Json] = []
+    created: list[Json] = []
     try:
-        for manifest in yaml.safe_load_all(yaml_text(wanted)):
+        for manifest in yaml.safe_load_all(yaml_text(options)):
             if manifest:
-                made += _apply(admin, manifest)
+                created += _apply(admin, manifest)
         wait(lambda: _serves_holds(admin), what="Holds to be served")
         reader, actor = (_client(plane, account) for account in (READER, ACTOR))
-        found = Installed(plane, admin, reader, actor, made)
-        _wait_in_force(found, wanted)
-        yield found
+        installation = Installed(plane, admin, reader, actor, created)
+        _wait_in_force(installation, options)
+        yield installation
     finally:
-        for manifest in reversed(made):
+        for manifest in reversed(created):
             if manifest["kind"] == "Namespace":
                 continue  # deleting it takes long, and an empty namespace does no harm
             meta = manifest["metadata"]
-            at = (manifest["apiVersion"], manifest["kind"], meta["name"], meta.get("namespace"))
-            admin.delete(*at)
+            key = (manifest["apiVersion"], manifest["kind"], meta["name"], meta.get("namespace"))
+            admin.delete(*key)
             if manifest["kind"] == "CustomResourceDefinition":
-                admin.wait_gone(*at)
+                admin.wait_gone(*key)
 
 
 def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> ActorTrial:
@@ -83,7 +83,7 @@ def _client(plane: ControlPlane, account: str) -> Client:
     return plane.client_for(plane.service_account_token(NAMESPACE, account))
 
 
-def _wait_in_force(found: Installed, wanted: PermissionOptions) -> None:
+def _wait_in_force(found: Installed, options: PermissionOptions) -> None:
     """Policies and roles reach the API server a moment after they are stored."""
     names = [
         policy["metadata"]["name"]
@@ -99,17 +99,17 @@ def _wait_in_force(found: Installed, wanted: PermissionOptions) -> None:
             what=f"{name} to be checked",
         )
         assert status.get("typeChecking", {}) == {}, (name, status)
-    namespace = wanted.namespaces[0] if wanted.namespaces else "default"
+    namespace = options.namespaces[0] if options.namespaces else "default"
     hold = {
         "apiVersion": "gangboard.dev/v1alpha1",
         "kind": "Hold",
         "metadata": {"name": "probe", "namespace": namespace},
         "spec": {"jobName": "probe", "ownerUID": "probe"},
     }
-    wait(lambda: DENIED in _said(found.actor, hold), what="the limits to be in force")
+    wait(lambda: DENIED in _response(found.actor, hold), what="the limits to be in force")
 
 
-def _said(actor: Client, obj: Json) -> str:
+def _response(actor: Client, obj: Json) -> str:
     try:
         actor.create(obj, dry_run=True)
     except ApiError as error:

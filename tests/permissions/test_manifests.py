@@ -21,31 +21,31 @@ from gangboard.polling.cluster_cache import resources
 READ = {"get", "list", "watch"}
 
 
-def find(wanted: PermissionOptions, kind: str, name: str) -> list[Manifest]:
-    found = manifests(wanted)
-    return [m for m in found if (m["kind"], m["metadata"]["name"]) == (kind, name)]
+def find(options: PermissionOptions, kind: str, name: str) -> list[Manifest]:
+    printed = manifests(options)
+    return [m for m in printed if (m["kind"], m["metadata"]["name"]) == (kind, name)]
 
 
 def rights(role: Manifest) -> dict[str, set[str]]:
     """Resource key → verbs."""
-    found: dict[str, set[str]] = {}
+    verbs: dict[str, set[str]] = {}
     for rule in role["rules"]:
         for group in rule.get("apiGroups", []):
             for plural in rule["resources"]:
                 key = f"{plural}.{group}" if group else plural
-                found.setdefault(key, set()).update(rule["verbs"])
-    return found
+                verbs.setdefault(key, set()).update(rule["verbs"])
+    return verbs
 
 
 def test_the_reader_may_read_exactly_the_polled_resources() -> None:
     (role,) = find(PermissionOptions(), "ClusterRole", READER)
     (identity,) = (rule for rule in role["rules"] if rule.get("resources") == ["namespaces"])
     assert (identity["resourceNames"], identity["verbs"]) == (["kube-system"], ["get"])
-    found = rights(role)
-    del found["namespaces"]
-    assert set(found) == {resource.key for resource in resources()}
-    assert all(verbs == READ for verbs in found.values())
-    assert not {"secrets", "configmaps", "pods/log"} & set(found)
+    granted = rights(role)
+    del granted["namespaces"]
+    assert set(granted) == {resource.key for resource in resources()}
+    assert all(verbs == READ for verbs in granted.values())
+    assert not {"secrets", "configmaps", "pods/log"} & set(granted)
 
 
 def test_the_actor_has_only_the_rights_of_its_levers() -> None:
@@ -74,11 +74,11 @@ def test_the_actor_has_only_the_rights_of_its_levers() -> None:
 
 
 def test_an_unserved_resource_is_no_lever() -> None:
-    wanted = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
-    (role,) = find(wanted, "ClusterRole", ACTOR)
+    options = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+    (role,) = find(options, "ClusterRole", ACTOR)
     assert "workloads.kueue.x-k8s.io" not in rights(role)
-    assert not find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
-    assert find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+    assert not find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
+    assert find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
 
 
 def test_owners_that_are_not_served_need_no_rights_for_created_objects() -> None:
@@ -89,20 +89,20 @@ def test_owners_that_are_not_served_need_no_rights_for_created_objects() -> None
 
 
 def test_every_resource_the_actor_may_change_has_a_bound_limit() -> None:
-    for wanted in (
+    for options in (
         PermissionOptions(),
         PermissionOptions(parallelism=True),
         PermissionOptions(namespaces=("a", "b")),
     ):
         role = next(
             m
-            for m in manifests(wanted)
+            for m in manifests(options)
             if m["metadata"]["name"] == ACTOR and m["kind"] in ("Role", "ClusterRole")
         )
         changed = {key for key, verbs in rights(role).items() if verbs & {"patch", "create"}}
         for key in changed:
-            (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-{key}")
-            (binding,) = find(wanted, "ValidatingAdmissionPolicyBinding", f"{ACTOR}-{key}")
+            (policy,) = find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-{key}")
+            (binding,) = find(options, "ValidatingAdmissionPolicyBinding", f"{ACTOR}-{key}")
             assert policy["spec"]["failurePolicy"] == "Fail"
             assert binding["spec"] == {
                 "policyName": policy["metadata"]["name"],
@@ -113,8 +113,8 @@ def test_every_resource_the_actor_may_change_has_a_bound_limit() -> None:
 
 
 def test_parallelism_is_a_lever_only_if_switched_on() -> None:
-    def of_jobs(wanted: PermissionOptions) -> str:
-        (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+    def of_jobs(options: PermissionOptions) -> str:
+        (policy,) = find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
         return str(policy["spec"])
 
     assert "parallelism" not in of_jobs(PermissionOptions())
@@ -128,13 +128,13 @@ def test_parallelism_is_a_lever_only_if_switched_on() -> None:
 
 
 def test_an_actor_limited_to_namespaces_has_no_right_elsewhere() -> None:
-    wanted = PermissionOptions(namespaces=("team-a", "team-b"))
-    assert not find(wanted, "ClusterRole", ACTOR)
-    assert not find(wanted, "ClusterRoleBinding", ACTOR)
+    options = PermissionOptions(namespaces=("team-a", "team-b"))
+    assert not find(options, "ClusterRole", ACTOR)
+    assert not find(options, "ClusterRoleBinding", ACTOR)
     for kind in ("Role", "RoleBinding"):
-        found = find(wanted, kind, ACTOR)
-        assert [m["metadata"]["namespace"] for m in found] == ["team-a", "team-b"]
-    assert find(wanted, "ClusterRole", READER)
+        objects = find(options, kind, ACTOR)
+        assert [m["metadata"]["namespace"] for m in objects] == ["team-a", "team-b"]
+    assert find(options, "ClusterRole", READER)
 
 
 def test_the_policy_uses_the_served_version() -> None:
@@ -191,8 +191,8 @@ def test_a_new_kind_gets_its_rules_automatically(new_kind: OwnerKind) -> None:
 
 def test_the_output_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
     text = yaml_text(PermissionOptions(), "east")
-    found: list[Any] = [document for document in yaml.safe_load_all(text) if document]
-    assert found == manifests(PermissionOptions())
+    documents: list[Any] = [document for document in yaml.safe_load_all(text) if document]
+    assert documents == manifests(PermissionOptions())
     assert "&id" not in text
     ending = [line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   ")]
     assert ending[:-1] == list(COMMANDS[1:-1])

@@ -42,8 +42,8 @@ NO_KUEUE = PermissionOptions(
 def everywhere(request: pytest.FixtureRequest) -> Iterator[Installed]:
     """Everything, as `manage.py print_rbac --cluster` prints it where there is no Kueue."""
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{request.param}")
-    with installed(plane, NO_KUEUE) as found:
-        yield found
+    with installed(plane, NO_KUEUE) as installation:
+        yield installation
 
 
 def refusal(client: Client, write: Write) -> ApiError:
@@ -109,8 +109,8 @@ def test_the_actor_can_use_its_levers(everywhere: Installed, namespace: Namespac
     decision = hold.decide(context, read(child), DESIRED)
     assert isinstance(decision, Decision)
     create, prove, _ = decision.steps()
-    made = send(actor, create)
-    assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
+    created = send(actor, create)
+    assert created["spec"]["until"] == "2030-01-01T00:00:00Z"
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
     send(actor, prove)
     gang = context
@@ -119,8 +119,8 @@ def test_the_actor_can_use_its_levers(everywhere: Installed, namespace: Namespac
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
     resumed = send(actor, suspend_job(gang, current, "act-2", suspend=False))
     assert resumed["metadata"]["annotations"]["gangboard.dev/action"] == "act-2"
-    path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{made['metadata']['name']}"
-    preconditions = {"preconditions": {"uid": made["metadata"]["uid"]}}
+    path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{created['metadata']['name']}"
+    preconditions = {"preconditions": {"uid": created["metadata"]["uid"]}}
     actor.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **preconditions})
     owner = read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns))
     change = FieldChange(("spec", "suspend"), True)
@@ -138,22 +138,22 @@ def test_a_trial_of_the_actor_reports_the_usable_levers(everywhere: Installed) -
     trial = trial_of_actor(everywhere.plane)
     assert {lever.lever for lever in trial.levers} == {"native", "hold", "suspend"}
     assert re.fullmatch(f"{version}: it may use 3 of 3 levers", trial.sentence)
-    whole = admin.get(*role)["rules"]
+    rules = admin.get(*role)["rules"]
     try:
         fewer = [
             {**rule, "verbs": [verb for verb in rule["verbs"] if verb != "create"]}
-            for rule in whole
+            for rule in rules
         ]
         admin.patch(*role, {"rules": fewer})
         trial = wait(lambda: _lacks(everywhere.plane), what="the role to be in force")
         assert trial.sentence.endswith("2 of 3 levers; may not create holds.gangboard.dev")
-        without_jobs = [rule for rule in whole if "jobs" not in rule["resources"]]
+        without_jobs = [rule for rule in rules if "jobs" not in rule["resources"]]
         admin.patch(*role, {"rules": without_jobs})
         trial = wait(lambda: _lacks(everywhere.plane, 3), what="the role to be in force")
         assert "0 of 3 levers; may not get, list or patch jobs.batch" in trial.sentence
         assert trial.needs_rights
     finally:
-        admin.patch(*role, {"rules": whole})
+        admin.patch(*role, {"rules": rules})
         wait(lambda: _lacks(everywhere.plane, 0), what="the role to be in force")
 
 
@@ -189,15 +189,15 @@ def test_jobs_with_an_external_manager_are_switched_by_their_field_only(
             steps = decision.steps()
             assert len(steps) == number
             for step in steps:
-                for more in (
+                for changes in (
                     {"op": "replace", "path": "/spec/backoffLimit", "value": 9},
                     {"op": "add", "path": "/metadata/labels/x", "value": "y"},
                 ):
-                    patch = json.dumps([*json.loads(step.patch), more])
+                    patch = json.dumps([*json.loads(step.patch), changes])
                     with pytest.raises(ApiError, match=DENIED):
                         send(actor, replace(step, patch=patch, dry_run=True))
-                said = send(actor, replace(step, dry_run=True))
-                assert said["spec"]["suspend"] is not suspended
+                response = send(actor, replace(step, dry_run=True))
+                assert response["spec"]["suspend"] is not suspended
 
 
 def test_the_actor_cannot_read_other_resources(
@@ -218,16 +218,16 @@ def test_the_reader_can_read_exactly_the_polled_resources(
     everywhere: Installed, namespace: Namespaces
 ) -> None:
     reader, ns = everywhere.reader, namespace(everywhere.plane)
-    asked = [
+    requests = [
         (f"{root}/{resource.plural}", dict(resource.query))
         for resource in resources()
         for version in resource.versions
         for root in [f"/apis/{resource.group}/{version}" if resource.group else f"/api/{version}"]
     ]
-    served = [one for one in asked if is_served(everywhere.admin, one[0])]
+    served = [request for request in requests if is_served(everywhere.admin, request[0])]
     assert len(served) >= 10
     with ThreadPoolExecutor(len(served)) as pool:
-        list(pool.map(lambda one: list_and_watch(reader, *one), served))
+        list(pool.map(lambda request: list_and_watch(reader, *request), served))
     for path in ("/api", "/apis", "/version", "/openapi/v3"):
         reader.request("GET", path)
     for plural in ("secrets", "configmaps", "serviceaccounts", "pods/p/log"):
@@ -235,8 +235,11 @@ def test_the_reader_can_read_exactly_the_polled_resources(
             reader.request("GET", f"/api/v1/namespaces/{ns}/{plural}")
     world = make_world(everywhere.admin, ns)
     for write in (*refused_by_policy(world), *refused_by_rbac(world)):
-        said = refusal(reader, write)
-        assert (said.status, "cannot" in said.message) == (403, True), (write.name, said)
+        response = refusal(reader, write)
+        assert (response.status, "cannot" in response.message) == (403, True), (
+            write.name,
+            response,
+        )
 
 
 def test_other_users_are_not_limited(everywhere: Installed, namespace: Namespaces) -> None:
@@ -249,8 +252,8 @@ def test_other_users_are_not_limited(everywhere: Installed, namespace: Namespace
 def list_and_watch(reader: Client, path: str, query: dict[str, str]) -> None:
     """Read a resource as a poll does, for one second."""
     listed = reader.request("GET", path, query=query)
-    at = listed["metadata"]["resourceVersion"]
-    watch = {**query, "watch": "1", "timeoutSeconds": "1", "resourceVersion": at}
+    version = listed["metadata"]["resourceVersion"]
+    watch = {**query, "watch": "1", "timeoutSeconds": "1", "resourceVersion": version}
     reader.request("GET", path, query=watch)
 
 

@@ -65,10 +65,10 @@ class Watching:
         window.run()
         return window
 
-    def windows_until(self, look: Callable[[], bool], *, within: float = 60.0) -> None:
+    def windows_until(self, condition: Callable[[], bool], *, within: float = 60.0) -> None:
         """Run windows until the condition is true."""
         give_up_at = time.monotonic() + within
-        while not look():
+        while not condition():
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
             self.window(0.5)
 
@@ -86,19 +86,23 @@ class Watching:
         assert cache is not None
         window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
 
-        def look() -> None:
+        def condition() -> None:
             while not stopping.is_set() and not _is_at(cache, target, also):
                 time.sleep(LOOK_AGAIN)
             stopping.set()
 
-        looking = threading.Thread(target=look, daemon=True)
+        looking = threading.Thread(target=condition, daemon=True)
         looking.start()
         try:
             window.run()
         finally:
             stopping.set()
             looking.join()
-        behind = [one.resource.key for one in _served(cache, also) if not _is_known(one, target)]
+        behind = [
+            watched.resource.key
+            for watched in _served(cache, also)
+            if not _is_known(watched, target)
+        ]
         assert not behind, f"not settled in {within:g} s: {', '.join(behind)}"
         return window
 
@@ -133,15 +137,15 @@ class Watching:
 
 def _served(cache: ClusterCache, also: Collection[str]) -> list[WatchedResource]:
     return [
-        one
-        for key, one in cache.watched.items()
-        if one.version and (key in also or one.state != WatchState.NOT_NEEDED)
+        watched
+        for key, watched in cache.watched.items()
+        if watched.version and (key in also or watched.state != WatchState.NOT_NEEDED)
     ]
 
 
 def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
     served = _served(cache, also)
-    return bool(served) and all(_is_known(one, target) for one in served)
+    return bool(served) and all(_is_known(watched, target) for watched in served)
 
 
 def _is_known(watched: WatchedResource, target: int) -> bool:
@@ -175,9 +179,9 @@ def watch(db: None) -> Iterator[Callable[..., Watching]]:
         poll.drop_cache(cluster_id)
 
 
-def eventually(look: Callable[[], object], seconds: float = 60.0) -> None:
+def eventually(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until `look` is true. Raises AssertionError."""
     give_up_at = time.monotonic() + seconds
-    while not look():
+    while not condition():
         assert time.monotonic() < give_up_at, "did not come true"
         time.sleep(0.05)

@@ -63,7 +63,7 @@ def test_a_forbidden_resource_is_reported_and_makes_gangs_unknown(watch: Watch) 
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "sentence"),
     [
         ("html", "HTML"),
         ("not_json", "JSON"),
@@ -75,14 +75,14 @@ def test_a_forbidden_resource_is_reported_and_makes_gangs_unknown(watch: Watch) 
     ],
 )
 def test_a_broken_response_is_reported_and_data_is_kept(
-    watch: Watch, fault: str, words: str
+    watch: Watch, fault: str, sentence: str
 ) -> None:
     watching = watch()
     add = getattr(watching.simulator.faults, fault)
     state = _fault_while_listing(watching, lambda: add(resource=PODS, verb="list"))
     assert state.state == "failing"
     assert state.sentence
-    assert words in state.sentence
+    assert sentence in state.sentence
 
 
 def test_a_server_error_is_reported_with_its_code(watch: Watch) -> None:
@@ -183,14 +183,14 @@ def test_an_unreachable_cluster_is_reported_and_keeps_its_data(watch: Watch) -> 
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
-    seen = watching.fresh().contact_at
+    last_contact = watching.fresh().contact_at
     watching.simulator.stop()
     report = watching.once()
     assert not report.ok
     cluster = watching.fresh()
     assert cluster.problem == "unreachable"
     assert "127.0.0.1" in cluster.sentence
-    assert cluster.contact_at == seen
+    assert cluster.contact_at == last_contact
     _all_kept(watching, before)
 
 

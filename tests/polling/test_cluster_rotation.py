@@ -64,7 +64,7 @@ class Worker:
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
-    made = Worker()
+    worker_ = Worker()
     monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
     # Windows that a real worker has side by side follow each other here: no lease may run out.
     long = replace(cluster_leases.LEASES, seconds=600.0)
@@ -72,27 +72,27 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(poll_slots, "LEASE_SECONDS", long.seconds)
     monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
-        tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
+        tasks.poll, "apply_async", lambda arguments, **_: worker_.orders.append(arguments[0])
     )
     stored, run = cache_warm_up.stored_objects, PollWindow.run
 
     def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         for row in stored(cache):
-            made.rows += 1
+            worker_.rows += 1
             yield row
 
     def noted(window: PollWindow) -> None:
-        made.windows.append(window._cache.lease.cluster_id)
+        worker_.windows.append(window._cache.lease.cluster_id)
         run(window)
 
     monkeypatch.setattr(cache_warm_up, "stored_objects", counted)
     monkeypatch.setattr(PollWindow, "run", noted)
-    return made
+    return worker_
 
 
 def _are_read(*clusters: Watching) -> bool:
     """Whether all that is served there was listed to the end, so that it can be watched from now on."""
-    states = ResourceState.objects.filter(cluster__in=[one.cluster for one in clusters])
+    states = ResourceState.objects.filter(cluster__in=[watching.cluster for watching in clusters])
     listed = states.exclude(resource_version="")
     return (
         listed.filter(resource="pods").count() == len(clusters)
@@ -167,9 +167,9 @@ def test_a_cluster_gives_way_to_a_waiting_cluster(
     def following(cluster_id: int) -> int | None:
         """Return whose window is ordered after one of this cluster."""
         assert slots.begin(cluster_id)
-        found = _next_cluster(cluster_id, worker_process.HOLDER, slots, threading.Event())
-        slots.end(cluster_id, found)
-        return found
+        cluster = _next_cluster(cluster_id, worker_process.HOLDER, slots, threading.Event())
+        slots.end(cluster_id, cluster)
+        return cluster
 
     assert following(first) == first
     assert following(second) == second
@@ -214,10 +214,10 @@ class TestWaitingOrder:
         return order_by_wait(free, holder="me", living={"me", OTHER})
 
     def test_the_longest_waiting_cluster_comes_first_and_a_new_one_before_all(self) -> None:
-        found = self.turn(
+        order = self.turn(
             FreeCluster(1, "me", 9), FreeCluster(2, "me", 70), FreeCluster(3, "", NEVER_HELD)
         )
-        assert found == [3, 2, 1]
+        assert order == [3, 2, 1]
 
     def test_a_short_wait_displaces_no_cluster(self) -> None:
         assert self.turn(FreeCluster(1, "me", 4.9)) == []
@@ -243,9 +243,9 @@ class TestRestingCaches:
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is cache
         poll.hand_back(watching.cluster.pk, HOLDER)
-        other = acquire_lease(watching.cluster.pk, OTHER)
-        assert other is not None
-        release_lease(other)
+        lease = acquire_lease(watching.cluster.pk, OTHER)
+        assert lease is not None
+        release_lease(lease)
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is not cache
 

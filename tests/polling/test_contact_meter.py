@@ -20,9 +20,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(reachability, "time", made)
-    return made
+    fake_clock = Clock()
+    monkeypatch.setattr(reachability, "time", fake_clock)
+    return fake_clock
 
 
 def test_a_new_meter_has_no_values(clock: Clock) -> None:

@@ -27,15 +27,15 @@ GROUPS = ("workloads", "podgroups", "compositepodgroups")
 def _serve_as(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
     """Let discovery say that the core groups are served in this version only; None: not at all."""
 
-    def discover(*given: object, **options: object) -> Discovery:
-        found = discovery.discover(*given, **options)  # type: ignore[arg-type]
-        resources = dict(found.resources)
+    def discover(*arguments: object, **options: object) -> Discovery:
+        result = discovery.discover(*arguments, **options)  # type: ignore[arg-type]
+        resources = dict(result.resources)
         for plural in GROUPS:
             served = resources.pop(("scheduling.k8s.io", plural), ())
             if version is not None and served:
                 later: ServedVersion = replace(served[0], version=version)
                 resources["scheduling.k8s.io", plural] = (later,)
-        return replace(found, resources=resources)
+        return replace(result, resources=resources)
 
     monkeypatch.setattr(poll_window, "discover", discover)
 
@@ -44,8 +44,12 @@ def _play(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """Let the simulator serve the core groups in this version only; objects look as in v1alpha3."""
     _serve_as(monkeypatch, version)
 
-    def path_for(group: str, asked: str, plural: str, namespace: str | None = None) -> str:
-        served = "v1alpha3" if plural in GROUPS and asked == version else asked
+    def path_for(
+        group: str, requested_version: str, plural: str, namespace: str | None = None
+    ) -> str:
+        served = (
+            "v1alpha3" if plural in GROUPS and requested_version == version else requested_version
+        )
         return discovery.path_for(group, served, plural, namespace)
 
     monkeypatch.setattr(reflector, "path_for", path_for)
@@ -150,7 +154,7 @@ def test_an_unknown_version_without_key_fields_is_not_tried(
     before = watching.objects(PODGROUPS)
     _serve_as(monkeypatch, "v2")
     grouped = {resource.key: resource for resource in resources()}
-    without = [replace(one, fields=()) for one in grouped.values()]
+    without = [replace(candidate, fields=()) for candidate in grouped.values()]
     monkeypatch.setattr(poll, "resources", lambda: without)
     watching.forget()
     watching.once()

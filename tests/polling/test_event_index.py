@@ -44,18 +44,18 @@ def test_the_uid_of_the_object_of_an_event_is_stored(watch: Watch) -> None:
         watching.simulator.objects.put(_event(name, uid))
     watching.once()
     stored = WatchedObject.objects.filter(resource="events.events.k8s.io")
-    found = dict(stored.values_list("name", "about"))
+    about_by_name = dict(stored.values_list("name", "about"))
     # An invalid uid belongs to no object that a page could look up.
-    assert found["own.1"] == "0aa1-job"
-    assert {found.get("long.1"), found.get("odd.1")} == {None}
+    assert about_by_name["own.1"] == "0aa1-job"
+    assert {about_by_name.get("long.1"), about_by_name.get("odd.1")} == {None}
 
 
 def test_other_objects_have_no_such_uid(watch: Watch) -> None:
     watching = watch()
     watching.once()
-    others = WatchedObject.objects.exclude(resource="events.events.k8s.io")
-    assert others.exists()
-    assert not others.filter(about__isnull=False).exists()
+    other_objects = WatchedObject.objects.exclude(resource="events.events.k8s.io")
+    assert other_objects.exists()
+    assert not other_objects.filter(about__isnull=False).exists()
 
 
 def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> None:
@@ -90,8 +90,8 @@ def test_an_event_of_another_namespace_is_ignored_even_if_its_uid_matches(
         event["regarding"]["namespace"] = "default"
     batches = [forged, [JOB, own]] if is_first else [[JOB, own], forged]
     for batch in batches:
-        for one in batch:
-            watching.simulator.objects.put(one)
+        for change in batch:
+            watching.simulator.objects.put(change)
         watching.once()
     watching.once()
     gang = Gang.objects.get()

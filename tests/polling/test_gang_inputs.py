@@ -96,7 +96,11 @@ def test_a_change_of_an_object_is_assessed(watch: Watch, judged: Verdicts) -> No
     assert RUNS in _with_digest()
     before = watching.gang(RUNS).ready
     pods = watching.simulator.objects.list("v1", "Pod")
-    name = next(one["metadata"]["name"] for one in pods if one["metadata"]["name"].startswith(RUNS))
+    name = next(
+        candidate["metadata"]["name"]
+        for candidate in pods
+        if candidate["metadata"]["name"].startswith(RUNS)
+    )
     namespace = watching.gang(RUNS).namespace
 
     def fail(pod: dict[str, Any]) -> None:
@@ -178,11 +182,11 @@ def _see(key: str, **values: Any) -> Callable[[ClusterCache, str], None]:
     return change
 
 
-def _answer(part: str, method: str, value: Any) -> Callable[[ClusterCache, str], None]:
+def _answer(attribute: str, method: str, value: Any) -> Callable[[ClusterCache, str], None]:
     """Let a method of a part of the cache return something else."""
 
     def change(cache: ClusterCache, root: str) -> None:
-        setattr(getattr(cache, part), method, lambda *_: value)
+        setattr(getattr(cache, attribute), method, lambda *_: value)
 
     return change
 
@@ -201,7 +205,7 @@ def _other_member(cache: ClusterCache, root: str) -> None:
 
 def _fewer_members(cache: ClusterCache, root: str) -> None:
     cache.ownership_graph.remove(
-        next(one for one in cache.ownership_graph.members(root) if one != root)
+        next(member for member in cache.ownership_graph.members(root) if member != root)
     )
 
 
@@ -342,10 +346,10 @@ def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
                 claims={("PersistentVolumeClaim", "a", "b"): UnusableClaim(ClaimProblem.MISSING)},
                 recorded_suspends={},
             )
-            assert _shown(assess(later)) == _shown(verdict), name
+            assert visible_verdict(assess(later)) == visible_verdict(verdict), name
 
 
-def _shown(verdict: Verdict) -> Verdict:
+def visible_verdict(verdict: Verdict) -> Verdict:
     return replace(verdict, memory={}, recheck_at=None)
 
 
@@ -354,9 +358,9 @@ def _shown(verdict: Verdict) -> Verdict:
 
 def test_a_verdict_that_depends_on_memory_is_reassessed() -> None:
     now = datetime.now(UTC)
-    seen = {"train": UnitMemory(created=4, created_since=now, whole_at=now)}
-    later = {"train": replace(seen["train"], whole_at=now + timedelta(minutes=1))}
-    assert is_repeatable(Health.DEGRADED, seen, later)
+    memory = {"train": UnitMemory(created=4, created_since=now, whole_at=now)}
+    later = {"train": replace(memory["train"], whole_at=now + timedelta(minutes=1))}
+    assert is_repeatable(Health.DEGRADED, memory, later)
     assert not is_repeatable(Health.DEGRADED, {}, later)
     assert is_repeatable(Health.RUNNING, {}, later)
 

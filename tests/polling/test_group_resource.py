@@ -36,9 +36,9 @@ def test_the_watched_resource_of_pod_groups_is_returned(
         PODGROUPS: watched(PODGROUPS, *podgroups),
         WORKLOADS: watched(WORKLOADS, *workloads),
     }
-    found = group_resource(visibility)
-    assert found is not None
-    assert (found.resource.key, found.version) == (told_by, version)
+    resource = group_resource(visibility)
+    assert resource is not None
+    assert (resource.resource.key, resource.version) == (told_by, version)
 
 
 def test_no_resource_is_returned_if_none_is_watched() -> None:

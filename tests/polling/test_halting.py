@@ -54,7 +54,7 @@ class OpenWatch:
     says: tuple[bytes, ...] = ()
     made: Callable[[], None] = staticmethod(lambda: None)
 
-    def __init__(self, *_given: Any, on_open: Callable[[], None], **_options: Any) -> None:
+    def __init__(self, *_arguments: Any, on_open: Callable[[], None], **_options: Any) -> None:
         self._closed = threading.Event()
         self._on_open = on_open
         self.made()
@@ -82,7 +82,7 @@ def reader(
     list_only: bool = False,
 ) -> tuple[Reflector, queue.Queue[WatchUpdate]]:
     out: queue.Queue[WatchUpdate] = queue.Queue(maxsize=room)
-    made = Reflector(
+    reflector = Reflector(
         connection=cast("Connection", cluster or Cluster(1)),
         watched=watched,
         versions={},
@@ -93,13 +93,13 @@ def reader(
         on_contact=lambda: None,
         meter=ContactMeter(),
     )
-    return made, out
+    return reflector, out
 
 
-def ends(one: Reflector) -> None:
-    one.join(SOON)
-    assert not one.is_alive()
-    assert one.crash is None
+def assert_ended(reflector: Reflector) -> None:
+    reflector.join(SOON)
+    assert not reflector.is_alive()
+    assert reflector.crash is None
 
 
 @pytest.mark.parametrize("list_only", [False, True])
@@ -109,12 +109,12 @@ def test_a_page_after_the_halt_is_ignored(
 ) -> None:
     """No thread waits for it: the next reader is running, or the cluster has another holder."""
     cluster = Cluster(pages)
-    one, out = reader(watched, cluster, list_only=list_only)
-    one.start()
+    reflector, out = reader(watched, cluster, list_only=list_only)
+    reflector.start()
     assert cluster.reading.wait(SOON)
-    one.halt()
+    reflector.halt()
     cluster.answers.set()
-    ends(one)
+    assert_ended(reflector)
     assert cluster.asked == 1
     assert out.empty()
     assert (watched.last_read_at, watched.contact_at, watched.last_try_at) == (None, None, None)
@@ -124,13 +124,13 @@ def test_a_list_with_an_untaken_end_is_not_current(watched: WatchedResource) -> 
     """Its page is taken, but not that all others are gone: that is not all there is up to now."""
     cluster = Cluster(1)
     cluster.answers.set()
-    one, out = reader(watched, cluster, room=1)
-    one.start()
+    reflector, out = reader(watched, cluster, room=1)
+    reflector.start()
     while not out.full():
         time.sleep(0.01)
     time.sleep(0.1)  # it waits for room
-    one.halt()
-    ends(one)
+    reflector.halt()
+    assert_ended(reflector)
     assert isinstance(out.get_nowait(), Batch)
     assert watched.last_read_at is not None
     assert watched.contact_at is None
@@ -141,11 +141,11 @@ def test_a_halt_right_before_a_watch_stops_the_reflector(
 ) -> None:
     """There was no watch yet that could be closed."""
     watched.resource_version = "7"
-    one, _ = reader(watched)
-    monkeypatch.setattr(OpenWatch, "made", lambda _self: one.halt())
+    halted, _ = reader(watched)
+    monkeypatch.setattr(OpenWatch, "made", lambda _self: halted.halt())
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
-    one.start()
-    ends(one)
+    halted.start()
+    assert_ended(halted)
 
 
 def test_untaken_events_are_not_claimed(
@@ -154,15 +154,15 @@ def test_untaken_events_are_not_claimed(
     """The watch was alive until now, but its last event was dropped."""
     watched.resource_version = "7"
     line = json.dumps({"type": "MODIFIED", "object": node("8")}).encode()
-    one, out = reader(watched, room=1)
+    halted, out = reader(watched, room=1)
     out.put(Batch("nodes"))
     monkeypatch.setattr(OpenWatch, "says", (line,))
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
-    one.start()
+    halted.start()
     time.sleep(0.3)  # it waits for room
-    one.halt()
-    ends(one)
+    halted.halt()
+    assert_ended(halted)
     assert len(out.queue) == 1
     assert (watched.last_read_at, watched.contact_at) == (None, None)
 
@@ -172,14 +172,14 @@ def test_a_quiet_watch_is_current_until_its_end(
 ) -> None:
     watched.resource_version = "7"
     opened = threading.Event()
-    one, _ = reader(watched)
+    halted, _ = reader(watched)
     monkeypatch.setattr(OpenWatch, "made", lambda _self: opened.set())
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
-    one.start()
+    halted.start()
     assert opened.wait(SOON)
     time.sleep(0.1)
-    one.halt()
-    ends(one)
+    halted.halt()
+    assert_ended(halted)
     assert watched.contact_at is not None
     assert watched.contact_at == watched.last_read_at

@@ -25,7 +25,7 @@ def test_nominated_gated_and_finished_members_do_not_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "code", "whole"),
+    ("stage", "code", "complete"),
     [
         ("formation", "below-quorum", False),
         ("formation", "quorum-lost", False),
@@ -36,8 +36,10 @@ def test_nominated_gated_and_finished_members_do_not_wait() -> None:
         ("admission", "suspended", True),
     ],
 )
-def test_incomplete_gangs_that_hold_capacity_are_listed(stage: str, code: str, whole: bool) -> None:
-    assert is_whole(stage, code) is whole
+def test_incomplete_gangs_that_hold_capacity_are_listed(
+    stage: str, code: str, complete: bool
+) -> None:
+    assert is_whole(stage, code) is complete
 
 
 def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
@@ -45,10 +47,10 @@ def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
 
 
 def rounds(pending: PendingRounds) -> list[str]:
-    found: list[str] = []
-    while (part := pending.take(2)) is not None:
-        found += part[0]
-    return found
+    names: list[str] = []
+    while (batch := pending.take(2)) is not None:
+        names += batch[0]
+    return names
 
 
 def test_a_round_takes_each_outdated_pending_gang_once() -> None:
@@ -93,14 +95,14 @@ def test_kinds_of_pods_are_counted_over_all_gangs_waiting_ones_first() -> None:
     small, large = requests(cpu="1"), requests(cpu="4", gpu="8")
     index.record(
         "a",
-        [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
+        [a_pod(f"a-{number}", on="n0", requests=small) for number in range(5)],
         ClusterCapacity(),
         version=1,
         pending=False,
     )
     index.record("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=1, pending=True)
-    found = [(dict(kind.requests), waiting) for kind, waiting in index.common_pod_kinds(20)]
-    assert found == [(large, 1), (small, 0)]
+    common = [(dict(kind.requests), waiting) for kind, waiting in index.common_pod_kinds(20)]
+    assert common == [(large, 1), (small, 0)]
     assert len(index.common_pod_kinds(1)) == 1
     version = index.version
     index.record("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=2, pending=True)

@@ -28,7 +28,10 @@ from tests.polling.usage_cluster import TRAIN, Cluster, node
 
 def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:
     """(seconds from now, pods, whether they are being deleted)."""
-    return [((one.at - NOW).total_seconds(), one.pods, one.deleted) for one in held.terminations]
+    return [
+        ((termination.at - NOW).total_seconds(), termination.pods, termination.deleted)
+        for termination in held.terminations
+    ]
 
 
 def placed_job(*, pods: int = 2, **fields: Any) -> tuple[Owner, list[Pod]]:
@@ -61,8 +64,8 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     assert cluster.running_gangs()["run"].terminations == ()
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
-    again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
-    cluster.put(replace(jobset, detail={POLICIES: encode_policies(again)}))
+    policies = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
+    cluster.put(replace(jobset, detail={POLICIES: encode_policies(policies)}))
     assert cluster.running_gangs()["run"].terminations == ()
 
 
@@ -80,21 +83,21 @@ def test_pods_end_at_their_own_deadlines() -> None:
 
 
 def test_a_single_pod_with_a_deadline_ends() -> None:
-    alone = a_pod("alone", on="n0", start_time=ago(60), deadline_seconds=90, stop_seconds=30)
-    cluster = Cluster(node(), alone)
+    single = a_pod("alone", on="n0", start_time=ago(60), deadline_seconds=90, stop_seconds=30)
+    cluster = Cluster(node(), single)
     held = cluster.running_gangs()["alone"]
     assert (held.ref.kind, ends_of(held)) == ("Pod", [(60, 1, False)])
     # The end is unknown until the pod has started.
-    cluster.put(replace(alone, start_time=None))
+    cluster.put(replace(single, start_time=None))
     assert cluster.running_gangs() == {}
 
 
 def test_deleted_pods_end_after_their_grace_period() -> None:
     job, (first, second) = placed_job()
-    going = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
+    terminating = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
     cluster = Cluster(node(), job, first, second)
     room = cluster.usage.capacity("")
-    cluster.put(going)
+    cluster.put(terminating)
     assert cluster.usage.capacity("") is not room
     held = cluster.running_gangs()["train"]
     assert ends_of(held) == [(30, 1, True)]
@@ -129,31 +132,34 @@ def test_recreated_pods_do_not_end() -> None:
 def test_end_times_within_a_minute_are_grouped() -> None:
     first = a_pod("train-0", of=TRAIN, on="n0", deleting_since=ago(-5))
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
-    (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
-    assert (end.at, end.rounded, end.pods) == (ago(-50), ago(-60), 2)
+    (termination,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
+    assert (termination.at, termination.rounded, termination.pods) == (ago(-50), ago(-60), 2)
 
 
 GOING: dict[str, Any] = {"deleting_since": ago(-30)}
 
 
-def replaced(*things: Owner | Pod) -> list[bool]:
+def replaced(*objects: Owner | Pod) -> list[bool]:
     """Return for each end of a deleted pod whether its controller recreates it."""
-    (held,) = Cluster(node(), *things).running_gangs().values()
-    return [one.replaced for one in held.terminations if one.deleted]
+    (held,) = Cluster(node(), *objects).running_gangs().values()
+    return [termination.replaced for termination in held.terminations if termination.deleted]
 
 
 def test_a_running_job_recreates_deleted_pods() -> None:
     """The new pod may take the room: only its own gang can count on it."""
     job = a_job("train", pods=2)
-    there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
-    assert replaced(job, there, going) == [True]
+    running, terminating = (
+        a_pod("train-0", of=job, on="n0"),
+        a_pod("train-1", of=job, on="n0", **GOING),
+    )
+    assert replaced(job, running, terminating) == [True]
     # The new pod exists already. It waits, or runs on another node, so the capacity is free.
-    assert replaced(job, there, going, a_pod("train-2", of=job)) == [True]
-    assert replaced(job, there, going, a_pod("train-2", of=job, on="n1")) == [False]
+    assert replaced(job, running, terminating, a_pod("train-2", of=job)) == [True]
+    assert replaced(job, running, terminating, a_pod("train-2", of=job, on="n1")) == [False]
     # The deleted pod counts as the last failure that the Job takes; or as one that it had before.
     worn = replace(job, max_retries=0)
-    assert replaced(worn, there, going) == [False]
-    assert replaced(worn, there, going, a_pod("train-2", of=job)) == [True]
+    assert replaced(worn, running, terminating) == [False]
+    assert replaced(worn, running, terminating, a_pod("train-2", of=job)) == [True]
 
 
 @pytest.mark.parametrize(
@@ -169,8 +175,11 @@ def test_a_running_job_recreates_deleted_pods() -> None:
 )
 def test_a_job_without_further_pods_recreates_none(fields: dict[str, Any]) -> None:
     job = a_job("train", **fields)
-    there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
-    assert replaced(job, there, going) == [False]
+    running, terminating = (
+        a_pod("train-0", of=job, on="n0"),
+        a_pod("train-1", of=job, on="n0", **GOING),
+    )
+    assert replaced(job, running, terminating) == [False]
 
 
 def test_a_running_jobset_recreates_its_jobs() -> None:

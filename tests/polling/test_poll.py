@@ -32,12 +32,12 @@ Watch = Callable[..., Watching]
 def test_every_gang_of_the_fleet_gets_its_expected_verdict(watch: Watch) -> None:
     watching = watch(fleet="east")
     assert watching.once().ok
-    wanted = watching.simulator.expected()
-    found = {
+    expected = watching.simulator.expected()
+    verdicts = {
         (gang.namespace, gang.kind, gang.name): gang.code
         for gang in Gang.objects.filter(gone_at=None)
     }
-    assert {key: found.get(key) for key in wanted} == wanted
+    assert {key: verdicts.get(key) for key in expected} == expected
     pods = WatchedObject.objects.filter(resource="pods").values_list("name", flat=True)
     lost = [pod for pod in pods if not Gang.objects.filter(has_name(pod)).exists()]
     assert pods
@@ -47,12 +47,12 @@ def test_every_gang_of_the_fleet_gets_its_expected_verdict(watch: Watch) -> None
 def test_every_gang_of_the_older_fleet_gets_its_expected_verdict(watch: Watch) -> None:
     watching = watch(fleet="west", hold=False)
     assert watching.once().ok
-    wanted = watching.simulator.expected()
-    found = {
+    expected = watching.simulator.expected()
+    verdicts = {
         (gang.namespace, gang.kind, gang.name): gang.code
         for gang in Gang.objects.filter(gone_at=None)
     }
-    assert {key: found.get(key) for key in wanted} == wanted
+    assert {key: verdicts.get(key) for key in expected} == expected
     assert EXPECTED.items() >= watching.simulator.expected().items()
 
 
@@ -72,10 +72,10 @@ def test_concurrent_lists_are_limited_and_all_complete(
     watching = watch(fleet="east")
     under_way, most = [], []
 
-    def counted(*asked: Any, **options: Any) -> Iterator[Any]:
+    def counted(*arguments: Any, **options: Any) -> Iterator[Any]:
         under_way.append(1)
         most.append(len(under_way))
-        yield from pages(*asked, **options)
+        yield from pages(*arguments, **options)
         under_way.pop()
 
     monkeypatch.setattr(reflector, "pages", counted)
@@ -113,8 +113,8 @@ def test_a_change_is_watched_and_stored(watch: Watch) -> None:
     )
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
 
-    def suspend(found: dict[str, dict[str, object]]) -> None:
-        found["spec"]["suspend"] = True
+    def suspend(verdicts: dict[str, dict[str, object]]) -> None:
+        verdicts["spec"]["suspend"] = True
 
     timer = threading.Timer(
         0.5,
@@ -138,8 +138,8 @@ def test_the_gang_of_a_deleted_owner_is_deleted(watch: Watch) -> None:
     assert watching.gang(name).kind == "Pod"
     watching.simulator.objects.delete("v1", "Pod", name, namespace)
     watching.once()
-    gone = Gang.objects.get(name=name, namespace=namespace)
-    assert gone.gone_at is not None
+    gang = Gang.objects.get(name=name, namespace=namespace)
+    assert gang.gone_at is not None
     assert not Gang.objects.filter(has_name(name), gone_at=None).exists()
     assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
 
@@ -253,8 +253,8 @@ def test_an_empty_non_kubernetes_response_deletes_nothing(
     gangs = Gang.objects.filter(gone_at=None).count()
     get = Connection.get
 
-    def lie(connection: Connection, path: str, *given: Any, **options: Any) -> bytes:
-        return body if path == "/api/v1/pods" else get(connection, path, *given, **options)
+    def lie(connection: Connection, path: str, *arguments: Any, **options: Any) -> bytes:
+        return body if path == "/api/v1/pods" else get(connection, path, *arguments, **options)
 
     monkeypatch.setattr(Connection, "get", lie)
     watching.once()

@@ -25,14 +25,14 @@ OURS, OTHER = decoder_fingerprint(RESOURCE), decoder_fingerprint(CHANGED)
 
 def rows(watching: Watching) -> dict[str, tuple[str, bytes]]:
     """Return uid → (resource version, decoded object) of all stored rows."""
-    found = WatchedObject.objects.filter(cluster=watching.cluster)
-    return {row.uid: (row.resource_version, bytes(row.data)) for row in found}
+    queryset = WatchedObject.objects.filter(cluster=watching.cluster)
+    return {row.uid: (row.resource_version, bytes(row.data)) for row in queryset}
 
 
 def gangs(watching: Watching) -> dict[str, tuple[str, object]]:
     """Return id → (code, since) of the existing gangs."""
-    found = Gang.objects.filter(cluster=watching.cluster, gone_at=None)
-    return {gang.pk: (gang.code, gang.since) for gang in found}
+    queryset = Gang.objects.filter(cluster=watching.cluster, gone_at=None)
+    return {gang.pk: (gang.code, gang.since) for gang in queryset}
 
 
 def lose_a_field(watching: Watching) -> str:
@@ -47,14 +47,16 @@ def lose_a_field(watching: Watching) -> str:
 def update_to(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
     """Be a release with that decoder of Jobs."""
     of_jobs = RESOURCE if version == OURS else CHANGED
-    found = [of_jobs if one.key == JOBS else one for one in cluster_cache.resources()]
-    monkeypatch.setattr(poll, "resources", lambda: tuple(found))
+    queryset = [
+        of_jobs if resource.key == JOBS else resource for resource in cluster_cache.resources()
+    ]
+    monkeypatch.setattr(poll, "resources", lambda: tuple(queryset))
 
 
 def listed(watching: Watching) -> dict[str, datetime | None]:
     """Return resource → when it was listed to the end last."""
-    found = ResourceState.objects.filter(cluster=watching.cluster)
-    return dict(found.values_list("resource", "listed_at"))
+    queryset = ResourceState.objects.filter(cluster=watching.cluster)
+    return dict(queryset.values_list("resource", "listed_at"))
 
 
 @pytest.mark.parametrize("version", [OURS, OTHER], ids=["same", "other"])
@@ -67,8 +69,8 @@ def test_the_first_poll_after_an_update_relists(
 ) -> None:
     watching = watch()
     watching.once()
-    shown = gangs(watching)
-    assert shown
+    shown_gangs = gangs(watching)
+    assert shown_gangs
     older = lose_a_field(watching)
     before, listed_before = rows(watching), listed(watching)
     update_to(monkeypatch, version)
@@ -79,14 +81,16 @@ def test_the_first_poll_after_an_update_relists(
         watching.once()
     after = rows(watching)
     assert after.keys() == before.keys()
-    assert gangs(watching) == shown
+    assert gangs(watching) == shown_gangs
     # Its twin: by the same decoder an object that has not changed is not stored again.
     assert (after[older] != before[older]) is (version != OURS)
     assert all(version for version, _ in after.values())
     assert watching.state(JOBS).decoder_version == version
     if as_worker:
-        anew = {key for key, at in listed(watching).items() if at != listed_before[key]}
-        assert anew == ({JOBS} if version != OURS else set())
+        relisted = {
+            key for key, listed_at in listed(watching).items() if listed_at != listed_before[key]
+        }
+        assert relisted == ({JOBS} if version != OURS else set())
 
 
 def test_objects_awaiting_a_relist_are_not_current(
@@ -134,12 +138,12 @@ def test_objects_stored_by_a_later_release_are_read_again(
     """After a rollback no object counts as deleted before a list, and all objects are read."""
     watching = watch()
     watching.once()
-    shown, spans = gangs(watching), VerdictSpan.objects.count()
+    before, spans = gangs(watching), VerdictSpan.objects.count()
     WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
     ResourceState.objects.filter(resource=JOBS).update(decoder_version=OURS + 1)
     watching.forget()
     watching.settle()
-    assert gangs(watching) == shown
+    assert gangs(watching) == before
     assert VerdictSpan.objects.count() == spans
     job = WatchedObject.objects.filter(resource=JOBS).first()
     assert job is not None

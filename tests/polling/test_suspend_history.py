@@ -16,19 +16,19 @@ Watch = Callable[..., Watching]
 Json = dict[str, Any]
 
 
-def versions(kept: SuspendHistory, *seen: tuple[bool, str, float]) -> None:
+def versions(history: SuspendHistory, *changes: tuple[bool, str, float]) -> None:
     """Show versions of one Job: (suspended, by whom, how many seconds ago by the server's clock)."""
-    for suspended, manager, seconds in seen:
+    for suspended, manager, seconds in changes:
         job = a_job(suspended=suspended, suspend_set_by=manager, suspend_set_at=ago(seconds))
-        kept.put(job, NOW)
+        history.put(job, NOW)
 
 
 def test_an_unchanged_suspend_field_is_not_counted() -> None:
     """The first version is no change, nor is one that says the same by another manager."""
-    kept = SuspendHistory()
-    versions(kept, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
-    versions(kept, (False, "jobset", 7), (False, "jobset", 7))
-    assert kept.of(["uid-train", "uid-of-none"]) == {
+    history = SuspendHistory()
+    versions(history, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
+    versions(history, (False, "jobset", 7), (False, "jobset", 7))
+    assert history.of(["uid-train", "uid-of-none"]) == {
         "uid-train": (
             SuspendChange(True, "night-saver", ago(9)),
             SuspendChange(False, "jobset", ago(7)),
@@ -37,24 +37,24 @@ def test_an_unchanged_suspend_field_is_not_counted() -> None:
 
 
 def test_a_future_or_missing_time_is_tolerated() -> None:
-    kept = SuspendHistory()
-    versions(kept, (False, "a", 60), (True, "b", -300))
-    kept.put(a_job(suspended=False), NOW + timedelta(seconds=1))
-    first, second = kept.of(["uid-train"])["uid-train"]
+    history = SuspendHistory()
+    versions(history, (False, "a", 60), (True, "b", -300))
+    history.put(a_job(suspended=False), NOW + timedelta(seconds=1))
+    first, second = history.of(["uid-train"])["uid-train"]
     assert (first.at, second.at) == (NOW, NOW + timedelta(seconds=1))
 
 
 def test_the_history_is_bounded_and_dropped_with_its_object() -> None:
-    kept = SuspendHistory()
-    versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
-    changes = kept.of(["uid-train"])["uid-train"]
+    history = SuspendHistory()
+    versions(history, *((bool(index % 2), str(index), 0) for index in range(500)))
+    changes = history.of(["uid-train"])["uid-train"]
     assert [change.manager for change in changes] == [
-        str(at) for at in range(500 - MAX_CHANGES, 500)
+        str(number) for number in range(500 - MAX_CHANGES, 500)
     ]
-    kept.remove("uid-train")
-    assert kept.of(["uid-train"]) == {}
-    versions(kept, (False, "a", 1))
-    assert kept.of(["uid-train"]) == {}
+    history.remove("uid-train")
+    assert history.of(["uid-train"]) == {}
+    versions(history, (False, "a", 1))
+    assert history.of(["uid-train"]) == {}
 
 
 def _standalone(watching: Watching) -> tuple[str, str]:
@@ -71,9 +71,9 @@ def _flip(watching: Watching, job: tuple[str, str], *managers: str) -> None:
     jobs = watching.simulator.objects.resource("batch/v1", "Job")
     for manager in managers:
 
-        def turn(found: Json) -> Json:
-            found["spec"]["suspend"] = not found["spec"].get("suspend", False)
-            return found
+        def turn(manifest: Json) -> Json:
+            manifest["spec"]["suspend"] = not manifest["spec"].get("suspend", False)
+            return manifest
 
         watching.simulator.writer.change(jobs, job, turn, manager=manager)
 
@@ -97,8 +97,8 @@ def test_every_version_counts_even_in_a_batch(watch: Watch) -> None:
     watching.settle()
     assert watching.gang(job[1]).code == "controller-conflict"
     # The deletion of its pods may arrive earlier, through another watch.
-    told = VerdictSpan.objects.filter(name=job[1], code="controller-conflict")
-    assert told.count() == 1
+    conflicts = VerdictSpan.objects.filter(name=job[1], code="controller-conflict")
+    assert conflicts.count() == 1
 
 
 def test_a_new_worker_starts_without_history(watch: Watch) -> None:

@@ -21,10 +21,10 @@ Watch = Callable[..., Watching]
 
 def _verdicts() -> dict[str, set[str]]:
     """Return namespace → codes of its gangs."""
-    found: dict[str, set[str]] = {}
+    verdicts: dict[str, set[str]] = {}
     for namespace, code in Gang.objects.filter(gone_at=None).values_list("namespace", "code"):
-        found.setdefault(namespace, set()).add(code)
-    return found
+        verdicts.setdefault(namespace, set()).add(code)
+    return verdicts
 
 
 def _spoil(pod: dict[str, Any]) -> None:
@@ -98,10 +98,10 @@ def _pods(*names: tuple[str, str], lost: bool = True) -> WatchedResource:
 
 
 def test_unreadable_objects_are_grouped_by_namespace() -> None:
-    found = unreadable_by_namespace(
+    unreadable = unreadable_by_namespace(
         {POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))}
     )
-    assert found == {
+    assert unreadable == {
         "a": (Unobserved("pods", "undecodable", "Pod a/q cannot be read: no."),),
         "b": (
             Unobserved(
@@ -115,8 +115,8 @@ def test_unreadable_objects_are_grouped_by_namespace() -> None:
 
 def test_an_object_without_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
     """A viewer of one namespace must not learn a name of another."""
-    found = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
-    assert found == {
+    unreadable = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
+    assert unreadable == {
         "": (
             Unobserved(
                 "pods",

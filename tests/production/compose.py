@@ -61,17 +61,17 @@ class Service:
 def interpolate(text: str, variables: Mapping[str, str]) -> str:
     """Return a text with `$$`, `${NAME}`, `${NAME:-default}` and `${NAME:?sentence}` filled in."""
 
-    def fill(found: re.Match[str]) -> str:
-        if found[0] == "$$":
+    def fill(match: re.Match[str]) -> str:
+        if match[0] == "$$":
             return "$"
-        name = found["name"]
+        name = match["name"]
         if name is None:
             raise UnknownFormError(f"a form of $ that is not known: {text}")
         value = variables.get(name, "")
-        if found["form"] == ":-":
-            return value or found["rest"]
-        if found["form"] == ":?" and not value:
-            raise UnknownFormError(f"{name}: {found['rest']}")
+        if match["form"] == ":-":
+            return value or match["rest"]
+        if match["form"] == ":?" and not value:
+            raise UnknownFormError(f"{name}: {match['rest']}")
         return value
 
     return _VARIABLE.sub(fill, text)
@@ -127,15 +127,15 @@ def read_services(folder: Path, variables: Mapping[str, str]) -> dict[str, Servi
 def in_order(services: Mapping[str, Service]) -> list[Service]:
     """Return the services so that each comes after those that it waits for."""
     order: list[Service] = []
-    left = dict(services)
-    while left:
+    remaining = dict(services)
+    while remaining:
         started = {service.name for service in order}
-        ready = [one for one in left.values() if set(one.waits_for) <= started]
+        ready = [one for one in remaining.values() if set(one.waits_for) <= started]
         if not ready:
-            raise UnknownFormError(f"{', '.join(left)} wait for each other")
+            raise UnknownFormError(f"{', '.join(remaining)} wait for each other")
         order += ready
         for service in ready:
-            del left[service.name]
+            del remaining[service.name]
     return order
 
 
@@ -159,7 +159,9 @@ def _service(
         **_of_env_files(name, body.get("env_file", []), variables),
         **{key: _text(name, value) for key, value in body.get("environment", {}).items()},
     }
-    waits_for = {other: told["condition"] for other, told in body.get("depends_on", {}).items()}
+    waits_for = {
+        dependency: lines["condition"] for dependency, lines in body.get("depends_on", {}).items()
+    }
     if unknown := set(waits_for.values()) - _CONDITIONS:
         raise UnknownFormError(f"{name}: depends_on {', '.join(unknown)}")
     command = tuple(body.get("command", image.command if is_ours else ()))

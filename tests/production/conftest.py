@@ -31,12 +31,12 @@ def site(environment: Path) -> Iterator[Site]:
     for program in PROGRAMS:
         if shutil.which(program, path=f"/usr/sbin:{Site.path()}") is None:
             missing(program)
-    made = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
+    site_ = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
     try:
-        made.start()
-        yield made
+        site_.start()
+        yield site_
     finally:
-        made.close()
+        site_.close()
 
 
 @pytest.fixture(scope="module")

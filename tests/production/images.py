@@ -44,8 +44,10 @@ def postgres(environment: Mapping[str, str], folder: Path, address: str) -> list
         "unix_socket_directories": str(folder),
         "fsync": "off",
     }
-    words = (word for name, value in options.items() for word in ("-c", f"{name}={value}"))
-    return [*server, "-D", str(data), *words]
+    arguments = (
+        argument for name, value in options.items() for argument in ("-c", f"{name}={value}")
+    )
+    return [*server, "-D", str(data), *arguments]
 
 
 def _make_data(

@@ -93,11 +93,11 @@ def _answer(question: bytes, names: Mapping[str, str]) -> bytes:
         labels.append(question[place + 1 : place + 1 + length].decode("ascii"))
         place += 1 + length
     kind, _ = struct.unpack_from("!HH", question, place + 1)
-    asked = question[12 : place + 5]
+    name = question[12 : place + 5]
     address = names.get(".".join(labels))
     code = 0 if address else _NXDOMAIN
     record = b""
     if address and kind == _A:
         record = _POINTER + struct.pack("!HHIH", _A, _IN, 600, 4) + socket.inet_aton(address)
     head = struct.pack("!HHHHHH", number, 0x8580 | code, 1, 1 if record else 0, 0, 0)
-    return head + asked + record
+    return head + name + record

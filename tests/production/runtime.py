@@ -61,6 +61,6 @@ def _run(*argv: str) -> None:
 
 def _remove_unused(base: Path) -> None:
     too_old = time.time() - UNUSED_SECONDS
-    for made in base.glob(f"*/{_MADE}"):
-        if made.stat().st_mtime < too_old:
-            shutil.rmtree(made.parent, ignore_errors=True)
+    for marker in base.glob(f"*/{_MADE}"):
+        if marker.stat().st_mtime < too_old:
+            shutil.rmtree(marker.parent, ignore_errors=True)

@@ -51,8 +51,8 @@ class Site:
         """`environment`: of Python, see `runtime`. `dotenv`: settings that the operator wrote into
         .env."""
         document = read_document(ROOT / "docker-compose.yml", PASSWORDS)
-        (told,) = document["networks"]["default"]["ipam"]["config"]
-        self.network = Network(told["subnet"])
+        (subnet_config,) = document["networks"]["default"]["ipam"]["config"]
+        self.network = Network(subnet_config["subnet"])
         # The proxy asks itself for 127.0.0.1 in its container, and for its own address here.
         proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
         hosts = {"GANGBOARD_HOSTS": f"localhost,{self.network.placed(proxy)}"}
@@ -71,9 +71,9 @@ class Site:
     def start(self) -> None:
         """Start all services in the order of the file, as `docker compose up` does."""
         for service in in_order(self.services):
-            for other, condition in service.waits_for.items():
+            for dependency, condition in service.waits_for.items():
                 if condition == "service_healthy":
-                    self.wait_healthy(other)
+                    self.wait_healthy(dependency)
             self.create(service.name)
             if service.name in self._completed():
                 self._wait_completed(service.name)
@@ -110,8 +110,8 @@ class Site:
     def start_simulator(self) -> Kubeconfigs:
         """Start a simulated cluster with the packages of the image; return how to reach it."""
         files = Kubeconfigs(self.folder / "reader.kubeconfig", self.folder / "actor.kubeconfig")
-        told = ("--fleet", "west", "--no-story", "--reader-kubeconfig", str(files.reader))
-        argv = [self._python / "bin" / "python", "-m", "simulator", *told]
+        options = ("--fleet", "west", "--no-story", "--reader-kubeconfig", str(files.reader))
+        argv = [self._python / "bin" / "python", "-m", "simulator", *options]
         command = [*map(str, argv), "--kubeconfig", str(files.actor)]
         log = self.folder / "simulator.log"
         self._guard.start("simulator", command, {}, log, cwd=self.folder / "app")
@@ -138,9 +138,9 @@ class Site:
         file = self.folder / f"{name}.log"
         return file.read_text(errors="replace") if file.exists() else ""
 
-    def run(self, name: str, argv: Sequence[str], given: bytes = b"") -> bytes:
+    def run(self, name: str, argv: Sequence[str], stdin: bytes = b"") -> bytes:
         """Run a command beside a service, like `docker compose exec -T`. Return its output."""
-        done = self._run(name, argv, given, COMMAND_SECONDS)
+        done = self._run(name, argv, stdin, COMMAND_SECONDS)
         assert done.returncode == 0, f"{shlex.join(argv)}: {done.stdout!r}{done.stderr.decode()}"
         return done.stdout
 
@@ -198,14 +198,16 @@ class Site:
     def _environment(self, name: str) -> dict[str, str]:
         """Return the environment of the process, without variables of the test run."""
         service = self.services[name]
-        told = {key: self.placed(value, name) for key, value in service.environment.items()}
-        for other, address in self.network.names().items():
-            told = {k: re.sub(rf"@{other}(?=[:/])", f"@{address}", v) for k, v in told.items()}
-        path = told.get("PATH", "$PATH").replace("$PATH", self.path())
+        variables = {key: self.placed(value, name) for key, value in service.environment.items()}
+        for host, address in self.network.names().items():
+            variables = {
+                k: re.sub(rf"@{host}(?=[:/])", f"@{address}", v) for k, v in variables.items()
+            }
+        path = variables.get("PATH", "$PATH").replace("$PATH", self.path())
         # A container has a host name and its own /var/run.
         own = {"HOSTNAME": name, "CELERY_WORKER_HOSTNAME": f"celery@{name}"}
         own |= {"PGHOST": str(self.folder / "postgres")} if name == "postgres" else {}
-        return {**told, **own, "PATH": path, "HOME": str(self.folder)}
+        return {**variables, **own, "PATH": path, "HOME": str(self.folder)}
 
     def _working_folder(self, name: str) -> Path:
         return self.folder / ("app" if self.services[name].is_ours else name)
@@ -224,15 +226,20 @@ class Site:
         self.network.set_address(name, self._addresses[name])
 
     def _completed(self) -> set[str]:
-        waits = (one.waits_for.items() for one in self.services.values())
-        return {other for pairs in waits for other, told in pairs if told.endswith("successfully")}
+        waits = (service.waits_for.items() for service in self.services.values())
+        return {
+            dependency
+            for pairs in waits
+            for dependency, condition in pairs
+            if condition.endswith("successfully")
+        }
 
     def _wait_completed(self, name: str) -> None:
         code = self._running[name].wait(READY_SECONDS)
         assert code == 0, f"{name} ended with {code}: {self.log(name)[-3000:]}"
 
     def _run(
-        self, name: str, argv: Sequence[str], given: bytes, seconds: float
+        self, name: str, argv: Sequence[str], stdin: bytes, seconds: float
     ) -> subprocess.CompletedProcess[bytes]:
         environment = self._environment(name)
         program, *arguments = (self.placed(text, name) for text in argv)
@@ -240,7 +247,7 @@ class Site:
             [shutil.which(program, path=environment["PATH"]) or program, *arguments],
             env=environment,
             cwd=self._working_folder(name),
-            input=given,
+            input=stdin,
             capture_output=True,
             timeout=seconds,
             check=False,

@@ -79,13 +79,13 @@ def hold(client: Client, job: str) -> dict[str, Any]:
     gang = gang_of(client)
     assert gang is not None
     jobs = client.get(f"gangs/{gang['id']}/")["jobs"]
-    found = next(one for one in jobs if one["name"] == job)
+    job_row = next(row for row in jobs if row["name"] == job)
     target = {
         "cluster": "prod",
         "api_group": "batch",
         "kind": "Job",
         "namespace": NAMESPACE,
-        **{key: found[key] for key in ("name", "uid", "generation")},
+        **{key: job_row[key] for key in ("name", "uid", "generation")},
     }
     body = {"verb": "suspend", "target": target, "reason": "a node is repaired"}
     headers = {"Idempotency-Key": f"hold-{job}", "X-Forwarded-For": STRANGER}
@@ -115,10 +115,10 @@ def test_clients_cannot_choose_the_audited_address(site: Site, client: Client) -
 def test_external_headers_cannot_sign_a_user_in(site: Site, client: Client) -> None:
     forged = {"Authorization": "", FORGED: "mallory", "X-Forwarded-For": STRANGER}
     for name in (FORGED, FORGED.lower(), FORGED.replace("-", "_")):
-        told = {**forged, name: "mallory"}
-        answer = client.send("GET", "/", headers=told)
+        all_headers = {**forged, name: "mallory"}
+        answer = client.send("GET", "/", headers=all_headers)
         assert (answer.status, answer.headers["location"]) == (302, "/sign-in/")
-        assert client.send("GET", "/api/v1/gangs/", headers=told).status == 401
+        assert client.send("GET", "/api/v1/gangs/", headers=all_headers).status == 401
     # The setting is on: the same header signs in where it comes from the trusted proxy itself.
     from_proxy = {FORGED: "grace", "Host": "localhost", "X-Forwarded-For": site.network.gateway}
     answer = client.send_as("proxy", "web", 8000, "/", from_proxy)
@@ -127,15 +127,15 @@ def test_external_headers_cannot_sign_a_user_in(site: Site, client: Client) -> N
 
 
 def test_responses_are_compressed_and_name_no_server(client: Client) -> None:
-    asked = {"Accept-Encoding": "gzip"}
+    headers = {"Accept-Encoding": "gzip"}
     plain = client.send("GET", "/api/v1/gangs/")
-    small = client.send("GET", "/api/v1/gangs/", headers=asked)
+    small = client.send("GET", "/api/v1/gangs/", headers=headers)
     assert small.headers["content-encoding"] == "gzip"
     assert small.headers["server"] == "nginx"
     assert gzip.decompress(small.body) == plain.body
     assert len(small.body) < len(plain.body) / 3
     for path in ("/sign-in/", "/static/css/board.css", "/static/js/live.js"):
-        answer = client.send("GET", path, headers={**asked, "Accept": "text/html"})
+        answer = client.send("GET", path, headers={**headers, "Accept": "text/html"})
         assert answer.headers.get("content-encoding") == "gzip", path
 
 

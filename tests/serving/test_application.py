@@ -64,7 +64,7 @@ def scope(path: str = "/", *headers: tuple[bytes, bytes], method: str = "GET") -
     }
 
 
-def part(body: bytes, *, more: bool = False) -> Message:
+def body_message(body: bytes, *, more: bool = False) -> Message:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
@@ -76,7 +76,7 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return [environ["wsgi.input"].read()]
 
 
-def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
+def serve(wsgi: Wsgi, request: Message, client: Client) -> Client:
     application = Application(
         wsgi,
         default_pool=ThreadPool("page", threads=1, max_requests=2),
@@ -84,7 +84,7 @@ def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
         headers={"Cache-Control": "no-store"},
         on_first_request=lambda: None,
     )
-    asyncio.run(application(asked, client.receive, client.send))
+    asyncio.run(application(request, client.receive, client.send))
     return client
 
 
@@ -93,7 +93,7 @@ CHUNKED = (b"transfer-encoding", b"chunked")
 
 
 def test_a_chunked_body_arrives_complete() -> None:
-    client = Client(part(b"name", more=True), part(b"=olga"))
+    client = Client(body_message(b"name", more=True), body_message(b"=olga"))
     serve(echo, scope("/", LENGTH, method="POST"), client)
     assert (client.status, client.body) == (200, b"name=olga")
 
@@ -112,7 +112,7 @@ def test_an_endless_body_is_refused_and_takes_no_thread(
         return await read_body(headers, receive, seconds=0.01)
 
     monkeypatch.setattr("gangboard.serving.application.read_body", hurried)
-    client = serve(counting, scope("/sign-in/", header), Client(part(b"name", more=True)))
+    client = serve(counting, scope("/sign-in/", header), Client(body_message(b"name", more=True)))
     assert client.status == HTTPStatus.REQUEST_TIMEOUT
     assert client.headers[b"connection"] == b"close"
     assert client.headers[b"cache-control"] == b"no-store"
@@ -121,15 +121,15 @@ def test_an_endless_body_is_refused_and_takes_no_thread(
 
 def test_a_body_announced_as_too_large_is_not_read() -> None:
     announced = (b"content-length", str(LARGEST_BODY + 1).encode())
-    client = serve(echo, scope("/", announced), Client(part(b"x")))
+    client = serve(echo, scope("/", announced), Client(body_message(b"x")))
     assert client.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert client.body == b"A request may have 64 KiB at most.\n"
     assert client.asked == 0
 
 
 def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
-    pieces = [part(b"x" * 2**14, more=True) for _ in range(100)]
-    client = serve(echo, scope("/api/v1/actions/", CHUNKED), Client(*pieces))
+    messages = [body_message(b"x" * 2**14, more=True) for _ in range(100)]
+    client = serve(echo, scope("/api/v1/actions/", CHUNKED), Client(*messages))
     assert client.asked == LARGEST_BODY // 2**14 + 1
     assert client.headers[b"content-type"] == b"application/problem+json"
     assert json.loads(client.body) == {
@@ -143,7 +143,7 @@ def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
 
 def test_the_largest_allowed_body_is_accepted() -> None:
     announced = (b"content-length", str(LARGEST_BODY).encode())
-    client = serve(echo, scope("/", announced), Client(part(b"x" * LARGEST_BODY)))
+    client = serve(echo, scope("/", announced), Client(body_message(b"x" * LARGEST_BODY)))
     assert len(client.body) == LARGEST_BODY
 
 
@@ -155,7 +155,7 @@ def test_a_truncated_body_is_a_bad_request_and_has_no_effect() -> None:
         calls.append(environ)
         return echo(environ, start_response)
 
-    client = Client(part(b"reason=abc", more=True), {"type": "http.disconnect"})
+    client = Client(body_message(b"reason=abc", more=True), {"type": "http.disconnect"})
     serve(counting, scope("/", CHUNKED, method="POST"), client)
     assert client.status == HTTPStatus.BAD_REQUEST
     assert client.headers[b"cache-control"] == b"no-store"
@@ -204,13 +204,13 @@ def test_a_pool_refuses_late_and_excess_requests() -> None:
 
     async def play() -> list[str]:
         lane = ThreadPool("ready", threads=1, max_requests=2, answer_seconds=0.05)
-        said = await asyncio.gather(*(refused(lane) for _ in range(3)))
+        refusals = await asyncio.gather(*(refused(lane) for _ in range(3)))
         assert lane.requests == 1, "only the one in the thread is still here"
         release.set()
         while lane.requests:
             await asyncio.sleep(0.01)
         assert await lane.run(lambda: 7) == 7
-        return said
+        return refusals
 
     late = "503 There was no answer within 0.05 seconds."
     assert asyncio.run(play()) == [late, late, "503 Too many requests at once."]
@@ -366,7 +366,7 @@ def test_a_short_answer_needs_no_thread_while_it_is_read() -> None:
 
 
 def test_the_wsgi_environment_matches_the_request() -> None:
-    asked = scope(
+    request = scope(
         "/a%20b/%C3%A9",
         (b"host", b"gangs.example"),
         (b"content-type", b"text/plain"),
@@ -379,8 +379,8 @@ def test_the_wsgi_environment_matches_the_request() -> None:
         (b"cookie", b"b=2"),
         method="POST",
     )
-    asked["query_string"] = b"q=%C3%A9"
-    environ = environ_of(asked, b"12345")
+    request["query_string"] = b"q=%C3%A9"
+    environ = environ_of(request, b"12345")
     assert environ["PATH_INFO"].encode("latin-1").decode() == "/a b/é"
     assert environ["QUERY_STRING"] == "q=%C3%A9"
     assert environ["CONTENT_LENGTH"] == "5"

@@ -51,18 +51,20 @@ def test_requests_wait_until_the_application_is_loaded() -> None:
 
     async def play() -> list[object]:
         application = DeferredApplication(load)
-        asks = [asyncio.create_task(_ask(application, path)) for path in ("/", "/given-up", "/2")]
+        requests = [
+            asyncio.create_task(_ask(application, path)) for path in ("/", "/given-up", "/2")
+        ]
         await asyncio.sleep(0)
         # Its reader has gone. The others go on waiting.
-        asks[1].cancel()
+        requests[1].cancel()
         await asyncio.sleep(0)
-        assert [ask.done() for ask in asks] == [False, True, False]
+        assert [request.done() for request in requests] == [False, True, False]
         may_end.set()
-        answers = await asyncio.gather(*asks, return_exceptions=True)
+        answers = await asyncio.gather(*requests, return_exceptions=True)
         return [*answers, await _ask(application, "/later")]
 
-    first, given_up, *others = asyncio.run(asyncio.wait_for(play(), SECONDS))
-    assert [first, *others] == [{"path": "/"}, {"path": "/2"}, {"path": "/later"}]
+    first, given_up, *responses = asyncio.run(asyncio.wait_for(play(), SECONDS))
+    assert [first, *responses] == [{"path": "/"}, {"path": "/2"}, {"path": "/later"}]
     assert isinstance(given_up, asyncio.CancelledError)
 
 

@@ -51,14 +51,14 @@ def test_a_row_has_its_own_and_the_previous_hash() -> None:
     )
     first, second = AuditEntry.objects.order_by("number")
     # Written down by hand, so that a later release cannot change it unnoticed.
-    said = (
+    fields = (
         '{"action_id":null,"actor_name":"ada","at":"2026-11-20T09:30:00.250000+00:00",'
         f'"cluster_id":{cluster.pk},"cluster_name":"east","details":{{"tries":[1,2],"via":"api"}},'
         '"event":"denied","namespace":"team-a","number":2,"object_name":"Job/train",'
         '"sentence":"no \\u2014 n\\u00e9e","source":""}'
     )
-    assert json.loads(said)["sentence"] == second.sentence
-    assert second.digest == sha256(f"{first.digest}\n{said}".encode()).hexdigest()
+    assert json.loads(fields)["sentence"] == second.sentence
+    assert second.digest == sha256(f"{first.digest}\n{fields}".encode()).hexdigest()
     head = AuditHead.objects.get()
     assert (head.number, head.digest) == (2, second.digest)
 
@@ -195,9 +195,9 @@ def test_the_first_altered_row_is_named(
     write(5)
     lift_guard()
     tamper()
-    found = verify()
-    assert found.broken.startswith(sentence)
-    assert found.rows == fits
+    result = verify()
+    assert result.broken.startswith(sentence)
+    assert result.rows == fits
     with pytest.raises(CommandError) as caught:
         call_command("verify_audit", stdout=StringIO())
     assert sentence in str(caught.value)

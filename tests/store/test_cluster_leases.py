@@ -71,10 +71,10 @@ def test_a_former_holder_that_returns_after_another_gets_a_new_number(cluster: C
     _expire(cluster)
     acquire_lease(cluster.pk, "b")
     _expire(cluster)
-    again = acquire_lease(cluster.pk, "a")
+    lease = acquire_lease(cluster.pk, "a")
     assert first is not None
-    assert again is not None
-    assert again.number == 3
+    assert lease is not None
+    assert lease.number == 3
     with pytest.raises(LeaseLostError):
         renew_lease(first)
 
@@ -125,11 +125,11 @@ def test_free_clusters_wait_in_turn() -> None:
         past = Now() - timedelta(seconds=seconds)
         Lease.objects.filter(cluster=cluster).update(expires_at=past)
     short, long, never = (cluster.pk for cluster in clusters)
-    found = free_clusters()
-    assert [free.cluster_id for free in found] == [never, long, short]
-    assert [free.last_holder for free in found] == ["", "a", "a"]
-    assert found[0].waited == NEVER_HELD
-    assert 70 <= found[1].waited < 80
+    free_ids = free_clusters()
+    assert [free.cluster_id for free in free_ids] == [never, long, short]
+    assert [free.last_holder for free in free_ids] == ["", "a", "a"]
+    assert free_ids[0].waited == NEVER_HELD
+    assert 70 <= free_ids[1].waited < 80
 
 
 def test_a_removed_cluster_cannot_be_claimed(cluster: Cluster) -> None:

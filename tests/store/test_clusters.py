@@ -53,12 +53,12 @@ def test_a_second_name_for_a_cluster_is_refused_with_the_first(
     east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Cluster.objects.update(system_uid="u-1")
-    look, looked = clusters.refuse_second_name, []
+    refuse, looked = clusters.refuse_second_name, []
 
     def too_early(name: str, uid: str) -> None:
         looked.append(name)
         if len(looked) > 1:
-            look(name, uid)
+            refuse(name, uid)
 
     monkeypatch.setattr(clusters, "refuse_second_name", too_early)
     with pytest.raises(clusters.ClusterError) as caught:
@@ -107,13 +107,13 @@ def test_new_credentials_without_a_context_keep_the_context_at_the_same_address(
     east: Cluster,
 ) -> None:
     Cluster.objects.update(context="prod/admin")
-    for server, context, kept in (
+    for server, context, expected in (
         ("https://east", "", "prod/admin"),
         ("https://east", "ops", "ops"),
         ("https://moved", "", ""),
     ):
         clusters.replace_credentials(name="east", document={}, server=server, context=context)
-        assert Cluster.objects.get().context == kept
+        assert Cluster.objects.get().context == expected
 
 
 def test_a_removed_cluster_deletes_its_data(east: Cluster) -> None:

@@ -20,7 +20,7 @@ from tests.store.test_verdict_spans import NOON, RUNNING, WAITING, Story
 MINUTE = timedelta(minutes=1)
 
 
-def told() -> list[tuple[str, str]]:
+def event_rows() -> list[tuple[str, str]]:
     """(type, health) of all events in their order."""
     while number_events():
         pass
@@ -35,7 +35,7 @@ class TestVerdicts:
         story.say({**WAITING, "message": "Other numbers."}, NOON + MINUTE)
         story.say(RUNNING, NOON + 2 * MINUTE)
         story.delete(NOON + 3 * MINUTE)
-        assert told() == [
+        assert event_rows() == [
             ("verdict", "waiting"),
             ("verdict", "running"),
             ("deleted", "running"),
@@ -46,7 +46,7 @@ class TestVerdicts:
         story.say(RUNNING, NOON)
         for minute in (1, 2):
             end_spans(story.gang.cluster_id, [story.gang.uid], at=NOON + minute * MINUTE)
-        assert told() == [("verdict", "running"), ("deleted", "running")]
+        assert event_rows() == [("verdict", "running"), ("deleted", "running")]
 
 
 @contextmanager
@@ -119,5 +119,5 @@ print(first, second, seen > later, feed.newest_number())
 
 @pytest.mark.services
 def test_a_later_commit_gets_the_higher_number(postgres_url: str, tmp_path: Path) -> None:
-    found = run_python("-c", SCRIPT, database_url=postgres_url, folder=tmp_path)
-    assert found == "1 1 True 2"
+    result = run_python("-c", SCRIPT, database_url=postgres_url, folder=tmp_path)
+    assert result == "1 1 True 2"

@@ -36,9 +36,9 @@ def test_each_group_keeps_the_given_order(django_assert_num_queries: Any) -> Non
         ("start", "image-pull"),
     ]
     with django_assert_num_queries(1):
-        found = first_of_each(ranked, ("stage", "code"), groups, 2)
+        rows = first_of_each(ranked, ("stage", "code"), groups, 2)
     names = dict(Gang.objects.values_list("pk", "name"))
-    assert [names[key] for key in found] == ["g5", "g1", "g2", "g4"]
+    assert [names[key] for key in rows] == ["g5", "g1", "g2", "g4"]
 
 
 def test_an_empty_group_list_sends_no_query(django_assert_num_queries: Any) -> None:

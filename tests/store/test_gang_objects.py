@@ -98,9 +98,9 @@ def test_a_child_job_has_its_gang(cluster: Cluster) -> None:
 
 def test_the_newer_of_two_objects_with_one_name_is_used(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "train-w-0", "newer", "js", second=9)))
-    found = find_object(cluster, JOBS, NAMESPACE, "train-w-0")
-    assert found is not None
-    assert found.meta.ref.uid == "newer"
+    obj = find_object(cluster, JOBS, NAMESPACE, "train-w-0")
+    assert obj is not None
+    assert obj.meta.ref.uid == "newer"
     assert find_object(cluster, JOBS, "elsewhere", "train-w-0") is None
 
 
@@ -108,7 +108,7 @@ def test_unrelated_objects_in_the_namespace_are_not_read(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    with CaptureQueriesContext(connection) as alone:
+    with CaptureQueriesContext(connection) as few_queries:
         read_gang(cluster.pk, gang)
     for number in range(60):
         uid = f"other-{number}"
@@ -122,8 +122,8 @@ def test_unrelated_objects_in_the_namespace_are_not_read(
     unpacked: list[Any] = []
 
     def count(data: bytes, model: type[Any]) -> Any:
-        unpacked.append(found := objects.unpack(data, model))
-        return found
+        unpacked.append(obj := objects.unpack(data, model))
+        return obj
 
     monkeypatch.setattr(gang_objects, "unpack", count)
     with CaptureQueriesContext(connection) as crowded:
@@ -131,8 +131,8 @@ def test_unrelated_objects_in_the_namespace_are_not_read(
     assert context is not None
     assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
     # The JobSet's two Jobs, its Hold and its entry.
-    assert sorted(one.meta.ref.uid for one in unpacked) == ["h0", "j0", "j1", "w0"]
-    assert len(crowded) == len(alone) <= 6
+    assert sorted(stored.meta.ref.uid for stored in unpacked) == ["h0", "j0", "j1", "w0"]
+    assert len(crowded) == len(few_queries) <= 6
 
 
 def test_a_child_is_matched_by_its_controller_and_not_its_name(cluster: Cluster) -> None:

@@ -149,18 +149,18 @@ def test_two_users_with_one_name_stay_separate() -> None:
 @pytest.mark.parametrize("name", ["admin", "ADMIN", "ａdmin"])
 def test_the_name_of_a_local_account_is_not_taken_over(name: str) -> None:
     local, _ = people.create_user(name="admin", role="admin")
-    other = sign_in("1", name)
-    assert other != local
-    assert other.username.lower() == "admin-2"
-    assert not viewer_of(other).scopes
+    user = sign_in("1", name)
+    assert user != local
+    assert user.username.lower() == "admin-2"
+    assert not viewer_of(user).scopes
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [("", "person"), ("Ada Lovelace", "Ada-Lovelace"), ("<b>\n", "b"), ("x" * 300, "x" * 120)],
 )
-def test_an_impossible_account_name_is_changed(name: str, wanted: str) -> None:
-    assert sign_in("1", name).username == wanted
+def test_an_impossible_account_name_is_changed(name: str, expected: str) -> None:
+    assert sign_in("1", name).username == expected
 
 
 @pytest.mark.parametrize("subject", ["", "x" * 256, "a\0b"])

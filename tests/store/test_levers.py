@@ -112,10 +112,10 @@ def test_a_new_address_removes_the_actor(east: Cluster) -> None:
 def test_read_only_applies_to_a_cluster_or_to_all(east: Cluster) -> None:
     west = make_cluster("west")
     clusters.set_read_only(name="east", on=True, by="ada")
-    found = read_all_levers(Cluster.objects.all())
-    assert found[east.pk].read_only == "Cluster east is switched to read-only."
-    assert found[east.pk].read_only_command == "manage.py set_read_only east off"
-    assert found[west.pk].read_only == ""
+    cluster_levers = read_all_levers(Cluster.objects.all())
+    assert cluster_levers[east.pk].read_only == "Cluster east is switched to read-only."
+    assert cluster_levers[east.pk].read_only_command == "manage.py set_read_only east off"
+    assert cluster_levers[west.pk].read_only == ""
     clusters.set_read_only(name="east", on=False, by="ada")
     clusters.set_read_only(name=None, on=True, by="bob")
     for levers in read_all_levers(Cluster.objects.all()).values():
@@ -197,9 +197,9 @@ def test_the_number_of_queries_is_independent_of_the_clusters(
         install_hold(make_cluster(f"more-{number}"))
     every = list(Cluster.objects.all())
     with django_assert_num_queries(4):
-        found = read_all_levers(every, forced=True)
-    assert len(found) == 6
-    assert all(one.forced and one.hold is PolicyState.INSTALLED for one in found.values())
+        levers = read_all_levers(every, forced=True)
+    assert len(levers) == 6
+    assert all(lever.forced and lever.hold is PolicyState.INSTALLED for lever in levers.values())
 
 
 def test_served_resources_decide_the_printed_roles(east: Cluster) -> None:

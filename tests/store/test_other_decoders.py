@@ -65,13 +65,13 @@ def test_rows_of_another_decoder_stay_and_lose_their_resource_versions(
 
 
 def test_other_resources_and_clusters_are_unchanged(cluster: Cluster) -> None:
-    other = make_cluster("west")
-    make_resource(other, JOBS, resource_version="5", decoder_version=2)
+    west = make_cluster("west")
+    make_resource(west, JOBS, resource_version="5", decoder_version=2)
     invalidate_other_decoders(take(cluster), {JOBS: 3, PODS: 2})
     assert versions(cluster, PODS) == ["1", "2", "3"]
     for state in (
         ResourceState.objects.get(cluster=cluster, resource=PODS),
-        ResourceState.objects.get(cluster=other),
+        ResourceState.objects.get(cluster=west),
     ):
         assert (state.resource_version != "", state.decoder_version) == (True, 2)
 
@@ -83,11 +83,11 @@ def test_an_interrupted_reset_is_repeated(
     next."""
     held = take(cluster)
     monkeypatch.setattr(observations, "CHUNK", 2)
-    left = [2]
+    failures = [2]
 
     def confirm(lease: ClusterLease) -> None:
-        left[0] -= 1
-        if left[0] < 0:
+        failures[0] -= 1
+        if failures[0] < 0:
             raise LeaseLostError("taken over")
         confirm_lease(lease)
 

@@ -33,9 +33,9 @@ def test_a_new_user_has_the_role_and_no_password() -> None:
 
 
 def test_creating_a_user_again_adds_the_role_and_keeps_the_user(ada: User) -> None:
-    again, created = people.create_user(name="ada", role="admin")
+    same_user, created = people.create_user(name="ada", role="admin")
     assert not created
-    assert again.pk == ada.pk
+    assert same_user.pk == ada.pk
     assert sorted(ada.grants.values_list("role", flat=True)) == ["admin", "viewer"]
     people.create_user(name="ada", role="admin")
     assert ada.grants.count() == 2
@@ -67,8 +67,8 @@ def test_a_role_is_revoked_only_in_its_scope(ada: User) -> None:
     clusters.add_cluster(name="east", document={}, server="https://east")
     people.grant_role(user=ada, role="viewer", cluster_name="east", namespace="team-a")
     people.grant_role(user=ada, role="admin", cluster_name="east")
-    left = people.remove_role(name="ada", role="admin", cluster_name="east")
-    assert sorted(left) == [
+    remaining = people.remove_role(name="ada", role="admin", cluster_name="east")
+    assert sorted(remaining) == [
         "viewer of everything",
         "viewer of team-a on east",
     ]
@@ -101,10 +101,10 @@ def test_a_disabled_user_has_no_credentials_left(ada: User) -> None:
     ada.save()
     token, link = authentication.issue_token(user=ada), authentication.create_sign_in_link(user=ada)
     people.disable_user(name="ada")
-    again, created = people.create_user(name="ada", role="viewer", namespace="team-a")
-    assert (again.pk, created, again.is_active) == (ada.pk, False, True)
-    assert list(again.grants.values_list("role", "namespace")) == [("viewer", "team-a")]
-    assert not again.has_usable_password()
+    same_user, created = people.create_user(name="ada", role="viewer", namespace="team-a")
+    assert (same_user.pk, created, same_user.is_active) == (ada.pk, False, True)
+    assert list(same_user.grants.values_list("role", "namespace")) == [("viewer", "team-a")]
+    assert not same_user.has_usable_password()
     assert authentication.find_token(token) is None
     assert authentication.consume_sign_in_link(link) is None
 
@@ -193,21 +193,21 @@ def test_invalid_tokens_are_not_accepted(ada: User) -> None:
 
 
 def test_a_token_ends_by_expiry_revocation_or_with_its_user(ada: User) -> None:
-    old, revoked, kept = (authentication.issue_token(user=ada) for _ in range(3))
+    old, revoked, valid = (authentication.issue_token(user=ada) for _ in range(3))
     AccessToken.objects.filter(pk=old.split("_")[1]).update(expires_at=timezone.now())
     assert authentication.find_token(old) is None
     assert authentication.revoke_token(revoked) == ada
     assert authentication.find_token(revoked) is None
-    assert authentication.find_token(kept) is not None
+    assert authentication.find_token(valid) is not None
     User.objects.update(is_active=False)
-    assert authentication.find_token(kept) is None
+    assert authentication.find_token(valid) is None
 
 
 def test_the_public_part_of_a_token_revokes_it(ada: User) -> None:
-    token, kept = authentication.issue_token(user=ada), authentication.issue_token(user=ada)
+    token, valid = authentication.issue_token(user=ada), authentication.issue_token(user=ada)
     assert authentication.revoke_token(token.rpartition("_")[0]) == ada
     assert authentication.find_token(token) is None
-    assert authentication.find_token(kept) is not None
+    assert authentication.find_token(valid) is not None
 
 
 @pytest.mark.parametrize(
@@ -221,13 +221,13 @@ def test_a_missing_token_cannot_be_revoked_and_is_not_quoted(wrong: str) -> None
 
 def test_all_tokens_of_one_user_can_be_revoked(ada: User) -> None:
     bob = people.create_user(name="bob", role="viewer")[0]
-    tokens, kept = (
+    tokens, valid = (
         [authentication.issue_token(user=ada) for _ in range(2)],
         authentication.issue_token(user=bob),
     )
     assert authentication.revoke_tokens(name="ada") == 2
     assert [authentication.find_token(token) for token in tokens] == [None, None]
-    assert authentication.find_token(kept) is not None
+    assert authentication.find_token(valid) is not None
     assert authentication.revoke_tokens(name="ada") == 0
 
 

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
 
 
-def waits(*numbers: int, most: int, what: str = "x") -> list[bool]:
+def waits(*numbers: int, most: int, kind: str = "x") -> list[bool]:
     """Take these numbers one after the other; return which had to wait."""
     return [
-        rate_limits.take(what, most=most, window=MINUTE, number=number).wait > 0
+        rate_limits.take(kind, most=most, window=MINUTE, number=number).wait > 0
         for number in numbers
     ]
 
@@ -36,11 +36,11 @@ def test_a_batch_is_accepted_as_a_whole_or_not_at_all() -> None:
 
 
 def test_each_kind_and_user_counts_separately() -> None:
-    assert waits(1, most=1, what="a") == [False]
-    assert waits(1, most=1, what="b") == [False]
-    assert waits(1, most=1, what="a") == [True]
+    assert waits(1, most=1, kind="a") == [False]
+    assert waits(1, most=1, kind="b") == [False]
+    assert waits(1, most=1, kind="a") == [True]
     rate_limits.reset_rate_limit("a")
-    assert waits(1, most=1, what="a") == [False]
+    assert waits(1, most=1, kind="a") == [False]
 
 
 def test_adjacent_words_are_not_joined() -> None:

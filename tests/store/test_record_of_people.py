@@ -41,16 +41,16 @@ def test_changes_of_a_user_are_audited() -> None:
     people.remove_role(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.disable_user(name="bob", by=OPS)
     people.create_user(name="bob", role="admin", by=OPS)
-    where = "team-a on every cluster"
+    scope = "team-a on every cluster"
     assert lines() == [
         (event, OPS, "User/bob", sentence)
         for event, sentence in (
             ("user-made", "The account of bob was made."),
-            ("role-given", f"bob is viewer of {where} from now on."),
+            ("role-given", f"bob is viewer of {scope} from now on."),
             ("link-made", "A link was made that signs bob in once."),
             ("token-made", f"Token {public} of bob was made: it may act for 7 days."),
             ("token-revoked", f"Token {public} of bob was revoked."),
-            ("role-taken", f"bob is no longer viewer of {where}."),
+            ("role-taken", f"bob is no longer viewer of {scope}."),
             (
                 "user-disabled",
                 "bob was disabled: sessions, password, links, tokens and roles have ended.",
@@ -59,9 +59,9 @@ def test_changes_of_a_user_are_audited() -> None:
             ("role-given", "bob is admin of everything from now on."),
         )
     ]
-    said = str(list(AuditEntry.objects.values()))
-    assert link not in said
-    assert token.rpartition("_")[2] not in said
+    rows = str(list(AuditEntry.objects.values()))
+    assert link not in rows
+    assert token.rpartition("_")[2] not in rows
 
 
 def test_tokens_revoked_together_are_named() -> None:
@@ -92,7 +92,7 @@ def test_changes_of_a_cluster_are_audited() -> None:
     clusters.set_actor(name="east", document={}, server=server, by=OPS)
     clusters.set_read_only(name="east", on=True, by=OPS)
     clusters.remove_cluster(name="east", by=OPS)
-    assert [(event, who) for event, who, _, _ in lines()] == [
+    assert [(event, actor) for event, actor, _, _ in lines()] == [
         ("cluster-added", OPS),
         ("cluster-changed", OPS),
         ("switch", OPS),
@@ -122,10 +122,10 @@ def test_a_password_set_by_a_command_is_audited(
 ) -> None:
     type_in(monkeypatch, *["opal-marmot-quilt-72"] * 2)
     change_password()
-    ((event, who, about, sentence),) = lines()
+    ((event, actor, about, sentence),) = lines()
     assert (event, about) == ("password-changed", "User/olga")
     assert sentence == "olga was given another password."
-    assert who == command_author()
+    assert actor == command_author()
     assert "opal-marmot" not in str(list(AuditEntry.objects.values()))
     assert olga.client.get("/api/v1/gangs/").status_code == 401, "older sessions have ended"
     assert sign_in("opal-marmot-quilt-72").status_code == 302
@@ -227,9 +227,9 @@ def test_a_flood_of_failures_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         authentication.record_failed_sign_in(
             name=f"u{number}", source=f"2001:db8::{number:x}", number=1
         )
-    found = [sentence for *_, sentence in lines()]
-    assert len(found) == 6
-    assert found[5] == "1,000 sign-ins have failed within an hour, this one among them."
+    sentences = [sentence for *_, sentence in lines()]
+    assert len(sentences) == 6
+    assert sentences[5] == "1,000 sign-ins have failed within an hour, this one among them."
     rate_limits.reset_rate_limit("failed sign-ins")  # an hour later
     authentication.record_failed_sign_in(name="u", source="", number=1)
     assert len(lines()) == 7
@@ -292,9 +292,9 @@ def test_admins_see_the_reason_for_a_refused_token(olga: Person) -> None:
             "198.51.100.9",
         ),
     ]
-    said = str(list(AuditEntry.objects.values()))
-    assert "my-secret-password" not in said
-    assert not [token for token in tokens if token.rpartition("_")[2] in said]
+    rows = str(list(AuditEntry.objects.values()))
+    assert "my-secret-password" not in rows
+    assert not [token for token in tokens if token.rpartition("_")[2] in rows]
 
 
 def test_valid_and_missing_tokens_are_not_audited(olga: Person) -> None:
@@ -328,9 +328,9 @@ def test_a_flood_of_wrong_tokens_grows_no_table(monkeypatch: pytest.MonkeyPatch)
         authentication.record_refused_token(
             f"gb_{number:016x}_x", source="", sender=f"sender {number}"
         )
-    found = refusals()
-    assert len(found) == 6
-    assert found[5][1] == (
+    sentences = refusals()
+    assert len(sentences) == 6
+    assert sentences[5][1] == (
         "1,000 requests with tokens that are not valid were refused within an hour."
     )
     assert Attempts.objects.count() == 22

@@ -36,8 +36,8 @@ def test_sentences_of_an_older_release_become_steps_without_a_command() -> None:
     text = "Read what it wrote last: kubectl logs run-0"
     assert unpack_advice([text]) == (AdvisedStep(text),)
     finding = make_finding(advice=(text,))
-    whole = Detail((finding,), (make_job("run-1", finding=finding),), facts={"advice": text})
-    assert unpack_detail(older(whole)) == whole
+    detail = Detail((finding,), (make_job("run-1", finding=finding),), facts={"advice": text})
+    assert unpack_detail(older(detail)) == detail
     assert unpack_span_detail(older(SpanDetail((finding,)))) == SpanDetail((finding,))
 
 

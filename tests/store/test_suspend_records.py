@@ -23,8 +23,8 @@ def test_the_newest_suspend_of_each_object_is_returned(cluster: Cluster) -> None
     newest = make_action(cluster, uid="u1", reason="make room", actor_name="ada", state="sent")
     make_action(cluster, uid="u1", state="refused", sent_at=None)
     assert newest.sent_at is not None
-    found = recorded_suspends(cluster.pk, {"u1": "research", "u2": "research"})
-    assert found == {"u1": RecordedSuspend("ada", "make room", newest.sent_at)}
+    suspends = recorded_suspends(cluster.pk, {"u1": "research", "u2": "research"})
+    assert suspends == {"u1": RecordedSuspend("ada", "make room", newest.sent_at)}
 
 
 @pytest.mark.parametrize(

@@ -199,9 +199,9 @@ class TestWhatIsKept:
         story = Story(cluster, detail=detail)
         story.say(WAITING, NOON)
         (span,) = story.spans()
-        said = unpack_span_detail(bytes(span.findings))
-        assert said.findings == (finding,)
-        assert said.own_nodes == {"gpu-01"}
+        span_detail = unpack_span_detail(bytes(span.findings))
+        assert span_detail.findings == (finding,)
+        assert span_detail.own_nodes == {"gpu-01"}
 
     def test_a_verdict_of_a_release_without_history_is_stored_when_it_ends(
         self, cluster: Cluster
@@ -226,7 +226,7 @@ class TestManyAtOnce:
             gangs = [make_gang(cluster) for _ in range(number)]
             before = {gang.uid: stored(gang, **WAITING) for gang in gangs}
             record_verdicts([stored(gang, **WAITING) for gang in gangs], {}, at=NOON)
-            with CaptureQueriesContext(connection) as found:
+            with CaptureQueriesContext(connection) as captured:
                 rows = [stored(gang, **RUNNING, since=NOON + MINUTE) for gang in gangs]
                 record_verdicts(rows, before, at=NOON + MINUTE)
             open_spans = VerdictSpan.objects.filter(
@@ -234,7 +234,7 @@ class TestManyAtOnce:
             )
             assert {span.health for span in open_spans} == {"running"}
             assert len(open_spans) == number
-            return len(found)
+            return len(captured)
 
         # One to look, one to end, one to begin, one for the feed; SQLite takes up to 999 values at once.
         assert queries(2) == 4
@@ -244,9 +244,9 @@ class TestManyAtOnce:
         gangs = [make_gang(cluster) for _ in range(20)]
         rows = [stored(gang) for gang in gangs]
         record_verdicts(rows, {}, at=NOON)
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as captured:
             record_verdicts(rows, {row["uid"]: row for row in rows}, at=NOON + MINUTE)
-        assert [query["sql"].split()[0] for query in found] == ["SELECT"]
+        assert [query["sql"].split()[0] for query in captured] == ["SELECT"]
 
     def test_an_empty_batch_writes_nothing(self, cluster: Cluster) -> None:
         record_verdicts([], {}, at=NOON)
@@ -269,14 +269,14 @@ class TestShapes:
         )
 
     def test_the_order_of_members_does_not_count(self) -> None:
-        one, two = {"cpu": "4", "memory": "8"}, {"memory": "8", "cpu": "4"}
-        assert request_digest(one, 2) == request_digest(two, 2)
+        first, two = {"cpu": "4", "memory": "8"}, {"memory": "8", "cpu": "4"}
+        assert request_digest(first, 2) == request_digest(two, 2)
 
     @pytest.mark.parametrize(
-        "other", [{"cpu": "8"}, {"memory": "4"}, {"cpu": "4", "memory": "1"}, {}]
+        "requests", [{"cpu": "8"}, {"memory": "4"}, {"cpu": "4", "memory": "1"}, {}]
     )
-    def test_different_requests_have_different_shapes(self, other: dict[str, str]) -> None:
-        assert request_digest({"cpu": "4"}, 1) != request_digest(other, 1)
+    def test_different_requests_have_different_shapes(self, requests: dict[str, str]) -> None:
+        assert request_digest({"cpu": "4"}, 1) != request_digest(requests, 1)
 
     def test_thirds_are_exact(self) -> None:
         assert request_digest({"cpu": "1"}, 3) == request_digest({"cpu": "2"}, 6)
@@ -333,22 +333,22 @@ def test_spans_never_overlap_and_never_have_a_negative_length(
 ) -> None:
     with _undone():
         story, now, alive = Story(cluster), NOON, False
-        for what, minutes, ago in happened:
+        for event, minutes, ago in happened:
             now += minutes * MINUTE
-            if what == "deleted":
+            if event == "deleted":
                 story.delete(now)
                 alive = False
                 continue
-            story.say(what, now, since=None if ago is None else now + ago * MINUTE)
+            story.say(event, now, since=None if ago is None else now + ago * MINUTE)
             alive = True
-            assert story.spans()[-1].code == what["code"]
+            assert story.spans()[-1].code == event["code"]
         spans = story.spans()
         assert all(span.ended_at is None or span.began_at <= span.ended_at for span in spans)
-        for one, next_ in pairwise(spans):
-            assert one.ended_at is not None
-            assert one.ended_at <= next_.began_at
-            again = (one.code, one.health) == (next_.code, next_.health)
-            assert not again or one.ended_at <= next_.began_at
+        for current, next_ in pairwise(spans):
+            assert current.ended_at is not None
+            assert current.ended_at <= next_.began_at
+            is_same = (current.code, current.health) == (next_.code, next_.health)
+            assert not is_same or current.ended_at <= next_.began_at
         assert [span.pk for span in spans if span.ended_at is None] == [
             span.pk for span in spans[-1:] if alive
         ]
@@ -382,5 +382,5 @@ def test_a_finding_without_evidence_is_stored(cluster: Cluster) -> None:
     gang = make_gang(cluster, detail=Detail((finding,)))
     row = stored(gang, detail=pack_detail(Detail((finding,))))
     record_verdicts([row], {}, at=NOON)
-    said = unpack_span_detail(bytes(VerdictSpan.objects.get().findings))
-    assert (said.findings, said.own_nodes) == ((finding,), frozenset())
+    detail = unpack_span_detail(bytes(VerdictSpan.objects.get().findings))
+    assert (detail.findings, detail.own_nodes) == ((finding,), frozenset())

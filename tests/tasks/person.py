@@ -70,35 +70,35 @@ class Person:
         named = (within or self.page).get_by_role(role, name=name, exact=exact)
         return named.filter(visible=True).first
 
-    def row(self, *words: str) -> Locator:
+    def row(self, *texts: str) -> Locator:
         """Return the rows of tables that have all these words."""
         rows = self.page.get_by_role("row")
-        for word in words:
-            rows = rows.filter(has_text=word)
+        for text in texts:
+            rows = rows.filter(has_text=text)
         return rows
 
     def part(self, title: str) -> Locator:
         """Return the part of the page that has this title."""
         return self.page.get_by_role("region", name=title)
 
-    def press(self, thing: Locator) -> None:
+    def press(self, locator: Locator) -> None:
         """Press it, by the pointer or by going there and pressing Enter."""
-        expect(thing).to_be_visible()
-        self.trail.append(str(thing))
+        expect(locator).to_be_visible()
+        self.trail.append(str(locator))
         if self.form.by == "pointer":
-            thing.click()
+            locator.click()
         else:
-            self.go_to(thing)
+            self.go_to(locator)
             self.page.keyboard.press("Enter")
 
-    def go_to(self, thing: Locator) -> None:
+    def go_to(self, locator: Locator) -> None:
         """Move the focus there with Tab. Raises AssertionError where that does not lead there."""
         for _ in range(MOST_TABS):
-            key = thing.evaluate(_WAY)
+            key = locator.evaluate(_WAY)
             if not key:
                 return
             self.page.keyboard.press(key)
-        raise AssertionError(f"Tab does not lead to {thing}")
+        raise AssertionError(f"Tab does not lead to {locator}")
 
     def type(self, text: str) -> None:
         """Write where the focus is."""
@@ -122,8 +122,8 @@ class Person:
         self.press(self.link(name))
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(name)
 
-    def reads(self, where: Locator, *words: str) -> None:
+    def reads(self, area: Locator, *texts: str) -> None:
         """Expect that a part of the page is in sight and says all of this."""
-        expect(where.first).to_be_visible()
-        for word in words:
-            expect(where.first).to_contain_text(word, use_inner_text=True)
+        expect(area.first).to_be_visible()
+        for text in texts:
+            expect(area.first).to_contain_text(text, use_inner_text=True)

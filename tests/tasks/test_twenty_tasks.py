@@ -96,12 +96,14 @@ def test_hold_one_job_for_four_hours_and_say_why(person: Person, gangboard: Gang
     person.press(person.button("4 h", within=dialog))
     person.page.keyboard.press("Enter")
     expect(dialog.get_by_text(re.compile("Held|Requested")).first).to_be_visible()
-    asked = next(
-        one for one in gangboard.installation.get("actions/")["results"] if one["reason"] == because
+    action = next(
+        candidate
+        for candidate in gangboard.installation.get("actions/")["results"]
+        if candidate["reason"] == because
     )
-    assert asked["target"]["name"] == job
-    left = datetime.fromisoformat(asked["until"]) - datetime.now(UTC)
-    assert timedelta(hours=3, minutes=57) < left <= timedelta(hours=4)
+    assert action["target"]["name"] == job
+    remaining = datetime.fromisoformat(action["until"]) - datetime.now(UTC)
+    assert timedelta(hours=3, minutes=57) < remaining <= timedelta(hours=4)
 
 
 HELD = {

@@ -44,6 +44,6 @@ def _send(board: Installation, request: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", board.port), timeout=5) as client:
         client.sendall(request)
         client.shutdown(socket.SHUT_WR)
-        while piece := client.recv(4096):
-            answer += piece
+        while chunk := client.recv(4096):
+            answer += chunk
     return answer

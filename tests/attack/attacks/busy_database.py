@@ -29,12 +29,12 @@ def attack(board: Installation) -> Figures:
         writer.execute("BEGIN IMMEDIATE")
         try:
             with ThreadPoolExecutor(1) as threads:
-                began = time.monotonic()
+                started_at = time.monotonic()
                 signing_in = threads.submit(_sign_in, board)
                 worst = worst_of(board, 1)
                 assert board.get("gangs/", limit="5")["results"]
                 answer = signing_in.result()
-                waited = time.monotonic() - began
+                waited = time.monotonic() - started_at
         finally:
             writer.execute("ROLLBACK")
     assert answer.status == 503, answer.status

@@ -21,7 +21,7 @@ minute only. The CRD of Volcano 1.14.1 has a pattern for queues."""
 
 def attack(board: Installation) -> Figures:
     """The Gang page, the opened row and the API have the command only as part of a sentence."""
-    objects = [one for number, queue in enumerate(QUEUES) for one in _gang(f"g{number}", queue)]
+    objects = [obj for number, queue in enumerate(QUEUES) for obj in _gang(f"g{number}", queue)]
     with api_server(board) as cluster, written(cluster, NAMESPACE, *objects):
         gangs = wait_for(
             lambda: board.gangs(namespace=NAMESPACE, code="queue-missing"), len(QUEUES)
@@ -69,7 +69,7 @@ def _check_page(path: str, page: str) -> None:
     reader = _Commands()
     reader.feed(page)
     assert COMMAND in reader.text, "it is quoted"
-    offered = [one for one in reader.commands if COMMAND in one]
+    offered = [command for command in reader.commands if COMMAND in command]
     assert not offered, f"{path} offers {offered}"
 
 

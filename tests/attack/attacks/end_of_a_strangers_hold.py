@@ -34,8 +34,8 @@ def attack(board: Installation) -> Figures:
         _make_hold(connection, place, held["name"])
         seen_after = _wait_seen(board)
         time.sleep(SWEEPS)
-        there = {hold["metadata"]["name"] for hold in _get(connection, place)["items"]}
-        assert {held["name"], NAME} <= there, there
+        names = {hold["metadata"]["name"] for hold in _get(connection, place)["items"]}
+        assert {held["name"], NAME} <= names, names
         assert _get(connection, job)["spec"]["suspend"] is True
     finally:
         _remove_hold(connection, place)
@@ -44,8 +44,8 @@ def attack(board: Installation) -> Figures:
 
 
 def _get(connection: Connection, path: str) -> Json:
-    found: Json = json.loads(connection.get(path))
-    return found
+    obj: Json = json.loads(connection.get(path))
+    return obj
 
 
 def _make_hold(connection: Connection, place: str, like: str) -> None:
@@ -61,11 +61,11 @@ def _make_hold(connection: Connection, place: str, like: str) -> None:
 
 
 def _wait_seen(board: Installation) -> float:
-    began = time.monotonic()
+    started_at = time.monotonic()
     while NAME not in {row["name"] for row in board.get("holds/")["results"]}:
-        assert time.monotonic() < began + SECONDS / 2, "its Hold was never seen"
+        assert time.monotonic() < started_at + SECONDS / 2, "its Hold was never seen"
         time.sleep(0.1)
-    return time.monotonic() - began
+    return time.monotonic() - started_at
 
 
 def _remove_hold(connection: Connection, place: str) -> None:

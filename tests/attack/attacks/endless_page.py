@@ -46,12 +46,12 @@ def attack(board: Installation) -> Figures:  # the reader is a process of its ow
         check=True,
         timeout=SECONDS,
     )
-    found = json.loads(done.stdout)
-    assert found["refused"] == "TooLargeError", found
-    assert found["mib"] <= MOST_MIB, found
-    assert found["seconds"] <= MOST_SECONDS, found
+    figures = json.loads(done.stdout)
+    assert figures["refused"] == "TooLargeError", figures
+    assert figures["mib"] <= MOST_MIB, figures
+    assert figures["seconds"] <= MOST_SECONDS, figures
     return {
         "objects": OBJECTS,
-        "mib": round(found["mib"], 1),
-        "seconds": round(found["seconds"], 3),
+        "mib": round(figures["mib"], 1),
+        "seconds": round(figures["seconds"], 3),
     }

@@ -35,10 +35,10 @@ def attack(board: Installation) -> Figures:
             (gang,) = wait_for(
                 lambda: board.gangs(namespace=NAMESPACE, code="pod-creation-refused"), 1
             )
-            told = board.get(f"gangs/{gang['id']}/")
+            detail = board.get(f"gangs/{gang['id']}/")
             cluster.delete(own["apiVersion"], "Event", "own.1", NAMESPACE)
-    assert "own-quota" in told["message"], told["message"]
-    assert "forged" not in json.dumps(told), told["message"]
+    assert "own-quota" in detail["message"], detail["message"]
+    assert "forged" not in json.dumps(detail), detail["message"]
     return {"events": EVENTS}
 
 

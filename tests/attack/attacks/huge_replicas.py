@@ -87,9 +87,9 @@ def attack(board: Installation) -> Figures:
     ]
     with _tenant(board, huge) as client:
         worst = max(_news(board, client, huge, number) for number in range(NEWS))
-        told = board.gangs(namespace=TENANT)
-        assert len(told) == len(huge), [one["name"] for one in told]
-        largest = max(len(json.dumps(board.get(f"gangs/{one['id']}/"))) for one in told)
+        gangs = board.gangs(namespace=TENANT)
+        assert len(gangs) == len(huge), [gang["name"] for gang in gangs]
+        largest = max(len(json.dumps(board.get(f"gangs/{gang['id']}/"))) for gang in gangs)
         assert largest <= MOST_BYTES, f"{largest} bytes about one gang"
     return {"objects": len(huge), "worst_seconds": round(worst, 3), "largest_answer": largest}
 
@@ -97,16 +97,16 @@ def attack(board: Installation) -> Figures:
 def _news(board: Installation, client: Client, huge: list[Json], number: int) -> float:
     """Change the huge objects, make a Job of another tenant, and return the seconds until it is
     shown."""
-    for one in huge:
+    for obj in huge:
         body = {"metadata": {"annotations": {"touched": str(number)}}}
-        client.patch(one["apiVersion"], one["kind"], one["metadata"]["name"], body, TENANT)
-    name, began = f"news-{number}", time.monotonic()
+        client.patch(obj["apiVersion"], obj["kind"], obj["metadata"]["name"], body, TENANT)
+    name, started_at = f"news-{number}", time.monotonic()
     client.create(_job(name))
     while not board.get("gangs/", namespace=OTHER, q=name)["results"]:
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started_at
         assert seconds <= MOST_SECONDS, f"a Job is not told after {seconds:.1f} s"
         time.sleep(0.05)
-    return time.monotonic() - began
+    return time.monotonic() - started_at
 
 
 @contextmanager
@@ -125,11 +125,11 @@ def _tenant(board: Installation, huge: list[Json]) -> Iterator[Client]:
     ]
     jobs = [_job(f"news-{number}") for number in range(NEWS)]
     try:
-        for one in (*namespaces, *huge):
-            client.create(one)
+        for obj in (*namespaces, *huge):
+            client.create(obj)
         yield client
     finally:
-        for one in (*huge, *jobs, *namespaces):
-            meta = one["metadata"]
-            client.delete(one["apiVersion"], one["kind"], meta["name"], meta.get("namespace"))
+        for obj in (*huge, *jobs, *namespaces):
+            meta = obj["metadata"]
+            client.delete(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
         client.close()

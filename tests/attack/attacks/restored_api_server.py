@@ -41,14 +41,14 @@ def _restore(board: Installation, simulator: Simulator) -> Figures:
     simulator.objects.put({**shell, "metadata": later})
     simulator.objects.delete("v1", "Pod", SHELL, "team-infra")
     _wait(shows("later"), "a change is not shown")
-    began = time.monotonic()
+    started_at = time.monotonic()
     simulator.restore(backup)
     _wait(shows(SHELL), "what was before the restore is still shown as live")
-    return {"seconds": round(time.monotonic() - began, 1)}
+    return {"seconds": round(time.monotonic() - started_at, 1)}
 
 
-def _wait(look: Callable[[], bool], what: str) -> None:
+def _wait(condition: Callable[[], bool], description: str) -> None:
     give_up_at = time.monotonic() + MOST_SECONDS
-    while not look():
-        assert time.monotonic() < give_up_at, f"{what} after {MOST_SECONDS:g} s"
+    while not condition():
+        assert time.monotonic() < give_up_at, f"{description} after {MOST_SECONDS:g} s"
         time.sleep(0.2)
