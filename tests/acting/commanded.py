@@ -30,7 +30,7 @@ def by_client(scene: Scene) -> None:
         assert [row.split()[3:5] for row in listed.out.splitlines()[1:]] == [["run", "running"]]
         assert _client(scene, home, "explain", gang).code == 0
         sibling = scene.uids(SIBLING)
-        scene.seen("run", JOB)
+        scene.wait_seen("run", JOB)
 
         reason = ("--job", JOB, "--reason", "gpu-07 is broken")
         held = _client(scene, home, "suspend", gang, *reason, "--until", "1h", "--wait")
@@ -51,7 +51,7 @@ def by_client(scene: Scene) -> None:
         events = _client(scene, home, "events", *place, "--type", "action")
         assert len(events.out.splitlines()) == 2, events
 
-        scene.seen("run", JOB)
+        scene.wait_seen("run", JOB)
         shell = Shell(scene.installation.url, Path(home))
         assert shell.prepare(scene.installation.token).code == 0
         assert (done := shell.run(_recipe(scene))).code == 0, done

@@ -54,7 +54,7 @@ def failure_policy(scene: Scene) -> None:
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}, max_restarts=2))
     scene.wait_running(2)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     _warned(scene, "run-w-1", "restart", "suspended")
     scene.hold("run", "run-w-1")
     before = scene.job("run-w-1")["metadata"]["uid"]
@@ -84,7 +84,7 @@ def success_policy(scene: Scene) -> None:
     )
     scene.wait_running(4)
     for name in ("all", "any"):
-        scene.seen(name, f"{name}-w-1")
+        scene.wait_seen(name, f"{name}-w-1")
     _warned(scene, "all-w-1", "cannot", "complete")
     _warned(scene, "any-w-1", "complete", "delete")
     scene.hold("all", "all-w-1")
@@ -95,7 +95,7 @@ def success_policy(scene: Scene) -> None:
     wait(lambda: _condition(scene.jobset("any"), "Completed"), what="any to complete")
     scene.client.wait_gone("batch/v1", "Job", "any-w-1", scene.namespace)
     _stays(lambda: not _condition(scene.jobset("all"), "Completed"))
-    scene.seen("all", "all-w-1")
+    scene.wait_seen("all", "all-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("all-w-1")})
     assert ended["state"] == "verified", ended
     scene.wait_running(1, "all-w-1")
@@ -111,11 +111,11 @@ def depends_on(scene: Scene) -> None:
     }
     scene.set_up(jobset("run", scene.namespace, jobs=jobs))
     wait(lambda: scene.pods("run-first-0"), what="the first pod")
-    scene.seen("run", "run-first-0")
+    scene.wait_seen("run", "run-first-0")
     _warned(scene, "run-first-0", "second")
     scene.hold("run", "run-first-0")
     _stays(lambda: scene.client.find("batch/v1", "Job", "run-second-0", scene.namespace) is None)
-    scene.seen("run", "run-first-0")
+    scene.wait_seen("run", "run-first-0")
     ended = scene.act(
         "resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-first-0")}
     )
@@ -127,21 +127,21 @@ def depends_on(scene: Scene) -> None:
 
 def time_to_live(scene: Scene) -> None:
     """The time to live begins with the end: while a Job is held under `All` it does not."""
-    jobset_ = jobset(
+    manifest = jobset(
         "run",
         scene.namespace,
         jobs={"w": {"replicas": 2, "node_selector": scene.where}},
         jobset_spec={"ttlSecondsAfterFinished": 1},
     )
-    scene.set_up(jobset_)
+    scene.set_up(manifest)
     scene.wait_running(2)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     _warned(scene, "run-w-1", "ttlSecondsAfterFinished")
     scene.hold("run", "run-w-1")
     _finish_pods(scene, "run-w-0")
     wait(lambda: _condition(scene.job("run-w-0"), "Complete"), what="run-w-0 to complete")
     _stays(lambda: scene.client.find(JOBSET, "JobSet", "run", scene.namespace) is not None)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert ended["state"] == "verified", ended
     scene.wait_running(1, "run-w-1")
@@ -151,7 +151,7 @@ def time_to_live(scene: Scene) -> None:
 
 def coordinator(scene: Scene) -> None:
     """The address of the coordinator points at the held Job, so no pod answers there."""
-    jobset_ = jobset(
+    manifest = jobset(
         "run",
         scene.namespace,
         jobs={
@@ -160,9 +160,9 @@ def coordinator(scene: Scene) -> None:
         },
         jobset_spec={"coordinator": {"replicatedJob": "driver", "jobIndex": 0, "podIndex": 0}},
     )
-    scene.set_up(jobset_)
+    scene.set_up(manifest)
     scene.wait_running(3)
-    scene.seen("run", "run-driver-0")
+    scene.wait_seen("run", "run-driver-0")
     _warned(scene, "run-driver-0", "coordinator")
     scene.hold("run", "run-driver-0")
     address = scene.job("run-w-0")["metadata"]["annotations"]["jobset.sigs.k8s.io/coordinator"]

@@ -79,16 +79,16 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
         _fail_a_sibling(scene)
         remaining = HELD_SECONDS - (time.monotonic() - started_at)
         until(max(remaining, 10), touch)
-        wait(lambda: witness.looks > 100, what="the witness to have looked often")
+        wait(lambda: witness.checks > 100, what="the witness to have looked often")
     assert witness.lapses == []
     assert witness.uids > {first_uid}, "the restart made a new Job of the same name"
     assert scene.pods(JOB) == []
-    gang = scene.tells("run", "Restart 1 re-created ")
+    gang = scene.wait_for_text("run", "Restart 1 re-created ")
     assert gang["code"] == "job-suspended"
     assert "1 of 3" in gang["message"]
-    shown = scene.shown_job("run", JOB)
-    assert shown is not None
-    assert (shown["held"], shown["suspended"]) == (True, True)
+    held_job = scene.shown_job("run", JOB)
+    assert held_job is not None
+    assert (held_job["held"], held_job["suspended"]) == (True, True)
 
 
 def _is_proved(scene: Scene) -> None:
@@ -96,7 +96,7 @@ def _is_proved(scene: Scene) -> None:
 
     def is_released() -> bool:
         holds = scene.installation.get("holds/", cluster=scene.cluster)["results"]
-        (hold,) = (one for one in holds if one["namespace"] == scene.namespace)
+        (hold,) = (row for row in holds if row["namespace"] == scene.namespace)
         assert hold["job"] == JOB
         assert hold["in_force"] is not False
         return hold["in_force"] is True
@@ -122,26 +122,26 @@ def _held_through_suspend_of_all(scene: Scene) -> None:
     """Suspend and resume the whole JobSet by gangboard while one of its Jobs is held."""
     witness = Witness(scene.client, scene.namespace, JOB)
     with witness.watching():
-        scene.seen("run")
+        scene.wait_seen("run")
         ended = scene.act(
             "suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
         )
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         wait(lambda: not scene.pods(), what="all pods to be gone")
-        scene.seen("run")
+        scene.wait_seen("run")
         ended = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         for job in SIBLINGS:
             scene.wait_running(PODS, job)
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
+        wait(lambda: witness.checks > 20, what="the witness to have looked often")
     assert witness.lapses == []
-    shown = scene.shown_job("run", JOB)
-    assert shown is not None
-    assert shown["held"]
+    held_job = scene.shown_job("run", JOB)
+    assert held_job is not None
+    assert held_job["held"]
 
 
 def _released(scene: Scene, groups: set[str]) -> None:
-    scene.seen("run", JOB)
+    scene.wait_seen("run", JOB)
     siblings = {job: scene.uids(job) for job in SIBLINGS}
     job = {**scene.job(JOB), "apiVersion": "batch/v1", "kind": "Job"}
     ended = scene.act("resume", job)

@@ -49,7 +49,7 @@ def launcher_and_workers(scene: Scene) -> None:
     scene.wait_running(3)
     scene.code("run", "running")
     before = scene.job("run-launcher")
-    scene.seen("run", "run-launcher")
+    scene.wait_seen("run", "run-launcher")
     ended = scene.act(
         "suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-launcher")}
     )

@@ -18,7 +18,7 @@ def refused_without_policy(scene: Scene) -> None:
     workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(3)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     before = scene.job("run-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **before})
     assert ended["state"] == "refused", ended
@@ -42,7 +42,7 @@ def paused_by_parallelism(scene: Scene) -> None:
     refused_without_policy(scene)
     allow_parallelism(scene.installation, scene.plane, scene.cluster)
     scene.wait_running(3)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     siblings = scene.uids("run-w-0") | scene.uids("run-w-2")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     outcome = (ended["state"], ended["lever"], ended["label"])
@@ -52,7 +52,7 @@ def paused_by_parallelism(scene: Scene) -> None:
     assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "1"
     assert scene.pods("run-w-1") == []
     assert scene.uids("run-w-0") | scene.uids("run-w-2") == siblings
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert (ended["state"], ended["lever"]) == ("verified", "parallelism"), ended
     scene.wait_running(1, "run-w-1")
@@ -68,7 +68,7 @@ def without_policy_on_136(scene: Scene) -> None:
     scene.client.create(jobset("pair", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2, "pair-w-1")
     allow_parallelism(scene.installation, scene.plane, scene.cluster)
-    scene.seen("pair", "pair-w-1")
+    scene.wait_seen("pair", "pair-w-1")
     before = scene.uids("pair-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("pair-w-1")})
     assert ended["state"] == "refused", ended
@@ -87,7 +87,7 @@ def refused_on_135(scene: Scene) -> None:
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     before = scene.job("run-w-1")["metadata"]["generation"]
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert ended["state"] == "refused", ended
@@ -101,7 +101,7 @@ def refused_without_effect(scene: Scene) -> None:
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     before = scene.job("run-w-1")
     pods = scene.uids("run-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **before})
@@ -120,7 +120,7 @@ def held_on_135(scene: Scene) -> None:
     scene.wait_running(2)
     scene.hold("run", "run-w-1")
     assert scene.pods("run-w-1") == []
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     job = scene.shown_job("run", "run-w-1")
     assert job is not None
     assert job["held"]
@@ -143,7 +143,7 @@ def relocated(scene: Scene) -> None:
         # The scheduler had spread the Job over both nodes: leave one of them.
         free = {sorted(old)[0]}
         scene.client.patch("v1", "Node", min(free), {"spec": {"unschedulable": False}})
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert ended["state"] == "verified", ended
     scene.wait_running(2, "run-w-1")

@@ -30,8 +30,8 @@ def arrives(scene: Scene) -> None:
         seconds = [blocked["arrived"] - changed_at]
         assert blocked["health"] == "blocked"
 
-        scene.seen("run", "run-w-1")
-        action = scene.ask(
+        scene.wait_seen("run", "run-w-1")
+        action = scene.request(
             "suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")}
         )
         changed_at = _suspended_at(scene, "run-w-1")

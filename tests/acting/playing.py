@@ -212,7 +212,7 @@ class Playing:
                     story: Scene(installation, plane, cluster, _namespace(story))
                     for story in act.stories
                 }
-                playing += [self._pool.submit(self._tell, *one) for one in scenes.items()]
+                playing += [self._pool.submit(self._tell, *pair) for pair in scenes.items()]
                 for scene in scenes.values():
                     scene.may_go_on.wait()
         if cluster == VISITED:
@@ -244,17 +244,17 @@ class Playing:
 
 def _acts(names: Collection[str], *, is_visited: bool) -> dict[str, list[Act]]:
     """Return the clusters that are needed, each with the wanted stories of its acts."""
-    found = {}
+    acts_by_cluster = {}
     for cluster, acts in ACTS.items():
         chosen = [
             replace(act, stories=tuple(s for s in act.stories if name_of(cluster, s) in names))
             for act in acts
         ]
         if is_visited and cluster == VISITED:
-            found[cluster] = chosen
+            acts_by_cluster[cluster] = chosen
         elif selected := [act for act in chosen if act.stories]:
-            found[cluster] = selected
-    return found
+            acts_by_cluster[cluster] = selected
+    return acts_by_cluster
 
 
 def _namespace(story: Story) -> str:

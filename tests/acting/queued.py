@@ -46,7 +46,7 @@ def _wait_suspended(scene: Scene, suspended: bool) -> None:
 def owner_deactivated(scene: Scene) -> None:
     """The owner is stopped through its Kueue Workload, stays so, and queues again on resume."""
     _set_up(scene)
-    scene.seen("run")
+    scene.wait_seen("run")
     ended = scene.act("suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (ended["state"], ended["lever"]) == ("verified", "kueue-active"), ended
     assert scene.pods() == []
@@ -58,7 +58,7 @@ def owner_deactivated(scene: Scene) -> None:
         assert _workload(scene)["spec"]["active"] is False
         assert scene.jobset("run")["spec"]["suspend"] is True
         time.sleep(0.5)
-    scene.seen("run")
+    scene.wait_seen("run")
     resumed = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (resumed["state"], resumed["lever"]) == ("verified", "kueue-active"), resumed
     scene.wait_running(4)
@@ -72,7 +72,7 @@ def owner_deactivated(scene: Scene) -> None:
 def child_held(scene: Scene) -> None:
     """A child Job is held: the warning names the quota, and it stays held through re-admission."""
     _set_up(scene)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     job = {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")}
     plan = scene.dry_run("suspend", job)
     assert any("quota" in text for text in [*plan["warnings"], *plan["reactions"]]), plan
@@ -86,12 +86,12 @@ def child_held(scene: Scene) -> None:
             _wait_suspended(scene, not active)
             time.sleep(2)
         scene.wait_running(2, "run-w-0")
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
+        wait(lambda: witness.checks > 20, what="the witness to have looked often")
     assert witness.lapses == []
-    shown = scene.shown_job("run", "run-w-1")
-    assert shown is not None
-    assert shown["held"]
-    scene.seen("run", "run-w-1")
+    held_job = scene.shown_job("run", "run-w-1")
+    assert held_job is not None
+    assert held_job["held"]
+    scene.wait_seen("run", "run-w-1")
     job = {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")}
     ended = scene.act("resume", job)
     assert ended["state"] == "verified", ended
@@ -111,14 +111,14 @@ def nobody_admits(scene: Scene) -> None:
     assert "team-queue" in gang["message"]
     assert "nobody admits it" in gang["message"]
     assert any(text.startswith("Resume JobSet run") for text in gang["advice"])
-    scene.seen("run")
+    scene.wait_seen("run")
     plan = scene.dry_run("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert any("If Kueue is installed here later" in text for text in plan["warnings"]), plan
     resumed = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (resumed["state"], resumed["lever"]) == ("verified", "suspend"), resumed
     scene.wait_running(2)
     scene.code("run", "running")
-    scene.seen("run")
+    scene.wait_seen("run")
     ended = scene.act("suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
     assert scene.code("run", "queue-evaluating")["health"] == "blocked"
@@ -135,7 +135,7 @@ def exceeds_quota(scene: Scene) -> None:
     gang = scene.code("run", "exceeds-quota")
     assert (gang["health"], gang["queue"]) == ("blocked", queue)
     assert "2 cpu of flavor default are needed, but the queue can give at most 1" in gang["message"]
-    scene.seen("run")
+    scene.wait_seen("run")
     refused = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert refused["state"] == "refused", refused
     assert f"waits in queue {queue}" in refused["message"]
@@ -216,7 +216,7 @@ def managed_without_a_label(scene: Scene) -> None:
     _wait_suspended(scene, True)
     gang = scene.code("run", "queue-evaluating")
     assert gang["health"] == "waiting"
-    scene.seen("run")
+    scene.wait_seen("run")
     owner = {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
     refused = scene.act("resume", owner)
     assert refused["state"] == "refused", refused

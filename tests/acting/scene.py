@@ -26,18 +26,18 @@ _AWAY = (ApiError, OSError, urllib3.exceptions.HTTPError)
 """Errors that a client meets while an API server restarts."""
 
 _EVERY = 0.4
-"""Seconds between two looks: twenty stories that look ten times a second cost more than they wait."""
+"""Seconds between two reads. Twenty stories that read ten times a second cost more than the wait."""
 
 
 def wait(
-    look: Callable[[], T | None],
+    read: Callable[[], T | None],
     *,
     timeout: float = PATIENCE,
     what: str = "condition",
     seen: Callable[[], object] = lambda: None,
 ) -> T:
-    """Call `look` until it returns something true and return that. Raises `WaitError`."""
-    return client.wait(look, timeout=timeout, every=_EVERY, what=what, seen=seen)
+    """Call `read` until it returns a true value and return that. Raises `WaitError`."""
+    return client.wait(read, timeout=timeout, every=_EVERY, what=what, seen=seen)
 
 
 @dataclass(frozen=True)
@@ -105,22 +105,22 @@ class Scene:
     def wait_running(self, count: int, job: str = "", timeout: float = PATIENCE) -> list[Json]:
         """Return the ready pods once there are that many."""
 
-        def look() -> list[Json] | None:
+        def check() -> list[Json] | None:
             ready = [pod for pod in self.pods(job) if is_ready(pod)]
             return ready if len(ready) >= count else None
 
-        return wait(look, timeout=timeout, what=f"{count} ready pods of {job or self.namespace}")
+        return wait(check, timeout=timeout, what=f"{count} ready pods of {job or self.namespace}")
 
     # What gangboard says
 
     def gang(self, name: str) -> Json:
         """Return the gang of that name with everything, as soon as gangboard shows it."""
 
-        def look() -> Json | None:
+        def check() -> Json | None:
             gangs = self.installation.gangs(cluster=self.cluster, namespace=self.namespace)
             return next((gang for gang in gangs if gang["name"] == name), None)
 
-        row = wait(look, what=f"gang {name}")
+        row = wait(check, what=f"gang {name}")
         return self.installation.get(f"gangs/{row['id']}/")
 
     def shown_job(self, gang: str, name: str) -> Json | None:
@@ -131,32 +131,32 @@ class Scene:
         """Return the gang once gangboard gives that code."""
         last: list[str] = []
 
-        def look() -> Json | None:
-            gangs = self.gang(gang)
-            last.append(f"{gangs['code']}: {gangs['message']}")
-            return gangs if gangs["code"] == code else None
+        def check() -> Json | None:
+            row = self.gang(gang)
+            last.append(f"{row['code']}: {row['message']}")
+            return row if row["code"] == code else None
 
-        return wait(look, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
+        return wait(check, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
 
-    def says(self, gang: str, message: str) -> Json:
+    def wait_for_message(self, gang: str, message: str) -> Json:
         """Return the gang once gangboard says that of it: it sees its objects one after the other."""
         last: list[str] = []
 
-        def look() -> Json | None:
-            gangs = self.gang(gang)
-            last.append(gangs["message"])
-            return gangs if gangs["message"] == message else None
+        def check() -> Json | None:
+            row = self.gang(gang)
+            last.append(row["message"])
+            return row if row["message"] == message else None
 
-        return wait(look, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
+        return wait(check, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
 
-    def tells(self, gang: str, words: str) -> Json:
+    def wait_for_text(self, gang: str, text: str) -> Json:
         """Return the gang once one of its findings has these words."""
 
-        def look() -> Json | None:
-            gangs = self.gang(gang)
-            return gangs if words in " ".join(map(str, gangs["findings"])) else None
+        def check() -> Json | None:
+            row = self.gang(gang)
+            return row if text in " ".join(map(str, row["findings"])) else None
 
-        return wait(look, what=f"it to be told of {gang}: {words}", seen=lambda: self.gang(gang))
+        return wait(check, what=f"it to be told of {gang}: {text}", seen=lambda: self.gang(gang))
 
     # Acting
 
@@ -174,14 +174,14 @@ class Scene:
         }
         return target | ({"generation": meta["generation"]} if generation else {})
 
-    def seen(self, gang: str, job: str = "") -> None:
+    def wait_seen(self, gang: str, job: str = "") -> None:
         """Wait until gangboard shows the current object, so no request uses stale data."""
 
-        def look() -> bool:
+        def check() -> bool:
             if job:
                 meta = self.job(job)["metadata"]
-                shown = self.shown_job(gang, job)
-                return shown is not None and (shown["uid"], shown["generation"]) == (
+                shown_job = self.shown_job(gang, job)
+                return shown_job is not None and (shown_job["uid"], shown_job["generation"]) == (
                     meta["uid"],
                     meta["generation"],
                 )
@@ -189,11 +189,13 @@ class Scene:
             gangs = self.gang(gang)
             return (gangs["uid"], gangs["generation"]) == (meta["uid"], meta["generation"])
 
-        wait(look, what=f"gangboard to see {gang} {job}")
+        wait(check, what=f"gangboard to see {gang} {job}")
 
-    def ask(self, verb: str, obj: Json, *, reason: str = "a test of gangboard", **more: Any) -> str:
+    def request(
+        self, verb: str, obj: Json, *, reason: str = "a test of gangboard", **options: Any
+    ) -> str:
         """Ask for an action by the API; return its id. `more` goes into the body."""
-        body = {"verb": verb, "target": self.target(obj), "reason": reason, **more}
+        body = {"verb": verb, "target": self.target(obj), "reason": reason, **options}
         status, answer = self.installation.post("actions/", body)
         assert status == 202, (status, answer)
         return str(answer["id"])
@@ -202,29 +204,29 @@ class Scene:
         """Return an action once it has ended."""
         last: list[Json] = []
 
-        def look() -> Json | None:
+        def check() -> Json | None:
             gangs = self.installation.get(f"actions/{action}/")
             last.append(gangs)
             return gangs if gangs["finished_at"] else None
 
-        return wait(look, timeout=timeout, what=f"action {action}", seen=lambda: last[-1])
+        return wait(check, timeout=timeout, what=f"action {action}", seen=lambda: last[-1])
 
-    def act(self, verb: str, obj: Json, *, timeout: float = PATIENCE, **more: Any) -> Json:
+    def act(self, verb: str, obj: Json, *, timeout: float = PATIENCE, **options: Any) -> Json:
         """Ask and follow to the end."""
-        return self.follow(self.ask(verb, obj, **more), timeout)
+        return self.follow(self.request(verb, obj, **options), timeout)
 
-    def hold(self, gang: str, job: str, **more: Any) -> Json:
+    def hold(self, gang: str, job: str, **options: Any) -> Json:
         """Suspend one child Job and return the action, which must have been verified."""
-        self.seen(gang, job)
+        self.wait_seen(gang, job)
         action = self.act(
-            "suspend", {"apiVersion": "batch/v1", "kind": "Job", **self.job(job)}, **more
+            "suspend", {"apiVersion": "batch/v1", "kind": "Job", **self.job(job)}, **options
         )
         assert (action["state"], action["lever"]) == ("verified", "hold"), action
         return action
 
-    def dry_run(self, verb: str, obj: Json, **more: Any) -> Json:
+    def dry_run(self, verb: str, obj: Json, **options: Any) -> Json:
         """Request a dry run."""
-        body = {"verb": verb, "target": self.target(obj), "reason": "a dry run", **more}
+        body = {"verb": verb, "target": self.target(obj), "reason": "a dry run", **options}
         status, answer = self.installation.post("actions/?dry_run=true", body)
         assert status == 200, (status, answer)
         return answer
@@ -237,7 +239,7 @@ class Witness:
     client: Client
     namespace: str
     job: str
-    looks: int = 0
+    checks: int = 0
     lapses: list[Json] = field(default_factory=list)
     uids: set[str] = field(default_factory=set)
     generations: set[int] = field(default_factory=set)
@@ -250,7 +252,7 @@ class Witness:
             return
         if found is None:
             return
-        self.looks += 1
+        self.checks += 1
         self.uids.add(found["metadata"]["uid"])
         self.generations.add(found["metadata"]["generation"])
         if found["spec"].get("suspend") is not True:

@@ -22,8 +22,8 @@ def _cronjob(scene: Scene, name: str = "hourly") -> Json:
 def _runs(scene: Scene, of: str = "hourly") -> list[Json]:
     """Return the runs of a CronJob, the oldest first."""
     jobs = scene.client.list(BATCH, "Job", scene.namespace)
-    own = [one for one in jobs if one["metadata"]["ownerReferences"][0]["name"] == of]
-    return sorted(own, key=lambda one: str(one["metadata"]["creationTimestamp"]))
+    own = [job for job in jobs if job["metadata"]["ownerReferences"][0]["name"] == of]
+    return sorted(own, key=lambda job: str(job["metadata"]["creationTimestamp"]))
 
 
 def _miss_some(scene: Scene, name: str = "hourly") -> None:
@@ -73,12 +73,12 @@ def _wait_seen(scene: Scene, run: str, obj: Json) -> Json:
     """Return the gang of a run once gangboard shows an object of it as the cluster has it."""
     expected = (obj["metadata"]["uid"], obj["metadata"]["generation"])
 
-    def look() -> Json | None:
+    def current() -> Json | None:
         gang = scene.gang(run)
-        visible = [(one["uid"], one["generation"]) for one in (gang, gang["maker"]) if one]
+        visible = [(row["uid"], row["generation"]) for row in (gang, gang["maker"]) if row]
         return gang if expected in visible else None
 
-    return wait(look, what=f"gangboard to show {obj['kind']} {obj['metadata']['name']}")
+    return wait(current, what=f"gangboard to show {obj['kind']} {obj['metadata']['name']}")
 
 
 def runs(scene: Scene) -> None:
@@ -127,7 +127,9 @@ def runs(scene: Scene) -> None:
     assert ended["message"] == "CronJob hourly was resumed and stays so."
     wait(
         lambda: [
-            run_ for run_ in _runs(scene) if run_["metadata"]["uid"] != run["metadata"]["uid"]
+            other_run
+            for other_run in _runs(scene)
+            if other_run["metadata"]["uid"] != run["metadata"]["uid"]
         ],
         what="the run that was missed",
     )
@@ -180,7 +182,7 @@ def next_runs(scene: Scene) -> None:
         second = _run_after(scene, name, first[policy])
         scene.code(second["metadata"]["name"], "running")
         remaining = first[policy]["metadata"]["uid"] in {
-            one["metadata"]["uid"] for one in _runs(scene, name)
+            job["metadata"]["uid"] for job in _runs(scene, name)
         }
         assert remaining is (policy == "Allow"), policy
     scene.code(first["Allow"]["metadata"]["name"], "suspended")
@@ -194,9 +196,9 @@ def run_waits(scene: Scene) -> None:
     )
     _miss_some(scene, "off")
     large, small = _start(scene, "large"), _start(scene, "small")
-    found = scene.code(large["metadata"]["name"], "no-matching-node")
-    assert (found["health"], found["members"]["scheduled"]) == ("blocked", 0)
-    assert found["maker"]["name"] == "large"
+    unplaced = scene.code(large["metadata"]["name"], "no-matching-node")
+    assert (unplaced["health"], unplaced["members"]["scheduled"]) == ("blocked", 0)
+    assert unplaced["maker"]["name"] == "large"
     assert scene.code(small["metadata"]["name"], "running")["maker"]["name"] == "small"
     gangs = scene.installation.gangs(cluster=scene.cluster, namespace=scene.namespace)
     names = {large["metadata"]["name"], small["metadata"]["name"]}

@@ -60,10 +60,10 @@ def _play(scene: Scene) -> None:
         ended = scene.act("resume", _wait_seen(scene))
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         scene.wait_running(2, "run-node-0")
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
+        wait(lambda: witness.checks > 20, what="the witness to have looked often")
     assert witness.lapses == []
     scene.code("run", "job-suspended")
-    scene.seen("run", HELD)
+    scene.wait_seen("run", HELD)
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job(HELD)})
     assert ended["state"] == "verified", ended
     scene.wait_running(1, HELD)

@@ -135,11 +135,11 @@ def main() -> None:
     options: dict[str, Any] = {"minor": "1.37", "story": False, "speed": 100.0}
     with (
         mock.patch("gangboard.actions.service.wake"),
-        Simulator(fleet=FLEET, **options) as hanging,
-        Simulator(fleet=LARGE, **options) as answering,
+        Simulator(fleet=FLEET, **options) as healthy_simulator,
+        Simulator(fleet=LARGE, **options) as hanging_simulator,
     ):
-        healthy = make_site(hanging, name="healthy")
-        hangs = make_site(answering, name="hangs", user_name="otto")
+        healthy = make_site(healthy_simulator, name="healthy")
+        hangs = make_site(hanging_simulator, name="hangs", user_name="otto")
         for number in range(HELD):
             assert hangs.act(name=f"{JOBSET}-workers-{number}").state == "verified"
         assert healthy.act(name="train-workers-1").state == "verified"

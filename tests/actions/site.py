@@ -118,14 +118,14 @@ class Site:
     # The cluster
 
     def job(self, name: str = WORKER) -> Json:
-        job_ = self.simulator.objects.get(BATCH, "Job", name, NAMESPACE)
-        assert job_ is not None, name
-        return job_
+        job_object = self.simulator.objects.get(BATCH, "Job", name, NAMESPACE)
+        assert job_object is not None, name
+        return job_object
 
     def jobset(self) -> Json:
-        jobset_ = self.simulator.objects.get(JOBSETS, "JobSet", JOBSET, NAMESPACE)
-        assert jobset_ is not None
-        return jobset_
+        jobset_object = self.simulator.objects.get(JOBSETS, "JobSet", JOBSET, NAMESPACE)
+        assert jobset_object is not None
+        return jobset_object
 
     def suspended(self, name: str = WORKER) -> bool:
         return bool(self.job(name)["spec"].get("suspend"))

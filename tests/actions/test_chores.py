@@ -81,10 +81,10 @@ def hold(cluster: Cluster, names: Iterable[str]) -> None:
     for name in names:
         ref = make_ref("Hold", name, group="gangboard.dev", uid=name)
         meta = Meta("v1alpha1", ref, "1", 1, None)
-        hold_ = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
-        store_object(cluster, HOLDS, hold_)
-        if not Action.objects.filter(pk=hold_.action).exists():
-            record(cluster, hold_, None, id=hold_.action)
+        cluster_hold = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
+        store_object(cluster, HOLDS, cluster_hold)
+        if not Action.objects.filter(pk=cluster_hold.action).exists():
+            record(cluster, cluster_hold, None, id=cluster_hold.action)
 
 
 def prove(cluster: Cluster, fake_cluster: FakeCluster) -> dict[str, bool | None]:

@@ -101,14 +101,14 @@ def sent_after(site: Site, moment: float) -> list[str]:
     ]
 
 
-def test_s15_a_batch_above_the_cap_is_refused_and_names_the_cap(few_jobs: Site) -> None:
+def test_s15_a_batch_above_the_cap_is_refused_and_names_the_cap(small_site: Site) -> None:
     for number in (CHILDREN, MOST_AT_ONCE + 1):
         with pytest.raises(RequestError) as caught:
             service.request_many(
-                few_jobs.viewer,
-                [few_jobs.action_request(name=name) for name in children(1)] * number,
-                now=few_jobs.clock.now(),
-                clock=few_jobs.clock,
+                small_site.viewer,
+                [small_site.action_request(name=name) for name in children(1)] * number,
+                now=small_site.clock.now(),
+                clock=small_site.clock,
             )
         assert caught.value.code is RequestErrorCode.INVALID
         assert str(caught.value) == f"From 1 to 50 objects can be chosen, not {number}."
@@ -165,37 +165,37 @@ def test_s15_a_batch_with_failures_can_be_stopped(many: Site) -> None:
 
 
 @pytest.mark.parametrize("switch", ["everything", "the cluster"])
-def test_s16_read_only_stops_a_running_batch(few_jobs: Site, switch: str) -> None:
-    _, ids = ask_for(few_jobs, children(2 * THREADS))
+def test_s16_read_only_stops_a_running_batch(small_site: Site, switch: str) -> None:
+    _, ids = ask_for(small_site, children(2 * THREADS))
     waiting = list(ids)
     flipped_at = 0.0
 
     def flip() -> None:
         nonlocal flipped_at
-        name = None if switch == "everything" else few_jobs.cluster.name
+        name = None if switch == "everything" else small_site.cluster.name
         clusters.set_read_only(name=name, on=True, by="olga")
         flipped_at = time.monotonic()
 
     places = ["create-hold:before-writing", "prove-hold:recorded", CREATE, PATCH] * (THREADS // 4)
-    stand_in_a_row(few_jobs, waiting, places, flip)
+    stand_in_a_row(small_site, waiting, places, flip)
     for action_id in waiting:
-        few_jobs.engine().finish(action_id)
+        small_site.engine().finish(action_id)
     finished = [Action.objects.get(pk=pk) for pk in ids]
     assert all("read-only" in pk.message for pk in finished if pk.state == "refused")
-    late = sent_after(few_jobs, flipped_at)
+    late = sent_after(small_site, flipped_at)
     # Requests already under way at the switch arrive: their worker has passed the last check.
     assert len(late) == len(set(late)) == THREADS // 2 + THREADS // 4
     assert [pk.state for pk in finished].count("verified") == THREADS // 4
     assert [pk.state for pk in finished].count("refused") == 2 * THREADS - THREADS // 4
-    assert len(few_jobs.holds()) == THREADS // 4
+    assert len(small_site.holds()) == THREADS // 4
     tell(
         f"S16 {switch}: {len(late)} sent after the switch, by {THREADS} workers in the middle of it"
     )
 
 
-def test_s16_read_only_takes_effect_in_time(few_jobs: Site) -> None:
+def test_s16_read_only_takes_effect_in_time(small_site: Site) -> None:
     """A worker about to check at the moment of the switch sends no request any more."""
-    _, ids = ask_for(few_jobs, children(3))
+    _, ids = ask_for(small_site, children(3))
     flipped_at = 0.0
 
     def flip() -> None:
@@ -204,12 +204,12 @@ def test_s16_read_only_takes_effect_in_time(few_jobs: Site) -> None:
         flipped_at = time.monotonic()
 
     waiting = list(ids)
-    stand_in_a_row(few_jobs, waiting, ["rehearsal:answered"], flip)
+    stand_in_a_row(small_site, waiting, ["rehearsal:answered"], flip)
     ended = Action.objects.get(pk=ids[0])
     assert ended.state == "refused"
     seconds = time.monotonic() - flipped_at
     for action_id in waiting:
-        assert few_jobs.engine().finish(action_id).state == "refused"
+        assert small_site.engine().finish(action_id).state == "refused"
     assert seconds <= 1
-    assert few_jobs.wire.changes == []
+    assert small_site.wire.changes == []
     tell(f"S16: refused {seconds:.2f} s after the switch, nothing sent")

@@ -50,8 +50,8 @@ class Result:
 def attacks() -> list[Attack]:
     """Return all attacks, by name. Raises AttributeError for a file that is half made."""
     modules = [
-        importlib.import_module(f"{folder.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(folder.__path__)
+        importlib.import_module(f"{folder.__name__}.{module_info.name}")
+        for module_info in pkgutil.iter_modules(folder.__path__)
     ]
     return [
         Attack(module.__name__.rpartition(".")[2], module.SECONDS, module.attack)

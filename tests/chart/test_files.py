@@ -15,8 +15,8 @@ from tests.production.site import PASSWORDS
 
 
 def values() -> dict[str, Any]:
-    values_: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
-    return values_
+    chart_values: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+    return chart_values
 
 
 def test_roles_of_the_chart_match_print_rbac(tmp_path: Path) -> None:

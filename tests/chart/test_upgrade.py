@@ -84,12 +84,12 @@ class Release:
 
 @pytest.fixture
 def release(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[Release]:
-    release_ = Release(controlplane_137, namespace(controlplane_137))
+    test_release = Release(controlplane_137, namespace(controlplane_137))
     try:
-        yield release_
+        yield test_release
     finally:
-        release_.run("uninstall", "--ignore-not-found")
-        client = release_.client
+        test_release.run("uninstall", "--ignore-not-found")
+        client = test_release.client
         for crd_key in (BINDING, HOLDS):
             client.delete(*crd_key)
         client.wait_gone(*HOLDS)

@@ -46,7 +46,7 @@ class Run:
     link: str
     process: Started
 
-    def pids(self, words: str) -> list[int]:
+    def pids(self, pattern: str) -> list[int]:
         """Return its processes whose command line has these words."""
         processes = []
         for entry in Path("/proc").iterdir():
@@ -57,7 +57,7 @@ class Run:
                 folder = (entry / "cwd").resolve()
             except OSError:
                 continue
-            if words in command and folder == self.folder:
+            if pattern in command and folder == self.folder:
                 processes.append(int(entry.name))
         return processes
 

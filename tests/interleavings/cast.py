@@ -191,10 +191,10 @@ class Cast:
                 self.note_crash(engine.holder, f"{task} of {subject}", defect)
             self.hub.pause(_IDLE)
 
-    def note_crash(self, who: str, what: str, defect: BaseException) -> None:
+    def note_crash(self, actor: str, work: str, defect: BaseException) -> None:
         """Record an unexpected exception."""
-        self.crashes.append(f"{type(defect).__name__} in {what}: {defect}")
-        self.trace.write(who, f"CRASH in {what}")
+        self.crashes.append(f"{type(defect).__name__} in {work}: {defect}")
+        self.trace.write(actor, f"CRASH in {work}")
         self.trace.write_stack(defect)
 
     def _do(self, engine: Engine, task: str, subject: Any) -> None:

@@ -110,7 +110,7 @@ class Disturbance:
     def _kubectl(self, method: str, path: str, body: Json | None = None) -> None:
         text = json.dumps(body) if body is not None else ""
         kind = JSON if method == "POST" else _MERGE
-        code = self._site.ask(method, path, text.encode(), kind)
+        code = self._site.request(method, path, text.encode(), kind)
         self._cast.trace.write("kubectl", f"{method} {path} {text}: {code}")
 
     def _delete_hold(self) -> None:

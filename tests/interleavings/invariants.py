@@ -135,17 +135,17 @@ def no_hold_is_left_that_nobody_asked_for(evidence: Evidence) -> Iterator[str]:
 
 def no_hold_goes_before_its_end(evidence: Evidence) -> Iterator[str]:
     """gangboard itself removes no Hold but one whose end a person gave to gangboard, and that end is over."""
-    ends: dict[str, float] = {}
+    until_by_hold: dict[str, float] = {}
     for row in Action.objects.filter(verb=Verb.SUSPEND.value, until__isnull=False):
         hold = row.context.get("hold") or row.context.get("found_hold") or {}
         until = (row.until - BEGAN).total_seconds() if row.until else inf
-        ends[hold.get("uid", "")] = min(until, ends.get(hold.get("uid", ""), inf))
+        until_by_hold[hold.get("uid", "")] = min(until, until_by_hold.get(hold.get("uid", ""), inf))
     by_itself = set(Action.objects.filter(via="gangboard").values_list("pk", flat=True))
     for sent in _changes(evidence):
         if sent.action in by_itself and sent.method == "DELETE":
             uid = json.loads(sent.body)["preconditions"]["uid"]
-            if sent.at < ends.get(uid, inf) - _SKEW:
-                yield f"{sent.action} removed {sent.path} at {sent.at:.3f}, its end is {ends.get(uid)}"
+            if sent.at < until_by_hold.get(uid, inf) - _SKEW:
+                yield f"{sent.action} removed {sent.path} at {sent.at:.3f}, its end is {until_by_hold.get(uid)}"
 
 
 def verified_was_true(evidence: Evidence) -> Iterator[str]:
@@ -189,10 +189,10 @@ def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
 
 def nothing_is_sent_after_its_time(evidence: Evidence) -> Iterator[str]:
     """An action's first request leaves before its time to live is over."""
-    ends = dict(Action.objects.values_list("pk", "expires_at"))
+    deadlines = dict(Action.objects.values_list("pk", "expires_at"))
     started: set[str] = set()
     for sent in _changes(evidence):
-        latest = (ends[sent.action] - BEGAN).total_seconds() + _SKEW
+        latest = (deadlines[sent.action] - BEGAN).total_seconds() + _SKEW
         if sent.action not in started and sent.decided_at > latest:
             yield f"{sent.action} was first sent at {sent.at:.3f}, its time was over at {latest:.3f}"
         started.add(sent.action)

@@ -55,7 +55,7 @@ class Observer:
     """An action is due, now or later."""
     _changes: int = -1
 
-    def look(self) -> None:
+    def record_changes(self) -> None:
         """Record changes in the database since the last call."""
         if not self._has_news():
             return
@@ -119,7 +119,7 @@ class Observer:
             names = {path.rpartition("/")[2] for path in paths}
             changed = jobs = [job for job in jobs if job["metadata"]["name"] in names]
         pods = [pod for job in jobs for pod in self.site.pods_of(job["metadata"]["uid"])]
-        stopped = {_is_stopped(one, action.lever) for one in changed}
+        stopped = {_is_stopped(changed_job, action.lever) for changed_job in changed}
         return Truth(
             stopped.pop() if len(stopped) == 1 else None,
             sum(map(_is_live, pods)),

@@ -74,7 +74,7 @@ def _play(seed: int) -> Result:
         if actor.name == "poller":
             observer.skip()
         else:
-            observer.look()
+            observer.record_changes()
         doom(actor)
 
     hub.on_turn = on_turn
@@ -88,7 +88,7 @@ def _play(seed: int) -> Result:
         doom.is_over = True
         ends_at = site.clock.seconds + _CALM
         is_over = _come_to_rest(cast, observer, ends_at)
-        observer.look()
+        observer.record_changes()
         wrong = broken(Evidence(cast, disturbance.switches, observer, is_over))
         states = Counter(Action.objects.values_list("state", flat=True))
     return Result(seed, wrong, trace.text(), states)

@@ -95,7 +95,7 @@ class Site(PolledPlane):
         """Return the pods of a Job, the dying included."""
         return [pod for pod in self.objects(PODS) if job_uid in owner_uids(pod)]
 
-    def ask(self, method: str, path: str, body: bytes = b"", content_type: str = JSON) -> int:
+    def request(self, method: str, path: str, body: bytes = b"", content_type: str = JSON) -> int:
         """Send a request like kubectl. Return the status."""
         headers = {"Content-Type": content_type, "User-Agent": "kubectl/v1.37.0"}
         return self.plane.api.answer(parse(method, path, headers, body)).code

@@ -48,18 +48,18 @@ class Place:
 def place(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[Place]:
     credentials = read_kubeconfig(controlplane_137.kubeconfig.read_text())
     with Connection(credentials) as connection:
-        place_ = Place(controlplane_137, connection, namespace(controlplane_137))
+        real_place = Place(controlplane_137, connection, namespace(controlplane_137))
         client = controlplane_137.client
-        client.create(job("quiet", place_.namespace, parallelism=2, suspend=True))
+        client.create(job("quiet", real_place.namespace, parallelism=2, suspend=True))
         # Suspended, so its controller has no more writes.
         client.wait_for(
             "batch/v1",
             "Job",
             "quiet",
-            place_.namespace,
+            real_place.namespace,
             until=lambda one: one["status"].get("conditions"),
         )
-        yield place_
+        yield real_place
 
 
 @contextmanager

@@ -71,16 +71,16 @@ class Site:
 
     def click(self, job: str) -> tuple[str, float]:
         """Ask for the suspension of a Job; return the action and the seconds that the answer took."""
-        found = self.simulator.objects.get(BATCH, "Job", job, NAMESPACE)
-        assert found is not None
+        manifest = self.simulator.objects.get(BATCH, "Job", job, NAMESPACE)
+        assert manifest is not None
         target = {
             "cluster": "east",
             "api_group": "batch",
             "kind": "Job",
             "namespace": NAMESPACE,
             "name": job,
-            "uid": found["metadata"]["uid"],
-            "generation": found["metadata"]["generation"],
+            "uid": manifest["metadata"]["uid"],
+            "generation": manifest["metadata"]["generation"],
         }
         body = {"verb": "suspend", "target": target, "reason": "Redis goes away"}
         started_at = time.monotonic()
@@ -101,9 +101,9 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    site_ = Site(tmp_path)
-    yield site_
-    site_.close()
+    test_site = Site(tmp_path)
+    yield test_site
+    test_site.close()
 
 
 def test_gangboard_survives_the_loss_of_redis(site: Site) -> None:

@@ -53,8 +53,8 @@ class Scene:
 
         versions = {}
         for cluster, simulator in self.simulators.items():
-            installed_scene = simulator.objects.update("batch/v1", "Job", JOB, change, NAMESPACE)
-            versions[cluster] = int(installed_scene["metadata"]["resourceVersion"])
+            changed_job = simulator.objects.update("batch/v1", "Job", JOB, change, NAMESPACE)
+            versions[cluster] = int(changed_job["metadata"]["resourceVersion"])
         return versions
 
     def shows(self, code: str) -> bool:
@@ -95,7 +95,7 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def installed_scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     tmp_path = tmp_path_factory.mktemp("workers")
     with ExitStack() as stack:
         simulators, kubeconfigs = {}, {}

@@ -132,7 +132,7 @@ def test_a_message_of_a_dead_worker_is_sent_again_first(post: Post, east: Cluste
     orders = [*post.orders, *post.look(1)]
     ids = [order["headers"]["webhook-id"] for order in orders]
     assert ids[0] == ids[1] != ids[2]
-    healths = [json.loads(one["body"])["data"]["events"][0]["health"] for one in orders]
+    healths = [json.loads(message["body"])["data"]["events"][0]["health"] for message in orders]
     assert healths == ["waiting", "waiting", "running"]
 
 
@@ -157,6 +157,6 @@ def test_a_failing_old_address_does_not_delay_the_new_one(post: Post, east: Clus
     story.say(RUNNING, NOON)
     orders = post.look(1)
     assert {order["address"] for order in orders} == {"https://new.example.com/x"}
-    healths = [json.loads(one["body"])["data"]["events"][0]["health"] for one in orders]
+    healths = [json.loads(message["body"])["data"]["events"][0]["health"] for message in orders]
     assert healths == ["waiting", "running"]
     assert not Channel.objects.exclude(failures=0).exists()

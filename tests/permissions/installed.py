@@ -83,17 +83,17 @@ def _client(plane: ControlPlane, account: str) -> Client:
     return plane.client_for(plane.service_account_token(NAMESPACE, account))
 
 
-def _wait_in_force(found: Installed, options: PermissionOptions) -> None:
+def _wait_in_force(installation: Installed, options: PermissionOptions) -> None:
     """Policies and roles reach the API server a moment after they are stored."""
     names = [
         policy["metadata"]["name"]
-        for policy in found.made
+        for policy in installation.made
         if policy["kind"] == "ValidatingAdmissionPolicy"
     ]
     for name in names:
         # The controller manager has looked at it: no warning means that every expression is sound.
         status = wait(
-            lambda name=name: found.admin.get(  # type: ignore[misc]
+            lambda name=name: installation.admin.get(  # type: ignore[misc]
                 "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name
             ).get("status"),
             what=f"{name} to be checked",
@@ -106,7 +106,7 @@ def _wait_in_force(found: Installed, options: PermissionOptions) -> None:
         "metadata": {"name": "probe", "namespace": namespace},
         "spec": {"jobName": "probe", "ownerUID": "probe"},
     }
-    wait(lambda: DENIED in _response(found.actor, hold), what="the limits to be in force")
+    wait(lambda: DENIED in _response(installation.actor, hold), what="the limits to be in force")
 
 
 def _response(actor: Client, obj: Json) -> str:

@@ -82,8 +82,10 @@ def test_every_served_field_of_a_job_or_jobset_is_covered(everywhere: Installed)
         ("jobs.batch", "io.k8s.api.batch.v1.JobSpec", "batch/v1"),
         ("jobsets.jobset.x-k8s.io", "io.x-k8s.jobset.v1alpha2.JobSet", "jobset.x-k8s.io/v1alpha2"),
     ):
-        found = everywhere.admin.request("GET", f"/openapi/v3/apis/{path}")["components"]["schemas"]
-        properties = found[schema]["properties"]
+        document = everywhere.admin.request("GET", f"/openapi/v3/apis/{path}")["components"][
+            "schemas"
+        ]
+        properties = document[schema]["properties"]
         fields = properties.get("spec", {}).get("properties") or properties
         assert len(fields) >= 10
         text = limits[f"gangboard-actor-{name}"]
@@ -178,8 +180,8 @@ def test_jobs_with_an_external_manager_are_switched_by_their_field_only(
         children = tuple(
             read(admin.wait_for("batch/v1", "Job", job, ns, until=bool)) for job in jobs
         )
-        made = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
-        owner = replace(made, independent_claim="Independent")
+        created = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
+        owner = replace(created, independent_claim="Independent")
         gang = a_gang(owner, children)
         verb = Verb.RESUME if suspended else Verb.SUSPEND
         desired = replace(DESIRED, levers=levers, verb=verb, until=None)

@@ -86,12 +86,12 @@ class Watching:
         assert cache is not None
         window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
 
-        def condition() -> None:
+        def stop_when_settled() -> None:
             while not stopping.is_set() and not _is_at(cache, target, also):
                 time.sleep(LOOK_AGAIN)
             stopping.set()
 
-        looking = threading.Thread(target=condition, daemon=True)
+        looking = threading.Thread(target=stop_when_settled, daemon=True)
         looking.start()
         try:
             window.run()

@@ -64,7 +64,7 @@ class Worker:
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
-    worker_ = Worker()
+    poll_worker = Worker()
     monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
     # Windows that a real worker has side by side follow each other here: no lease may run out.
     long = replace(cluster_leases.LEASES, seconds=600.0)
@@ -72,22 +72,22 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(poll_slots, "LEASE_SECONDS", long.seconds)
     monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
-        tasks.poll, "apply_async", lambda arguments, **_: worker_.orders.append(arguments[0])
+        tasks.poll, "apply_async", lambda arguments, **_: poll_worker.orders.append(arguments[0])
     )
     stored, run = cache_warm_up.stored_objects, PollWindow.run
 
     def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         for row in stored(cache):
-            worker_.rows += 1
+            poll_worker.rows += 1
             yield row
 
     def noted(window: PollWindow) -> None:
-        worker_.windows.append(window._cache.lease.cluster_id)
+        poll_worker.windows.append(window._cache.lease.cluster_id)
         run(window)
 
     monkeypatch.setattr(cache_warm_up, "stored_objects", counted)
     monkeypatch.setattr(PollWindow, "run", noted)
-    return worker_
+    return poll_worker
 
 
 def _are_read(*clusters: Watching) -> bool:

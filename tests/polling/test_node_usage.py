@@ -43,7 +43,7 @@ def test_a_reason_for_unknown_capacity_is_a_change_and_hides_the_nodes() -> None
     first = cluster.usage.version
     assert cluster.usage.capacity("nodes: forbidden").nodes == ()
     assert cluster.usage.version == first + 1
-    assert [node_.name for node_ in cluster.usage.capacity("").nodes] == ["n0"]
+    assert [usage_node.name for usage_node in cluster.usage.capacity("").nodes] == ["n0"]
     assert cluster.usage.version == first + 2
 
 

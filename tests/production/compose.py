@@ -83,7 +83,10 @@ def read_dotenv(path: Path) -> dict[str, str]:
     told = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     if any("=" not in line or re.search(r"['\"$]", line) for line in told):
         raise UnknownFormError(f"{path.name}: only NAME=value without quotes and $ is known")
-    return {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in told)}
+    return {
+        name.strip(): value.strip()
+        for name, _, value in (assignment.partition("=") for assignment in told)
+    }
 
 
 def read_image(dockerfile: Path) -> Image:
@@ -130,7 +133,9 @@ def in_order(services: Mapping[str, Service]) -> list[Service]:
     remaining = dict(services)
     while remaining:
         started = {service.name for service in order}
-        ready = [one for one in remaining.values() if set(one.waits_for) <= started]
+        ready = [
+            candidate for candidate in remaining.values() if set(candidate.waits_for) <= started
+        ]
         if not ready:
             raise UnknownFormError(f"{', '.join(remaining)} wait for each other")
         order += ready

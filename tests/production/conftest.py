@@ -31,12 +31,12 @@ def site(environment: Path) -> Iterator[Site]:
     for program in PROGRAMS:
         if shutil.which(program, path=f"/usr/sbin:{Site.path()}") is None:
             missing(program)
-    site_ = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
+    test_site = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
     try:
-        site_.start()
-        yield site_
+        test_site.start()
+        yield test_site
     finally:
-        site_.close()
+        test_site.close()
 
 
 @pytest.fixture(scope="module")

@@ -178,8 +178,8 @@ class Site:
         text = re.sub(r"\b127\.0\.0\.11\b", self.network.resolver, text)
         text = text.replace(str(self.network.told), str(self.network.subnet))
         prefix = str(self.network.told).rpartition(".")[0]
-        here = str(self.network.subnet).rpartition(".")[0]
-        text = re.sub(rf"\b{re.escape(prefix)}\.(?=\d)", f"{here}.", text)
+        subnet_prefix = str(self.network.subnet).rpartition(".")[0]
+        text = re.sub(rf"\b{re.escape(prefix)}\.(?=\d)", f"{subnet_prefix}.", text)
         folders = self._folders(name)
         return re.sub(
             rf"(?<![\w.}}/-])(?:{'|'.join(folders)})(?=[/:'\" ;\n]|$)",

@@ -58,40 +58,46 @@ def viewer(cluster_id: int | None, *namespaces: str, role: str = "viewer") -> Vi
     return Viewer(1, "rene", tuple(Scope(cluster_id, pattern, role) for pattern in namespaces))
 
 
-def seen_in_sql(viewer_: Viewer) -> set[str]:
+def seen_in_sql(pattern_viewer: Viewer) -> set[str]:
     return set(
-        WatchedObject.objects.filter(viewer_.gang_filter()).values_list("namespace", flat=True)
+        WatchedObject.objects.filter(pattern_viewer.gang_filter()).values_list(
+            "namespace", flat=True
+        )
     )
 
 
 @pytest.mark.parametrize("pattern", COVERED)
 def test_sql_and_python_cover_the_same_namespaces(cluster_id: int, pattern: str) -> None:
-    viewer_ = viewer(cluster_id, pattern)
-    assert seen_in_sql(viewer_) == set(COVERED[pattern])
-    assert {name for name in NAMES if viewer_.sees(cluster_id, name)} == set(COVERED[pattern])
+    pattern_viewer = viewer(cluster_id, pattern)
+    assert seen_in_sql(pattern_viewer) == set(COVERED[pattern])
+    assert {name for name in NAMES if pattern_viewer.sees(cluster_id, name)} == set(
+        COVERED[pattern]
+    )
     assert {name for name in NAMES if matches(pattern, name)} == set(COVERED[pattern])
 
 
 def test_a_pattern_and_a_name_apply_to_their_cluster_only(cluster_id: int) -> None:
-    viewer_ = viewer(cluster_id, "*-prod", "team")
-    assert seen_in_sql(viewer_) == {"a-prod", "team-a-prod", "team"}
+    pattern_viewer = viewer(cluster_id, "*-prod", "team")
+    assert seen_in_sql(pattern_viewer) == {"a-prod", "team-a-prod", "team"}
     assert seen_in_sql(viewer(cluster_id + 1, "*-prod")) == set()
-    assert not viewer_.sees(cluster_id + 1, "a-prod")
+    assert not pattern_viewer.sees(cluster_id + 1, "a-prod")
     everywhere = viewer(None, "*-prod")
     assert seen_in_sql(everywhere) == {"a-prod", "team-a-prod"}
     assert everywhere.sees(cluster_id + 1, "a-prod")
 
 
 def test_a_pattern_grants_no_cluster_scope(cluster_id: int) -> None:
-    viewer_ = viewer(None, "*-prod", role="admin")
-    assert (viewer_.is_admin, viewer_.sees_everything, viewer_.sees_cluster(cluster_id)) == (
-        False,
-    ) * 3
-    assert not viewer_.names_nodes(cluster_id)
-    assert viewer_.counts_nodes(cluster_id)
-    assert viewer_.may_operate(cluster_id, "a-prod")
-    assert viewer_.administers(cluster_id, "a-prod")
-    assert not viewer_.may_operate(cluster_id, "prod")
+    pattern_viewer = viewer(None, "*-prod", role="admin")
+    assert (
+        pattern_viewer.is_admin,
+        pattern_viewer.sees_everything,
+        pattern_viewer.sees_cluster(cluster_id),
+    ) == (False,) * 3
+    assert not pattern_viewer.names_nodes(cluster_id)
+    assert pattern_viewer.counts_nodes(cluster_id)
+    assert pattern_viewer.may_operate(cluster_id, "a-prod")
+    assert pattern_viewer.administers(cluster_id, "a-prod")
+    assert not pattern_viewer.may_operate(cluster_id, "prod")
 
 
 def test_a_condition_follows_a_relation(cluster_id: int) -> None:

@@ -175,8 +175,8 @@ def test_give_the_evidence_to_a_ticket(person: Person) -> None:
         person.press(person.link("Evidence for a ticket"))
     text = saved(download.value)
     assert text.startswith("# ")
-    for word in ("clip-eval", "team-vision", "fragmented", "3 pods"):
-        assert word in text
+    for expected in ("clip-eval", "team-vision", "fragmented", "3 pods"):
+        assert expected in text
 
 
 def test_all_failed_gangs_as_a_table_for_a_report(person: Person) -> None:
