@@ -124,7 +124,7 @@ class Playing:
     """The selected stories: `begin` each cluster, ask for `result`s, `end` all stories."""
 
     def __init__(self, names: Collection[str], *, is_visited: bool) -> None:
-        """`wanted` are names of stories. `is_visited` means that a `visit` will follow."""
+        """`names` are names of stories. `is_visited` means that a `visit` will follow."""
         self.acts = _acts(names, is_visited=is_visited)
         self._told: dict[str, Future[None]] = {name: Future() for name in names}
         self._planes: dict[str, ControlPlane] = {}

@@ -194,7 +194,7 @@ class Scene:
     def request(
         self, verb: str, obj: Json, *, reason: str = "a test of gangboard", **options: Any
     ) -> str:
-        """Ask for an action by the API; return its id. `more` goes into the body."""
+        """Ask for an action by the API; return its id. `options` goes into the body."""
         body = {"verb": verb, "target": self.target(obj), "reason": reason, **options}
         status, answer = self.installation.post("actions/", body)
         assert status == 202, (status, answer)

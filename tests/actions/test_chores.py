@@ -247,7 +247,7 @@ def queue_of(worker: Child) -> str:
     return worker.argv[worker.argv.index("--queues") + 1]
 
 
-def test_act_workers_get_no_verification_work(
+def test_prove_workers_get_the_verification_work(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = fake_cluster.clock.now()

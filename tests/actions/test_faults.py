@@ -127,7 +127,7 @@ def test_an_unreadable_outcome_stays_unknown(site: Site) -> None:
     nothing_left(site, action)
 
 
-def test_a_jobset_changed_between_check_and_patch_is_refused(site: Site) -> None:
+def test_a_jobset_changed_between_check_and_patch_is_a_conflict(site: Site) -> None:
     """The patch's own tests stop it."""
 
     def touch() -> None:

@@ -26,7 +26,7 @@ def _blind(site: Site) -> int:
     return blind
 
 
-def test_s11_a_stopped_poller_prevents_actions(site: Site) -> None:
+def test_s11_actions_read_live_objects_while_the_poller_is_stopped(site: Site) -> None:
     """The stored state is ten minutes old, so the action reads the object first."""
     site.clock.advance(600)
     action = site.act()

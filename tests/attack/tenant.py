@@ -72,7 +72,7 @@ def read_rows(board: Installation, path: str, token: str, count: int) -> list[Js
 
 
 def wait_for(read: Callable[[], list[Json]], count: int) -> list[Json]:
-    """Return what `look` finds once it finds so many. Raises AssertionError."""
+    """Return the result of `read` once it has that many objects. Raises AssertionError."""
     give_up_at = time.monotonic() + SEEN_SECONDS
     while len(gangs := read()) < count:
         assert time.monotonic() < give_up_at, f"{len(gangs)} of {count} seen: {gangs}"

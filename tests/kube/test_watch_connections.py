@@ -66,7 +66,7 @@ def test_concurrent_watches_use_separate_connections(serve: Serve, connect: Conn
 def test_lists_and_watches_do_not_take_each_others_connections(
     serve: Serve, connect: Connect
 ) -> None:
-    """A list must arrive whole, and only requests on closed connections are repeated."""
+    """A list is not cut off, and is not repeated unless its connection was closed."""
 
     def script(request: Request, wire: Wire) -> None:
         if "watch" in request.query:

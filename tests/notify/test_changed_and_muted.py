@@ -42,7 +42,7 @@ class TestChanges:
             "apprise://mail",
         ]
 
-    def test_a_shorter_wait_notifies_the_pending_gangs(
+    def test_a_shorter_wait_notifies_about_gangs_not_yet_sent(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), name="slow", trigger="waits", minutes=60)

@@ -81,7 +81,7 @@ def test_an_unserved_resource_is_no_lever() -> None:
     assert find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
 
 
-def test_owners_that_are_not_served_need_no_rights_for_created_objects() -> None:
+def test_a_lever_without_served_owners_has_no_rights() -> None:
     (role,) = find(
         PermissionOptions(not_served=frozenset({"jobs.batch.volcano.sh"})), "ClusterRole", ACTOR
     )

@@ -180,7 +180,7 @@ def watch(db: None) -> Iterator[Callable[..., Watching]]:
 
 
 def eventually(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until `look` is true. Raises AssertionError."""
+    """Wait until the condition is true. Raises AssertionError."""
     give_up_at = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < give_up_at, "did not come true"

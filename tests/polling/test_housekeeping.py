@@ -87,7 +87,7 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
     assert list(Heartbeat.objects.values_list("name", flat=True)) == ["alive"]
 
 
-def test_slots_are_short_when_there_are_more_clusters_than_living_slots() -> None:
+def test_slots_are_short_if_clusters_outnumber_living_slots() -> None:
     for name in ("one", "two"):
         Cluster.objects.create(name=name, server="https://x", credentials=b"")
     assert has_too_few_slots()

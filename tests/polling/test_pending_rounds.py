@@ -36,9 +36,7 @@ def test_nominated_gated_and_finished_members_do_not_wait() -> None:
         ("admission", "suspended", True),
     ],
 )
-def test_incomplete_gangs_that_hold_capacity_are_listed(
-    stage: str, code: str, complete: bool
-) -> None:
+def test_completeness_follows_from_stage_and_code(stage: str, code: str, complete: bool) -> None:
     assert is_whole(stage, code) is complete
 
 

@@ -130,7 +130,7 @@ def test_a_new_worker_gives_the_same_verdict(watch: Watch) -> None:
     assert window.writer.written == 0
 
 
-def test_a_gated_pod_has_no_missing_claim(watch: Watch) -> None:
+def test_a_pod_held_back_for_a_claim_reports_the_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True)
     watching.settle()
@@ -160,7 +160,7 @@ def test_a_new_pod_waits_for_its_claim_before_it_is_missing(
     assert cache.rechecks.times["uid-waits"] <= settled.timestamp()
 
 
-def test_a_claim_is_read_once(watch: Watch) -> None:
+def test_a_single_poll_reports_a_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
     watching.once()

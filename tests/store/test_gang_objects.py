@@ -81,7 +81,7 @@ def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
     assert [job.meta.ref.uid for job in context.jobs] == ["a"]
 
 
-def test_an_object_that_is_no_owner_has_no_ground(cluster: Cluster) -> None:
+def test_a_gang_without_a_stored_owner_is_not_read(cluster: Cluster) -> None:
     gang = make_gang(cluster, "gone", uid="gone")
     assert read_gang(cluster.pk, gang) is None
 
