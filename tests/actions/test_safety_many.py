@@ -120,10 +120,8 @@ def test_s15_a_batch_with_failures_can_be_stopped(many: Site) -> None:
     bad = names[10::8]  # each of these names is the beginning of no other one of the fifty
     for name in bad:
         path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/{name}"
-        denied_path = f"no suspend of {name}"
-        many.simulator.faults.status(
-            403, message=denied_path, path=path, resource="jobs", verb="patch"
-        )
+        denial = f"no suspend of {name}"
+        many.simulator.faults.status(403, message=denial, path=path, resource="jobs", verb="patch")
     batch, ids = ask_for(many, names)
     waiting = list(ids)
     for action_id in waiting[:FIRST]:

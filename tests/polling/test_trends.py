@@ -26,7 +26,7 @@ def record(cluster: Cluster, moment: datetime, *, all_seen: bool = True) -> Tren
 
 
 @pytest.mark.django_db
-def test_waiting_gangs_are_counted_by_reason_and_others_by_health() -> None:
+def test_gangs_that_do_not_run_are_counted_by_reason() -> None:
     cluster = make_cluster()
     make_gang(cluster)
     make_gang(cluster, health=Health.DEGRADED, stage="run", code="node-lost", accelerators=4.0)

@@ -83,11 +83,11 @@ def test_an_interrupted_reset_is_repeated(
     next."""
     held = take(cluster)
     monkeypatch.setattr(observations, "CHUNK", 2)
-    failures = [2]
+    remaining_calls = [2]
 
     def confirm(lease: ClusterLease) -> None:
-        failures[0] -= 1
-        if failures[0] < 0:
+        remaining_calls[0] -= 1
+        if remaining_calls[0] < 0:
             raise LeaseLostError("taken over")
         confirm_lease(lease)
 

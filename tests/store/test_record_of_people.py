@@ -214,7 +214,7 @@ def test_the_first_and_last_of_a_series_of_wrong_passwords_are_audited(
     ]
 
 
-def test_an_unknown_user_name_may_be_a_password_and_is_not_audited() -> None:
+def test_an_unknown_user_name_is_not_audited_because_it_may_be_a_password() -> None:
     sign_in("x", name="my-secret-password")
     ((_, _, about, sentence),) = lines()
     assert (about, sentence) == ("", "A wrong password was given for a name that nobody has.")
