@@ -23,7 +23,7 @@ def by_client(scene: Scene) -> None:
     gang = f"{scene.cluster}/{scene.namespace}/JobSet/run"
     place = ("--cluster", scene.cluster, "--namespace", scene.namespace)
     with tempfile.TemporaryDirectory() as home:
-        # gangboard may not have seen the JobSet yet: the wait goes on.
+        # gangboard may not have seen the JobSet yet, so wait on.
         waited = _client(scene, home, "wait", gang, "--for", "running", "--timeout", "2m")
         assert (waited.code, waited.out.partition(":")[0]) == (0, "JobSet run is running"), waited
         listed = _client(scene, home, "list", *place)

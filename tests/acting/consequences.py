@@ -15,7 +15,7 @@ _STAYS_SECONDS = 8.0
 
 
 def _warned(scene: Scene, job: str, *texts: str) -> None:
-    """The dry run says it before anything is sent; every word must be in one and the same sentence."""
+    """The dry run warns before any request is sent. Every word must be in the same sentence."""
     plan = scene.dry_run("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job(job)})
     sentences = [*plan["reactions"], *plan["warnings"]]
     assert any(all(text.lower() in warning.lower() for text in texts) for warning in sentences), (

@@ -48,7 +48,7 @@ def install(
 
 
 def remove(installation: Installation, plane: ControlPlane, cluster: str) -> None:
-    """Take away all of it: the control plane is shared, and others bring accounts of their own."""
+    """Delete all objects. The control plane is shared, and other tests bring their own accounts."""
     printed = installation.manage("print_rbac", "--cluster", cluster)
     printed += installation.manage("print_rbac", "--cluster", cluster, "--hold")
     for obj in reversed([obj for obj in yaml.safe_load_all(printed) if obj]):
@@ -90,13 +90,14 @@ def apply(client: Client, objects: Sequence[Json]) -> None:
 
 
 def hold_is_served(client: Client) -> bool:
-    """Whether the API server serves Holds."""
+    """Return whether the API server serves Holds."""
     groups = client.request("GET", "/apis")["groups"]
     return any(group["name"] == "gangboard.dev" for group in groups)
 
 
 def kubeconfig(plane: ControlPlane, account: str) -> Path:
-    """Write a kubeconfig with a bound token of one of our service accounts, as print_rbac tells."""
+    """Write a kubeconfig with a bound token of one of our service accounts, like print_rbac
+    does."""
     path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     token = plane.client.request("POST", path, body)["status"]["token"]

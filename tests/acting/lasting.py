@@ -92,7 +92,7 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
 
 
 def _is_proved(scene: Scene) -> None:
-    """The Hold is proved again and again: one that met the moment of a restart says "not known"."""
+    """The Hold is proved repeatedly, because a proof during a restart returns "not known"."""
 
     def is_released() -> bool:
         holds = scene.installation.get("holds/", cluster=scene.cluster)["results"]

@@ -30,7 +30,7 @@ def _stopped_and_started(scene: Scene, kind: str) -> None:
 
 
 def training_job(scene: Scene) -> None:
-    """Its pods and Services go, and all of it comes back."""
+    """Its pods and Services are deleted, and all of them return."""
     scene.set_up()
     pods = {role: replicas(number, grace=1) for role, number in (("Master", 1), ("Worker", 2))}
     manifest = kubeflow_job("PyTorchJob", "run", scene.namespace, pods, where=scene.where)

@@ -1,4 +1,4 @@
-"""Stories about which lever is chosen, and what becomes of it."""
+"""Stories about the choice of a lever, and its effect."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def paused_by_parallelism(scene: Scene) -> None:
 
 
 def without_policy_on_136(scene: Scene) -> None:
-    """As on 1.37; and where each child Job is a gang, its parallelism cannot change: said before."""
+    """As on 1.37. If each child Job is a gang, its parallelism cannot change, and the refusal comes
+    first."""
     refused_without_policy(scene)
     workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": scene.where}
     scene.client.create(jobset("pair", scene.namespace, jobs={"w": workers}))
@@ -130,7 +131,8 @@ def held_on_135(scene: Scene) -> None:
 
 
 def relocated(scene: Scene) -> None:
-    """Hold one Job, cordon its node, resume: it comes up elsewhere, and gangboard says both places."""
+    """Hold one Job, cordon its node, resume. The Job starts elsewhere, and gangboard shows both
+    places."""
     workers: JobOptions = {"replicas": 2, "pods": 2, "cpu": "4", "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}), nodes=2, cpu="16")
     scene.wait_running(4)

@@ -142,10 +142,10 @@ def exceeds_quota(scene: Scene) -> None:
 
 
 def jobs_of_their_own(scene: Scene) -> None:
-    """Jobs below a JobSet that another controller runs, each in a queue of its own without room.
+    """Jobs below a JobSet that another controller runs, each in its own full queue.
 
-    JobSet's own controller resumes its Jobs, and Kueue and it would undo each other; so the JobSet is
-    another's (`spec.managedBy`), and the Jobs are made as that would make them.
+    JobSet's own controller resumes its Jobs, so Kueue and it would undo each other. Therefore the
+    JobSet has another manager (`spec.managedBy`), and the test creates the Jobs in its place.
     """
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})

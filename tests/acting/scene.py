@@ -71,7 +71,7 @@ class Scene:
             self.client.create(obj)
 
     def clear(self) -> None:
-        """Take all of it away: others use the same control plane."""
+        """Delete all objects, because others use the same control plane."""
         if self.client.find("v1", "Namespace", self.namespace) is None:
             return
         delete_namespace(self.client, self.namespace)
@@ -111,7 +111,7 @@ class Scene:
 
         return wait(check, timeout=timeout, what=f"{count} ready pods of {job or self.namespace}")
 
-    # What gangboard says
+    # Verdicts of gangboard
 
     def gang(self, name: str) -> Json:
         """Return the gang of that name with everything, as soon as gangboard shows it."""
@@ -139,7 +139,8 @@ class Scene:
         return wait(check, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
 
     def wait_for_message(self, gang: str, message: str) -> Json:
-        """Return the gang once gangboard says that of it: it sees its objects one after the other."""
+        """Return the gang once it has that message. gangboard sees its objects one after the
+        other."""
         last: list[str] = []
 
         def check() -> Json | None:
@@ -234,7 +235,7 @@ class Scene:
 
 @dataclass
 class Witness:
-    """Looks at one Job all the time and remembers every moment at which it was not suspended."""
+    """Reads one Job all the time and records every moment at which it was not suspended."""
 
     client: Client
     namespace: str

@@ -70,7 +70,7 @@ def _start(scene: Scene, name: str = "hourly") -> Json:
 
 
 def _wait_seen(scene: Scene, run: str, obj: Json) -> Json:
-    """Return the gang of a run once gangboard shows an object of it as the cluster has it."""
+    """Return the gang of a run once gangboard shows the cluster's version of an object."""
     expected = (obj["metadata"]["uid"], obj["metadata"]["generation"])
 
     def current() -> Json | None:

@@ -1,4 +1,4 @@
-"""From the click to *held* on the page: a real browser, a real control plane, the whole way."""
+"""From the click to *held* on the page, in a real browser and with a real control plane."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ FLEET = Fleet(
 
 @pytest.fixture
 def start(db: None) -> Iterator[Callable[..., Site]]:
-    """`start(...)` starts a simulator with these arguments and makes a site of it."""
+    """`start(...)` starts a simulator with these arguments and returns a site around it."""
     started: list[Simulator] = []
 
     def make(*, actor: bool = True, **options: object) -> Site:

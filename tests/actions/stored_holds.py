@@ -88,7 +88,7 @@ def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Acti
 
 
 def make_try(cluster: Cluster, name: str, requested_at: datetime, number: int = 0) -> None:
-    """Make a release that gangboard asked for and that was refused."""
+    """Make a refused release that gangboard requested itself."""
     make_action(
         cluster,
         id=f"{name}-{number}",

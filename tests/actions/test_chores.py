@@ -160,7 +160,7 @@ def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
         fake_cluster.clock.advance(row_leases.CHORE_SECONDS + 1)
         with row_leases.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
             assert taken is not None
-            # As if the other were still at it when this one wakes up.
+            # The other worker still has the chore when this one wakes up.
             Chore.objects.update(holder="another")
 
     fake_cluster.meanwhile = sleep

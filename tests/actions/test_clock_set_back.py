@@ -72,7 +72,8 @@ def test_a_backoff_is_kept(cluster: Cluster, clock: QuickClock) -> None:
 
 
 def test_a_dead_workers_lease_on_an_action_expires(cluster: Cluster, clock: QuickClock) -> None:
-    """A living holder has a whole lease time to renew it, so that no request of it is under way then."""
+    """A living holder has a whole lease time to renew it, so none of its requests is under way
+    then."""
     held = clock.now() + HOURS
     action = make_open(cluster, clock, holder="dead", number=3, held_until=held)
     sweeper = Sweeper(clock, lost_after=0.0)

@@ -98,7 +98,7 @@ def test_a_proved_claim_is_the_lever_of_its_build(claiming: Site) -> None:
     action = site.act("resume")
     assert (action.state, action.lever) == ("verified", "native"), action.message
     assert not site.suspended()
-    # Another build has to be seen anew.
+    # Another build needs its own proof.
     install_another_build(site)
     plan = preview(site)
     assert not plan.allowed
@@ -160,7 +160,7 @@ def test_a_job_is_paused_and_resumed(pausing: Site) -> None:
     assert job["spec"]["parallelism"] == 0
     assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "2"
     assert (site.suspended(), site.pods()) == (False, [])
-    # The JobSet goes on: it counts the Job as ready, and touches neither it nor its siblings.
+    # The JobSet continues. It counts the Job as ready, and changes neither it nor its siblings.
     assert site.uids("train-workers-1") | site.uids("train-driver-0") == siblings
     rows = {row["name"]: row for row in site.jobset()["status"]["replicatedJobsStatus"]}
     assert (rows["workers"]["suspended"], rows["workers"]["ready"]) == (0, 2)

@@ -19,7 +19,7 @@ PATH = "/apis/gangboard.dev/v1alpha1/namespaces/team/holds"
 
 
 class Endless:
-    """A cluster whose list of Holds goes on and on."""
+    """A cluster with an endless list of Holds."""
 
     host = "east.example"
 

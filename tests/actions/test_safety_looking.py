@@ -109,7 +109,8 @@ def test_s13_dry_run_results_are_shown_before_any_request(site: Site, denial: st
 
 
 def test_s13_a_field_dropped_by_the_api_server_is_not_requested(site: Site) -> None:
-    """Its CustomResourceDefinition is older than the field: a write of it is answered with 200."""
+    """Its CustomResourceDefinition is older than the field, so the server answers a write of the
+    field with 200."""
 
     def drop(_resource: Any, _old: Any, new: Any) -> Any:
         new.get("spec", {}).pop("suspend", None)

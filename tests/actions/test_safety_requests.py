@@ -90,7 +90,7 @@ def test_s03_an_object_recreated_between_check_and_patch_is_refused(site: Site) 
 
 
 def test_s03_a_restart_between_check_and_patch_is_refused(site: Site) -> None:
-    """The patch is refused too. The Hold is about the JobSet's Job of that name, and says so."""
+    """The patch is refused too, because the Hold names the JobSet's Job of that name."""
     action = played(site, PATCH, site.make_anew)
     assert action.state == "verified", action.message
     assert "was re-created meanwhile; it is still held" in action.message

@@ -38,7 +38,7 @@ def test_s05_an_action_runs_although_every_wake_up_is_lost(site: Site) -> None:
     ):
         for action in sweeper.sweep().due:
             picked_up.setdefault(action, site.clock.monotonic() - requested_at[action])
-        site.clock.advance(2)  # as often as beat orders it
+        site.clock.advance(2)  # as often as beat enqueues it
     assert picked_up.keys() == requested_at.keys()
     assert max(picked_up.values()) <= 60
     tell(

@@ -36,7 +36,7 @@ class Result:
 
     name: str
     passed: bool
-    """Whether gangboard stood it."""
+    """Whether gangboard withstood it."""
     figures: Figures = field(default_factory=dict)
     why: str = ""
     """The error of an attack that gangboard did not withstand."""

@@ -1,4 +1,5 @@
-"""Actions on a gangboard under attack: asked for through the API, and changed in its database file."""
+"""Actions on a gangboard under attack: requested through the API, and changed in its database
+file."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class OwnerInCluster:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether its spec says so now."""
+        """Return whether its spec is suspended now."""
         return bool(json.loads(self._connection.get(self._path))["spec"].get("suspend"))
 
     def resume(self) -> None:

@@ -91,7 +91,7 @@ def hold(namespace: str, name: str, *, job: str, owner: str) -> Json:
 
 
 def job(namespace: str, name: str, *, owner: Json) -> Json:
-    """Return a suspended Job that says that this object controls it, by another name."""
+    """Return a suspended Job that names this object as its controller, under another name."""
     reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

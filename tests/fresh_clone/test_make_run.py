@@ -1,4 +1,4 @@
-"""`make run` in a new clone in an empty folder, looked at in a real browser."""
+"""`make run` in a new clone in an empty folder, seen in a real browser."""
 
 from __future__ import annotations
 

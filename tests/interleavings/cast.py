@@ -209,7 +209,7 @@ class Cast:
                 self.site.clock.soon(lambda: self.broker.give("advance", subject), delay)
 
     def is_busy(self, actor: Actor) -> bool:
-        """Whether it is a worker in the middle of an action."""
+        """Return whether it is a worker in the middle of an action."""
         return actor.name.startswith("worker") and actor.where not in (_IDLE, "begins")
 
     # gangboard's own clockwork

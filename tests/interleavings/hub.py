@@ -34,7 +34,7 @@ class Actor:
     wake_at: float = 0.0
     """When it can go on, in seconds of the clock."""
     where: str = "begins"
-    """The boundary at which it stands."""
+    """The boundary at which it has paused."""
     stood_at: deque[float] = field(default_factory=lambda: deque([0.0, 0.0], maxlen=2))
     """When it came to its last two boundaries."""
     in_flight: Callable[[], None] | None = None
@@ -43,7 +43,7 @@ class Actor:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still has something to do."""
+        """Whether it has work left."""
         return not self.is_killed and not self.turn.dead
 
 
@@ -76,7 +76,7 @@ class Hub:
     # What actors call
 
     def pause(self, where: str) -> None:
-        """Stand at a boundary: others may run before the caller goes on."""
+        """Pause at a boundary. Others may run before the caller continues."""
         self.sleep(0.0, where)
 
     def sleep(self, seconds: float, where: str = "sleeps") -> None:

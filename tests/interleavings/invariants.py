@@ -50,7 +50,7 @@ def every_accepted_request_ends(evidence: Evidence) -> Iterator[str]:
 
 
 def every_end_has_a_sentence(evidence: Evidence) -> Iterator[str]:
-    """An action that is over says in a sentence how it ended, and leaves no step open."""
+    """A finished action has a sentence about its end, and no open step."""
     for row in Action.objects.exclude(finished_at=None):
         if len(row.message) < 15 or "." not in row.message:
             yield f"{row.pk} ended {row.state} with {row.message!r}"
@@ -101,7 +101,7 @@ def no_request_without_a_record(evidence: Evidence) -> Iterator[str]:
 
 
 def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
-    """No sibling and no object that was made anew under the name is ever changed; Holds only of it."""
+    """No sibling and no recreated object of the same name is ever changed, except Holds for it."""
     rows = Action.objects.in_bulk()
     for applied in evidence.cast.ledger.applied:
         sent, row = applied.sent, rows[applied.sent.action]
@@ -259,14 +259,15 @@ def broken(evidence: Evidence) -> dict[str, list[str]]:
 
 
 def _is_target(applied: Applied, row: Action) -> bool:
-    """Whether an action is about an object: the very one, or each child Job of its JobSet (native)."""
+    """Return whether an action is about an object: the same one, or a child Job of its JobSet
+    (native)."""
     if row.kind == "JobSet" and row.lever == "native":
         return row.uid in applied.owners and "/jobs/" in applied.sent.path
     return applied.subject == row.uid and applied.sent.path.endswith(f"/{row.name}")
 
 
 def _frees_its_heir(applied: Applied, row: Action) -> bool:
-    """Whether a suspend resumes the Job that was made anew, and suspended at once by its own Hold."""
+    """Return whether a suspend resumes a recreated Job that its own Hold suspended at once."""
     return applied.sent.path.endswith(f"/jobs/{row.name}") and _gives_back(applied.sent)
 
 

@@ -30,10 +30,10 @@ class Moment:
 
 @dataclass(frozen=True)
 class Truth:
-    """How the cluster was at one moment, as far as one action is concerned."""
+    """The state of the cluster at one moment, as far as one action is concerned."""
 
     stopped: bool | None
-    """By the lever of the action; None: it is not there, or only some of it is."""
+    """By the lever of the action. None if the object, or a part of it, is missing."""
     live_pods: int
     hold: bool
     """An existing Hold holds it."""
@@ -85,7 +85,7 @@ class Observer:
         if moments and (moments[-1].state, moments[-1].is_open) == (state, is_open):
             return
         if not moments and self.trace.short(pk) == pk:
-            self.trace.name(pk, f"G{pk[:3]}")  # gangboard itself has asked for it
+            self.trace.name(pk, f"G{pk[:3]}")  # requested by gangboard itself
         moments.append(Moment(self.site.clock.seconds, state, is_open))
         message = Action.objects.values_list("message", flat=True).get(pk=pk)
         self.trace.write("database", f"{pk} {state}{'' if is_open else ' (over)'}: {message}")

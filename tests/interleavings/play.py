@@ -42,7 +42,7 @@ class Result:
     """Name of an invariant → violations. Empty if all hold."""
     trace: str
     states: Counter[str] = field(default_factory=Counter)
-    """How the actions ended."""
+    """Final states of the actions."""
 
     def text(self) -> str:
         """Return the text that explains a failure."""
@@ -131,7 +131,7 @@ class _Log:
         self._cast = cast
 
     def info(self, event: str, **about: object) -> None:
-        """Take no note: the database tells."""
+        """Record no news, because the database has them."""
 
     def warning(self, event: str, **about: object) -> None:
         """Take note for the trace."""

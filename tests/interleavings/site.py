@@ -46,7 +46,7 @@ FLEET = Fleet(
         ),
     ),
 )
-"""One JobSet of three Jobs of one pod each, on nodes with room for all."""
+"""One JobSet of three Jobs of one pod each, on nodes with capacity for all."""
 
 
 class Site(PolledPlane):

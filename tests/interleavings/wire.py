@@ -44,7 +44,7 @@ class Sent:
     body: bytes
     dry_run: bool
     decided_at: float
-    """When the worker stood at its last boundary but one: it looked whether it may before that."""
+    """Time of the worker's last boundary but one. It checked its permission before that."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Ledger:
 
 @dataclass
 class Weather:
-    """How often which fault comes: chances per request."""
+    """Probability of each fault per request."""
 
     reads: float = 0.0
     writes: float = 0.0
@@ -208,7 +208,7 @@ class Wire(Connection):
             actor.in_flight = None
 
     def _arrive(self, sent: Sent, target: str, headers: Mapping[str, str]) -> None:
-        """Have a request carried out whose sender is not there to hear of it."""
+        """Carry out a request whose sender is gone."""
         with suppress(KubeError):
             self._write(sent, target, headers, "")
             self._trace.write("server", f"{sent.method} {sent.path} arrives late")

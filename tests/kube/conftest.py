@@ -53,7 +53,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def connect(authority: Issued) -> Iterator[Callable[..., Connection]]:
     """`connect(server, **changes)` → a Connection that trusts the authority of the tests.
 
-    It waits long for a server to be reached: a test of that deadline says another.
+    Its connect deadline is long. Tests of that deadline set another one.
     """
     connections: list[Connection] = []
 

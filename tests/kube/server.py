@@ -141,7 +141,7 @@ class Server:
 
     @property
     def open(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return sum(thread.is_alive() for thread in self._threads)
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The schema hash, which tells builds of JobSet apart."""
+"""The schema hash, which distinguishes builds of JobSet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kube.test_discovery import answering
 Serve = Callable[..., Server]
 Connect = Callable[..., Connection]
 HASH = "EC375E2361C61A1F6254BE3CDB274BCEC9408D2F0BA971232987BDC61121F7E2DBE2EEED2878101C1E5631F0B1F22818CCF4C23658066A9F5DB3FBF7973A1303"
-"""As observed on 1.37.0 with JobSet v0.12.0."""
+"""Observed on 1.37.0 with JobSet v0.12.0."""
 INDEX = {
     "paths": {
         "api/v1": {"serverRelativeURL": "/openapi/v3/api/v1?hash=CORE"},

@@ -19,7 +19,8 @@ _LIVE = re.compile(r'hx-get="(/live/[^"]+)" hx-headers=\'{"X-Live-Version": "([^
 
 @dataclass
 class OpenPage:
-    """One browser tab. `arrived` says when (unix time) which marked change first stood in it."""
+    """One browser tab. `arrived` records the unix time at which each marked change first
+    appeared."""
 
     url: str
     path: str

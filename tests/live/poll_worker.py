@@ -53,7 +53,7 @@ class Database:
         return {str(cluster): int(str(version)) for cluster, version in rows}
 
     def is_locked(self) -> bool:
-        """Whether some process is in the middle of a transaction that writes."""
+        """Return whether a process has an open write transaction."""
         with closing(sqlite3.connect(self.path, timeout=1, isolation_level=None)) as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")

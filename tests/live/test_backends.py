@@ -79,7 +79,7 @@ def _codes(installation: Installation) -> dict[tuple[str, str, str], str]:
 def _wait_for_verdicts(
     installation: Installation, expected: dict[tuple[str, str, str], str]
 ) -> None:
-    """Wait until every gang of the script has its code; the last look says what differs."""
+    """Wait until every gang of the script has its code. The last read reports the differences."""
 
     def differing() -> dict[tuple[str, str, str], tuple[str | None, str]]:
         codes = _codes(installation)
@@ -93,7 +93,7 @@ def _wait_for_verdicts(
 
 
 def _judge_board(installation: Installation, expected: dict[tuple[str, str, str], str]) -> None:
-    """Every gang of the script stands on the Board of an administrator who follows the link."""
+    """Every gang of the script is on the Board of an administrator who follows the link."""
     cookie = sign_in(installation.sign_in_link())
     rows: set[tuple[str, str]] = set()
     path = "/?show_finished=1"
@@ -112,7 +112,7 @@ _ROW = r'<a href="/gangs/[^"]+"[^>]*>([^<]+)</a><span class="soft"[^>]*><span cl
 
 
 def _change(installation: Installation, simulator: Simulator) -> float:
-    """Suspend a Job that runs; return after how long the API says so."""
+    """Suspend a running Job. Return the seconds until the API shows it."""
     namespace, _, name = next(
         key for key, code in simulator.expected().items() if code == "running" and key[1] == "Job"
     )

@@ -1,6 +1,6 @@
-"""How long a change of a real cluster takes to the API and to an open page.
+"""Time that a change of a real cluster takes to the API and to an open page.
 
-The same poll worker watches a cluster that never answers and one whose pods change all the time.
+The same poll worker watches a silent cluster and one whose pods change all the time.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _wait_for_gangs(installation: Installation) -> str:
 
 
 def _wait_in_api(scene: Scene, code: str) -> float:
-    """Return when (unix time) the API first says the code."""
+    """Return the unix time at which the API first shows the code."""
     give_up_at = time.monotonic() + GIVE_UP_SECONDS
     while time.monotonic() < give_up_at:
         if scene.installation.get(f"gangs/{scene.gang_id}/")["code"] == code:

@@ -33,7 +33,7 @@ AWAY_SECONDS = 3.0
 
 
 class Site:
-    """A gangboard that runs on a Redis which can be stopped, frozen and started anew."""
+    """A gangboard with a Redis that can be stopped, frozen and restarted."""
 
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()

@@ -58,7 +58,7 @@ class Scene:
         return versions
 
     def shows(self, code: str) -> bool:
-        """Whether the API says that of the Job of each cluster."""
+        """Return whether the API shows this for the Job of each cluster."""
         return self._codes() == [(cluster, code) for cluster in CLUSTERS]
 
     def _codes(self) -> list[tuple[str, str]]:
@@ -66,12 +66,12 @@ class Scene:
         return sorted((gang["cluster"], gang["code"]) for gang in gangs if gang["name"] == JOB)
 
     def gangs(self) -> list[tuple[str, ...]]:
-        """Return every gang with its verdict, as the API says."""
+        """Return every gang with its verdict from the API."""
         keys = ("cluster", "namespace", "api_group", "kind", "name", "uid", "code")
         return sorted(tuple(str(gang[key]) for key in keys) for gang in self.installation.gangs())
 
     def are_held_by(self, holder: str) -> bool:
-        """Whether that worker holds all clusters."""
+        """Return whether that worker holds all clusters."""
         leases = self.database.leases()
         return set(leases) == set(CLUSTERS) and {lease.holder for lease in leases.values()} == {
             holder

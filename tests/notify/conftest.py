@@ -24,7 +24,7 @@ FAILED = Receipt(False, "The receiver answered with 500.")
 
 @dataclass
 class Post:
-    """Stands in for the process that sends: keeps the orders, and answers `outcome`."""
+    """Replaces the sending process. It records the orders and returns `outcome`."""
 
     now: datetime = NOON
     outcome: Receipt = field(default_factory=lambda: Receipt(True))

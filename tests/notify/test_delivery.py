@@ -175,7 +175,7 @@ def test_an_undecryptable_address_is_reported(post: Post, east: Cluster) -> None
 def test_a_real_receiver_gets_a_change_within_five_seconds(
     post: Post, east: Cluster, settings: Settings
 ) -> None:
-    """From the stored change to a receiver whose signature is right: here without the 2 s of beat."""
+    """From the stored change to a receiver that verifies the signature, without the 2 s of beat."""
     from time import monotonic
 
     from django.utils import timezone

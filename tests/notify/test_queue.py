@@ -55,7 +55,7 @@ def test_skipped_webhook_events_are_counted(post: Post) -> None:
     assert queued() == [*expected, ("given-up", [7])]
     (row, *_), _ = read_deliveries(viewer=make_owner().viewer)
     assert (row.about, row.error) == (7, LEFT_OUT)
-    # As soon as one was sent there is room again.
+    # A sent message makes space in the queue.
     Delivery.objects.filter(pk=Delivery.objects.earliest("pk").pk).update(
         state="sent", finished_at=NOON
     )

@@ -91,7 +91,7 @@ def _wait_in_force(installation: Installed, options: PermissionOptions) -> None:
         if policy["kind"] == "ValidatingAdmissionPolicy"
     ]
     for name in names:
-        # The controller manager has looked at it: no warning means that every expression is sound.
+        # The controller manager has checked it. No warning means that every expression is valid.
         status = wait(
             lambda name=name: installation.admin.get(  # type: ignore[misc]
                 "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name

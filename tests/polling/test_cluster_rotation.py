@@ -91,7 +91,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
 
 
 def _are_read(*clusters: Watching) -> bool:
-    """Whether all that is served there was listed to the end, so that it can be watched from now on."""
+    """Return whether all served resources were listed completely, so that they can be watched."""
     states = ResourceState.objects.filter(cluster__in=[watching.cluster for watching in clusters])
     listed = states.exclude(resource_version="")
     return (

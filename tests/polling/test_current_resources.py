@@ -1,4 +1,4 @@
-"""How long a resource counts as current: from its last complete list or living watch on."""
+"""A resource counts as current for a limited time after its last complete list or living watch."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class _Gate:
 def test_a_server_that_hangs_keeps_its_worker_and_is_named(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The question goes on until the lease was renewed, and then until its deadline."""
+    """Discovery continues until the lease was renewed, and then until its deadline."""
     watching = watch()
     monkeypatch.setattr(poll_window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.0)

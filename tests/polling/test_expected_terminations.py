@@ -97,7 +97,7 @@ def test_a_gang_waits_for_a_pod_in_deletion_and_is_assessed_at_its_deadline(
             "finalizers": ["foregroundDeletion"],
         }
 
-    # As long as the Job is wanted it makes another pod, which may take the room.
+    # The Job recreates the pod, and the new pod may take the capacity.
     held.simulator.objects.update("v1", "Pod", "holder-0", delete, "default")
     for _ in range(3):
         held.window(0.5)

@@ -49,7 +49,7 @@ class Cluster:
 
 
 class OpenWatch:
-    """A watch that goes on until it is closed, and is open at once."""
+    """A watch that is open at once and stays open until it is closed."""
 
     says: tuple[bytes, ...] = ()
     made: Callable[[], None] = staticmethod(lambda: None)
@@ -128,7 +128,7 @@ def test_a_list_with_an_untaken_end_is_not_current(watched: WatchedResource) -> 
     reflector.start()
     while not out.full():
         time.sleep(0.01)
-    time.sleep(0.1)  # it waits for room
+    time.sleep(0.1)  # the queue is full
     reflector.halt()
     assert_ended(reflector)
     assert isinstance(out.get_nowait(), Batch)
@@ -160,7 +160,7 @@ def test_untaken_events_are_not_claimed(
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
     halted.start()
-    time.sleep(0.3)  # it waits for room
+    time.sleep(0.3)  # the queue is full
     halted.halt()
     assert_ended(halted)
     assert len(out.queue) == 1

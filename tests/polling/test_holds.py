@@ -30,7 +30,7 @@ KUEUE = Resource("kueue.x-k8s.io", ("v1beta2",), "workloads", "Workload", custom
 
 
 def job_state(watching: Watching, name: str = JOB) -> JobState:
-    """Return a child Job as the row of its gang says it."""
+    """Return a child Job as shown in the row of its gang."""
     detail = unpack_detail(bytes(watching.gang(GANG).detail))
     return next(job for job in detail.jobs if job.ref.name == name)
 

@@ -25,14 +25,14 @@ Watch = Callable[..., Watching]
 
 
 def sockets(watching: Watching) -> int:
-    """How many connections the cluster has open."""
+    """Return the number of open connections to the cluster."""
     return len(watching.simulator._server._open)
 
 
 def test_the_next_window_watches_on_the_same_connections(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A window of whole seconds: that is how long a watch can be asked for."""
+    """A window of whole seconds, because watch timeouts are whole seconds."""
     watching = watch()
     assert watching.window(2.0).error is None
     assert watching.gang("debug-shell")

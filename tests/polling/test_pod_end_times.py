@@ -35,7 +35,8 @@ def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:
 
 
 def placed_job(*, pods: int = 2, **fields: Any) -> tuple[Owner, list[Pod]]:
-    """A Job that ran for a minute on n0 and makes no failed pod anew; pods have 10 s to end."""
+    """A Job that ran for a minute on n0 and does not recreate failed pods. Pods have 10 s to
+    end."""
     job = a_job("train", pods=pods, **{"max_retries": 0, "started_at": ago(60), **fields})
     return job, list(pods_of(job, pods, on="n0", start_time=ago(50), stop_seconds=10))
 
@@ -45,7 +46,7 @@ def test_the_deadline_of_a_job_ends_its_pods() -> None:
     job, pods = placed_job(deadline_seconds=600)
     cluster = Cluster(node(), job, *pods)
     assert ends_of(cluster.running_gangs()["train"]) == [(550, 2, False)]
-    # While it is suspended no deadline runs; it starts anew when it is resumed.
+    # No deadline runs during a suspension. It restarts with the resume.
     cluster.put(replace(job, suspended=True, started_at=None))
     assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, started_at=NOW))
@@ -59,7 +60,7 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     pods = [*pods_of(first, 2, on="n0", stop_seconds=0), *pods_of(second, 2, on="n0")]
     cluster = Cluster(node(), jobset, first, second, *pods)
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
-    # It fails then, and the JobSet would begin anew at once.
+    # The Job fails then, and the JobSet restarts at once.
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=2))
     assert cluster.running_gangs()["run"].terminations == ()
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
@@ -75,7 +76,7 @@ def test_pods_end_at_their_own_deadlines() -> None:
     cluster.put(replace(first, deadline_seconds=600))
     cluster.put(replace(second, deadline_seconds=60))
     assert ends_of(cluster.running_gangs()["train"]) == [(20, 1, False), (560, 1, False)]
-    # A Job that tries again makes a pod that fails anew.
+    # A Job with retries recreates a failed pod.
     cluster.put(replace(job, max_retries=6))
     assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, max_retries=None))
@@ -101,7 +102,7 @@ def test_deleted_pods_end_after_their_grace_period() -> None:
     assert cluster.usage.capacity("") is not room
     held = cluster.running_gangs()["train"]
     assert ends_of(held) == [(30, 1, True)]
-    # All of it takes room; suspending the gang would free the other pod only.
+    # Both pods use capacity. A suspend of the gang would free only the other pod.
     assert held.loads["n0"].pods == 2
     assert held.by_suspending is not None
     assert held.by_suspending["n0"].pods == 1
@@ -146,7 +147,7 @@ def replaced(*objects: Owner | Pod) -> list[bool]:
 
 
 def test_a_running_job_recreates_deleted_pods() -> None:
-    """The new pod may take the room: only its own gang can count on it."""
+    """The new pod may take the capacity, so only its own gang can count on it."""
     job = a_job("train", pods=2)
     running, terminating = (
         a_pod("train-0", of=job, on="n0"),
@@ -187,7 +188,7 @@ def test_a_running_jobset_recreates_its_jobs() -> None:
     (child,) = child_jobs(jobset, **GOING)
     pods = [a_pod(f"w-{index}", of=child, on="n0", **GOING) for index in (0, 1)]
     assert replaced(jobset, child, *pods) == [True]
-    # All of it goes, or stops.
+    # All pods are deleted or stop.
     for stopped in ({"deleting_since": NOW}, {"suspended": True}, {"finish": failed()}):
         assert replaced(a_jobset("run", **stopped), child, *pods) == [False]
     # A Job that has failed takes its JobSet with it, unless that tries again.

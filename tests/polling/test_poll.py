@@ -220,7 +220,7 @@ def test_a_defect_is_shown_at_the_cluster_and_data_is_kept(
 def test_a_worker_that_wakes_after_its_lease_records_nothing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    """Another worker holds the cluster by now: how it is, that one says."""
+    """Another worker holds the cluster by now and reports its state."""
     watching = watch()
 
     def lose_the_lease() -> None:

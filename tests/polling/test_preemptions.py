@@ -237,7 +237,7 @@ def test_another_worker_can_take_over_before_new_pods_exist(watch: Watch) -> Non
     watching.forget()
     play(watching, try_again)
     is_shown(watching)
-    # Also when the pod that took the room is gone by then, and its Job with it.
+    # The same holds after the pod that took the capacity is deleted together with its Job.
     watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")
     watching.simulator.objects.delete("batch/v1", "Job", "usurper", "default")
     watching.forget()

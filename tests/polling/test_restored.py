@@ -114,7 +114,7 @@ def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
     assert LOST_EVENT not in names(watching, EVENT.key)
     gangs = set(Gang.objects.filter(gone_at=None).values_list("name", flat=True))
     assert (FUTURE in gangs, POD[2] in gangs) == (False, True)
-    # Servers that contradict each other do not have all of it listed all the time.
+    # Contradicting servers do not cause repeated complete lists.
     assert not poll._caches[watching.cluster.pk].watched[PODS].revision.is_due(regularly=True)
 
 

@@ -171,7 +171,7 @@ def test_a_worker_that_lost_its_lease_caches_nothing(watch: Watch) -> None:
     with pytest.raises(LeaseLostError):
         writer.commit()
     assert cache.objects.get(pod.meta.ref.uid) == pod, "what is not stored is not kept"
-    # The other one says something else of the gang, and the cluster comes back.
+    # The other worker stores another verdict of the gang, and the cluster returns.
     Gang.objects.filter(pk=gang.pk).update(message="as another one saw it")
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     held = acquire_lease(watching.cluster.pk, HOLDER)

@@ -17,14 +17,14 @@ Json = dict[str, Any]
 
 
 def versions(history: SuspendHistory, *changes: tuple[bool, str, float]) -> None:
-    """Show versions of one Job: (suspended, by whom, how many seconds ago by the server's clock)."""
+    """Put versions of one Job: (suspended, manager, seconds ago by the server's clock)."""
     for suspended, manager, seconds in changes:
         job = a_job(suspended=suspended, suspend_set_by=manager, suspend_set_at=ago(seconds))
         history.put(job, NOW)
 
 
 def test_an_unchanged_suspend_field_is_not_counted() -> None:
-    """The first version is no change, nor is one that says the same by another manager."""
+    """The first version is no change, and neither is an equal one by another manager."""
     history = SuspendHistory()
     versions(history, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
     versions(history, (False, "jobset", 7), (False, "jobset", 7))

@@ -17,9 +17,9 @@ def postgres_folder() -> Path:
 
 
 def nginx(configuration: str, folder: Path, address: str) -> list[str]:
-    """Return the command that runs a configuration; `address` is that of the container.
+    """Return the command that runs a configuration. `address` is that of the container.
 
-    A container connects from its own address. Here nginx has to be told.
+    A container connects from its own address. Here nginx needs it as a setting.
     """
     file = folder / "nginx.conf"
     file.write_text(configuration.replace("http {", f"http {{\n    proxy_bind {address};", 1))

@@ -23,7 +23,7 @@ class Network:
     """Gives each container its address in 127.A.B.0/24, and resolves the names of those that run."""
 
     def __init__(self, subnet: str) -> None:
-        """`subnet`: the one of docker-compose.yml, in place of which this network stands."""
+        """`subnet`: the one of docker-compose.yml that this network replaces."""
         self.told = ipaddress.ip_network(subnet)
         first, second = 64 + secrets.randbelow(128), secrets.randbelow(256)
         self.subnet = ipaddress.ip_network(f"127.{first}.{second}.0/24")

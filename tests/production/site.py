@@ -154,7 +154,8 @@ class Site:
             return False
 
     def wait_healthy(self, name: str) -> None:
-        """Wait until the health check passes; what ends by itself is started anew, as the file says."""
+        """Wait until the health check passes. Services that exit are restarted, as the file
+        specifies."""
         give_up_at = time.monotonic() + READY_SECONDS
         while not self.is_healthy(name):
             if time.monotonic() > give_up_at:

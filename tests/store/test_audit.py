@@ -139,7 +139,7 @@ def set_head(number: int) -> None:
 
 
 def empty_it() -> None:
-    """Remove all that was written, and what says that there was something."""
+    """Remove all rows, and the head that counts them."""
     AuditEntry.objects.all().delete()
     AuditHead.objects.all().delete()
 

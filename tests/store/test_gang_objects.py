@@ -1,4 +1,4 @@
-"""The stored objects of a gang that a decision about acting stands on."""
+"""The stored objects of a gang, on which a decision about acting is based."""
 
 from __future__ import annotations
 

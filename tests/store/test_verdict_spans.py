@@ -58,7 +58,7 @@ class Story:
         self.row: Row | None = None
 
     def say(self, verdict: Row, at: datetime, since: datetime | None = None, **more: Any) -> None:
-        """Store a verdict; `since` is its own time, as the state of an object says it."""
+        """Store a verdict. `since` is its own time, taken from the state of an object."""
         row = stored(self.gang, gone_at=None, **{**verdict, "since": since or at, **more})
         before = {} if self.row is None else {row["uid"]: self.row}
         with transaction.atomic():
@@ -322,7 +322,7 @@ SAID = st.tuples(
     st.integers(-30, 60),
     st.one_of(st.none(), st.integers(-100, 0)),
 )
-"""(verdict, minutes since the last look, minutes before now that the state says it began)."""
+"""(verdict, minutes since the last poll, age of the recorded start in minutes)."""
 HAPPENED = st.one_of(SAID, st.tuples(st.just("deleted"), st.integers(-30, 60), st.none()))
 
 

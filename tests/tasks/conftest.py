@@ -66,7 +66,7 @@ def gangboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gangboard]:
 
 
 def _is_told(installation: Installation) -> bool:
-    """Whether every gang of the fleet has the code that its scenario says."""
+    """Return whether every gang of the fleet has the code of its scenario."""
     codes = {
         (gang["namespace"], gang["kind"], gang["name"]): gang["code"]
         for gang in installation.gangs()

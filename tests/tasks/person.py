@@ -123,7 +123,7 @@ class Person:
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(name)
 
     def reads(self, area: Locator, *texts: str) -> None:
-        """Expect that a part of the page is in sight and says all of this."""
+        """Expect that an area of the page is in sight and contains all of these texts."""
         expect(area.first).to_be_visible()
         for text in texts:
             expect(area.first).to_contain_text(text, use_inner_text=True)

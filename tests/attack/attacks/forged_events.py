@@ -24,7 +24,7 @@ JOB = {
 
 
 def attack(board: Installation) -> Figures:
-    """The gang tells the refusal of its own namespace's event, and no forged one."""
+    """The gang shows the refusal in its own namespace's event, and no forged one."""
     with api_server(board) as cluster, written(cluster, NAMESPACE, JOB):
         uid = cluster.get("batch/v1", "Job", "victim", NAMESPACE)["metadata"]["uid"]
         read_rows(board, f"gangs/?namespace={NAMESPACE}", board.token, 1)

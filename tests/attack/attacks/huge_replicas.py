@@ -20,8 +20,8 @@ TENANT, OTHER = "huge-replicas", "huge-replicas-other"
 NEWS = 4
 """Jobs of another tenant that are awaited, one after the other."""
 MOST_SECONDS = 5.0
-"""In which each of them comes to the API. It was 19 to 69 s for ten such LeaderWorkerSets, and never after one
-DisaggregatedSet of five roles."""
+"""Seconds within which each of them reaches the API. It was 19 to 69 s for ten such
+LeaderWorkerSets, and never after one DisaggregatedSet of five roles."""
 MOST_BYTES = 256 * 1024
 """Bytes of the API's response about one such gang."""
 _TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "x"}]}}

@@ -1,4 +1,5 @@
-"""Holds and Jobs of another namespace that say that they belong to a JobSet: a preview must not be made of them."""
+"""Holds and Jobs of another namespace that claim to belong to a JobSet. A preview must ignore
+them."""
 
 import json
 

@@ -27,7 +27,7 @@ TOKEN = "c" * 32
 
 
 def attack(board: Installation) -> Figures:
-    """The action goes on at once, and the refused stop stands in the audit with its address."""
+    """The action continues at once, and the refused stop is in the audit with its address."""
     gang = running_jobset(board)
     changes = ", ".join(f"{name} = datetime({name}, '+2 hours')" for name in MOMENTS)
     with stopped_act_worker(board):
