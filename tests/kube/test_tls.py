@@ -46,11 +46,11 @@ def test_an_interrupted_handshake_is_named(connect: Connect) -> None:
     assert "broke off" in error.sentence
 
 
-@pytest.mark.parametrize("error", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
-def test_every_python_version_names_a_closed_connection_alike(error: type[ssl.SSLError]) -> None:
-    request = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
-    assert connect_error(error(), request).sentence == "cluster broke off the TLS handshake."
-    answer = handle_server_error(error(), request)
+@pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
+def test_every_python_version_names_a_closed_connection_alike(end: type[ssl.SSLError]) -> None:
+    asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
+    assert connect_error(end(), asked).sentence == "cluster broke off the TLS handshake."
+    answer = handle_server_error(end(), asked)
     assert (answer.code, answer.sentence) == (
         "broken-off",
         "cluster broke off in the middle of its answer to GET /api.",

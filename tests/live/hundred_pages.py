@@ -143,8 +143,8 @@ def _make_unready(simulator: Simulator, gang: str) -> None:
         if pod["metadata"]["name"].startswith(f"{gang}-0-")
     )
 
-    def change(job: dict[str, Any]) -> None:
-        job["status"] = pod_status("unready", job, timestamp())
+    def change(obj: dict[str, Any]) -> None:
+        obj["status"] = pod_status("unready", obj, timestamp())
 
     simulator.objects.update("v1", "Pod", pod, change, namespace)
 

@@ -41,16 +41,16 @@ def test_changes_of_a_user_are_audited() -> None:
     people.remove_role(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.disable_user(name="bob", by=OPS)
     people.create_user(name="bob", role="admin", by=OPS)
-    scope = "team-a on every cluster"
+    where = "team-a on every cluster"
     assert lines() == [
         (event, OPS, "User/bob", sentence)
         for event, sentence in (
             ("user-made", "The account of bob was made."),
-            ("role-given", f"bob is viewer of {scope} from now on."),
+            ("role-given", f"bob is viewer of {where} from now on."),
             ("link-made", "A link was made that signs bob in once."),
             ("token-made", f"Token {public} of bob was made: it may act for 7 days."),
             ("token-revoked", f"Token {public} of bob was revoked."),
-            ("role-taken", f"bob is no longer viewer of {scope}."),
+            ("role-taken", f"bob is no longer viewer of {where}."),
             (
                 "user-disabled",
                 "bob was disabled: sessions, password, links, tokens and roles have ended.",
@@ -328,9 +328,9 @@ def test_a_flood_of_wrong_tokens_grows_no_table(monkeypatch: pytest.MonkeyPatch)
         authentication.record_refused_token(
             f"gb_{number:016x}_x", source="", sender=f"sender {number}"
         )
-    sentences = refusals()
-    assert len(sentences) == 6
-    assert sentences[5][1] == (
+    found = refusals()
+    assert len(found) == 6
+    assert found[5][1] == (
         "1,000 requests with tokens that are not valid were refused within an hour."
     )
     assert Attempts.objects.count() == 22
