@@ -79,7 +79,7 @@ def give_up(simulator: Simulator) -> None:
     simulator.objects.delete(API, "NodeClaim", NAME)
 
 
-def evidence_values(watching: Watching, label: str = "") -> list[str]:
+def said(watching: Watching, label: str = "") -> list[str]:
     """Return code and message of the gang, or its evidence with a label."""
     gang = watching.gang("waits")
     if not label:
@@ -99,23 +99,23 @@ def test_a_claim_is_shown_until_its_deletion_and_the_reason_stays(watch: Watch) 
     put_claim(simulator)
     nominate(simulator)
     watching.settle()
-    assert evidence_values(watching)[0] == "waiting-for-nodes"
-    assert f"NodeClaim {NAME} is not launched yet" in evidence_values(watching)[1]
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert f"NodeClaim {NAME} is not launched yet" in said(watching)[1]
 
     put_claim(simulator, "Launched")
     watching.settle()
-    assert "its node has not registered yet" in evidence_values(watching)[1]
+    assert "its node has not registered yet" in said(watching)[1]
 
     give_up(simulator)
     watching.settle()
-    assert evidence_values(watching)[0] == "no-matching-node"
-    (message,) = evidence_values(watching, f"NodeClaim {NAME}")
+    assert said(watching)[0] == "no-matching-node"
+    (message,) = said(watching, f"NodeClaim {NAME}")
     assert message.startswith("is gone")
     assert "all requested instance types were unavailable" in message
 
     watching.forget()
     window = watching.settle()
-    assert evidence_values(watching, f"NodeClaim {NAME}") == [message]
+    assert said(watching, f"NodeClaim {NAME}") == [message]
     assert window.writer.written == 0
 
 
@@ -143,8 +143,8 @@ def test_events_count_if_claims_are_not_served(watch: Watch) -> None:
     nominate(watching.simulator)
     watching.once()
     assert watching.state(NODE_CLAIM.key).state == "not-served"
-    assert evidence_values(watching)[0] == "waiting-for-nodes"
-    assert evidence_values(watching, "NodeClaims") == []
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert said(watching, "NodeClaims") == []
 
 
 def test_forbidden_claims_make_no_gang_unknown_and_count_once_they_are_readable(
@@ -156,14 +156,14 @@ def test_forbidden_claims_make_no_gang_unknown_and_count_once_they_are_readable(
     nominate(watching.simulator)
     watching.window(1.5)
     assert watching.state(NODE_CLAIM.key).state == "forbidden"
-    assert evidence_values(watching)[0] == "waiting-for-nodes"
-    assert evidence_values(watching, "NodeClaims") == [
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert said(watching, "NodeClaims") == [
         "forbidden: only Karpenter's events tell whether a node comes"
     ]
     watching.simulator.faults.remove(fault)
     watching.windows_until(lambda: watching.state(NODE_CLAIM.key).state == "ok")
     # The only change for the gang is that its claim is now known to be missing.
-    assert evidence_values(watching)[0] == "no-matching-node"
+    assert said(watching)[0] == "no-matching-node"
 
 
 def put_request(simulator: Simulator, *done: str) -> None:
@@ -193,23 +193,23 @@ def test_a_request_touches_the_gangs_whose_pods_consume_it(watch: Watch) -> None
     consume(simulator, "big")
     put_request(simulator, "Accepted")
     watching.settle()
-    assert evidence_values(watching)[0] == "waiting-for-nodes"
-    assert "ProvisioningRequest big is accepted" in evidence_values(watching)[1]
+    assert said(watching)[0] == "waiting-for-nodes"
+    assert "ProvisioningRequest big is accepted" in said(watching)[1]
 
     watching.forget()
     put_request(simulator, "Accepted", "Failed")
     watching.settle()
-    assert evidence_values(watching)[0] == "no-matching-node"
-    assert evidence_values(watching, "ProvisioningRequest big") == ["has failed"]
+    assert said(watching)[0] == "no-matching-node"
+    assert said(watching, "ProvisioningRequest big") == ["has failed"]
 
     simulator.objects.delete("autoscaling.x-k8s.io/v1", "ProvisioningRequest", "big", "default")
     watching.settle()
-    assert evidence_values(watching, "ProvisioningRequest big")[0].startswith("is not there")
+    assert said(watching, "ProvisioningRequest big")[0].startswith("is not there")
 
     consume(simulator, "another")
     put_request(simulator, "Accepted")
     watching.settle()
-    assert evidence_values(watching, "ProvisioningRequest another")[0].startswith("is not there")
+    assert said(watching, "ProvisioningRequest another")[0].startswith("is not there")
     simulator.objects.delete("v1", "Pod", "waits-0", "default")
     watching.settle()
     tracker = cache_of(watching).autoscaling

@@ -122,10 +122,10 @@ def test_a_password_set_by_a_command_is_audited(
 ) -> None:
     type_in(monkeypatch, *["opal-marmot-quilt-72"] * 2)
     change_password()
-    ((event, actor, about, sentence),) = lines()
+    ((event, who, about, sentence),) = lines()
     assert (event, about) == ("password-changed", "User/olga")
     assert sentence == "olga was given another password."
-    assert actor == command_author()
+    assert who == command_author()
     assert "opal-marmot" not in str(list(AuditEntry.objects.values()))
     assert olga.client.get("/api/v1/gangs/").status_code == 401, "older sessions have ended"
     assert sign_in("opal-marmot-quilt-72").status_code == 302
