@@ -23,14 +23,14 @@ def by_client(scene: Scene) -> None:
     gang = f"{scene.cluster}/{scene.namespace}/JobSet/run"
     place = ("--cluster", scene.cluster, "--namespace", scene.namespace)
     with tempfile.TemporaryDirectory() as home:
-        # gangboard may not have seen the JobSet yet: the wait goes on.
+        # gangboard may not have seen the JobSet yet, so wait on.
         waited = _client(scene, home, "wait", gang, "--for", "running", "--timeout", "2m")
         assert (waited.code, waited.out.partition(":")[0]) == (0, "JobSet run is running"), waited
         listed = _client(scene, home, "list", *place)
         assert [row.split()[3:5] for row in listed.out.splitlines()[1:]] == [["run", "running"]]
         assert _client(scene, home, "explain", gang).code == 0
         sibling = scene.uids(SIBLING)
-        scene.seen("run", JOB)
+        scene.wait_seen("run", JOB)
 
         reason = ("--job", JOB, "--reason", "gpu-07 is broken")
         held = _client(scene, home, "suspend", gang, *reason, "--until", "1h", "--wait")
@@ -51,7 +51,7 @@ def by_client(scene: Scene) -> None:
         events = _client(scene, home, "events", *place, "--type", "action")
         assert len(events.out.splitlines()) == 2, events
 
-        scene.seen("run", JOB)
+        scene.wait_seen("run", JOB)
         shell = Shell(scene.installation.url, Path(home))
         assert shell.prepare(scene.installation.token).code == 0
         assert (done := shell.run(_recipe(scene))).code == 0, done

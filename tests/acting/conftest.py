@@ -15,16 +15,16 @@ _OVER: set[str] = set()
 
 @pytest.fixture(scope="package")
 def playing(request: pytest.FixtureRequest) -> Iterator[Playing]:
-    """Start every story that was asked for; each test waits for the end of its own."""
+    """Start every selected story. Each test waits for the end of its own."""
     items = request.session.items
     is_visited = any("visit" in getattr(item, "fixturenames", ()) for item in items)
-    wanted = _wanted(items) - _OVER
-    played = Playing(wanted, is_visited=is_visited)
+    selected = _selected(items) - _OVER
+    played = Playing(selected, is_visited=is_visited)
     try:
         for cluster in played.acts:
             played.begin(cluster, request.getfixturevalue(PLANES[cluster]))
         yield played
-        _OVER.update(wanted)
+        _OVER.update(selected)
     finally:
         played.end()
 
@@ -38,7 +38,7 @@ def visit(playing: Playing) -> Iterator[Scene]:
     playing.end_visit()
 
 
-def _wanted(items: Iterable[pytest.Item]) -> set[str]:
+def _selected(items: Iterable[pytest.Item]) -> set[str]:
     """Return the names of the stories that the selected tests are about."""
     return {
         str(item.callspec.params["story"])

@@ -30,14 +30,14 @@ def install(
 
     Without `holds` the Hold resource and its policy are left out.
     """
-    # What is printed depends on what the cluster serves.
+    # The output depends on the resources that the cluster serves.
     wait(lambda: _is_read(installation, cluster), what=f"gangboard to have read {cluster}")
     printed = installation.manage("print_rbac", "--cluster", cluster)
     # An admin waits for 40 s between the two. Here no other test writes to Jobs meanwhile.
     printed += installation.manage("print_rbac", "--cluster", cluster, "--hold")
     objects = [obj for obj in yaml.safe_load_all(printed) if obj]
-    kept = [obj for obj in objects if holds or obj["kind"] not in HOLD_KINDS]
-    apply(plane.client, kept)
+    selected = [obj for obj in objects if holds or obj["kind"] not in HOLD_KINDS]
+    apply(plane.client, selected)
     if holds:
         wait(lambda: hold_is_served(plane.client), what="the Hold resource to be served")
     file = kubeconfig(plane, ACTOR)
@@ -48,18 +48,19 @@ def install(
 
 
 def remove(installation: Installation, plane: ControlPlane, cluster: str) -> None:
-    """Take away all of it: the control plane is shared, and others bring accounts of their own."""
+    """Delete all objects. The control plane is shared, and other tests bring their own accounts."""
     printed = installation.manage("print_rbac", "--cluster", cluster)
     printed += installation.manage("print_rbac", "--cluster", cluster, "--hold")
     for obj in reversed([obj for obj in yaml.safe_load_all(printed) if obj]):
         meta = obj["metadata"]
-        at = (obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
-        # A namespace takes long to go, and an empty one disturbs nobody; 404: it was left out here.
+        key = (obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+        # Deleting a namespace takes long, and an empty one does no harm. 404: the object was left
+        # out here.
         if obj["kind"] != "Namespace":
             with suppress(ApiError):
-                plane.client.delete(*at)
+                plane.client.delete(*key)
         if obj["kind"] == "CustomResourceDefinition":
-            plane.client.wait_gone(*at)
+            plane.client.wait_gone(*key)
 
 
 def _is_read(installation: Installation, cluster: str) -> bool:
@@ -67,12 +68,13 @@ def _is_read(installation: Installation, cluster: str) -> bool:
 
 
 def _sees_hold(installation: Installation, cluster: str) -> bool:
-    levers = {one["lever"]: one for one in installation.get(f"clusters/{cluster}/")["levers"]}
+    levers = {lever["lever"]: lever for lever in installation.get(f"clusters/{cluster}/")["levers"]}
     return bool(levers["hold"]["ready"])
 
 
 def allow_parallelism(installation: Installation, plane: ControlPlane, cluster: str) -> None:
-    """Switch the lever on, and apply what the actor's policies then say; the Hold stays away."""
+    """Switch the lever on, and apply the resulting policies of the actor. The Hold is not
+    installed."""
     installation.manage("set_lever", cluster, "parallelism", "on")
     printed = installation.manage("print_rbac", "--cluster", cluster)
     objects = [obj for obj in yaml.safe_load_all(printed) if obj]
@@ -88,13 +90,14 @@ def apply(client: Client, objects: Sequence[Json]) -> None:
 
 
 def hold_is_served(client: Client) -> bool:
-    """Whether the API server serves Holds."""
+    """Return whether the API server serves Holds."""
     groups = client.request("GET", "/apis")["groups"]
     return any(group["name"] == "gangboard.dev" for group in groups)
 
 
 def kubeconfig(plane: ControlPlane, account: str) -> Path:
-    """Write a kubeconfig with a bound token of one of our service accounts, as print_rbac tells."""
+    """Write a kubeconfig with a bound token of one of our service accounts, like print_rbac
+    does."""
     path = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{account}/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     token = plane.client.request("POST", path, body)["status"]["token"]

@@ -17,14 +17,14 @@ PODS = 2
 
 
 def lasts(scene: Scene) -> None:
-    """Everything of the first line that the Hold was made for, in the order in which it is told."""
+    """Reasons for the Hold, in the order of the first line."""
     brings_group = scene.plane.minor >= 37
     workers: JobOptions = {"replicas": 3, "pods": PODS, "grace": 1, "node_selector": scene.where}
     if brings_group:
         workers["pod_group"] = "together"
-    made = jobset("run", scene.namespace, jobs={"w": workers}, max_restarts=3)
+    manifest = jobset("run", scene.namespace, jobs={"w": workers}, max_restarts=3)
     group = [podgroup("together", scene.namespace, gang=PODS)] if brings_group else []
-    scene.set_up(*group, made)
+    scene.set_up(*group, manifest)
     scene.wait_running(3 * PODS)
     groups = {_group(pod) for pod in scene.pods(JOB)}
     assert len(groups) == 1
@@ -50,7 +50,7 @@ def _group(pod: dict[str, object]) -> str:
 def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> None:
     witness = Witness(scene.client, scene.namespace, JOB)
     first_uid = scene.job(JOB)["metadata"]["uid"]
-    began = time.monotonic()
+    started_at = time.monotonic()
 
     def touch() -> None:
         stamp = {"metadata": {"annotations": {"test/touched": str(time.time())}}}
@@ -71,38 +71,38 @@ def _held_through_everything(scene: Scene, siblings: dict[str, set[str]]) -> Non
         # After three lost connections it would look away for half a minute (client-go's back-off).
         scene.plane.restart_process("kube-scheduler")
         until(5, touch, every=0.5)
-        scene.may_go_on.set()  # nothing else is killed: others may play on this control plane
+        scene.may_go_on.set()  # kills one process only, because other stories may run on this control plane
         assert {job: scene.uids(job) for job in SIBLINGS} == siblings, (
             "the siblings were left alone"
         )
         assert scene.jobset("run")["status"].get("restarts", 0) == 0
         _fail_a_sibling(scene)
-        left = HELD_SECONDS - (time.monotonic() - began)
-        until(max(left, 10), touch)
-        wait(lambda: witness.looks > 100, what="the witness to have looked often")
+        remaining = HELD_SECONDS - (time.monotonic() - started_at)
+        until(max(remaining, 10), touch)
+        wait(lambda: witness.checks > 100, what="the witness to have looked often")
     assert witness.lapses == []
     assert witness.uids > {first_uid}, "the restart made a new Job of the same name"
     assert scene.pods(JOB) == []
-    gang = scene.tells("run", "Restart 1 re-created ")
+    gang = scene.wait_for_text("run", "Restart 1 re-created ")
     assert gang["code"] == "job-suspended"
     assert "1 of 3" in gang["message"]
-    shown = scene.shown_job("run", JOB)
-    assert shown is not None
-    assert (shown["held"], shown["suspended"]) == (True, True)
+    held_job = scene.shown_job("run", JOB)
+    assert held_job is not None
+    assert (held_job["held"], held_job["suspended"]) == (True, True)
 
 
 def _is_proved(scene: Scene) -> None:
-    """The Hold is proved again and again: one that met the moment of a restart says "not known"."""
+    """The Hold is proved repeatedly, because a proof during a restart returns "not known"."""
 
-    def look() -> bool:
+    def is_released() -> bool:
         holds = scene.installation.get("holds/", cluster=scene.cluster)["results"]
-        (hold,) = (one for one in holds if one["namespace"] == scene.namespace)
+        (hold,) = (row for row in holds if row["namespace"] == scene.namespace)
         assert hold["job"] == JOB
         assert hold["in_force"] is not False
         return hold["in_force"] is True
 
     # The next proof comes a minute later.
-    wait(look, timeout=PROVED_SECONDS, what="the Hold to be proved again")
+    wait(is_released, timeout=PROVED_SECONDS, what="the Hold to be proved again")
 
 
 def _fail_a_sibling(scene: Scene) -> None:
@@ -122,26 +122,26 @@ def _held_through_suspend_of_all(scene: Scene) -> None:
     """Suspend and resume the whole JobSet by gangboard while one of its Jobs is held."""
     witness = Witness(scene.client, scene.namespace, JOB)
     with witness.watching():
-        scene.seen("run")
+        scene.wait_seen("run")
         ended = scene.act(
             "suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
         )
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         wait(lambda: not scene.pods(), what="all pods to be gone")
-        scene.seen("run")
+        scene.wait_seen("run")
         ended = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         for job in SIBLINGS:
             scene.wait_running(PODS, job)
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
+        wait(lambda: witness.checks > 20, what="the witness to have looked often")
     assert witness.lapses == []
-    shown = scene.shown_job("run", JOB)
-    assert shown is not None
-    assert shown["held"]
+    held_job = scene.shown_job("run", JOB)
+    assert held_job is not None
+    assert held_job["held"]
 
 
 def _released(scene: Scene, groups: set[str]) -> None:
-    scene.seen("run", JOB)
+    scene.wait_seen("run", JOB)
     siblings = {job: scene.uids(job) for job in SIBLINGS}
     job = {**scene.job(JOB), "apiVersion": "batch/v1", "kind": "Job"}
     ended = scene.act("resume", job)

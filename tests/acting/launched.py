@@ -6,22 +6,22 @@ from tests.acting.scene import Json, Scene, wait
 from tests.controlplane.kubeflow import kubeflow_job, replicas, version_of
 
 
-def _seen(scene: Scene, kind: str) -> Json:
+def _wait_seen(scene: Scene, kind: str) -> Json:
     """Return the job once gangboard shows it as the cluster has it."""
 
-    def look() -> Json | None:
-        found = scene.client.get(version_of(kind), kind, "run", scene.namespace)
-        gang, meta = scene.gang("run"), found["metadata"]
+    def current() -> Json | None:
+        obj = scene.client.get(version_of(kind), kind, "run", scene.namespace)
+        gang, meta = scene.gang("run"), obj["metadata"]
         if (gang["uid"], gang["generation"]) != (meta["uid"], meta["generation"]):
             return None
-        return {**found, "apiVersion": version_of(kind), "kind": kind}
+        return {**obj, "apiVersion": version_of(kind), "kind": kind}
 
-    return wait(look, what=f"gangboard to see the {kind}")
+    return wait(current, what=f"gangboard to see the {kind}")
 
 
 def _stopped_and_started(scene: Scene, kind: str) -> None:
     for verb, code in (("suspend", "suspended"), ("resume", "running")):
-        ended = scene.act(verb, _seen(scene, kind))
+        ended = scene.act(verb, _wait_seen(scene, kind))
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         assert ended["after"] == {"spec.runPolicy.suspend": str(verb == "suspend").lower()}
         if verb == "suspend":
@@ -30,11 +30,11 @@ def _stopped_and_started(scene: Scene, kind: str) -> None:
 
 
 def training_job(scene: Scene) -> None:
-    """Its pods and Services go, and all of it comes back."""
+    """Its pods and Services are deleted, and all of them return."""
     scene.set_up()
     pods = {role: replicas(number, grace=1) for role, number in (("Master", 1), ("Worker", 2))}
-    made = kubeflow_job("PyTorchJob", "run", scene.namespace, pods, where=scene.where)
-    scene.client.create(made)
+    manifest = kubeflow_job("PyTorchJob", "run", scene.namespace, pods, where=scene.where)
+    scene.client.create(manifest)
     scene.wait_running(3)
     scene.code("run", "running")
     _stopped_and_started(scene, "PyTorchJob")
@@ -49,7 +49,7 @@ def launcher_and_workers(scene: Scene) -> None:
     scene.wait_running(3)
     scene.code("run", "running")
     before = scene.job("run-launcher")
-    scene.seen("run", "run-launcher")
+    scene.wait_seen("run", "run-launcher")
     ended = scene.act(
         "suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-launcher")}
     )

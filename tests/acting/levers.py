@@ -1,4 +1,4 @@
-"""Stories about which lever is chosen, and what becomes of it."""
+"""Stories about the choice of a lever, and its effect."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.controlplane.objects import JobOptions, jobset
 
 
 def refused_without_policy(scene: Scene) -> None:
-    """Without the Hold nothing is sent; an admin who forces it sees JobSet undo it."""
+    """Without the Hold no request is sent. An admin who forces it sees JobSet undo it."""
     workers: JobOptions = {"replicas": 3, "grace": 1, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(3)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     before = scene.job("run-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **before})
     assert ended["state"] == "refused", ended
@@ -31,7 +31,7 @@ def refused_without_policy(scene: Scene) -> None:
     forced = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **after}, force=True)
     assert forced["state"] == "reverted", forced
     assert forced["reverted_by"] == "jobset"
-    # Observed: 72 to 95 ms on a machine with nothing else to do; a busy one takes its time.
+    # Observed: 72 to 95 ms on an idle machine. A busy one is slower.
     assert 0 <= forced["held_seconds"] <= _seconds_followed(forced)
     assert "jobset" in forced["message"]
     wait(lambda: scene.job("run-w-1")["spec"]["suspend"] is False, what="the Job to run again")
@@ -42,17 +42,17 @@ def paused_by_parallelism(scene: Scene) -> None:
     refused_without_policy(scene)
     allow_parallelism(scene.installation, scene.plane, scene.cluster)
     scene.wait_running(3)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     siblings = scene.uids("run-w-0") | scene.uids("run-w-2")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
-    found = (ended["state"], ended["lever"], ended["label"])
-    assert found == ("verified", "parallelism", "Paused"), ended
+    outcome = (ended["state"], ended["lever"], ended["label"])
+    assert outcome == ("verified", "parallelism", "Paused"), ended
     job = scene.job("run-w-1")
     assert (job["spec"]["parallelism"], job["spec"]["suspend"]) == (0, False)
     assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "1"
     assert scene.pods("run-w-1") == []
     assert scene.uids("run-w-0") | scene.uids("run-w-2") == siblings
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert (ended["state"], ended["lever"]) == ("verified", "parallelism"), ended
     scene.wait_running(1, "run-w-1")
@@ -62,18 +62,19 @@ def paused_by_parallelism(scene: Scene) -> None:
 
 
 def without_policy_on_136(scene: Scene) -> None:
-    """As on 1.37; and where each child Job is a gang, its parallelism cannot change: said before."""
+    """As on 1.37. If each child Job is a gang, its parallelism cannot change, and the refusal comes
+    first."""
     refused_without_policy(scene)
     workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": scene.where}
     scene.client.create(jobset("pair", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2, "pair-w-1")
     allow_parallelism(scene.installation, scene.plane, scene.cluster)
-    scene.seen("pair", "pair-w-1")
+    scene.wait_seen("pair", "pair-w-1")
     before = scene.uids("pair-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("pair-w-1")})
     assert ended["state"] == "refused", ended
-    said = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup pair-w-1-"
-    assert said in ended["message"], ended
+    refusal = "Kubernetes 1.36 refuses parallelism 0 for a Job of gang PodGroup pair-w-1-"
+    assert refusal in ended["message"], ended
     nothing = {"spec": {"parallelism": 0}}
     with pytest.raises(ApiError, match="cannot change parallelism for a Job referencing gang"):
         scene.client.patch("batch/v1", "Job", "pair-w-1", nothing, scene.namespace, dry_run=True)
@@ -83,11 +84,11 @@ def without_policy_on_136(scene: Scene) -> None:
 
 
 def refused_on_135(scene: Scene) -> None:
-    """1.35 without the gate serves no such policy: refused, and it says what is needed."""
+    """1.35 without the gate does not serve the policy. The refusal names the missing gate."""
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     before = scene.job("run-w-1")["metadata"]["generation"]
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert ended["state"] == "refused", ended
@@ -96,11 +97,12 @@ def refused_on_135(scene: Scene) -> None:
 
 
 def refused_without_effect(scene: Scene) -> None:
-    """The policy is served and was accepted with 201, and does nothing: only the proof shows it."""
+    """The policy is served and was accepted with 201, but has no effect. Only the proof shows
+    it."""
     workers: JobOptions = {"replicas": 2, "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}))
     scene.wait_running(2)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     before = scene.job("run-w-1")
     pods = scene.uids("run-w-1")
     ended = scene.act("suspend", {"apiVersion": "batch/v1", "kind": "Job", **before})
@@ -119,17 +121,18 @@ def held_on_135(scene: Scene) -> None:
     scene.wait_running(2)
     scene.hold("run", "run-w-1")
     assert scene.pods("run-w-1") == []
-    scene.seen("run", "run-w-1")
-    shown = scene.shown_job("run", "run-w-1")
-    assert shown is not None
-    assert shown["held"]
+    scene.wait_seen("run", "run-w-1")
+    job = scene.shown_job("run", "run-w-1")
+    assert job is not None
+    assert job["held"]
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert (ended["state"], ended["lever"]) == ("verified", "hold"), ended
     scene.wait_running(1, "run-w-1")
 
 
 def relocated(scene: Scene) -> None:
-    """Hold one Job, cordon its node, resume: it comes up elsewhere, and gangboard says both places."""
+    """Hold one Job, cordon its node, resume. The Job starts elsewhere, and gangboard shows both
+    places."""
     workers: JobOptions = {"replicas": 2, "pods": 2, "cpu": "4", "node_selector": scene.where}
     scene.set_up(jobset("run", scene.namespace, jobs={"w": workers}), nodes=2, cpu="16")
     scene.wait_running(4)
@@ -142,18 +145,18 @@ def relocated(scene: Scene) -> None:
         # The scheduler had spread the Job over both nodes: leave one of them.
         free = {sorted(old)[0]}
         scene.client.patch("v1", "Node", min(free), {"spec": {"unschedulable": False}})
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")})
     assert ended["state"] == "verified", ended
     scene.wait_running(2, "run-w-1")
     assert _nodes(scene, "run-w-1") == free
 
-    def told() -> bool:
+    def is_reported() -> bool:
         entries: list[dict[str, Any]] = scene.gang("run")["timeline"]
         text = " ".join(entry["message"] for entry in entries)
         return all(name in text for name in old | free)
 
-    wait(told, what="the timeline to name both places", seen=lambda: scene.gang("run"))
+    wait(is_reported, what="the timeline to name both places", seen=lambda: scene.gang("run"))
 
 
 def _seconds_followed(action: dict[str, Any]) -> float:

@@ -30,8 +30,8 @@ def arrives(scene: Scene) -> None:
         seconds = [blocked["arrived"] - changed_at]
         assert blocked["health"] == "blocked"
 
-        scene.seen("run", "run-w-1")
-        action = scene.ask(
+        scene.wait_seen("run", "run-w-1")
+        action = scene.request(
             "suspend", {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")}
         )
         changed_at = _suspended_at(scene, "run-w-1")
@@ -40,13 +40,13 @@ def arrives(scene: Scene) -> None:
 
         ended = scene.follow(action)
         assert ended["state"] == "verified", ended
-        told = _message(receiver, secret, type="action", code="verified")
-        assert told["url"].endswith(f"/actions/{action}/")
+        message = _message(receiver, secret, type="action", code="verified")
+        assert message["url"].endswith(f"/actions/{action}/")
         since_end = time.time() - datetime.fromisoformat(ended["finished_at"]).timestamp()
-        seconds.append(since_end - (time.monotonic() - told["arrived"]))
+        seconds.append(since_end - (time.monotonic() - message["arrived"]))
         for rule in rules:
             scene.installation.post(f"notifications/rules/{rule}/mute/", {"hours": 1})
-    # At most five seconds on a machine with nothing else to do, which is not claimed of a busy one.
+    # At most five seconds on an idle machine. A busy one has no such limit.
     Figures.of("from a change on the API server to its message", seconds)
 
 
@@ -74,18 +74,18 @@ def _events(receiver: Receiver, secret: str) -> Iterator[Json]:
             yield {**event, "arrived": arrived}
 
 
-def _message(receiver: Receiver, secret: str, **wanted: str) -> Json:
+def _message(receiver: Receiver, secret: str, **fields: str) -> Json:
     """Return the first event with these values as soon as it has arrived."""
 
-    def look() -> Json | None:
+    def matching() -> Json | None:
         events = _events(receiver, secret)
-        return next((event for event in events if wanted.items() <= event.items()), None)
+        return next((event for event in events if fields.items() <= event.items()), None)
 
-    def seen() -> object:
+    def received() -> object:
         events = _events(receiver, secret)
         return [(event["name"], event["type"], event["code"]) for event in events]
 
-    return wait(look, what=f"a message about {wanted}", seen=seen)
+    return wait(matching, what=f"a message about {fields}", seen=received)
 
 
 def _suspended_at(scene: Scene, job: str) -> float:

@@ -112,7 +112,7 @@ PLANES = {
 """The fixtures of the clusters."""
 
 VISITED = "k137"
-"""Where the tests themselves play, too."""
+"""The cluster that the tests themselves use as well."""
 
 
 def name_of(cluster: str, story: Story) -> str:
@@ -121,12 +121,12 @@ def name_of(cluster: str, story: Story) -> str:
 
 
 class Playing:
-    """The stories that were asked for: `begin` each cluster, ask for `result`s, `end` all of it."""
+    """The selected stories: `begin` each cluster, ask for `result`s, `end` all stories."""
 
-    def __init__(self, wanted: Collection[str], *, is_visited: bool) -> None:
-        """`wanted` are names of stories; `is_visited`: somebody will ask for a `visit`."""
-        self.acts = _acts(wanted, is_visited=is_visited)
-        self._told: dict[str, Future[None]] = {name: Future() for name in wanted}
+    def __init__(self, names: Collection[str], *, is_visited: bool) -> None:
+        """`names` are names of stories. `is_visited` means that a `visit` will follow."""
+        self.acts = _acts(names, is_visited=is_visited)
+        self._told: dict[str, Future[None]] = {name: Future() for name in names}
         self._planes: dict[str, ControlPlane] = {}
         self._installation: Installation | None = None
         self._installed: Future[Installation] = Future()
@@ -134,7 +134,7 @@ class Playing:
         self._visit_is_over = threading.Event()
         if not is_visited:
             self._visit_is_over.set()
-        self._pool = ThreadPoolExecutor(1 + len(ACTS) + len(wanted))
+        self._pool = ThreadPoolExecutor(1 + len(ACTS) + len(names))
         self._performing: list[Future[None]] = []
 
     def begin(self, cluster: str, plane: ControlPlane) -> None:
@@ -156,7 +156,9 @@ class Playing:
     def visit(self, namespace: str) -> Scene:
         """Return a scene for a test that measures, once only stories that take a minute go on."""
         self._visit_may_begin.result(timeout=MOST_SECONDS)
-        short = [one for name, one in self._told.items() if lasting.lasts.__name__ not in name]
+        short = [
+            future for name, future in self._told.items() if lasting.lasts.__name__ not in name
+        ]
         wait(short, timeout=MOST_SECONDS)
         return Scene(self._installed.result(), self._planes[VISITED], VISITED, namespace)
 
@@ -171,8 +173,8 @@ class Playing:
         if self._installation is not None:
             self._installation.stop()
         self._pool.shutdown()
-        for one in self._performing:
-            one.result()
+        for future in self._performing:
+            future.result()
 
     def _perform(self, cluster: str, is_first: bool) -> None:
         plane = self._planes[cluster]
@@ -192,13 +194,13 @@ class Playing:
             self._fail(cluster, error)
             raise
         plane.rest()
-        for one in playing:
-            one.result()
+        for future in playing:
+            future.result()
 
     def _play(
         self, installation: Installation, cluster: str, plane: ControlPlane
     ) -> list[Future[None]]:
-        """Play one act after the other; return what goes on when the last one need not be waited for."""
+        """Play one act after the other. Return the rest if the last one need not be awaited."""
         playing = []
         holds: bool | None = None
         for act in self.acts[cluster]:
@@ -210,7 +212,7 @@ class Playing:
                     story: Scene(installation, plane, cluster, _namespace(story))
                     for story in act.stories
                 }
-                playing += [self._pool.submit(self._tell, *one) for one in scenes.items()]
+                playing += [self._pool.submit(self._tell, *pair) for pair in scenes.items()]
                 for scene in scenes.values():
                     scene.may_go_on.wait()
         if cluster == VISITED:
@@ -218,41 +220,41 @@ class Playing:
         return playing
 
     def _tell(self, story: Story, scene: Scene) -> None:
-        told = self._told[name_of(scene.cluster, story)]
+        future = self._told[name_of(scene.cluster, story)]
         try:
             story(scene)
         except BaseException as error:  # noqa: BLE001  # raised again to whoever asks for the result
-            told.set_exception(error)
+            future.set_exception(error)
         else:
-            told.set_result(None)
+            future.set_result(None)
         finally:
             scene.may_go_on.set()
         scene.clear()
 
     def _fail(self, cluster: str, error: BaseException) -> None:
-        """Tell whoever waits for a cluster why nothing comes."""
+        """Tell all waiting tests why the cluster does not start."""
         names = [name_of(cluster, story) for act in self.acts[cluster] for story in act.stories]
         waited_for = [self._told[name] for name in names]
         if cluster == VISITED:
             waited_for.append(self._visit_may_begin)
-        for one in waited_for:
-            if not one.done():
-                one.set_exception(error)
+        for future in waited_for:
+            if not future.done():
+                future.set_exception(error)
 
 
-def _acts(wanted: Collection[str], *, is_visited: bool) -> dict[str, list[Act]]:
+def _acts(names: Collection[str], *, is_visited: bool) -> dict[str, list[Act]]:
     """Return the clusters that are needed, each with the wanted stories of its acts."""
-    found = {}
+    acts_by_cluster = {}
     for cluster, acts in ACTS.items():
         chosen = [
-            replace(act, stories=tuple(s for s in act.stories if name_of(cluster, s) in wanted))
+            replace(act, stories=tuple(s for s in act.stories if name_of(cluster, s) in names))
             for act in acts
         ]
         if is_visited and cluster == VISITED:
-            found[cluster] = chosen
-        elif kept := [act for act in chosen if act.stories]:
-            found[cluster] = kept
-    return found
+            acts_by_cluster[cluster] = chosen
+        elif selected := [act for act in chosen if act.stories]:
+            acts_by_cluster[cluster] = selected
+    return acts_by_cluster
 
 
 def _namespace(story: Story) -> str:

@@ -17,19 +17,19 @@ _STAYS_SECONDS = 10.0
 def _set_up(scene: Scene) -> None:
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "8"})
-    made = jobset(
+    manifest = jobset(
         "run",
         scene.namespace,
         jobs={"w": {"replicas": 2, "pods": 2, "grace": 1, "node_selector": scene.where}},
         labels={"kueue.x-k8s.io/queue-name": queue},
     )
-    scene.client.create(made)
+    scene.client.create(manifest)
     scene.wait_running(4)
 
 
 def _workload(scene: Scene) -> Json:
-    (found,) = scene.client.list(KUEUE, "Workload", scene.namespace)
-    return found
+    (workload,) = scene.client.list(KUEUE, "Workload", scene.namespace)
+    return workload
 
 
 def _managers(obj: Json) -> set[str]:
@@ -46,7 +46,7 @@ def _wait_suspended(scene: Scene, suspended: bool) -> None:
 def owner_deactivated(scene: Scene) -> None:
     """The owner is stopped through its Kueue Workload, stays so, and queues again on resume."""
     _set_up(scene)
-    scene.seen("run")
+    scene.wait_seen("run")
     ended = scene.act("suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (ended["state"], ended["lever"]) == ("verified", "kueue-active"), ended
     assert scene.pods() == []
@@ -58,7 +58,7 @@ def owner_deactivated(scene: Scene) -> None:
         assert _workload(scene)["spec"]["active"] is False
         assert scene.jobset("run")["spec"]["suspend"] is True
         time.sleep(0.5)
-    scene.seen("run")
+    scene.wait_seen("run")
     resumed = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (resumed["state"], resumed["lever"]) == ("verified", "kueue-active"), resumed
     scene.wait_running(4)
@@ -72,7 +72,7 @@ def owner_deactivated(scene: Scene) -> None:
 def child_held(scene: Scene) -> None:
     """A child Job is held: the warning names the quota, and it stays held through re-admission."""
     _set_up(scene)
-    scene.seen("run", "run-w-1")
+    scene.wait_seen("run", "run-w-1")
     job = {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")}
     plan = scene.dry_run("suspend", job)
     assert any("quota" in text for text in [*plan["warnings"], *plan["reactions"]]), plan
@@ -86,12 +86,12 @@ def child_held(scene: Scene) -> None:
             _wait_suspended(scene, not active)
             time.sleep(2)
         scene.wait_running(2, "run-w-0")
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
+        wait(lambda: witness.checks > 20, what="the witness to have looked often")
     assert witness.lapses == []
-    shown = scene.shown_job("run", "run-w-1")
-    assert shown is not None
-    assert shown["held"]
-    scene.seen("run", "run-w-1")
+    held_job = scene.shown_job("run", "run-w-1")
+    assert held_job is not None
+    assert held_job["held"]
+    scene.wait_seen("run", "run-w-1")
     job = {"apiVersion": "batch/v1", "kind": "Job", **scene.job("run-w-1")}
     ended = scene.act("resume", job)
     assert ended["state"] == "verified", ended
@@ -104,28 +104,28 @@ def nobody_admits(scene: Scene) -> None:
     labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
     # Half a minute of grace, as most pods have: here alone an action is watched for that long.
     workers: JobOptions = {"pods": 2, "grace": 30, "node_selector": scene.where}
-    made = jobset("run", scene.namespace, jobs={"w": workers}, suspend=True, labels=labels)
-    scene.client.create(made)
+    manifest = jobset("run", scene.namespace, jobs={"w": workers}, suspend=True, labels=labels)
+    scene.client.create(manifest)
     gang = scene.code("run", "queue-evaluating")
     assert gang["health"] == "blocked"
     assert "team-queue" in gang["message"]
     assert "but this cluster serves no" in gang["message"]
     assert any(text.startswith("Resume JobSet run") for text in gang["advice"])
-    scene.seen("run")
+    scene.wait_seen("run")
     plan = scene.dry_run("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert any("If Kueue is installed here later" in text for text in plan["warnings"]), plan
     resumed = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (resumed["state"], resumed["lever"]) == ("verified", "suspend"), resumed
     scene.wait_running(2)
     scene.code("run", "running")
-    scene.seen("run")
+    scene.wait_seen("run")
     ended = scene.act("suspend", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
     assert scene.code("run", "queue-evaluating")["health"] == "blocked"
 
 
 def exceeds_quota(scene: Scene) -> None:
-    """A queue that can never have room keeps it suspended, and nothing resumes it behind its back."""
+    """A queue without sufficient quota keeps it suspended, and no controller resumes it."""
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})
     labels = {"kueue.x-k8s.io/queue-name": queue}
@@ -135,17 +135,17 @@ def exceeds_quota(scene: Scene) -> None:
     gang = scene.code("run", "exceeds-quota")
     assert (gang["health"], gang["queue"]) == ("blocked", queue)
     assert "2 cpu of flavor default are needed, but the queue can give at most 1" in gang["message"]
-    scene.seen("run")
+    scene.wait_seen("run")
     refused = scene.act("resume", {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"})
     assert refused["state"] == "refused", refused
     assert f"waits in queue {queue}" in refused["message"]
 
 
 def jobs_of_their_own(scene: Scene) -> None:
-    """Jobs below a JobSet that another controller runs, each in a queue of its own without room.
+    """Jobs below a JobSet that another controller runs, each in its own full queue.
 
-    JobSet's own controller resumes its Jobs, and Kueue and it would undo each other; so the JobSet is
-    another's (`spec.managedBy`), and the Jobs are made as that would make them.
+    JobSet's own controller resumes its Jobs, so Kueue and it would undo each other. Therefore the
+    JobSet has another manager (`spec.managedBy`), and the test creates the Jobs in its place.
     """
     scene.set_up()
     queue = make_queue(scene.client, scene.namespace, {"cpu": "1"})
@@ -155,7 +155,7 @@ def jobs_of_their_own(scene: Scene) -> None:
         jobset("run", scene.namespace, jobs={"w": workers}, jobset_spec=managed)
     )
     for index in range(2):
-        made = job(
+        manifest = job(
             f"run-w-{index}",
             scene.namespace,
             parallelism=2,
@@ -166,7 +166,7 @@ def jobs_of_their_own(scene: Scene) -> None:
                 "jobset.sigs.k8s.io/replicatedjob-name": "w",
             },
         )
-        made["metadata"]["ownerReferences"] = [
+        manifest["metadata"]["ownerReferences"] = [
             {
                 "apiVersion": JOBSET,
                 "kind": "JobSet",
@@ -176,7 +176,7 @@ def jobs_of_their_own(scene: Scene) -> None:
                 "blockOwnerDeletion": True,
             }
         ]
-        _create_below(scene, made)
+        _create_below(scene, manifest)
     wait(
         lambda: len(scene.client.list(KUEUE, "Workload", scene.namespace)) == 2,
         what="a Workload of each Job",
@@ -185,8 +185,8 @@ def jobs_of_their_own(scene: Scene) -> None:
     gang = scene.code("run", "exceeds-quota")
     assert gang["health"] == "blocked"
     assert "2 cpu of flavor default are needed, but the queue can give at most 1" in gang["message"]
-    # Of the second, which is just like the first, Kueue says nothing where both wait when it looks at one
-    # (observed with v0.19.2).
+    # Kueue v0.19.2 reports no reason for the second of two equal waiting Workloads if it evaluates
+    # only the first (observed).
     codes = {finding["code"] for finding in gang["findings"]}
     assert codes <= {"exceeds-quota", "queue-evaluating"}, codes
 
@@ -207,7 +207,8 @@ def _create_below(scene: Scene, job: Json) -> None:
 
 
 def managed_without_a_label(scene: Scene) -> None:
-    """Kueue manages what names no queue (`manageJobsWithoutQueueName`): suspended by nobody's hand."""
+    """Kueue manages Jobs without a queue name (`manageJobsWithoutQueueName`), so no user suspended
+    it."""
     scene.set_up()
     workers: JobOptions = {"pods": 2, "grace": 1, "node_selector": scene.where}
     scene.client.create(jobset("run", scene.namespace, jobs={"w": workers}))
@@ -215,7 +216,7 @@ def managed_without_a_label(scene: Scene) -> None:
     _wait_suspended(scene, True)
     gang = scene.code("run", "queue-evaluating")
     assert gang["health"] == "waiting"
-    scene.seen("run")
+    scene.wait_seen("run")
     owner = {**scene.jobset("run"), "apiVersion": JOBSET, "kind": "JobSet"}
     refused = scene.act("resume", owner)
     assert refused["state"] == "refused", refused

@@ -1,4 +1,5 @@
-"""A story with the real KubeRay: its objects are suspended by their own fields, or not at all, and it is said why."""
+"""A story with the real KubeRay: its objects are suspended by their own fields, or refused with the
+reason."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ KINDS = {"run": "RayJob", "kept": "RayJob", "pool": "RayCluster", "serve": "RayS
 
 
 def suspended_and_resumed(scene: Scene) -> None:
-    """A RayJob gets another RayCluster, a RayCluster other pods; what KubeRay would not suspend is left alone."""
+    """A RayJob gets another RayCluster, a RayCluster other pods. Objects that KubeRay would not
+    suspend are refused."""
     scene.set_up()
     _make(scene)
     # A head and a worker each, and for the RayJobs the pods that submit their work.
@@ -38,20 +40,20 @@ def _object(scene: Scene, name: str) -> Json:
     """Return one of them once gangboard shows it as the cluster has it."""
     kind = KINDS[name]
 
-    def look() -> Json | None:
-        found = scene.client.get(RAY, kind, name, scene.namespace)
-        shown = scene.gang(name)
-        meta = found["metadata"]
-        is_seen = (shown["uid"], shown["generation"]) == (meta["uid"], meta["generation"])
-        return {**found, "apiVersion": RAY, "kind": kind} if is_seen else None
+    def current() -> Json | None:
+        obj = scene.client.get(RAY, kind, name, scene.namespace)
+        gang = scene.gang(name)
+        meta = obj["metadata"]
+        is_seen = (gang["uid"], gang["generation"]) == (meta["uid"], meta["generation"])
+        return {**obj, "apiVersion": RAY, "kind": kind} if is_seen else None
 
-    return wait(look, what=f"gangboard to see {kind} {name}")
+    return wait(current, what=f"gangboard to see {kind} {name}")
 
 
 def _refused(scene: Scene) -> None:
-    kept = scene.act("suspend", _object(scene, "kept"))
-    assert kept["state"] == "refused", kept
-    assert kept["message"] == (
+    action = scene.act("suspend", _object(scene, "kept"))
+    assert action["state"] == "refused", action
+    assert action["message"] == (
         "RayJob kept has spec.shutdownAfterJobFinishes false, and KubeRay suspends no such RayJob: its "
         "pods would run on, and nobody would look after it."
     )
@@ -66,14 +68,16 @@ def _rayjob(scene: Scene) -> None:
     def clusters() -> list[str]:
         listed = scene.client.list(RAY, "RayCluster", scene.namespace)
         return [
-            one["metadata"]["uid"] for one in listed if one["metadata"]["name"].startswith("run-")
+            cluster["metadata"]["uid"]
+            for cluster in listed
+            if cluster["metadata"]["name"].startswith("run-")
         ]
 
     before = clusters()
     ended = scene.act("suspend", _object(scene, "run"))
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
-    found = scene.client.get(RAY, "RayJob", "run", scene.namespace)
-    assert found["status"]["jobDeploymentStatus"] == "Suspended"
+    obj = scene.client.get(RAY, "RayJob", "run", scene.namespace)
+    assert obj["status"]["jobDeploymentStatus"] == "Suspended"
     assert clusters() == []
     scene.code("run", "suspended")
     ended = scene.act("resume", _object(scene, "run"))
@@ -86,10 +90,17 @@ def _rayjob(scene: Scene) -> None:
 def _raycluster(scene: Scene) -> None:
     ended = scene.act("suspend", _object(scene, "pool"))
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
-    found = scene.client.get(RAY, "RayCluster", "pool", scene.namespace)
-    said = {one["type"]: one["status"] for one in found["status"]["conditions"]}
-    assert (said["RayClusterSuspended"], said["RayClusterSuspending"]) == ("True", "False")
-    assert not [one for one in scene.pods() if one["metadata"]["name"].startswith("pool-")]
+    obj = scene.client.get(RAY, "RayCluster", "pool", scene.namespace)
+    conditions = {
+        condition["type"]: condition["status"] for condition in obj["status"]["conditions"]
+    }
+    assert (conditions["RayClusterSuspended"], conditions["RayClusterSuspending"]) == (
+        "True",
+        "False",
+    )
+    assert not [
+        condition for condition in scene.pods() if condition["metadata"]["name"].startswith("pool-")
+    ]
     scene.code("pool", "suspended")
     ended = scene.act("resume", _object(scene, "pool"))
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended

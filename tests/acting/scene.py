@@ -23,21 +23,21 @@ from tests.scenarios.scenario import POOL, is_ready
 
 Json = dict[str, Any]
 _AWAY = (ApiError, OSError, urllib3.exceptions.HTTPError)
-"""What a client meets while an API server is restarted."""
+"""Errors that a client meets while an API server restarts."""
 
 _EVERY = 0.4
-"""Seconds between two looks: twenty stories that look ten times a second cost more than they wait."""
+"""Seconds between two reads. Twenty stories that read ten times a second cost more than the wait."""
 
 
 def wait(
-    look: Callable[[], T | None],
+    read: Callable[[], T | None],
     *,
     timeout: float = PATIENCE,
     what: str = "condition",
     seen: Callable[[], object] = lambda: None,
 ) -> T:
-    """Call `look` until it returns something true and return that. Raises `WaitError`."""
-    return client.wait(look, timeout=timeout, every=_EVERY, what=what, seen=seen)
+    """Call `read` until it returns a true value and return that. Raises `WaitError`."""
+    return client.wait(read, timeout=timeout, every=_EVERY, what=what, seen=seen)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Scene:
             self.client.create(obj)
 
     def clear(self) -> None:
-        """Take all of it away: others use the same control plane."""
+        """Delete all objects, because others use the same control plane."""
         if self.client.find("v1", "Namespace", self.namespace) is None:
             return
         delete_namespace(self.client, self.namespace)
@@ -105,22 +105,22 @@ class Scene:
     def wait_running(self, count: int, job: str = "", timeout: float = PATIENCE) -> list[Json]:
         """Return the ready pods once there are that many."""
 
-        def look() -> list[Json] | None:
+        def check() -> list[Json] | None:
             ready = [pod for pod in self.pods(job) if is_ready(pod)]
             return ready if len(ready) >= count else None
 
-        return wait(look, timeout=timeout, what=f"{count} ready pods of {job or self.namespace}")
+        return wait(check, timeout=timeout, what=f"{count} ready pods of {job or self.namespace}")
 
-    # What gangboard says
+    # Verdicts of gangboard
 
     def gang(self, name: str) -> Json:
         """Return the gang of that name with everything, as soon as gangboard shows it."""
 
-        def look() -> Json | None:
-            found = self.installation.gangs(cluster=self.cluster, namespace=self.namespace)
-            return next((gang for gang in found if gang["name"] == name), None)
+        def check() -> Json | None:
+            gangs = self.installation.gangs(cluster=self.cluster, namespace=self.namespace)
+            return next((gang for gang in gangs if gang["name"] == name), None)
 
-        row = wait(look, what=f"gang {name}")
+        row = wait(check, what=f"gang {name}")
         return self.installation.get(f"gangs/{row['id']}/")
 
     def shown_job(self, gang: str, name: str) -> Json | None:
@@ -131,32 +131,33 @@ class Scene:
         """Return the gang once gangboard gives that code."""
         last: list[str] = []
 
-        def look() -> Json | None:
-            found = self.gang(gang)
-            last.append(f"{found['code']}: {found['message']}")
-            return found if found["code"] == code else None
+        def check() -> Json | None:
+            row = self.gang(gang)
+            last.append(f"{row['code']}: {row['message']}")
+            return row if row["code"] == code else None
 
-        return wait(look, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
+        return wait(check, timeout=timeout, what=f"{gang} to be {code}", seen=lambda: last[-1])
 
-    def says(self, gang: str, message: str) -> Json:
-        """Return the gang once gangboard says that of it: it sees its objects one after the other."""
+    def wait_for_message(self, gang: str, message: str) -> Json:
+        """Return the gang once it has that message. gangboard sees its objects one after the
+        other."""
         last: list[str] = []
 
-        def look() -> Json | None:
-            found = self.gang(gang)
-            last.append(found["message"])
-            return found if found["message"] == message else None
+        def check() -> Json | None:
+            row = self.gang(gang)
+            last.append(row["message"])
+            return row if row["message"] == message else None
 
-        return wait(look, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
+        return wait(check, what=f"it to be said of {gang}: {message}", seen=lambda: last[-1])
 
-    def tells(self, gang: str, words: str) -> Json:
+    def wait_for_text(self, gang: str, text: str) -> Json:
         """Return the gang once one of its findings has these words."""
 
-        def look() -> Json | None:
-            found = self.gang(gang)
-            return found if words in " ".join(map(str, found["findings"])) else None
+        def check() -> Json | None:
+            row = self.gang(gang)
+            return row if text in " ".join(map(str, row["findings"])) else None
 
-        return wait(look, what=f"it to be told of {gang}: {words}", seen=lambda: self.gang(gang))
+        return wait(check, what=f"it to be told of {gang}: {text}", seen=lambda: self.gang(gang))
 
     # Acting
 
@@ -174,26 +175,28 @@ class Scene:
         }
         return target | ({"generation": meta["generation"]} if generation else {})
 
-    def seen(self, gang: str, job: str = "") -> None:
-        """Wait until gangboard shows the object as the cluster has it: nothing is asked of stale data."""
+    def wait_seen(self, gang: str, job: str = "") -> None:
+        """Wait until gangboard shows the current object, so no request uses stale data."""
 
-        def look() -> bool:
+        def check() -> bool:
             if job:
                 meta = self.job(job)["metadata"]
-                shown = self.shown_job(gang, job)
-                return shown is not None and (shown["uid"], shown["generation"]) == (
+                shown_job = self.shown_job(gang, job)
+                return shown_job is not None and (shown_job["uid"], shown_job["generation"]) == (
                     meta["uid"],
                     meta["generation"],
                 )
             meta = self.jobset(gang)["metadata"]
-            found = self.gang(gang)
-            return (found["uid"], found["generation"]) == (meta["uid"], meta["generation"])
+            gangs = self.gang(gang)
+            return (gangs["uid"], gangs["generation"]) == (meta["uid"], meta["generation"])
 
-        wait(look, what=f"gangboard to see {gang} {job}")
+        wait(check, what=f"gangboard to see {gang} {job}")
 
-    def ask(self, verb: str, obj: Json, *, reason: str = "a test of gangboard", **more: Any) -> str:
-        """Ask for an action by the API; return its id. `more` goes into the body."""
-        body = {"verb": verb, "target": self.target(obj), "reason": reason, **more}
+    def request(
+        self, verb: str, obj: Json, *, reason: str = "a test of gangboard", **options: Any
+    ) -> str:
+        """Ask for an action by the API; return its id. `options` goes into the body."""
+        body = {"verb": verb, "target": self.target(obj), "reason": reason, **options}
         status, answer = self.installation.post("actions/", body)
         assert status == 202, (status, answer)
         return str(answer["id"])
@@ -202,29 +205,29 @@ class Scene:
         """Return an action once it has ended."""
         last: list[Json] = []
 
-        def look() -> Json | None:
-            found = self.installation.get(f"actions/{action}/")
-            last.append(found)
-            return found if found["finished_at"] else None
+        def check() -> Json | None:
+            gangs = self.installation.get(f"actions/{action}/")
+            last.append(gangs)
+            return gangs if gangs["finished_at"] else None
 
-        return wait(look, timeout=timeout, what=f"action {action}", seen=lambda: last[-1])
+        return wait(check, timeout=timeout, what=f"action {action}", seen=lambda: last[-1])
 
-    def act(self, verb: str, obj: Json, *, timeout: float = PATIENCE, **more: Any) -> Json:
+    def act(self, verb: str, obj: Json, *, timeout: float = PATIENCE, **options: Any) -> Json:
         """Ask and follow to the end."""
-        return self.follow(self.ask(verb, obj, **more), timeout)
+        return self.follow(self.request(verb, obj, **options), timeout)
 
-    def hold(self, gang: str, job: str, **more: Any) -> Json:
+    def hold(self, gang: str, job: str, **options: Any) -> Json:
         """Suspend one child Job and return the action, which must have been verified."""
-        self.seen(gang, job)
+        self.wait_seen(gang, job)
         action = self.act(
-            "suspend", {"apiVersion": "batch/v1", "kind": "Job", **self.job(job)}, **more
+            "suspend", {"apiVersion": "batch/v1", "kind": "Job", **self.job(job)}, **options
         )
         assert (action["state"], action["lever"]) == ("verified", "hold"), action
         return action
 
-    def dry_run(self, verb: str, obj: Json, **more: Any) -> Json:
-        """Ask what would be done."""
-        body = {"verb": verb, "target": self.target(obj), "reason": "a dry run", **more}
+    def dry_run(self, verb: str, obj: Json, **options: Any) -> Json:
+        """Request a dry run."""
+        body = {"verb": verb, "target": self.target(obj), "reason": "a dry run", **options}
         status, answer = self.installation.post("actions/?dry_run=true", body)
         assert status == 200, (status, answer)
         return answer
@@ -232,25 +235,25 @@ class Scene:
 
 @dataclass
 class Witness:
-    """Looks at one Job all the time and remembers every moment at which it was not suspended."""
+    """Reads one Job all the time and records every moment at which it was not suspended."""
 
     client: Client
     namespace: str
     job: str
-    looks: int = 0
+    checks: int = 0
     lapses: list[Json] = field(default_factory=list)
     uids: set[str] = field(default_factory=set)
     generations: set[int] = field(default_factory=set)
 
     def look(self) -> None:
-        """Look once. An API server that is being restarted, and a Job between two lives, say nothing."""
+        """Check once. A restarting API server, and a Job being recreated, give no result."""
         try:
             found = self.client.find("batch/v1", "Job", self.job, self.namespace)
         except _AWAY:
             return
         if found is None:
             return
-        self.looks += 1
+        self.checks += 1
         self.uids.add(found["metadata"]["uid"])
         self.generations.add(found["metadata"]["generation"])
         if found["spec"].get("suspend") is not True:

@@ -1,6 +1,6 @@
-"""Stories with the real CronJob controller: a run is stopped, and the CronJob that makes runs.
+"""Stories with the real CronJob controller: a run is stopped, and the CronJob that creates runs.
 
-A run that is due is brought about by a last time that lies in the past: nothing waits for the clock.
+A past last schedule time makes a run due at once, so no test waits for the clock.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def _cronjob(scene: Scene, name: str = "hourly") -> Json:
 
 def _runs(scene: Scene, of: str = "hourly") -> list[Json]:
     """Return the runs of a CronJob, the oldest first."""
-    found = scene.client.list(BATCH, "Job", scene.namespace)
-    own = [one for one in found if one["metadata"]["ownerReferences"][0]["name"] == of]
-    return sorted(own, key=lambda one: str(one["metadata"]["creationTimestamp"]))
+    jobs = scene.client.list(BATCH, "Job", scene.namespace)
+    own = [job for job in jobs if job["metadata"]["ownerReferences"][0]["name"] == of]
+    return sorted(own, key=lambda job: str(job["metadata"]["creationTimestamp"]))
 
 
 def _miss_some(scene: Scene, name: str = "hourly") -> None:
@@ -69,55 +69,55 @@ def _start(scene: Scene, name: str = "hourly") -> Json:
     return {"apiVersion": BATCH, "kind": "Job", **run}
 
 
-def _seen(scene: Scene, run: str, obj: Json) -> Json:
-    """Return the gang of a run once gangboard shows an object of it as the cluster has it."""
-    wanted = (obj["metadata"]["uid"], obj["metadata"]["generation"])
+def _wait_seen(scene: Scene, run: str, obj: Json) -> Json:
+    """Return the gang of a run once gangboard shows the cluster's version of an object."""
+    expected = (obj["metadata"]["uid"], obj["metadata"]["generation"])
 
-    def look() -> Json | None:
-        found = scene.gang(run)
-        shown = [(one["uid"], one["generation"]) for one in (found, found["maker"]) if one]
-        return found if wanted in shown else None
+    def current() -> Json | None:
+        gang = scene.gang(run)
+        visible = [(row["uid"], row["generation"]) for row in (gang, gang["maker"]) if row]
+        return gang if expected in visible else None
 
-    return wait(look, what=f"gangboard to show {obj['kind']} {obj['metadata']['name']}")
+    return wait(current, what=f"gangboard to show {obj['kind']} {obj['metadata']['name']}")
 
 
 def runs(scene: Scene) -> None:
-    """A run is suspended and stays so; its CronJob is suspended, and the run that is there goes on."""
+    """A run is suspended and stays so. Its CronJob is suspended, and the existing run goes on."""
     scene.set_up(_make(scene))
     run = _start(scene)
     name = run["metadata"]["name"]
     scene.wait_running(2)
-    shown = scene.code(name, "running")
-    assert (shown["kind"], shown["members"]["desired"]) == ("Job", 2)
+    visible = scene.code(name, "running")
+    assert (visible["kind"], visible["members"]["desired"]) == ("Job", 2)
 
-    shown = _seen(scene, name, _cronjob(scene))
-    assert shown["maker"]["sentence"] == "CronJob hourly starts a run by its schedule, 0 * * * *."
+    visible = _wait_seen(scene, name, _cronjob(scene))
+    assert visible["maker"]["sentence"] == "CronJob hourly starts a run by its schedule, 0 * * * *."
     gangs = scene.installation.gangs(cluster=scene.cluster, namespace=scene.namespace)
     assert [gang["name"] for gang in gangs] == [name], "the run is the gang, the CronJob is none"
 
     run = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
-    _seen(scene, name, run)
+    _wait_seen(scene, name, run)
     assert FORBID in scene.dry_run("suspend", run)["reactions"]
     ended = scene.act("suspend", run)
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
     assert scene.pods() == []
     scene.code(name, "suspended")
 
-    # Its own suspension, and its resume while a run is suspended, change nothing of that run.
+    # A suspend and a resume of the CronJob do not change a suspended run.
     ended = scene.act("suspend", _cronjob(scene))
     assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
     assert ended["message"] == "CronJob hourly is suspended and stays so."
     assert _cronjob(scene)["spec"]["suspend"] is True
-    said = "CronJob hourly (0 * * * *) is suspended: it starts no further run."
-    assert _seen(scene, name, _cronjob(scene))["maker"]["sentence"] == said
+    sentences = "CronJob hourly (0 * * * *) is suspended: it starts no further run."
+    assert _wait_seen(scene, name, _cronjob(scene))["maker"]["sentence"] == sentences
     resumed = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
-    _seen(scene, name, resumed)
+    _wait_seen(scene, name, resumed)
     ended = scene.act("resume", resumed)
     assert ended["state"] == "verified", ended
     scene.wait_running(2)
     scene.code(name, "running")
 
-    # What it says of a resume: a run that was missed is started at once.
+    # The resume warns that a missed run starts at once.
     _change(scene, "hourly", concurrencyPolicy="Allow")
     scene.client.delete(BATCH, "Job", name, scene.namespace)
     _miss_some(scene)
@@ -126,33 +126,37 @@ def runs(scene: Scene) -> None:
     assert ended["state"] == "verified", ended
     assert ended["message"] == "CronJob hourly was resumed and stays so."
     wait(
-        lambda: [one for one in _runs(scene) if one["metadata"]["uid"] != run["metadata"]["uid"]],
+        lambda: [
+            other_run
+            for other_run in _runs(scene)
+            if other_run["metadata"]["uid"] != run["metadata"]["uid"]
+        ],
         what="the run that was missed",
     )
 
 
 def _run_after(scene: Scene, of: str, first: Json) -> Json:
-    """Return the next run of a CronJob once it is there."""
+    """Return the next run of a CronJob once it exists."""
     uid = first["metadata"]["uid"]
 
     def look() -> Json | None:
-        found = [one for one in _runs(scene, of) if one["metadata"]["uid"] != uid]
-        return found[-1] if found else None
+        gang = [one for one in _runs(scene, of) if one["metadata"]["uid"] != uid]
+        return gang[-1] if gang else None
 
     return wait(look, what=f"the next run of {of}")
 
 
 def next_runs(scene: Scene) -> None:
-    """What becomes of the next run while one is suspended is what was said before the click."""
+    """The next run behaves as predicted while another run is suspended."""
     policies = ("Replace", "Allow")
     names = {policy: policy.lower() for policy in policies}
-    at = _hourly(40)
-    scene.set_up(*(_make(scene, names[policy], at, policy) for policy in policies))
+    last_schedule = _hourly(40)
+    scene.set_up(*(_make(scene, names[policy], last_schedule, policy) for policy in policies))
     first = {}
     for policy, name in names.items():
         first[policy] = _start(scene, name)
     scene.wait_running(4)
-    said = {
+    sentences = {
         "Replace": (
             "At its next time CronJob replace deletes this run and starts another (concurrencyPolicy "
             "Replace); suspend that as well to keep this one."
@@ -164,8 +168,8 @@ def next_runs(scene: Scene) -> None:
     for policy, run in first.items():
         name = run["metadata"]["name"]
         run = {"apiVersion": BATCH, "kind": "Job", **scene.job(name)}
-        _seen(scene, name, run)
-        assert said[policy] in scene.dry_run("suspend", run)["reactions"]
+        _wait_seen(scene, name, run)
+        assert sentences[policy] in scene.dry_run("suspend", run)["reactions"]
         ended = scene.act("suspend", run)
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         scene.code(name, "suspended")
@@ -177,23 +181,24 @@ def next_runs(scene: Scene) -> None:
     for policy, name in names.items():
         second = _run_after(scene, name, first[policy])
         scene.code(second["metadata"]["name"], "running")
-        left = first[policy]["metadata"]["uid"] in {
-            one["metadata"]["uid"] for one in _runs(scene, name)
+        remaining = first[policy]["metadata"]["uid"] in {
+            job["metadata"]["uid"] for job in _runs(scene, name)
         }
-        assert left is (policy == "Allow"), policy
+        assert remaining is (policy == "Allow"), policy
     scene.code(first["Allow"]["metadata"]["name"], "suspended")
 
 
 def run_waits(scene: Scene) -> None:
-    """A run finds no node and is told by itself, its twin runs; who is suspended starts none."""
+    """A run without a fitting node has its own verdict, while its twin runs. A suspended CronJob
+    starts no run."""
     scene.set_up(
         _make(scene, "large", cpu="65"), _make(scene, "small"), _make(scene, "off"), cpu="64"
     )
     _miss_some(scene, "off")
     large, small = _start(scene, "large"), _start(scene, "small")
-    found = scene.code(large["metadata"]["name"], "no-matching-node")
-    assert (found["health"], found["members"]["scheduled"]) == ("blocked", 0)
-    assert found["maker"]["name"] == "large"
+    unplaced = scene.code(large["metadata"]["name"], "no-matching-node")
+    assert (unplaced["health"], unplaced["members"]["scheduled"]) == ("blocked", 0)
+    assert unplaced["maker"]["name"] == "large"
     assert scene.code(small["metadata"]["name"], "running")["maker"]["name"] == "small"
     gangs = scene.installation.gangs(cluster=scene.cluster, namespace=scene.namespace)
     names = {large["metadata"]["name"], small["metadata"]["name"]}

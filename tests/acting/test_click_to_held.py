@@ -1,4 +1,4 @@
-"""From the click to *held* on the page: a real browser, a real control plane, the whole way."""
+"""From the click to *held* on the page, in a real browser and with a real control plane."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _face(place: Locator, label: str) -> Locator:
     return place.locator(".face", has_text=re.compile(rf"\b{label}\s*$")).first
 
 
-def _ask(page: Page, verb: str, ends: str) -> float:
+def _confirm(page: Page, verb: str, final_state: str) -> float:
     """Click the button, confirm, and wait for the last word; return the seconds from the last click."""
-    # Where it is the next step, too, that button is above the tree.
+    # If it is also the next step, that button comes above the tree.
     button = page.get_by_role("link", name=f"{verb.capitalize()} Job {JOB}").last
     expect(button).to_be_visible(timeout=PATIENCE)
     button.click()
@@ -45,13 +45,13 @@ def _ask(page: Page, verb: str, ends: str) -> float:
     expect(submit).to_be_enabled()
     clicked_at = time.monotonic()
     submit.click()
-    expect(_face(dialog, ends)).to_be_visible(timeout=PATIENCE)
+    expect(_face(dialog, final_state)).to_be_visible(timeout=PATIENCE)
     took = time.monotonic() - clicked_at
     page.keyboard.press("Escape")
     return took
 
 
-def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
+def test_a_clicked_job_is_held_in_time(scene: Scene, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     seconds = []
     try:
@@ -60,14 +60,14 @@ def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
         gang = scene.gang("run")
         page.goto(f"{scene.installation.url}/gangs/{gang['id']}/")
         for _ in range(TRIES):
-            seconds.append(_ask(page, "suspend", "Held"))
+            seconds.append(_confirm(page, "suspend", "Held"))
             assert scene.job(JOB)["spec"]["suspend"] is True
             assert scene.pods(JOB) == []
             (hold,) = scene.holds()
             assert hold["spec"]["reason"] == "node-3 is being repaired"
             row = page.locator("tr", has=page.get_by_role("rowheader", name=JOB))
             expect(_face(row, "Held")).to_be_visible(timeout=PATIENCE)
-            _ask(page, "resume", "Resumed")
+            _confirm(page, "resume", "Resumed")
             scene.wait_running(1, JOB)
             assert scene.holds() == []
         page.goto(f"{scene.installation.url}/actions/?q={JOB}")
@@ -75,5 +75,6 @@ def test_from_click_to_held(scene: Scene, browser: Browser) -> None:
     finally:
         context.close()
     figures = Figures.of("click to held", seconds)
-    # The best of them: a busy machine is late now and then, what waits for a sweep is late each time.
+    # The fastest of them counts. A busy machine is slow at times, but waiting for a sweep is slow
+    # each time.
     assert min(seconds) < 6.0, figures

@@ -17,5 +17,5 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
         pytest.param(name_of("k136", lasts), id="1.36"),
     ],
 )
-def test_one_job_of_three_is_held_for_a_minute(playing: Playing, story: str) -> None:
+def test_a_hold_on_one_of_three_jobs_lasts_a_minute(playing: Playing, story: str) -> None:
     playing.result(story)

@@ -11,5 +11,5 @@ pytestmark = [pytest.mark.slow, pytest.mark.controlplane]
 
 
 @pytest.mark.parametrize("story", [name_of("kueue", managed_without_a_label)])
-def test_what_names_no_queue_and_is_managed_waits(playing: Playing, story: str) -> None:
+def test_a_managed_job_without_queue_waits(playing: Playing, story: str) -> None:
     playing.result(story)

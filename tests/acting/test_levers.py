@@ -23,5 +23,5 @@ STORIES = [
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_story(playing: Playing, story: str) -> None:
+def test_a_story_ends_as_expected(playing: Playing, story: str) -> None:
     playing.result(story)

@@ -10,21 +10,23 @@ HELD = "run-driver-0"
 
 
 def _trainjob(scene: Scene) -> Json:
-    found = scene.client.get(TRAINER, "TrainJob", "run", scene.namespace)
-    return {**found, "apiVersion": TRAINER, "kind": "TrainJob"}
+    trainjob = scene.client.get(TRAINER, "TrainJob", "run", scene.namespace)
+    return {**trainjob, "apiVersion": TRAINER, "kind": "TrainJob"}
 
 
-def _seen(scene: Scene) -> Json:
+def _wait_seen(scene: Scene) -> Json:
     """Return the TrainJob once gangboard shows it as the cluster has it."""
 
-    def look() -> Json | None:
-        found, gang = _trainjob(scene), scene.gang("run")
-        shown = (gang["uid"], gang["generation"])
+    def current() -> Json | None:
+        trainjob, gang = _trainjob(scene), scene.gang("run")
+        visible = (gang["uid"], gang["generation"])
         return (
-            found if shown == (found["metadata"]["uid"], found["metadata"]["generation"]) else None
+            trainjob
+            if visible == (trainjob["metadata"]["uid"], trainjob["metadata"]["generation"])
+            else None
         )
 
-    return wait(look, what="gangboard to see the TrainJob")
+    return wait(current, what="gangboard to see the TrainJob")
 
 
 def one_of_a_trainjob(scene: Scene) -> None:
@@ -50,21 +52,21 @@ def _play(scene: Scene) -> None:
     assert scene.uids("run-node-0") == before
     witness = Witness(scene.client, scene.namespace, HELD)
     with witness.watching():
-        ended = scene.act("suspend", _seen(scene))
+        ended = scene.act("suspend", _wait_seen(scene))
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         assert scene.pods() == []
         assert scene.jobset("run")["spec"]["suspend"] is True
         scene.code("run", "suspended")
-        ended = scene.act("resume", _seen(scene))
+        ended = scene.act("resume", _wait_seen(scene))
         assert (ended["state"], ended["lever"]) == ("verified", "suspend"), ended
         scene.wait_running(2, "run-node-0")
-        wait(lambda: witness.looks > 20, what="the witness to have looked often")
+        wait(lambda: witness.checks > 20, what="the witness to have looked often")
     assert witness.lapses == []
     scene.code("run", "job-suspended")
-    scene.seen("run", HELD)
+    scene.wait_seen("run", HELD)
     ended = scene.act("resume", {"apiVersion": "batch/v1", "kind": "Job", **scene.job(HELD)})
     assert ended["state"] == "verified", ended
     scene.wait_running(1, HELD)
     scene.code("run", "running")
-    managers = {one["manager"] for one in scene.jobset("run")["metadata"]["managedFields"]}
+    managers = {fields["manager"] for fields in scene.jobset("run")["metadata"]["managedFields"]}
     assert "gangboard" not in managers

@@ -70,18 +70,19 @@ def click(site: Site, user: User, action_request: ActionRequest) -> tuple[str, s
 
 
 def one_key(site: Site) -> dict[str, object]:
-    """Twenty clicks with one key, twenty with others, twenty workers at what they have made."""
+    """Twenty clicks with one key, twenty with others, and twenty workers on the resulting
+    actions."""
     action_request = site.action_request(idempotency_key="k")
     same = at_once([lambda: click(site, site.user, action_request)] * CLICKS)
     keys = [replace(action_request, idempotency_key=f"k{number}") for number in range(CLICKS)]
-    others = at_once([partial(click, site, site.user, other) for other in keys])
-    ids = {found for found, _ in same + others}
+    different = at_once([partial(click, site, site.user, key) for key in keys])
+    ids = {action_id for action_id, _ in same + different}
     at_once([lambda: site.engine().finish(same[0][0])] * CLICKS)
     action = Action.objects.get()
     return {
         "ids": len(ids),
         "made": [how for _, how in same].count("made"),
-        "busy": [how for _, how in others].count("busy"),
+        "busy": [how for _, how in different].count("busy"),
         "actions": Action.objects.count(),
         "requested": AuditEntry.objects.filter(event="requested").count(),
         "state": action.state,
@@ -92,22 +93,22 @@ def one_key(site: Site) -> dict[str, object]:
 
 def opposite(site: Site) -> dict[str, object]:
     """Two operators ask for the opposite at the same moment, again and again."""
-    other = User.objects.create_user("otto", password=None)
-    Grant.objects.create(user=other, role="operator", cluster=site.cluster, namespace="")
+    other_user = User.objects.create_user("otto", password=None)
+    Grant.objects.create(user=other_user, role="operator", cluster=site.cluster, namespace="")
     before = len(site.wire.writes("patch", "jobs"))
     lost, named, ended, sent = 0, 0, 0, 0
     for _ in range(ROUNDS):
         suspend = partial(click, site, site.user, site.action_request("suspend"))
-        resume = partial(click, site, other, site.action_request("resume"))
-        found = at_once([suspend, resume])
-        made = [action for action, how in found if how == "made"]
-        named += sum(how == "busy" and action in made for action, how in found)
-        at_once([partial(site.engine().finish, made[0])] * 2)
-        action = Action.objects.get(pk=made[0])
+        resume = partial(click, site, other_user, site.action_request("resume"))
+        results = at_once([suspend, resume])
+        accepted = [action for action, how in results if how == "made"]
+        named += sum(how == "busy" and action in accepted for action, how in results)
+        at_once([partial(site.engine().finish, accepted[0])] * 2)
+        action = Action.objects.get(pk=accepted[0])
         ended += action.finished_at is not None
         sent += action.sent_at is not None
-        wanted = action.verb == "suspend"
-        lost += len(made) != 1 or site.suspended() != wanted or bool(site.holds()) != wanted
+        suspends = action.verb == "suspend"
+        lost += len(accepted) != 1 or site.suspended() != suspends or bool(site.holds()) != suspends
     patches = len(site.wire.writes("patch", "jobs")) - before
     return {"rounds": ROUNDS, "named": named, "ended": ended, "lost": lost, "extra": patches - sent}
 

@@ -32,7 +32,7 @@ FLEET = Fleet(
 
 @pytest.fixture
 def start(db: None) -> Iterator[Callable[..., Site]]:
-    """`start(...)` starts a simulator with these arguments and makes a site of it."""
+    """`start(...)` starts a simulator with these arguments and returns a site around it."""
     started: list[Simulator] = []
 
     def make(*, actor: bool = True, **options: object) -> Site:
@@ -57,5 +57,5 @@ def site(start: Callable[..., Site]) -> Site:
 
 @pytest.fixture(autouse=True)
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is woken: the tests do the work."""
+    """No worker is woken, because the tests do the work."""
     monkeypatch.setattr("gangboard.actions.service.wake", lambda _action: None)

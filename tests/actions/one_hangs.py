@@ -39,7 +39,7 @@ HELD, CLICKED = 3, 40
 """Jobs of the cluster that hangs: with a Hold, and clicked on."""
 SWEEPS = 10
 LONGEST = 60.0
-"""Seconds. Only a failing test waits for so long."""
+"""Seconds. A test waits this long only if it fails."""
 LEASES = RowLeases("held_until", LONGEST * 4)
 LARGE = Fleet(
     "large",
@@ -57,7 +57,7 @@ LARGE = Fleet(
 
 
 class Workers:
-    """The processes that take orders: a pool for each queue, and what was ordered for later."""
+    """The processes that take messages: a pool for each queue, and the delayed messages."""
 
     def __init__(self) -> None:
         self.pools = {queue: ThreadPoolExecutor(threads) for queue, threads in _threads().items()}
@@ -93,17 +93,19 @@ class Workers:
 
 def _threads() -> dict[str, int]:
     """Return queue → threads of the workers that `manage.py up` starts."""
-    found = {}
+    counts = {}
     for make in (getattr(processes, name, None) for name in ("act_worker", "prove_worker")):
         if make is not None:
             argv = make(folder=Path()).argv
-            queue, threads = (argv[argv.index(one) + 1] for one in ("--queues", "--concurrency"))
-            found[queue] = int(threads)
-    return found
+            queue, threads = (
+                argv[argv.index(option) + 1] for option in ("--queues", "--concurrency")
+            )
+            counts[queue] = int(threads)
+    return counts
 
 
 class Hanging:
-    """Lets every write of one cluster wait until it is told to go on."""
+    """Blocks every write to one cluster until released."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -115,9 +117,9 @@ class Hanging:
     def wrap(self, name: str) -> Any:
         real = getattr(KubeActorClient, name)
 
-        def call(client: KubeActorClient, *arguments: Any, **more: Any) -> Any:
+        def call(client: KubeActorClient, *arguments: Any, **options: Any) -> Any:
             if client._connection._credentials.server != self.server:
-                return real(client, *arguments, **more)
+                return real(client, *arguments, **options)
             with self.lock:
                 self.waiting["proof" if name == "merge_patch" else "write"] += 1
             self.over.wait(LONGEST)
@@ -133,11 +135,11 @@ def main() -> None:
     options: dict[str, Any] = {"minor": "1.37", "story": False, "speed": 100.0}
     with (
         mock.patch("gangboard.actions.service.wake"),
-        Simulator(fleet=FLEET, **options) as one,
-        Simulator(fleet=LARGE, **options) as other,
+        Simulator(fleet=FLEET, **options) as healthy_simulator,
+        Simulator(fleet=LARGE, **options) as hanging_simulator,
     ):
-        healthy = make_site(one, name="healthy")
-        hangs = make_site(other, name="hangs", who="otto")
+        healthy = make_site(healthy_simulator, name="healthy")
+        hangs = make_site(hanging_simulator, name="hangs", user_name="otto")
         for number in range(HELD):
             assert hangs.act(name=f"{JOBSET}-workers-{number}").state == "verified"
         assert healthy.act(name="train-workers-1").state == "verified"
@@ -158,7 +160,7 @@ def play(healthy: Site, hangs: Site) -> dict[str, Any]:
         mock.patch.object(dispatch, "send", workers.send),
         _routed(workers, tasks.prove),
         _routed(workers, tasks.inspect),
-        # What hangs here hangs for longer than any deadline.
+        # Hanging calls here exceed every deadline.
         mock.patch("gangboard.store.actions.LEASES", LEASES),
         mock.patch("gangboard.store.row_leases.CHORE_LEASES", LEASES),
     ):
@@ -199,9 +201,9 @@ def _routed(workers: Workers, task: Any) -> Any:
     return mock.patch.object(task, "apply_async", order)
 
 
-def _until(look: Callable[[], bool]) -> None:
+def _until(condition: Callable[[], bool]) -> None:
     give_up_at = time.monotonic() + LONGEST
-    while not look() and time.monotonic() < give_up_at:
+    while not condition() and time.monotonic() < give_up_at:
         time.sleep(0.02)
 
 

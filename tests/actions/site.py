@@ -36,7 +36,7 @@ PATCH = "patch:about-to-send"
 
 
 class Killed(BaseException):
-    """The worker dies here: nothing that it would do afterwards happens."""
+    """The worker dies here, and its remaining steps do not happen."""
 
 
 class QuickClock:
@@ -58,7 +58,7 @@ class QuickClock:
         self._ahead += seconds - slept
 
     def advance(self, seconds: float) -> None:
-        """Let time pass in which nobody works."""
+        """Let time pass while no worker runs."""
         self._ahead += seconds
 
     def database_now(self, later: float = 0.0) -> models.Expression:
@@ -118,14 +118,14 @@ class Site:
     # The cluster
 
     def job(self, name: str = WORKER) -> Json:
-        found = self.simulator.objects.get(BATCH, "Job", name, NAMESPACE)
-        assert found is not None, name
-        return found
+        job_object = self.simulator.objects.get(BATCH, "Job", name, NAMESPACE)
+        assert job_object is not None, name
+        return job_object
 
     def jobset(self) -> Json:
-        found = self.simulator.objects.get(JOBSETS, "JobSet", JOBSET, NAMESPACE)
-        assert found is not None
-        return found
+        jobset_object = self.simulator.objects.get(JOBSETS, "JobSet", JOBSET, NAMESPACE)
+        assert jobset_object is not None
+        return jobset_object
 
     def suspended(self, name: str = WORKER) -> bool:
         return bool(self.job(name)["spec"].get("suspend"))
@@ -145,7 +145,7 @@ class Site:
         return {pod["metadata"]["uid"] for pod in self.pods(job)}
 
     def touch(self, name: str, change: Callable[[Json], None]) -> None:
-        """Let somebody else change a Job."""
+        """Let another client change a Job."""
         self.simulator.objects.update(BATCH, "Job", name, change, NAMESPACE)
 
     def make_anew(self, name: str = WORKER) -> None:
@@ -161,42 +161,42 @@ class Site:
     # Acting
 
     def action_request(
-        self, verb: str = "suspend", name: str = WORKER, **more: Any
+        self, verb: str = "suspend", name: str = WORKER, **options: Any
     ) -> ActionRequest:
         """Return a request about an object as it is now."""
         if name == JOBSET:
-            found, kind, group = self.jobset(), "JobSet", "jobset.x-k8s.io"
+            owner, kind, group = self.jobset(), "JobSet", "jobset.x-k8s.io"
         else:
-            found, kind, group = self.job(name), "Job", "batch"
-        meta = found["metadata"]
+            owner, kind, group = self.job(name), "Job", "batch"
+        meta = owner["metadata"]
         target = ActionTarget(
             self.cluster.name,
             group,
             kind,
             NAMESPACE,
             name,
-            more.pop("uid", meta["uid"]),
-            more.pop("generation", meta["generation"]),
+            options.pop("uid", meta["uid"]),
+            options.pop("generation", meta["generation"]),
         )
         return ActionRequest(
-            **{"verb": Verb(verb), "target": target, "reason": "the loss explodes", **more}
+            **{"verb": Verb(verb), "target": target, "reason": "the loss explodes", **options}
         )
 
-    def request(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> str:
+    def request(self, verb: str = "suspend", name: str = WORKER, **options: Any) -> str:
         """Ask and return the id of the action."""
         return service.request(
             self.viewer,
-            self.action_request(verb, name, **more),
+            self.action_request(verb, name, **options),
             now=self.clock.now(),
             clock=self.clock,
         ).action_id
 
-    def engine(self, **more: Any) -> Engine:
-        return Engine(**{"clock": self.clock, **more})
+    def engine(self, **options: Any) -> Engine:
+        return Engine(**{"clock": self.clock, **options})
 
-    def act(self, verb: str = "suspend", name: str = WORKER, **more: Any) -> Action:
+    def act(self, verb: str = "suspend", name: str = WORKER, **options: Any) -> Action:
         """Ask and carry it out to its end."""
-        return self.engine().finish(self.request(verb, name, **more))
+        return self.engine().finish(self.request(verb, name, **options))
 
 
 def record_requests(simulator: Simulator) -> Wire:
@@ -215,7 +215,7 @@ def record_requests(simulator: Simulator) -> Wire:
 
 
 def make_site(
-    simulator: Simulator, *, actor: bool = True, name: str = "east", who: str = "olga"
+    simulator: Simulator, *, actor: bool = True, name: str = "east", user_name: str = "olga"
 ) -> Site:
     """Add a running simulator as a cluster, poll it once, and make an operator."""
     reader = read_kubeconfig(simulator.kubeconfig_text(read_only=True))
@@ -224,7 +224,7 @@ def make_site(
         document = read_kubeconfig(simulator.kubeconfig_text()).to_document()
         Cluster.objects.filter(pk=cluster.pk).update(actor_credentials=seal(document))
         cluster.refresh_from_db()
-    user = User.objects.create_user(who, password=None)
+    user = User.objects.create_user(user_name, password=None)
     Grant.objects.create(user=user, role="operator", cluster=cluster, namespace="")
     site = Site(simulator, cluster, user, record_requests(simulator))
     site.poll()
@@ -243,15 +243,15 @@ def at(name: str, do: Callable[[], Any]) -> Callable[[str], None]:
     return checkpoint
 
 
-def played(site: Site, when: str, do: Callable[[], Any], **more: Any) -> Action:
+def played(site: Site, when: str, do: Callable[[], Any], **options: Any) -> Action:
     """Ask, and carry it out to its end with something happening at a checkpoint."""
-    return site.engine(checkpoint=at(when, do)).finish(site.request(**more), seconds=4000)
+    return site.engine(checkpoint=at(when, do)).finish(site.request(**options), seconds=4000)
 
 
-def untouched(site: Site, action: Action, state: str, words: str) -> None:
-    """Nothing was changed, and the sentence says why."""
+def untouched(site: Site, action: Action, state: str, sentence: str) -> None:
+    """Check that no object was changed and that the sentence gives the reason."""
     assert action.state == state, action.message
-    assert words in action.message, action.message
+    assert sentence in action.message, action.message
     assert action.finished_at is not None
     assert action.due_at is None
     assert action.sent_at is None

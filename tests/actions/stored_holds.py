@@ -15,13 +15,13 @@ from tests.recorded_actions import make_action
 
 HOLDS = "holds.gangboard.dev"
 NAMESPACE = "research"
-"""Of all that is made here."""
+"""Namespace of all objects here."""
 
 
-def make_hold(name: str, job: str = "", **more: Any) -> Hold:
+def make_hold(name: str, job: str = "", **fields: Any) -> Hold:
     """Return a Hold on `job-NAME`, or on another Job."""
     ref = make_ref("Hold", name, group="gangboard.dev", uid=f"hold-{name}")
-    return Hold(Meta("v1alpha1", ref, "1", 1, None), job or f"job-{name}", "js", **more)
+    return Hold(Meta("v1alpha1", ref, "1", 1, None), job or f"job-{name}", "js", **fields)
 
 
 def store(cluster: Cluster, hold: Hold) -> WatchedObject:
@@ -55,7 +55,7 @@ def store_held_job(cluster: Cluster, name: str, end: datetime, *, made_of: str =
 
 
 def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Action:
-    """Make an action that sent the Hold `late` and ended a minute ago without what was asked for."""
+    """Make an action that sent the Hold `late` and ended a minute ago without its result."""
     now = datetime.now(UTC)
     values = {
         "id": action_id,
@@ -88,7 +88,7 @@ def make_failed(cluster: Cluster, action_id: str = "a1", **columns: Any) -> Acti
 
 
 def make_try(cluster: Cluster, name: str, requested_at: datetime, number: int = 0) -> None:
-    """Make a release that gangboard asked for and that was refused."""
+    """Make a refused release that gangboard requested itself."""
     make_action(
         cluster,
         id=f"{name}-{number}",

@@ -12,7 +12,7 @@ from tests.actions.site import BATCH, HOLDS, JOBSET, NAMESPACE, WORKER, Site
 
 
 def sweep(site: Site) -> None:
-    """One round of the sweeper, and what it orders."""
+    """Run the sweeper once, and the work it enqueues."""
     site.poll()
     Sweeper(site.clock).dispatch(
         lambda action: site.engine().finish(action),
@@ -21,8 +21,8 @@ def sweep(site: Site) -> None:
     )
 
 
-def held(site: Site, **more: Any) -> Action:
-    action = site.act(**more)
+def held(site: Site, **options: Any) -> Action:
+    action = site.act(**options)
     assert action.state == "verified", action.message
     sweep(site)
     action.refresh_from_db()
@@ -30,7 +30,7 @@ def held(site: Site, **more: Any) -> Action:
     return action
 
 
-def test_a_hold_deleted_by_hand(site: Site) -> None:
+def test_a_hold_deleted_by_hand_is_noticed(site: Site) -> None:
     action = held(site)
     site.simulator.objects.delete(HOLDS, "Hold", site.holds()[0]["metadata"]["name"], NAMESPACE)
     site.clock.advance(100)
@@ -42,7 +42,7 @@ def test_a_hold_deleted_by_hand(site: Site) -> None:
     assert "still suspended" in action.message
 
 
-def test_a_hold_that_was_edited(site: Site) -> None:
+def test_an_edited_hold_is_noticed(site: Site) -> None:
     action = held(site)
     name = site.holds()[0]["metadata"]["name"]
 
@@ -56,7 +56,7 @@ def test_a_hold_that_was_edited(site: Site) -> None:
     assert "changed" in action.message
 
 
-def test_resumed_by_hand_after_the_hold_was_deleted(site: Site) -> None:
+def test_a_manual_resume_after_the_hold_was_deleted_is_noticed(site: Site) -> None:
     action = held(site)
     site.simulator.objects.delete(HOLDS, "Hold", site.holds()[0]["metadata"]["name"], NAMESPACE)
     site.touch(WORKER, lambda job: job["spec"].update(suspend=False))
@@ -67,7 +67,7 @@ def test_resumed_by_hand_after_the_hold_was_deleted(site: Site) -> None:
     assert action.held_seconds is not None
 
 
-def test_our_own_release_is_no_revert(site: Site) -> None:
+def test_gangboards_own_release_is_no_revert(site: Site) -> None:
     action = held(site)
     assert site.act("resume").state == "verified"
     sweep(site)
@@ -87,7 +87,7 @@ def test_a_deleted_jobset_is_no_revert(site: Site) -> None:
     assert (action.state, action.guarded) == ("verified", False)
 
 
-def test_a_hold_ends_by_itself(site: Site) -> None:
+def test_a_hold_expires(site: Site) -> None:
     action = held(site, until=site.clock.now() + timedelta(minutes=10))
     assert site.holds()[0]["spec"]["until"]
     site.clock.advance(500)
@@ -122,7 +122,7 @@ def test_holds_are_proved_again(site: Site) -> None:
     assert record.refuted_at > record.proved_at
 
 
-def test_a_hold_that_came_too_late_is_removed(site: Site) -> None:
+def test_a_late_hold_is_removed(site: Site) -> None:
     """Its creation was given up as lost, and the server carried it out later."""
     site.simulator.faults.reset(resource="holds", verb="create", count=1, applied=False)
     action = site.act()
@@ -150,8 +150,8 @@ def test_a_restart_keeps_the_hold(site: Site) -> None:
     for _ in range(100):
         import time
 
-        found = site.simulator.objects.get(BATCH, "Job", WORKER, NAMESPACE)
-        if found is not None and found["metadata"]["uid"] != old:
+        held_job = site.simulator.objects.get(BATCH, "Job", WORKER, NAMESPACE)
+        if held_job is not None and held_job["metadata"]["uid"] != old:
             break
         time.sleep(0.05)
     assert site.suspended()

@@ -34,7 +34,7 @@ TIMEOUT = "east did not complete PATCH within 10 s."
 
 
 class FakeCluster:
-    """A cluster: answers that the Hold holds, or what was said for a Job."""
+    """A cluster that answers that the Hold is in force, or with the given answer for a Job."""
 
     def __init__(self, clock: QuickClock) -> None:
         self.clock = clock
@@ -81,10 +81,10 @@ def hold(cluster: Cluster, names: Iterable[str]) -> None:
     for name in names:
         ref = make_ref("Hold", name, group="gangboard.dev", uid=name)
         meta = Meta("v1alpha1", ref, "1", 1, None)
-        made = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
-        store_object(cluster, HOLDS, made)
-        if not Action.objects.filter(pk=made.action).exists():
-            record(cluster, made, None, id=made.action)
+        cluster_hold = Hold(meta, name, "js", action=f"{cluster.name}-{name}")
+        store_object(cluster, HOLDS, cluster_hold)
+        if not Action.objects.filter(pk=cluster_hold.action).exists():
+            record(cluster, cluster_hold, None, id=cluster_hold.action)
 
 
 def prove(cluster: Cluster, fake_cluster: FakeCluster) -> dict[str, bool | None]:
@@ -108,75 +108,75 @@ def test_a_prover_stops_where_the_cluster_does_not_answer(
     fake_cluster.faults["a"] = KubeError(code, TIMEOUT)
     assert prove(cluster, fake_cluster) == {"a": None}
     assert fake_cluster.asked == ["a"]
-    # Nothing is known of those that were not tried, and nobody has looked at them.
-    left = (None, f"Not tested again: the cluster did not answer a dry run. {TIMEOUT}")
-    assert checks() == {"a": (None, f"It could not be proved: {TIMEOUT}"), "b": left, "c": left}
+    # The untried Holds are unknown, because no worker has checked them.
+    untested = (None, f"Not tested again: the cluster did not answer a dry run. {TIMEOUT}")
+    assert checks() == {
+        "a": (None, f"It could not be proved: {TIMEOUT}"),
+        "b": untested,
+        "c": untested,
+    }
     assert HoldCheck.objects.get(hold_uid="b").checked_at == looked_at["b"]
-    # It rests, whatever is due; then those have their turn that had none.
+    # The cluster rests with due work left. Then clusters that had no turn go first.
     assert hold_proofs.due_clusters(fake_cluster.clock.now()) == [cluster.pk]
     fake_cluster.clock.advance(59)
     assert prove(cluster, fake_cluster) == {}
     fake_cluster.clock.advance(2)
     assert prove(cluster, fake_cluster) == {"b": True, "c": True, "a": None}
     assert fake_cluster.asked == ["a", "b", "c", "a"]
-    # It was proved once and never refuted: no answer refutes nothing.
+    # It was proved once and never refuted. A missing answer is no refutation.
     assert LeverRecord.objects.get().refuted_at is None
 
 
-def test_what_one_hold_alone_meets_stops_nobody(
-    cluster: Cluster, fake_cluster: FakeCluster
-) -> None:
+def test_a_failure_of_one_hold_stops_no_other(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     hold(cluster, "ab")
     fake_cluster.faults["a"] = KubeError("forbidden", "east forbids it.")
     assert prove(cluster, fake_cluster) == {"a": None, "b": True}
     assert checks()["a"] == (None, "It could not be proved: east forbids it.")
 
 
-def test_one_prover_a_cluster(cluster: Cluster, fake_cluster: FakeCluster) -> None:
-    other = make_cluster("west", actor_credentials=b"sealed")
+def test_a_cluster_has_one_prover_at_a_time(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+    west = make_cluster("west", actor_credentials=b"sealed")
     hold(cluster, "ab")
-    found: list[dict[str, bool | None]] = []
+    results: list[dict[str, bool | None]] = []
 
     def prove_too() -> None:
         fake_cluster.meanwhile = lambda: None
-        found.append(prove(cluster, fake_cluster))
+        results.append(prove(cluster, fake_cluster))
         ref = make_ref("Hold", "w", group="gangboard.dev", uid="w")
-        store_object(other, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), "w", "js"))
-        found.append(prove(other, fake_cluster))
+        store_object(west, HOLDS, Hold(Meta("v1alpha1", ref, "1", 1, None), "w", "js"))
+        results.append(prove(west, fake_cluster))
 
     fake_cluster.meanwhile = prove_too
     assert prove(cluster, fake_cluster) == {"a": True, "b": True}
-    assert found == [{}, {"w": True}]
+    assert results == [{}, {"w": True}]
     assert fake_cluster.asked == ["a", "w", "b"]
 
 
 def oversleep(cluster: Cluster, fake_cluster: FakeCluster, chore: str) -> None:
-    """Let the next question take longer than a lease, and somebody else take the chore over meanwhile."""
+    """Let the next request outlast the lease, and another worker take the chore over meanwhile."""
 
     def sleep() -> None:
         fake_cluster.meanwhile = lambda: None
         fake_cluster.clock.advance(row_leases.CHORE_SECONDS + 1)
         with row_leases.lock_chore(cluster.pk, chore, fake_cluster.clock) as taken:
             assert taken is not None
-            # As if the other were still at it when this one wakes up.
+            # The other worker still has the chore when this one wakes up.
             Chore.objects.update(holder="another")
 
     fake_cluster.meanwhile = sleep
 
 
-def test_a_prover_that_was_stopped_past_its_lease_ends(
+def test_a_prover_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Otherwise its turn is over by then, whoever has the lease.
+    # Otherwise its turn is over by then, with any holder of the lease.
     monkeypatch.setattr(hold_proofs, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     hold(cluster, "ab")
     oversleep(cluster, fake_cluster, hold_proofs.CHORE)
     assert prove(cluster, fake_cluster) == {"a": True}
 
 
-def test_a_cluster_that_answers_slowly_is_left_after_a_while(
-    cluster: Cluster, fake_cluster: FakeCluster
-) -> None:
+def test_a_slow_cluster_is_left_after_its_time(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     hold(cluster, "abcdefgh")
     fake_cluster.seconds = 9.0
     assert len(prove(cluster, fake_cluster)) == 4
@@ -184,10 +184,10 @@ def test_a_cluster_that_answers_slowly_is_left_after_a_while(
     assert list(prove(cluster, fake_cluster)) == ["e", "f", "g", "h"]
 
 
-def test_a_chore_of_a_cluster_that_was_removed(cluster: Cluster, fake_cluster: FakeCluster) -> None:
-    gone, _ = cluster.pk, cluster.delete()
-    assert hold_proofs.prove_all(gone, fake_cluster.clock, fake_cluster.open) == {}
-    assert drift_detection.inspect_all(gone, fake_cluster.clock, fake_cluster.open) == {}
+def test_a_chore_of_a_removed_cluster_ends(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+    cluster_id, _ = cluster.pk, cluster.delete()
+    assert hold_proofs.prove_all(cluster_id, fake_cluster.clock, fake_cluster.open) == {}
+    assert drift_detection.inspect_all(cluster_id, fake_cluster.clock, fake_cluster.open) == {}
     assert not Chore.objects.exists()
 
 
@@ -212,7 +212,7 @@ def act(cluster: Cluster, name: str, **columns: Any) -> Action:
     return make_action(cluster, **{**values, **columns})
 
 
-def test_who_inspects_stops_where_the_cluster_does_not_answer(
+def test_an_inspector_stops_if_the_cluster_does_not_answer(
     cluster: Cluster, fake_cluster: FakeCluster
 ) -> None:
     now = fake_cluster.clock.now()
@@ -227,15 +227,15 @@ def test_who_inspects_stops_where_the_cluster_does_not_answer(
     assert len(fake_cluster.asked) == 2
 
 
-def test_who_inspects_and_was_stopped_past_its_lease_ends(
+def test_an_inspector_stopped_past_its_lease_ends(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Otherwise its turn is over by then, whoever has the lease.
+    # Otherwise its turn is over by then, with any holder of the lease.
     monkeypatch.setattr(drift_detection, "TURN_SECONDS", row_leases.CHORE_SECONDS * 4)
     now = fake_cluster.clock.now()
     for name in ("a", "b"):
         act(cluster, name, now=now, finished_at=now, guarded=True)
-        # An error of one object alone, after which the next one is looked at.
+        # An error of one object. The next object is inspected.
         fake_cluster.faults[name] = KubeError("forbidden", "east forbids it.")
     oversleep(cluster, fake_cluster, drift_detection.CHORE)
     assert drift_detection.inspect_all(cluster.pk, fake_cluster.clock, fake_cluster.open) == {}
@@ -247,7 +247,7 @@ def queue_of(worker: Child) -> str:
     return worker.argv[worker.argv.index("--queues") + 1]
 
 
-def test_no_worker_that_acts_is_ordered_to_look_after_the_fact(
+def test_prove_workers_get_the_verification_work(
     cluster: Cluster, fake_cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = fake_cluster.clock.now()
@@ -269,31 +269,32 @@ def test_no_worker_that_acts_is_ordered_to_look_after_the_fact(
 
 def test_many_actions_of_one_cluster_do_not_hide_those_of_another(cluster: Cluster) -> None:
     clock = QuickClock()
-    other = make_cluster("west")
+    west = make_cluster("west")
     for number in range(10):
         due = clock.now() - timedelta(seconds=100 - number)
         act(cluster, f"n{number}", now=due, due_at=due, state="requested")
     due = clock.now() - timedelta(seconds=5)
-    act(other, "one", now=due, due_at=due, state="requested")
+    act(west, "one", now=due, due_at=due, state="requested")
     assert actions.due_actions(clock, most=3) == ["east-n0", "west-one", "east-n1"]
     assert actions.due_actions(clock, most=2, cluster_id=cluster.pk) == ["east-n0", "east-n1"]
 
 
-def test_a_cluster_alone_takes_half_of_the_slots_and_the_next_one_half_of_the_rest() -> None:
+def test_a_cluster_takes_half_of_the_slots_and_the_next_half_of_the_rest() -> None:
     slots = WorkerSlots()
     taken = {
-        one: [slots.acquire(one) for _ in range(WORKER_SLOTS)].count(True) for one in (1, 2, 3)
+        cluster_id: [slots.acquire(cluster_id) for _ in range(WORKER_SLOTS)].count(True)
+        for cluster_id in (1, 2, 3)
     }
     assert taken == {1: 8, 2: 4, 3: 2}
 
 
-def test_a_cluster_that_gave_no_answer_gets_one_slot_until_it_answers() -> None:
+def test_an_unresponsive_cluster_gets_one_slot_until_it_answers() -> None:
     slots = WorkerSlots(8)
     assert slots.acquire(1)
     slots.release(1, answered=False)
     assert [slots.acquire(1), slots.acquire(1)] == [True, False]
     assert slots.acquire(2)
-    # Who was turned away is called when there is room, once.
+    # A refused cluster is called once when a slot is free.
     assert slots.admit_waiting() == []
     slots.release(1, answered=True)
     assert slots.admit_waiting() == [1]
@@ -301,21 +302,21 @@ def test_a_cluster_that_gave_no_answer_gets_one_slot_until_it_answers() -> None:
     assert [slots.acquire(1), slots.acquire(1)] == [True, True]
 
 
-def test_only_what_is_due_is_unpacked(cluster: Cluster, fake_cluster: FakeCluster) -> None:
+def test_only_due_work_is_unpacked(cluster: Cluster, fake_cluster: FakeCluster) -> None:
     hold(cluster, "abcd")
     assert len(prove(cluster, fake_cluster)) == 4
     looked_at = fake_cluster.clock.now()
     fake_cluster.clock.advance(61)
     HoldCheck.objects.exclude(hold_uid__in="bd").update(checked_at=fake_cluster.clock.now())
     HoldCheck.objects.filter(hold_uid="b").update(checked_at=looked_at - timedelta(seconds=5))
-    # What is not due could not even be read.
+    # Rows that are not due could not even be decoded.
     WatchedObject.objects.filter(uid__in="ac").update(data=b"of another shape")
     fake_cluster.asked.clear()
     assert prove(cluster, fake_cluster) == {"b": True, "d": True}
     assert fake_cluster.asked == ["b", "d"]
 
 
-def test_a_proof_costs_as_much_however_many_holds_there_are(
+def test_a_proof_costs_the_same_for_any_number_of_holds(
     cluster: Cluster, fake_cluster: FakeCluster
 ) -> None:
     """For each Hold: the lock, a transaction with the proof, the lever's, and no news."""
@@ -330,10 +331,10 @@ def test_a_proof_costs_as_much_however_many_holds_there_are(
     with CaptureQueriesContext(connection) as many:
         assert len(prove(cluster, fake_cluster)) == 8
     per_hold = (len(many) - len(few)) / 6
-    assert per_hold == 5, [one["sql"] for one in many.captured_queries]
+    assert per_hold == 5, [query["sql"] for query in many.captured_queries]
 
 
-def test_what_seems_undone_takes_one_query_for_each_cluster_more(
+def test_seemingly_undone_actions_add_one_query_per_cluster(
     cluster: Cluster, fake_cluster: FakeCluster
 ) -> None:
     now = fake_cluster.clock.now()
@@ -343,9 +344,9 @@ def test_what_seems_undone_takes_one_query_for_each_cluster_more(
     clusters = {
         make_cluster(name, actor_credentials=b"sealed") for name in ("west", "north", "south")
     }
-    for other in clusters:
+    for member in clusters:
         for name in "bcd":
-            act(other, name, now=now, finished_at=now, guarded=True)
+            act(member, name, now=now, finished_at=now, guarded=True)
     with CaptureQueriesContext(connection) as many:
         assert len(drift_detection.find_suspicious()) == 4
     assert len(many) - len(few) == 3

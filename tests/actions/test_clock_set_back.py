@@ -41,7 +41,7 @@ def clock() -> QuickClock:
 
 
 def make_open(cluster: Cluster, clock: QuickClock, **columns: object) -> Action:
-    """Make an action that waits for a worker; it was asked for two hours ahead of now."""
+    """Make an action that waits for a worker and was requested two hours ahead of now."""
     now = clock.now()
     values = {
         "state": "requested",
@@ -58,21 +58,22 @@ def test_a_requested_action_is_due(cluster: Cluster, clock: QuickClock) -> None:
     action = make_open(cluster, clock)
     assert Sweeper(clock, lost_after=0.0).sweep().due == (action.pk,)
     action.refresh_from_db()
-    # It lives as long as one that was asked for now.
-    left = (action.expires_at - clock.now()).total_seconds()
-    assert actions.LIFE_SECONDS - 60 < left <= actions.LIFE_SECONDS
+    # It lives as long as an action requested now.
+    remaining = (action.expires_at - clock.now()).total_seconds()
+    assert actions.LIFE_SECONDS - 60 < remaining <= actions.LIFE_SECONDS
 
 
 def test_a_backoff_is_kept(cluster: Cluster, clock: QuickClock) -> None:
-    """What waits for no longer than a backoff may last is left alone."""
+    """A wait no longer than the longest backoff stays as it is."""
     later = clock.now() + timedelta(seconds=actions.LONGEST_DELAY - 1)
     make_open(cluster, clock, due_at=later)
     assert Sweeper(clock, lost_after=0.0).sweep().due == ()
     assert Action.objects.get().due_at == later
 
 
-def test_a_dead_worker_s_lease_on_an_action(cluster: Cluster, clock: QuickClock) -> None:
-    """A living holder has a whole lease time to renew it, so that no request of it is under way then."""
+def test_a_dead_workers_lease_on_an_action_expires(cluster: Cluster, clock: QuickClock) -> None:
+    """A living holder has a whole lease time to renew it, so none of its requests is under way
+    then."""
     held = clock.now() + HOURS
     action = make_open(cluster, clock, holder="dead", number=3, held_until=held)
     sweeper = Sweeper(clock, lost_after=0.0)
@@ -81,16 +82,18 @@ def test_a_dead_worker_s_lease_on_an_action(cluster: Cluster, clock: QuickClock)
     assert sweeper.sweep().due == (action.pk,)
 
 
-def test_a_lease_on_a_cluster(cluster: Cluster, clock: QuickClock) -> None:
+def test_a_lease_on_a_cluster_ends_within_its_usual_time(
+    cluster: Cluster, clock: QuickClock
+) -> None:
     lease = Lease.objects.create(cluster=cluster, holder="dead", expires_at=clock.now() + HOURS)
     assert cluster_leases.free_clusters() == []
     lease.refresh_from_db()
     assert lease.expires_at is not None
-    left = (lease.expires_at - clock.now()).total_seconds()
-    assert left <= cluster_leases.LEASE_SECONDS
+    remaining = (lease.expires_at - clock.now()).total_seconds()
+    assert remaining <= cluster_leases.LEASE_SECONDS
 
 
-def test_a_chore_that_a_dead_worker_did(cluster: Cluster, clock: QuickClock) -> None:
+def test_a_chore_of_a_dead_worker_is_taken_over(cluster: Cluster, clock: QuickClock) -> None:
     Chore.objects.create(
         cluster=cluster, name="prove", holder="dead", held_until=clock.now() + HOURS
     )
@@ -111,7 +114,7 @@ def test_a_proof_from_the_future_is_not_fresh(cluster: Cluster, clock: QuickCloc
     assert [hold.meta.ref.name for hold in due] == ["a"]
 
 
-def test_an_orphan_of_an_action_that_ended_in_the_future(
+def test_an_orphan_of_an_action_with_a_future_end_is_removed(
     cluster: Cluster, clock: QuickClock
 ) -> None:
     make_failed(cluster, "a1", finished_at=clock.now() + HOURS)
@@ -133,7 +136,7 @@ def test_a_rate_limit_does_not_last_for_hours(clock: QuickClock) -> None:
     assert rate_limits.take("tries", most=1, window=minute).wait == 0
 
 
-def test_what_an_action_waits_for_begins_anew(clock: QuickClock) -> None:
+def test_the_waiting_time_of_an_action_restarts(clock: QuickClock) -> None:
     """An answer that was lost, the end of an action, a watch: each counts seconds since a moment."""
     now = clock.now()
     ahead, before = (now + HOURS).isoformat(), (now - HOURS).isoformat()

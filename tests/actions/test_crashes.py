@@ -33,22 +33,22 @@ BOUNDARIES = [
 """Every one that holding a Job goes through, in order."""
 
 
-def test_these_are_all(site: Site) -> None:
+def test_the_list_of_crash_points_is_complete(site: Site) -> None:
     passed: list[str] = []
     site.engine(checkpoint=passed.append).finish(site.request())
     assert list(dict.fromkeys(passed)) == BOUNDARIES
 
 
-@pytest.mark.parametrize("where", BOUNDARIES)
-def test_another_worker_takes_over(site: Site, where: str) -> None:
+@pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_another_worker_takes_over(site: Site, boundary: str) -> None:
     def die(name: str) -> None:
-        if name == where:
+        if name == boundary:
             raise Killed
 
     action_id = site.request()
     with pytest.raises(Killed):
         site.engine(checkpoint=die).finish(action_id)
-    # While the lease lasts nobody else touches it.
+    # While the lease lasts no other worker touches it.
     sent = len(site.wire.seen)
     assert site.engine().advance(action_id) is None
     assert len(site.wire.seen) == sent
@@ -62,20 +62,20 @@ def test_another_worker_takes_over(site: Site, where: str) -> None:
         assert step.sends <= 1, step.name
     assert len(site.wire.writes("create", "holds")) <= 1
     assert len(site.wire.writes("patch", "jobs")) <= 1
-    lost = where in ("create-hold:about-to-send", "patch:about-to-send")
+    lost = boundary in ("create-hold:about-to-send", "patch:about-to-send")
     assert action.state == ("failed" if lost else "verified"), action.message
     assert bool(site.holds()) == (not lost)
     assert site.suspended(WORKER) == (not lost)
 
 
 @pytest.mark.parametrize(
-    "where", ["exit:begin", "removal:about-to-send", "removal:answered", "end:before"]
+    "boundary", ["exit:begin", "removal:about-to-send", "removal:answered", "end:before"]
 )
-def test_the_removal_of_the_hold_survives(site: Site, where: str) -> None:
+def test_the_removal_of_the_hold_survives_a_crash(site: Site, boundary: str) -> None:
     def fail(name: str) -> None:
         if name == "patch:about-to-send":
             site.simulator.faults.status(409, resource="jobs", verb="patch", count=1)
-        if name == where:
+        if name == boundary:
             raise Killed
 
     action_id = site.request()
@@ -83,13 +83,13 @@ def test_the_removal_of_the_hold_survives(site: Site, where: str) -> None:
         site.engine(checkpoint=fail).finish(action_id)
     site.clock.advance(35)
     action = site.engine().finish(action_id)
-    # Killed before the answer was written down: what is read afterwards is that nothing was changed.
-    state = "failed" if where == "exit:begin" else "conflict"
+    # Killed before the response was stored. A later read shows an unchanged object.
+    state = "failed" if boundary == "exit:begin" else "conflict"
     assert (action.state, action.due_at) == (state, None), action.message
     assert site.holds() == []
 
 
-def test_a_worker_that_was_taken_over_sends_nothing(site: Site) -> None:
+def test_a_superseded_worker_sends_nothing(site: Site) -> None:
     """It stops right before it sends, another one ends the action, and then it wakes up."""
     action_id = site.request()
 
@@ -97,8 +97,8 @@ def test_a_worker_that_was_taken_over_sends_nothing(site: Site) -> None:
         if name == "patch:about-to-send" and not slept:
             slept.append(name)
             site.clock.advance(35)
-            other = site.engine().finish(action_id)
-            assert other.state == "failed", other.message
+            finished = site.engine().finish(action_id)
+            assert finished.state == "failed", finished.message
 
     slept: list[str] = []
     assert site.engine(checkpoint=sleep).advance(action_id) is None

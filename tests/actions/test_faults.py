@@ -21,7 +21,7 @@ def nothing_left(site: Site, action: Action) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "state", "words"),
+    ("code", "state", "sentence"),
     [
         (403, "failed", "lacks the right"),
         (404, "gone", "gone"),
@@ -30,30 +30,32 @@ def nothing_left(site: Site, action: Action) -> None:
         (429, "failed", "slow down"),
     ],
 )
-def test_refusals_of_the_patch(site: Site, code: int, state: str, words: str) -> None:
+def test_a_refused_patch_ends_the_action_with_its_reason(
+    site: Site, code: int, state: str, sentence: str
+) -> None:
     faults = site.simulator.faults
 
     def fail() -> None:
-        where: dict[str, Any] = {"resource": "jobs", "verb": "patch", "count": 1}
+        fault: dict[str, Any] = {"resource": "jobs", "verb": "patch", "count": 1}
         if code == 403:
-            faults.forbidden(**where)
+            faults.forbidden(**fault)
         elif code == 429:
-            faults.throttled(1, **where)
+            faults.throttled(1, **fault)
         elif code == 404:
             site.simulator.objects.delete("batch/v1", "Job", WORKER, NAMESPACE)
         else:
-            words = "" if code == 409 else "spec.suspend: Invalid value"
-            faults.status(code, message=words, **where)
+            sentence = "" if code == 409 else "spec.suspend: Invalid value"
+            faults.status(code, message=sentence, **fault)
 
     action = played(site, PATCH, fail)
     assert action.state == state, action.message
-    assert words in action.message, action.message
+    assert sentence in action.message, action.message
     assert "removed again" in action.message
     nothing_left(site, action)
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_the_answer_to_the_hold_is_lost(site: Site, applied: bool) -> None:
+def test_a_lost_response_to_the_hold_is_resolved(site: Site, applied: bool) -> None:
     def fail() -> None:
         site.simulator.faults.reset(resource="holds", verb="create", count=1, applied=applied)
 
@@ -69,23 +71,23 @@ def test_the_answer_to_the_hold_is_lost(site: Site, applied: bool) -> None:
 
 
 @pytest.mark.parametrize("code", [403, 409, 429, 500])
-def test_refusals_of_the_hold(site: Site, code: int) -> None:
-    where: dict[str, Any] = {"resource": "holds", "verb": "create", "count": 1}
+def test_a_refused_hold_ends_the_action_with_its_reason(site: Site, code: int) -> None:
+    fault: dict[str, Any] = {"resource": "holds", "verb": "create", "count": 1}
     faults = site.simulator.faults
     if code == 403:
-        faults.forbidden(**where)
+        faults.forbidden(**fault)
     elif code == 429:
-        faults.throttled(1, **where)
+        faults.throttled(1, **fault)
     else:
-        faults.status(code, **where)
+        faults.status(code, **fault)
     action = site.act()
     assert action.state == ("conflict" if code == 409 else "failed"), action.message
     nothing_left(site, action)
     assert site.wire.writes("patch", "jobs") == []
 
 
-def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
-    """Nothing was sent when there was no connection: that is no second send."""
+def test_an_unsent_patch_is_sent_later(site: Site) -> None:
+    """The request was not sent without a connection, so this is no second send."""
     opened: list[int] = []
     engine = site.engine()
     open_client = engine.open_client
@@ -113,7 +115,7 @@ def test_a_patch_that_never_left_is_sent_later(site: Site) -> None:
     assert [step.sends for step in action.steps.filter(kind="patch")] == [1]
 
 
-def test_an_outcome_that_can_never_be_read(site: Site) -> None:
+def test_an_unreadable_outcome_stays_unknown(site: Site) -> None:
     def fail() -> None:
         site.simulator.faults.reset(resource="jobs", verb="patch", count=1, applied=False)
         site.simulator.faults.reset(resource="jobs", verb="get")
@@ -125,7 +127,7 @@ def test_an_outcome_that_can_never_be_read(site: Site) -> None:
     nothing_left(site, action)
 
 
-def test_the_whole_jobset_is_changed_between_check_and_patch(site: Site) -> None:
+def test_a_jobset_changed_between_check_and_patch_is_a_conflict(site: Site) -> None:
     """The patch's own tests stop it."""
 
     def touch() -> None:
@@ -145,21 +147,21 @@ def test_the_whole_jobset_is_changed_between_check_and_patch(site: Site) -> None
 
 
 def _write_to_it(site: Site) -> None:
-    """Let somebody change it by the API: from then on its controllers act."""
+    """Let another client change it through the API. From then on its controllers act."""
     site.simulator.world.release_from_script(JOBS, (NAMESPACE, WORKER))
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
 
 
-def test_a_write_by_somebody_else_is_turned_into_the_suspension(site: Site) -> None:
-    """While the Hold is armed any write suspends the Job: that is what was asked for."""
+def test_another_clients_write_becomes_the_suspension(site: Site) -> None:
+    """While the Hold is armed any write suspends the Job, as requested."""
     action = played(site, PATCH, lambda: _write_to_it(site))
     assert action.state == "verified", action.message
     assert site.suspended()
     assert len(site.holds()) == 1
 
 
-def test_a_job_that_an_armed_hold_has_suspended_is_resumed_when_it_fails(site: Site) -> None:
-    """Its controllers do not hear of the write: otherwise they could be quicker, and nothing would be left to resume."""
+def test_a_failed_action_resumes_the_job_its_armed_hold_suspended(site: Site) -> None:
+    """Its controllers do not see the write. Otherwise they could resume the Job first."""
 
     def fail() -> None:
         site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
@@ -172,7 +174,7 @@ def test_a_job_that_an_armed_hold_has_suspended_is_resumed_when_it_fails(site: S
     assert not site.suspended()
 
 
-def test_a_job_that_its_controller_has_resumed_meanwhile_is_resumed(site: Site) -> None:
+def test_a_job_that_its_controller_resumed_stays_resumed(site: Site) -> None:
     """The Hold is gone, and its JobSet is quicker than we are: our patch meets a Job that runs.
 
     The test plays the JobSet's controller, which otherwise could be quicker still.
@@ -194,7 +196,7 @@ def test_a_job_that_its_controller_has_resumed_meanwhile_is_resumed(site: Site) 
     assert not site.suspended()
 
 
-def test_a_policy_that_does_not_act(site: Site) -> None:
+def test_an_ineffective_policy_is_reported(site: Site) -> None:
     site.simulator.writer.admission = lambda _resource, _old, new: new
     action = site.act()
     assert action.state == "refused", action.message
@@ -203,7 +205,7 @@ def test_a_policy_that_does_not_act(site: Site) -> None:
     assert site.wire.writes("patch", "jobs") == []
 
 
-def test_a_policy_that_goes_between_proof_and_patch(site: Site) -> None:
+def test_a_policy_removed_between_proof_and_patch_is_reported(site: Site) -> None:
     def remove() -> None:
         site.simulator.writer.admission = lambda _resource, _old, new: new
 
@@ -215,7 +217,7 @@ def test_a_policy_that_goes_between_proof_and_patch(site: Site) -> None:
     assert not site.suspended()
 
 
-def test_forced_without_a_policy_is_reverted_by_jobset(start: Callable[..., Site]) -> None:
+def test_a_forced_suspend_without_policy_is_reverted_by_jobset(start: Callable[..., Site]) -> None:
     site = start(hold=False)
     Grant.objects.update(role="admin")
     action = site.act(forced=True)
@@ -226,7 +228,7 @@ def test_forced_without_a_policy_is_reverted_by_jobset(start: Callable[..., Site
     assert len(site.wire.writes("patch", "jobs")) == 1
 
 
-def test_a_hold_that_cannot_be_removed_is_said_and_tried_again(site: Site) -> None:
+def test_a_hold_that_cannot_be_removed_is_reported_and_retried(site: Site) -> None:
     def fail() -> None:
         site.simulator.faults.status(409, resource="jobs", verb="patch", count=1)
         site.simulator.faults.forbidden(resource="holds", verb="delete")
@@ -251,7 +253,7 @@ def test_a_hold_that_cannot_be_removed_is_said_and_tried_again(site: Site) -> No
     assert site.holds() == []
 
 
-def test_a_release_whose_patch_is_refused_says_what_was_done(site: Site) -> None:
+def test_a_release_with_a_refused_patch_reports_its_effects(site: Site) -> None:
     site.act()
     site.poll()
     site.wire.seen.clear()
@@ -282,7 +284,7 @@ def test_a_release_is_finished_by_another_worker(site: Site) -> None:
     assert site.holds() == []
 
 
-def test_an_error_of_our_own_ends_the_action_and_leaves_no_hold(site: Site) -> None:
+def test_an_internal_error_ends_the_action_and_leaves_no_hold(site: Site) -> None:
     def stumble(name: str) -> None:
         if name == PATCH.replace("about-to-send", "before-writing"):
             raise ZeroDivisionError
@@ -293,7 +295,7 @@ def test_an_error_of_our_own_ends_the_action_and_leaves_no_hold(site: Site) -> N
     nothing_left(site, action)
 
 
-def test_a_release_that_ends_half_way_says_what_stays_done(site: Site) -> None:
+def test_a_partial_release_reports_the_completed_steps(site: Site) -> None:
     site.act()
     site.poll()
 
@@ -306,8 +308,8 @@ def test_a_release_that_ends_half_way_says_what_stays_done(site: Site) -> None:
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_the_jobset_resumes_it_first_when_the_hold_is_gone(site: Site, lost: bool) -> None:
-    """Any news of its Jobs has the JobSet controller resume it: that is what was asked for."""
+def test_the_jobset_resumes_the_job_first_after_the_hold_is_deleted(site: Site, lost: bool) -> None:
+    """Any event of its Jobs makes the JobSet controller resume it, as requested."""
     site.act()
     site.poll()
     site.wire.seen.clear()

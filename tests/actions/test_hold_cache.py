@@ -62,7 +62,7 @@ def change(row: WatchedObject, hold: Hold, version: str) -> None:
     row.save()
 
 
-def test_what_has_not_changed_is_not_read_again(
+def test_an_unchanged_hold_is_not_read_again(
     cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
 ) -> None:
     rows = {f"h{number}": make_hold(f"h{number}") for number in range(MANY)}
@@ -82,9 +82,7 @@ def test_what_has_not_changed_is_not_read_again(
     assert unpacked == []
 
 
-def test_a_hold_that_came_late_is_found(
-    cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
-) -> None:
+def test_a_late_hold_is_discovered(cluster: Cluster, sweeper: Sweeper, unpacked: list[str]) -> None:
     for number in range(MANY):
         store(cluster, make_hold(f"h{number}", action=f"verified-{number}"))
     action = make_failed(cluster)
@@ -99,10 +97,10 @@ def test_a_hold_that_came_late_is_found(
     assert action.context["hold"]["path"].endswith("/namespaces/research/holds/late")
 
 
-def test_a_hold_that_is_there_already_when_its_action_fails(
+def test_an_existing_hold_is_discovered_when_its_action_fails(
     cluster: Cluster, sweeper: Sweeper
 ) -> None:
-    """What makes it an orphan is the action, not the Hold, and the Hold was read before."""
+    """The action makes it an orphan, not the Hold, and the Hold was read before."""
     store(cluster, make_hold("late", action="a1"))
     action = make_failed(cluster, state="requested", finished_at=None)
     assert sweeper.sweep().due == ()
@@ -111,14 +109,16 @@ def test_a_hold_that_is_there_already_when_its_action_fails(
     assert sweeper.sweep().due == (action.pk,)
 
 
-def test_a_hold_that_was_removed_already(cluster: Cluster, sweeper: Sweeper) -> None:
+def test_a_removed_hold_is_not_removed_again(cluster: Cluster, sweeper: Sweeper) -> None:
     store(cluster, make_hold("late", action="a1"))
     make_failed(cluster, context={"removed_hold": "hold-late"})
     assert sweeper.sweep().due == ()
 
 
-def test_a_hold_of_another_cluster_is_not_of_the_action(cluster: Cluster, sweeper: Sweeper) -> None:
-    """Who may write there writes any id into the annotation: it hides nothing here."""
+def test_a_hold_of_another_cluster_does_not_belong_to_the_action(
+    cluster: Cluster, sweeper: Sweeper
+) -> None:
+    """Any writer there can put an id into the annotation. It hides no Hold here."""
     make_failed(cluster)
     west = make_cluster("west", actor_credentials=b"sealed")
     store(west, make_hold("planted", action="a1"))
@@ -129,13 +129,13 @@ def test_a_hold_of_another_cluster_is_not_of_the_action(cluster: Cluster, sweepe
     assert Action.objects.get().context["hold"]["name"] == "late"
 
 
-def test_a_text_that_is_no_id_is_not_kept(cluster: Cluster, sweeper: Sweeper) -> None:
+def test_an_invalid_action_id_is_not_cached(cluster: Cluster, sweeper: Sweeper) -> None:
     store(cluster, make_hold("a", action="x" * 100_000))
     (mark,) = sweeper.holds.refresh()
     assert mark.action == ""
 
 
-def test_an_end_that_comes_although_nothing_changes(
+def test_an_end_time_passes_without_any_change(
     cluster: Cluster, sweeper: Sweeper, unpacked: list[str]
 ) -> None:
     until = sweeper.clock.now() + timedelta(minutes=1)
@@ -152,7 +152,7 @@ def test_an_end_that_comes_although_nothing_changes(
     assert action.context == {"ended_hold": "hold-a"}
 
 
-def test_however_many_are_overdue_a_sweep_asks_as_often(
+def test_a_sweep_sends_the_same_requests_for_any_number_of_overdue_holds(
     cluster: Cluster, sweeper: Sweeper, django_assert_max_num_queries: Any
 ) -> None:
     now = sweeper.clock.now()
@@ -166,8 +166,9 @@ def test_however_many_are_overdue_a_sweep_asks_as_often(
         assert sweeper.sweep().due == ()
 
 
-def test_each_try_waits_longer_for_the_next(cluster: Cluster, sweeper: Sweeper) -> None:
-    """A minute after the first, two after the second, four after the third; what was tried for an earlier end counts for nothing."""
+def test_retries_back_off(cluster: Cluster, sweeper: Sweeper) -> None:
+    """A minute after the first, two after the second, four after the third. Tries for an earlier
+    end do not count."""
     now = sweeper.clock.now()
     until = now - timedelta(minutes=20)
     for name, tries, last in (
@@ -179,14 +180,14 @@ def test_each_try_waits_longer_for_the_next(cluster: Cluster, sweeper: Sweeper) 
     ):
         store_held_job(cluster, name, until)
         for number in range(tries):
-            at = now - timedelta(seconds=last, minutes=number)
-            make_try(cluster, name, at, number)
+            tried_at = now - timedelta(seconds=last, minutes=number)
+            make_try(cluster, name, tried_at, number)
     make_try(cluster, "earlier", until - timedelta(seconds=1))
-    made = Action.objects.filter(pk__in=sweeper.sweep().due)
-    assert {action.uid for action in made} == {"job-one-over", "job-three-over", "job-earlier"}
+    releases = Action.objects.filter(pk__in=sweeper.sweep().due)
+    assert {action.uid for action in releases} == {"job-one-over", "job-three-over", "job-earlier"}
 
 
-def test_a_hold_of_another_owner_does_not_hide_the_one_on_the_job(
+def test_a_hold_of_another_owner_does_not_hide_the_hold_on_the_job(
     cluster: Cluster, sweeper: Sweeper
 ) -> None:
     """Two Holds name one Job, and one of them is about the JobSet of that name before."""
@@ -198,20 +199,20 @@ def test_a_hold_of_another_owner_does_not_hide_the_one_on_the_job(
     assert Action.objects.get(pk=action_id).uid == "job-h"
 
 
-def test_an_end_in_another_namespace_or_cluster_is_of_another_job(
+def test_an_end_in_another_namespace_or_cluster_belongs_to_another_job(
     cluster: Cluster, sweeper: Sweeper
 ) -> None:
     until = sweeper.clock.now() - timedelta(seconds=1)
     west = make_cluster("west", actor_credentials=b"sealed")
     store_held_job(cluster, "a", until)
     store_held_job(west, "b", until)
-    # Of these two nothing is held: the Jobs are in the other cluster.
+    # These two hold no Job here, because the Jobs are in the other cluster.
     store(west, make_hold("a2", until=until))
     WatchedObject.objects.filter(uid="hold-a2").update(
         data=pack(replace(make_hold("a2", until=until), job_name="job-a"))
     )
-    made = Action.objects.filter(pk__in=sweeper.sweep().due)
-    assert {(action.cluster_name, action.uid) for action in made} == {
+    releases = Action.objects.filter(pk__in=sweeper.sweep().due)
+    assert {(action.cluster_name, action.uid) for action in releases} == {
         ("east", "job-a"),
         ("west", "job-b"),
     }

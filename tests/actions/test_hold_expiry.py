@@ -51,8 +51,10 @@ def ended(sweeper: Sweeper) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_the_end_of_a_strangers_hold(cluster: Cluster, sweeper: Sweeper, copied: bool) -> None:
-    """Somebody who may only create Holds makes a second Hold; copying an annotation does not help."""
+def test_an_expired_foreign_hold_is_not_removed(
+    cluster: Cluster, sweeper: Sweeper, copied: bool
+) -> None:
+    """A user who may only create Holds makes a second Hold. A copied annotation does not help."""
     hold = make_hold("ours", JOB, action="a1")
     record(cluster, hold, None, id="a1", guarded=True)
     store(cluster, hold)
@@ -61,7 +63,9 @@ def test_the_end_of_a_strangers_hold(cluster: Cluster, sweeper: Sweeper, copied:
     assert ended(sweeper) == []
 
 
-def test_two_ends_on_one_job(cluster: Cluster, sweeper: Sweeper) -> None:
+def test_our_hold_and_a_foreign_hold_ending_together_cause_one_release(
+    cluster: Cluster, sweeper: Sweeper
+) -> None:
     """Our end came, and so did that of a stranger's Hold with the annotation of ours."""
     past = sweeper.clock.now() - MINUTE
     for name in ("ours", "mallory"):
@@ -80,7 +84,7 @@ def test_two_ends_on_one_job(cluster: Cluster, sweeper: Sweeper) -> None:
         (-MINUTE, None, False),  # taken away
     ],
 )
-def test_the_later_of_both_ends_counts(
+def test_the_later_end_counts(
     cluster: Cluster,
     sweeper: Sweeper,
     recorded: timedelta | None,
@@ -95,9 +99,7 @@ def test_the_later_of_both_ends_counts(
     assert ended(sweeper) == ([(JOB, "hold-ours")] if is_due else [])
 
 
-def test_an_end_that_was_asked_for_a_hold_of_somebody_else(
-    cluster: Cluster, sweeper: Sweeper
-) -> None:
+def test_a_confirmed_end_of_a_foreign_hold_removes_it(cluster: Cluster, sweeper: Sweeper) -> None:
     """The operator confirmed that gangboard removes it then: the request is the record."""
     past = sweeper.clock.now() - MINUTE
     hold = make_hold("by-hand", JOB, until=past)
@@ -106,7 +108,7 @@ def test_an_end_that_was_asked_for_a_hold_of_somebody_else(
     assert ended(sweeper) == [(JOB, "hold-by-hand")]
 
 
-def test_a_record_of_another_cluster(cluster: Cluster, sweeper: Sweeper) -> None:
+def test_a_record_of_another_cluster_is_ignored(cluster: Cluster, sweeper: Sweeper) -> None:
     west = make_cluster("west", actor_credentials=b"sealed")
     past = sweeper.clock.now() - MINUTE
     hold = make_hold("planted", JOB, until=past, action="a1")
@@ -115,7 +117,9 @@ def test_a_record_of_another_cluster(cluster: Cluster, sweeper: Sweeper) -> None
     assert ended(sweeper) == []
 
 
-def test_tries_before_the_clock_was_set_back(cluster: Cluster, sweeper: Sweeper) -> None:
+def test_attempts_before_the_clock_was_set_back_do_not_count(
+    cluster: Cluster, sweeper: Sweeper
+) -> None:
     """They lie in the future and do not keep the next try waiting until then."""
     now = sweeper.clock.now()
     store_held_job(cluster, "b", now - MINUTE)
@@ -124,7 +128,7 @@ def test_tries_before_the_clock_was_set_back(cluster: Cluster, sweeper: Sweeper)
 
 
 def test_a_copied_annotation_makes_no_orphan(cluster: Cluster, sweeper: Sweeper) -> None:
-    """Only the Hold that the failed action sent is taken away, and others do not hide it."""
+    """The Hold sent by the failed action is removed. Other Holds stay and do not hide it."""
     make_failed(cluster, "a1")
     store(cluster, make_hold("by-hand", "job-late", action="a1"))
     assert sweeper.sweep().due == ()
@@ -134,7 +138,7 @@ def test_a_copied_annotation_makes_no_orphan(cluster: Cluster, sweeper: Sweeper)
     assert Action.objects.get().context["hold"]["name"] == "late"
 
 
-def test_the_proof_of_a_strangers_hold_says_nothing_of_the_lever(
+def test_the_proof_of_a_foreign_hold_does_not_prove_the_lever(
     cluster: Cluster, sweeper: Sweeper
 ) -> None:
     """A tenant makes a Hold on a Job that the policy never acts on."""
@@ -171,8 +175,8 @@ def edit_end(site: Site, name: str, end: datetime) -> None:
     site.simulator.objects.update(HOLDS, "Hold", name, edit, NAMESPACE)
 
 
-def test_our_own_end_leaves_the_hold_of_somebody_else(site: Site) -> None:
-    """The end of the stranger's Hold came first and removed nothing; then ours comes."""
+def test_an_expiry_of_our_hold_leaves_the_foreign_hold(site: Site) -> None:
+    """The foreign Hold ends first without a removal. Then ours ends."""
     site.act(until=site.clock.now() + 10 * MINUTE)
     spec = site.holds()[0]["spec"]
     meta = {"name": "mallory", "namespace": NAMESPACE}
@@ -193,7 +197,7 @@ def test_our_own_end_leaves_the_hold_of_somebody_else(site: Site) -> None:
     ]
 
 
-def test_an_end_moved_later_before_the_poll_has_seen_it(site: Site) -> None:
+def test_an_end_postponed_before_the_poll_is_respected(site: Site) -> None:
     """The act worker reads the Hold again."""
     site.act(until=site.clock.now() + 10 * MINUTE)
     site.clock.advance(601)

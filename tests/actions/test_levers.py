@@ -45,7 +45,7 @@ def claiming(start: Callable[..., Site]) -> Site:
 # Native
 
 
-def test_the_build_of_jobset_is_told_by_its_schema(site: Site) -> None:
+def test_the_jobset_build_is_identified_by_its_schema(site: Site) -> None:
     site.cluster.refresh_from_db()
     first = site.cluster.controller_build
     assert len(first) == 64
@@ -55,12 +55,12 @@ def test_the_build_of_jobset_is_told_by_its_schema(site: Site) -> None:
 
 def install_another_build(site: Site) -> None:
     site.simulator.api.releases[GROUP] = "another"
-    poll.drop_cache(site.cluster.pk)  # what is served is asked for again every five minutes
+    poll.drop_cache(site.cluster.pk)  # discovery runs again every five minutes
     site.poll()
     site.cluster.refresh_from_db()
 
 
-def test_a_claim_that_was_never_seen_honoured_is_refused(claiming: Site) -> None:
+def test_an_unproved_claim_is_refused(claiming: Site) -> None:
     action = claiming.act()
     assert action.state == "refused", action.message
     assert "asked for Independent" in action.message
@@ -69,7 +69,7 @@ def test_a_claim_that_was_never_seen_honoured_is_refused(claiming: Site) -> None
     assert LeverRecord.objects.filter(lever="native").count() == 0
 
 
-def test_a_claim_that_was_never_seen_honoured_goes_on_to_the_hold(
+def test_an_unproved_claim_falls_back_to_the_hold(
     start: Callable[..., Site],
 ) -> None:
     site = start(independent=True)
@@ -79,7 +79,7 @@ def test_a_claim_that_was_never_seen_honoured_goes_on_to_the_hold(
     assert any("was not seen to honour it" in text for text in action.warnings)
 
 
-def test_once_seen_honoured_it_is_the_lever_of_this_build(claiming: Site) -> None:
+def test_a_proved_claim_is_the_lever_of_its_build(claiming: Site) -> None:
     site = claiming
     siblings = site.uids("train-driver-0")
     action = site.act(forced=True)
@@ -98,14 +98,14 @@ def test_once_seen_honoured_it_is_the_lever_of_this_build(claiming: Site) -> Non
     action = site.act("resume")
     assert (action.state, action.lever) == ("verified", "native"), action.message
     assert not site.suspended()
-    # Another build has to be seen anew.
+    # Another build needs its own proof.
     install_another_build(site)
     plan = preview(site)
     assert not plan.allowed
     assert "was not seen to honour it" in plan.why_not
 
 
-def test_there_the_owner_is_suspended_job_by_job(claiming: Site) -> None:
+def test_an_owner_with_a_proved_claim_is_suspended_job_by_job(claiming: Site) -> None:
     site = claiming
     assert site.act(forced=True).state == "verified"
     site.poll()
@@ -149,7 +149,7 @@ def pausing(start: Callable[..., Site]) -> Site:
     return site
 
 
-def test_a_job_is_paused_and_goes_on(pausing: Site) -> None:
+def test_a_job_is_paused_and_resumed(pausing: Site) -> None:
     site = pausing
     siblings = site.uids("train-workers-1") | site.uids("train-driver-0")
     action = site.act()
@@ -160,7 +160,7 @@ def test_a_job_is_paused_and_goes_on(pausing: Site) -> None:
     assert job["spec"]["parallelism"] == 0
     assert job["metadata"]["annotations"]["gangboard.dev/paused-parallelism"] == "2"
     assert (site.suspended(), site.pods()) == (False, [])
-    # The JobSet goes on: it counts the Job as ready, and touches neither it nor its siblings.
+    # The JobSet continues. It counts the Job as ready, and changes neither it nor its siblings.
     assert site.uids("train-workers-1") | site.uids("train-driver-0") == siblings
     rows = {row["name"]: row for row in site.jobset()["status"]["replicatedJobsStatus"]}
     assert (rows["workers"]["suspended"], rows["workers"]["ready"]) == (0, 2)
@@ -177,7 +177,7 @@ def test_a_job_is_paused_and_goes_on(pausing: Site) -> None:
     assert len(site.wire.writes("patch", "jobs")) == 2
 
 
-def test_a_pause_that_is_undone_by_hand(pausing: Site) -> None:
+def test_a_pause_undone_by_hand_is_noticed(pausing: Site) -> None:
     def flip(name: str) -> None:
         if name == "applied:written":
             pausing.touch(WORKER, lambda job: job["spec"].update(parallelism=2))
@@ -209,7 +209,7 @@ def sweep(site: Site) -> None:
         site.engine().finish(action_id)
 
 
-def test_an_end_that_comes_while_read_only_is_on_waits_for_it(site: Site) -> None:
+def test_an_end_during_read_only_waits(site: Site) -> None:
     held_until(site, 10)
     set_read_only(name=None, on=True, by="olga")
     site.clock.advance(700)
@@ -222,7 +222,7 @@ def test_an_end_that_comes_while_read_only_is_on_waits_for_it(site: Site) -> Non
     assert Action.objects.get(via="gangboard").state == "verified"
 
 
-def test_an_end_that_fails_is_tried_again_later(site: Site) -> None:
+def test_a_failed_end_is_retried_later(site: Site) -> None:
     held_until(site, 10)
     site.clock.advance(700)
     fault = site.simulator.faults.forbidden(resource="holds", verb="delete")
@@ -234,12 +234,12 @@ def test_an_end_that_fails_is_tried_again_later(site: Site) -> None:
     site.clock.advance(61)
     sweep(site)
     tries = Action.objects.filter(via="gangboard").order_by("requested_at")
-    assert [one.state for one in tries] == ["failed", "verified"]
+    assert [attempt.state for attempt in tries] == ["failed", "verified"]
     assert (site.suspended(), site.holds()) == (False, [])
 
 
-def test_an_end_that_was_moved_meanwhile(site: Site) -> None:
-    """The poll has not noticed yet that somebody has prolonged the Hold."""
+def test_a_postponed_end_is_respected(site: Site) -> None:
+    """The Hold was prolonged, and the poll has not seen it yet."""
     held_until(site, 10)
     later = (site.clock.now() + timedelta(hours=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
     name = site.holds()[0]["metadata"]["name"]

@@ -19,7 +19,7 @@ PATH = "/apis/gangboard.dev/v1alpha1/namespaces/team/holds"
 
 
 class Endless:
-    """A cluster whose list of Holds goes on and on."""
+    """A cluster with an endless list of Holds."""
 
     host = "east.example"
 
@@ -43,7 +43,7 @@ def fault_of(cluster: Endless) -> KubeError:
     return caught.value
 
 
-def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_pager, "MAX_PAGES", 5)
     cluster = Endless(lambda _number: {"items": []})
     fault = fault_of(cluster)
@@ -55,14 +55,14 @@ def test_pages_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_a_list_that_goes_round_in_circles() -> None:
+def test_a_list_with_repeating_tokens_is_refused() -> None:
     cluster = Endless(lambda _number: {"items": []}, new_tokens=False)
     fault = fault_of(cluster)
     assert (fault.code, len(cluster.asked)) == ("server-error", 2)
     assert "gave the same continue token twice" in fault.sentence
 
 
-def test_bytes_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 64 * 1024)
     cluster = Endless(lambda _number: {"items": [], "padding": "x" * 20_000})
     fault = fault_of(cluster)
@@ -71,7 +71,7 @@ def test_bytes_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(cluster.asked) == 4  # 80,000 bytes are the first over 65,536
 
 
-def test_pages_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_pages_meet_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each comes in time for itself, and the thread would be theirs for hours."""
     now = 0.0
 
@@ -90,13 +90,13 @@ def test_pages_that_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "items", [[{}] * 1001, [{"metadata": {"name": "a", "labels": [0] * 2_000_000}}]]
 )
-def test_a_page_with_far_more_in_it_than_was_asked_for(items: list[Any]) -> None:
+def test_an_oversized_page_is_refused(items: list[Any]) -> None:
     fault = fault_of(Endless(lambda _number: {"items": items}))
     assert fault.code == "too-large"
     assert fault.sentence.startswith("east.example: A page of the list of holds.gangboard.dev has")
 
 
-def test_an_action_refuses_what_is_too_much(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_action_refuses_an_oversized_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_objects, "MAX_LIST_BYTES", 100)
     action = site.act()
     untouched(site, action, "failed", "does not end the list")

@@ -62,16 +62,18 @@ def live_plan(site: Site, action_request: ActionRequest) -> Plan:
     try:
         view = read_cluster_view(site.cluster.pk)
         live = LiveReader(client, dict(view.api_versions))
-        found = live.read_owner(kind, target.namespace, target.name)
-        assert found is not None
-        gang = live.read_gang(found, None, view)
+        owner = live.read_owner(kind, target.namespace, target.name)
+        assert owner is not None
+        gang = live.read_gang(owner, None, view)
     finally:
         client.close()
     levers = read_levers(site.cluster)
     return plan(gang, levers, action_request, by=site.viewer.name, action="", now=now)
 
 
-def test_the_preview_is_made_of_what_the_worker_would_touch(start: Callable[..., Site]) -> None:
+def test_the_preview_covers_every_object_the_worker_would_change(
+    start: Callable[..., Site],
+) -> None:
     site = start(extra=(KUEUE,))
     put_alien_objects(site)
     site.poll()

@@ -17,30 +17,30 @@ def ended(site: Site, action_id: str) -> Action:
     return site.engine().finish(action_id)
 
 
-def test_without_the_policy_it_is_refused(start: Callable[..., Site]) -> None:
+def test_an_action_without_the_policy_is_refused(start: Callable[..., Site]) -> None:
     site = start(hold=False)
     untouched(site, site.act(), "refused", "print_rbac")
 
 
-def test_without_an_actor_it_is_refused(start: Callable[..., Site]) -> None:
+def test_an_action_without_an_actor_is_refused(start: Callable[..., Site]) -> None:
     site = start(actor=False)
     untouched(site, site.act(), "refused", "no actor")
 
 
-def test_a_role_that_was_withdrawn_meanwhile(site: Site) -> None:
+def test_a_withdrawn_role_stops_the_action(site: Site) -> None:
     action = site.request()
     Grant.objects.update(role="viewer")
     untouched(site, ended(site, action), "refused", "Permission withdrawn")
 
 
-def test_a_person_who_was_disabled_meanwhile(site: Site) -> None:
+def test_a_disabled_user_stops_the_action(site: Site) -> None:
     action = site.request()
     site.user.is_active = False
     site.user.save()
     untouched(site, ended(site, action), "refused", "disabled")
 
 
-def test_a_person_who_was_removed_meanwhile(site: Site) -> None:
+def test_a_removed_user_stops_the_action(site: Site) -> None:
     action = site.request()
     site.user.delete()
     untouched(site, ended(site, action), "refused", "no longer has an account")
@@ -58,24 +58,24 @@ def by_token(site: Site) -> tuple[str, str]:
     return token, accepted.action_id
 
 
-def test_a_token_that_is_valid_acts(site: Site) -> None:
+def test_a_valid_token_acts(site: Site) -> None:
     _, action = by_token(site)
     assert ended(site, action).state == "verified"
 
 
-def test_a_token_that_was_revoked_meanwhile(site: Site) -> None:
+def test_a_revoked_token_stops_the_action(site: Site) -> None:
     token, action = by_token(site)
     authentication.revoke_token(token)
     untouched(site, ended(site, action), "refused", "the token of olga")
 
 
-def test_a_token_that_has_ended_meanwhile(site: Site) -> None:
+def test_an_expired_token_stops_the_action(site: Site) -> None:
     _, action = by_token(site)
     AccessToken.objects.update(expires_at=timezone.now())
     untouched(site, ended(site, action), "refused", "the token of olga")
 
 
-def test_a_token_that_is_revoked_half_way_stops_what_is_left(site: Site) -> None:
+def test_a_token_revoked_during_the_action_stops_the_remaining_steps(site: Site) -> None:
     token, action = by_token(site)
 
     def revoke(boundary: str) -> None:
@@ -87,13 +87,13 @@ def test_a_token_that_is_revoked_half_way_stops_what_is_left(site: Site) -> None
     assert "the token of olga" in done.message
 
 
-def test_the_switch_of_everything(site: Site) -> None:
+def test_the_global_switch_stops_the_action(site: Site) -> None:
     action = site.request()
     Switch.objects.create(name="read-only", is_on=True, changed_at=timezone.now())
     untouched(site, ended(site, action), "refused", "read-only")
 
 
-def test_the_switch_of_a_cluster(site: Site) -> None:
+def test_the_switch_of_a_cluster_stops_the_action(site: Site) -> None:
     action = site.request()
     Cluster.objects.update(read_only=True)
     untouched(site, ended(site, action), "refused", "read-only")

@@ -22,18 +22,18 @@ from gangboard.store.models import Action, AuditEntry, Grant
 from tests.actions.site import NAMESPACE, WORKER, Site
 
 
-def refused(site: Site, **more: object) -> RequestError:
+def refused(site: Site, **options: object) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        site.request(**more)  # type: ignore[arg-type]
+        site.request(**options)  # type: ignore[arg-type]
     return caught.value
 
 
 @pytest.mark.parametrize("reason", ["", "  ", " ab ", "x" * 1025])
-def test_a_reason_is_needed(site: Site, reason: str) -> None:
+def test_a_request_needs_a_reason(site: Site, reason: str) -> None:
     assert refused(site, reason=reason).code is RequestErrorCode.INVALID
 
 
-def test_the_end_must_make_sense(site: Site) -> None:
+def test_an_invalid_end_is_refused(site: Site) -> None:
     now = site.clock.now()
     naive = datetime(2030, 1, 1)
     for until in (naive, now - timedelta(seconds=1), now + timedelta(days=31)):
@@ -41,7 +41,7 @@ def test_the_end_must_make_sense(site: Site) -> None:
     assert site.request(until=now + timedelta(hours=1))
 
 
-def test_a_request_is_written_with_its_audit(site: Site) -> None:
+def test_a_request_is_stored_with_its_audit_entry(site: Site) -> None:
     before = site.cluster.data_version
     accepted = service.request(
         site.viewer,
@@ -66,43 +66,43 @@ def test_a_request_is_written_with_its_audit(site: Site) -> None:
     assert site.wire.changes == []
 
 
-def test_the_row_says_again_what_was_asked_for(site: Site) -> None:
-    asked = site.action_request(
+def test_the_row_returns_the_request(site: Site) -> None:
+    action_request = site.action_request(
         idempotency_key="k", until=site.clock.now() + timedelta(hours=1), via="page"
     )
-    accepted = service.request(site.viewer, asked, now=site.clock.now(), clock=site.clock)
-    assert actions.read_request(Action.objects.get(pk=accepted.action_id)) == asked
+    accepted = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
+    assert actions.read_request(Action.objects.get(pk=accepted.action_id)) == action_request
 
 
-def test_the_same_key_is_the_same_action(site: Site) -> None:
+def test_an_equal_key_returns_the_same_action(site: Site) -> None:
     first = service.request(
         site.viewer,
         site.action_request(idempotency_key="k"),
         now=site.clock.now(),
         clock=site.clock,
     )
-    again = service.request(
+    repeated = service.request(
         site.viewer,
         site.action_request(idempotency_key="k"),
         now=site.clock.now(),
         clock=site.clock,
     )
-    assert (first.action_id, first.created, again.created) == (again.action_id, True, False)
+    assert (first.action_id, first.created, repeated.created) == (repeated.action_id, True, False)
     error = refused(site, idempotency_key="k", reason="another reason")
     assert (error.code, error.action_id) == (RequestErrorCode.KEY_REUSED, first.action_id)
     assert Action.objects.count() == 1
 
 
-def test_the_same_key_after_the_object_moved_on_is_still_the_same_action(site: Site) -> None:
+def test_an_equal_key_returns_the_same_action_after_a_change_of_the_object(site: Site) -> None:
     action_request = site.action_request(idempotency_key="k")
     first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
     site.engine().finish(first.action_id)
     site.poll()
-    again = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
-    assert again == AcceptedRequest(first.action_id, created=False)
+    repeated = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
+    assert repeated == AcceptedRequest(first.action_id, created=False)
 
 
-def test_one_open_action_per_object(site: Site) -> None:
+def test_an_object_has_one_open_action(site: Site) -> None:
     first = site.request()
     error = refused(site, verb="resume")
     assert (error.code, error.action_id) == (RequestErrorCode.BUSY, first)
@@ -110,7 +110,7 @@ def test_one_open_action_per_object(site: Site) -> None:
     assert site.request(name="train-workers-1")
 
 
-def test_what_the_viewer_may_not_see_is_not_there(site: Site) -> None:
+def test_an_object_hidden_from_the_user_is_missing(site: Site) -> None:
     Grant.objects.all().delete()
     Grant.objects.create(user=site.user, role="operator", cluster=site.cluster, namespace="other")
     hidden = refused(site)
@@ -125,7 +125,7 @@ def test_what_the_viewer_may_not_see_is_not_there(site: Site) -> None:
     assert not AuditEntry.objects.filter(event="denied").exists()
 
 
-def test_a_viewer_is_denied_and_that_is_audited(site: Site) -> None:
+def test_a_denied_viewer_is_audited(site: Site) -> None:
     Grant.objects.update(role="viewer")
     assert refused(site).code is RequestErrorCode.FORBIDDEN
     entry = AuditEntry.objects.get(event="denied")
@@ -177,7 +177,7 @@ def test_a_preview_without_the_hold_says_why_not(start: Callable[..., Site]) -> 
     assert "print_rbac" in plan.needs
 
 
-def test_many_are_taken_one_by_one(site: Site) -> None:
+def test_a_batch_is_accepted_item_by_item(site: Site) -> None:
     action_requests = [
         site.action_request(),
         site.action_request(name="train-workers-1"),
@@ -194,12 +194,12 @@ def test_many_are_taken_one_by_one(site: Site) -> None:
             service.request_many(site.viewer, wrong, now=site.clock.now(), clock=site.clock)
 
 
-def test_an_export_is_written_down(site: Site) -> None:
+def test_an_export_is_audited(site: Site) -> None:
     assert service.begin_export(site.viewer, "olga exported.", now=site.clock.now()) == 0
     assert AuditEntry.objects.get(actor_name="olga").event == "export"
 
 
-def test_one_export_of_a_person_at_a_time_and_only_what_begins_is_written_down(site: Site) -> None:
+def test_a_user_runs_one_export_at_a_time_and_started_exports_are_audited(site: Site) -> None:
     service.begin_export(site.viewer, "olga exported.", now=site.clock.now())
     assert service.begin_export(site.viewer, "olga exported.", now=site.clock.now()) > 0
     assert AuditEntry.objects.filter(event="export").count() == 1
@@ -207,7 +207,7 @@ def test_one_export_of_a_person_at_a_time_and_only_what_begins_is_written_down(s
     assert service.begin_export(site.viewer, "olga exported.", now=site.clock.now()) == 0
 
 
-def test_two_of_the_largest_confirmations_fit_into_a_minute_and_no_third(site: Site) -> None:
+def test_two_largest_confirmations_fit_into_a_minute_and_a_third_does_not(site: Site) -> None:
     action_requests = [site.action_request(uid="gone")] * MOST_AT_ONCE
     for _ in range(2):
         service.request_many(site.viewer, action_requests, now=site.clock.now(), clock=site.clock)
@@ -219,7 +219,7 @@ def test_two_of_the_largest_confirmations_fit_into_a_minute_and_no_third(site: S
     assert site.request(), "what still fits is taken"
 
 
-def test_refusals_count_and_write_no_more_than_the_limit(site: Site) -> None:
+def test_refusals_count_and_audit_writes_are_limited(site: Site) -> None:
     stan = viewer_of(User.objects.create_user("stan"))
     Grant.objects.create(user_id=stan.user_id, role="viewer", cluster=None, namespace="")
     stan = viewer_of(User.objects.get(username="stan"))
@@ -236,7 +236,7 @@ def test_refusals_count_and_write_no_more_than_the_limit(site: Site) -> None:
     assert site.request(), "each person counts alone"
 
 
-def test_a_stranger_cannot_stop_a_batch(site: Site) -> None:
+def test_another_user_cannot_stop_a_batch(site: Site) -> None:
     batch, _ = service.request_many(
         site.viewer, [site.action_request()], now=site.clock.now(), clock=site.clock
     )

@@ -35,7 +35,7 @@ def undo(site: Site, name: str) -> None:
         site.touch(name, resume)
 
 
-def test_a_held_job(site: Site) -> None:
+def test_a_repeated_hold_after_a_restore_is_a_conflict(site: Site) -> None:
     action = put_back(site)
     assert (action.state, site.wire.changes) == ("conflict", [])
     assert action.message == (
@@ -48,6 +48,6 @@ def test_a_held_job(site: Site) -> None:
     assert site.act().state == "verified"
 
 
-def test_a_jobset(site: Site) -> None:
+def test_a_repeated_suspend_of_a_jobset_after_a_restore_is_a_conflict(site: Site) -> None:
     action = put_back(site, JOBSET)
     assert (action.state, site.wire.changes) == ("conflict", [])

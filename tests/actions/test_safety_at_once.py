@@ -14,24 +14,25 @@ from tests.separate_process import run_python
 
 def played(database_url: str, folder: Path) -> dict[str, Any]:
     printed = run_python("-m", "tests.actions.at_once", database_url=database_url, folder=folder)
-    found: dict[str, Any] = json.loads(printed.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return figures
 
 
-def judge(found: dict[str, Any], where: str) -> None:
+def judge(figures: dict[str, Any], database: str) -> None:
     # S1: 20 clicks with one key are one action, and 20 with other keys find it in the way; with 20
     # workers at it, each step is sent once.
-    assert (found["actions"], found["made"], found["ids"]) == (1, 1, 1)
-    assert (found["busy"], found["requested"]) == (20, 1)
-    assert (found["creates"], found["patches"], found["state"]) == (1, 1, "verified")
-    # S14: of two opposite clicks one is taken and the other is told which; nothing is lost.
-    assert (found["ended"], found["named"]) == (found["rounds"], found["rounds"])
-    assert (found["lost"], found["extra"]) == (0, 0)
+    assert (figures["actions"], figures["made"], figures["ids"]) == (1, 1, 1)
+    assert (figures["busy"], figures["requested"]) == (20, 1)
+    assert (figures["creates"], figures["patches"], figures["state"]) == (1, 1, "verified")
+    # S14: one of two opposite clicks is accepted and the other is refused with its name. No action
+    # is lost.
+    assert (figures["ended"], figures["named"]) == (figures["rounds"], figures["rounds"])
+    assert (figures["lost"], figures["extra"]) == (0, 0)
     tell(
-        f"S1 {where}: 40 clicks at once, 20 workers: actions {found['actions']}, Holds created "
-        f"{found['creates']}, PATCH {found['patches']}"
+        f"S1 {database}: 40 clicks at once, 20 workers: actions {figures['actions']}, Holds created "
+        f"{figures['creates']}, PATCH {figures['patches']}"
     )
-    tell(f"S14 {where}: {found['rounds']} pairs of opposite clicks: lost {found['lost']}")
+    tell(f"S14 {database}: {figures['rounds']} pairs of opposite clicks: lost {figures['lost']}")
 
 
 def test_s01_s14_on_sqlite(tmp_path: Path) -> None:

@@ -26,24 +26,24 @@ def _blind(site: Site) -> int:
     return blind
 
 
-def test_s11_the_poller_stands_still(site: Site) -> None:
-    """What it has stored is ten minutes old: the action looks for itself first."""
+def test_s11_actions_read_live_objects_while_the_poller_is_stopped(site: Site) -> None:
+    """The stored state is ten minutes old, so the action reads the object first."""
     site.clock.advance(600)
     action = site.act()
     assert action.state == "verified", action.message
     assert _blind(site) == 0
-    other = "kubernetes.io/another"
+    annotation = "kubernetes.io/another"
     site.simulator.objects.update(
-        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=other), NAMESPACE
+        JOBSETS, "JobSet", JOBSET, lambda one: one["spec"].update(managedBy=annotation), NAMESPACE
     )
     site.wire.seen.clear()
     action = site.act(name="train-workers-1")
     assert action.state == "refused", action.message
-    assert other in action.message
+    assert annotation in action.message
     assert site.wire.changes == []
 
 
-def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
+def test_s11_a_cluster_unreadable_for_a_moment_is_retried(site: Site) -> None:
     fault = site.simulator.faults.throttled(1, resource="jobs", verb="get", count=3)
     action = site.act()
     assert action.state == "verified", action.message
@@ -52,17 +52,17 @@ def test_s11_a_cluster_that_cannot_be_read_for_a_moment(site: Site) -> None:
 
 
 @pytest.mark.parametrize("resource", ["jobs", "jobsets", "holds", "pods"])
-def test_s11_a_cluster_that_cannot_be_read(site: Site, resource: str) -> None:
+def test_s11_an_unreadable_cluster_prevents_actions(site: Site, resource: str) -> None:
     for verb in ("get", "list"):
         site.simulator.faults.reset(resource=resource, verb=verb)
     untouched(site, site.act(), "expired", "five minutes")
 
 
-def test_s12_ten_minutes_in_the_queue(site: Site) -> None:
+def test_s12_an_action_expires_after_ten_minutes_in_the_queue(site: Site) -> None:
     action = site.request()
     site.clock.advance(600)
-    found = site.engine().finish(action)
-    untouched(site, found, "expired", "not sent within five minutes of the click")
+    action_row = site.engine().finish(action)
+    untouched(site, action_row, "expired", "not sent within five minutes of the click")
     site.clock.advance(600)
     assert site.engine().advance(action) is None
     assert site.wire.changes == []
@@ -99,19 +99,18 @@ DENIALS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("denial", DENIALS)
-def test_s13_what_the_dry_run_shows_is_said_before_anything_is_sent(
-    site: Site, denial: str
-) -> None:
-    inject, words = DENIALS[denial]
+def test_s13_dry_run_results_are_shown_before_any_request(site: Site, denial: str) -> None:
+    inject, sentence = DENIALS[denial]
     inject(site.simulator.faults)
-    untouched(site, site.act(), "failed", words)
+    untouched(site, site.act(), "failed", sentence)
     action = Action.objects.get()
     assert "This was a dry run: nothing was sent." in action.message
     assert len(site.wire.writes("patch", "jobs", dry_run=True)) == 1
 
 
-def test_s13_a_field_that_the_api_server_drops_is_not_asked_for(site: Site) -> None:
-    """Its CustomResourceDefinition is older than the field: a write of it is answered with 200."""
+def test_s13_a_field_dropped_by_the_api_server_is_not_requested(site: Site) -> None:
+    """Its CustomResourceDefinition is older than the field, so the server answers a write of the
+    field with 200."""
 
     def drop(_resource: Any, _old: Any, new: Any) -> Any:
         new.get("spec", {}).pop("suspend", None)

@@ -25,7 +25,7 @@ CHILDREN = 500
 THREADS = 8
 """Workers that are in the middle of an action at the same moment."""
 FIRST = 20
-"""Of fifty: carried out before somebody presses stop."""
+"""Number of the fifty that are carried out before the user presses stop."""
 CREATE = "create-hold:about-to-send"
 
 
@@ -53,8 +53,8 @@ def many(start: Callable[..., Site]) -> Site:
 
 
 @pytest.fixture
-def some(start: Callable[..., Site]) -> Site:
-    """A JobSet of as many Jobs as are asked about where the others do not matter."""
+def small_site(start: Callable[..., Site]) -> Site:
+    """Start a site with as many Jobs as these tests act on."""
     return quick(start(fleet=fleet_of(2 * THREADS), speed=100.0))
 
 
@@ -71,7 +71,7 @@ def action_requests(site: Site, names: list[str]) -> list[ActionRequest]:
 
 
 def stand_in_a_row(
-    site: Site, waiting: list[str], places: list[str], then: Callable[[], Any]
+    site: Site, waiting: list[str], places: list[str], callback: Callable[[], Any]
 ) -> None:
     """Let workers begin one action each, stop each at its place, do something, and let all go on.
 
@@ -79,15 +79,15 @@ def stand_in_a_row(
     are in the middle of an action at the same moment, and it is the same moment in every run.
     """
     if not places:
-        then()
+        callback()
         return
-    place, *others = places
+    place, *remaining = places
     arrived: list[str] = []
 
     def stop(reached: str) -> None:
         if reached == place and not arrived:
             arrived.append(reached)
-            stand_in_a_row(site, waiting, others, then)
+            stand_in_a_row(site, waiting, remaining, callback)
 
     site.engine(checkpoint=stop).finish(waiting.pop(0))
 
@@ -101,27 +101,27 @@ def sent_after(site: Site, moment: float) -> list[str]:
     ]
 
 
-def test_s15_more_than_the_cap_is_refused_with_the_cap(some: Site) -> None:
+def test_s15_a_batch_above_the_cap_is_refused_and_names_the_cap(small_site: Site) -> None:
     for number in (CHILDREN, MOST_AT_ONCE + 1):
         with pytest.raises(RequestError) as caught:
             service.request_many(
-                some.viewer,
-                [some.action_request(name=name) for name in children(1)] * number,
-                now=some.clock.now(),
-                clock=some.clock,
+                small_site.viewer,
+                [small_site.action_request(name=name) for name in children(1)] * number,
+                now=small_site.clock.now(),
+                clock=small_site.clock,
             )
         assert caught.value.code is RequestErrorCode.INVALID
         assert str(caught.value) == f"From 1 to 50 objects can be chosen, not {number}."
     assert Action.objects.count() == 0
 
 
-def test_s15_fifty_of_five_hundred_some_fail_and_then_stop(many: Site) -> None:
+def test_s15_a_batch_with_failures_can_be_stopped(many: Site) -> None:
     names = children(MOST_AT_ONCE)
     bad = names[10::8]  # each of these names is the beginning of no other one of the fifty
     for name in bad:
         path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/{name}"
-        words = f"no suspend of {name}"
-        many.simulator.faults.status(403, message=words, path=path, resource="jobs", verb="patch")
+        denial = f"no suspend of {name}"
+        many.simulator.faults.status(403, message=denial, path=path, resource="jobs", verb="patch")
     batch, ids = ask_for(many, names)
     waiting = list(ids)
     for action_id in waiting[:FIRST]:
@@ -135,65 +135,65 @@ def test_s15_fifty_of_five_hundred_some_fail_and_then_stop(many: Site) -> None:
         stopped_at = time.monotonic()
 
     # Those that fail do so before they send: they are no place to stand at.
-    going = [one for one in waiting if Action.objects.get(pk=one).name not in bad]
-    waiting = [*going, *(one for one in waiting if one not in going)]
+    running = [pk for pk in waiting if Action.objects.get(pk=pk).name not in bad]
+    waiting = [*running, *(pk for pk in waiting if pk not in running)]
     stand_in_a_row(many, waiting, [CREATE, PATCH] * (THREADS // 2), stop)
     for action_id in waiting:
         many.engine().finish(action_id)
-    found = {action.name: action for action in Action.objects.filter(batch=batch)}
-    assert len(found) == MOST_AT_ONCE
-    assert all(action.finished_at is not None and action.message for action in found.values())
-    held = {name for name, action in found.items() if action.state == "verified"}
-    failed = {name for name, action in found.items() if action.state == "failed"}
-    stopped = {name for name, action in found.items() if action.state == "refused"}
-    # Of those before the stop the server has refused two; the patches of four were on their way.
+    by_name = {action.name: action for action in Action.objects.filter(batch=batch)}
+    assert len(by_name) == MOST_AT_ONCE
+    assert all(action.finished_at is not None and action.message for action in by_name.values())
+    held = {name for name, action in by_name.items() if action.state == "verified"}
+    failed = {name for name, action in by_name.items() if action.state == "failed"}
+    stopped = {name for name, action in by_name.items() if action.state == "refused"}
+    # The server refused two requests before the stop, and four patches were already sent.
     assert failed == set(names[:FIRST]) & set(bad)
     assert (len(failed), len(held)) == (2, FIRST - 2 + THREADS // 2)
     assert len(stopped) == MOST_AT_ONCE - FIRST - THREADS // 2
-    assert all(f"no suspend of {name}" in found[name].message for name in failed)
-    assert all("olga stopped it" in found[name].message for name in stopped)
+    assert all(f"no suspend of {name}" in by_name[name].message for name in failed)
+    assert all("olga stopped it" in by_name[name].message for name in stopped)
     assert stopped_at
     late = sent_after(many, stopped_at)
     assert len(late) == len(set(late)) == THREADS  # one each, which was on its way
     assert {hold["spec"]["jobName"] for hold in many.holds()} == held
     tell(
-        f"S15: {CHILDREN} children, cap {MOST_AT_ONCE}: results {len(found)} ({len(held)} held, "
+        f"S15: {CHILDREN} children, cap {MOST_AT_ONCE}: results {len(by_name)} ({len(held)} held, "
         f"{len(failed)} failed, {len(stopped)} stopped); sent after stop {len(late)} by {THREADS} workers"
     )
 
 
 @pytest.mark.parametrize("switch", ["everything", "the cluster"])
-def test_s16_read_only_in_the_middle_of_many(some: Site, switch: str) -> None:
-    _, ids = ask_for(some, children(2 * THREADS))
+def test_s16_read_only_stops_a_running_batch(small_site: Site, switch: str) -> None:
+    _, ids = ask_for(small_site, children(2 * THREADS))
     waiting = list(ids)
     flipped_at = 0.0
 
     def flip() -> None:
         nonlocal flipped_at
-        name = None if switch == "everything" else some.cluster.name
+        name = None if switch == "everything" else small_site.cluster.name
         clusters.set_read_only(name=name, on=True, by="olga")
         flipped_at = time.monotonic()
 
     places = ["create-hold:before-writing", "prove-hold:recorded", CREATE, PATCH] * (THREADS // 4)
-    stand_in_a_row(some, waiting, places, flip)
+    stand_in_a_row(small_site, waiting, places, flip)
     for action_id in waiting:
-        some.engine().finish(action_id)
-    ends = [Action.objects.get(pk=one) for one in ids]
-    assert all("read-only" in one.message for one in ends if one.state == "refused")
-    late = sent_after(some, flipped_at)
-    # What was on its way when it was switched arrives: a worker that has passed the last question.
+        small_site.engine().finish(action_id)
+    finished = [Action.objects.get(pk=pk) for pk in ids]
+    assert all("read-only" in pk.message for pk in finished if pk.state == "refused")
+    late = sent_after(small_site, flipped_at)
+    # Requests already under way at the switch arrive: their worker has passed the last check.
     assert len(late) == len(set(late)) == THREADS // 2 + THREADS // 4
-    assert [one.state for one in ends].count("verified") == THREADS // 4
-    assert [one.state for one in ends].count("refused") == 2 * THREADS - THREADS // 4
-    assert len(some.holds()) == THREADS // 4
+    assert [pk.state for pk in finished].count("verified") == THREADS // 4
+    assert [pk.state for pk in finished].count("refused") == 2 * THREADS - THREADS // 4
+    assert len(small_site.holds()) == THREADS // 4
     tell(
         f"S16 {switch}: {len(late)} sent after the switch, by {THREADS} workers in the middle of it"
     )
 
 
-def test_s16_time_to_effect(some: Site) -> None:
-    """A worker that is about to ask when it is switched sends nothing any more."""
-    _, ids = ask_for(some, children(3))
+def test_s16_read_only_takes_effect_in_time(small_site: Site) -> None:
+    """A worker about to check at the moment of the switch sends no request any more."""
+    _, ids = ask_for(small_site, children(3))
     flipped_at = 0.0
 
     def flip() -> None:
@@ -202,12 +202,12 @@ def test_s16_time_to_effect(some: Site) -> None:
         flipped_at = time.monotonic()
 
     waiting = list(ids)
-    stand_in_a_row(some, waiting, ["rehearsal:answered"], flip)
+    stand_in_a_row(small_site, waiting, ["rehearsal:answered"], flip)
     ended = Action.objects.get(pk=ids[0])
     assert ended.state == "refused"
     seconds = time.monotonic() - flipped_at
     for action_id in waiting:
-        assert some.engine().finish(action_id).state == "refused"
+        assert small_site.engine().finish(action_id).state == "refused"
     assert seconds <= 1
-    assert some.wire.changes == []
+    assert small_site.wire.changes == []
     tell(f"S16: refused {seconds:.2f} s after the switch, nothing sent")

@@ -1,7 +1,7 @@
-"""Action safety, S8: the preview predicts whether a suspended Job stays suspended, and is right.
+"""Action safety, S8: the preview correctly predicts whether a suspended Job stays suspended.
 
-Each situation is made in a simulated cluster. What its page would say beforehand is compared with what
-then happens when an admin goes on all the same, and both with what the facts about JobSet say.
+Each situation is created in a simulated cluster. The prediction is compared with the result after
+an admin goes on, and both with the known facts about JobSet.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def enable_parallelism(_site: Site) -> None:
     Cluster.objects.update(parallelism_lever=True)
 
 
-def owned_by_another(one: Json) -> None:
+def owned_by_another(obj: Json) -> None:
     owner = {"apiVersion": "example.com/v1", "kind": "Robot", "name": "r2", "uid": "r2"}
-    one["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    obj["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
 
 
-def finished(one: Json) -> None:
+def finished(obj: Json) -> None:
     condition = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}
-    one["status"]["conditions"] = [{**condition, "lastTransitionTime": "2026-11-20T00:00:00Z"}]
+    obj["status"]["conditions"] = [{**condition, "lastTransitionTime": "2026-11-20T00:00:00Z"}]
 
 
 def being_deleted(site: Site) -> None:
@@ -70,7 +70,8 @@ def being_deleted(site: Site) -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """One situation: how it is made, what comes of a suspend, by which lever or why not."""
+    """One situation: its setup, the result of a suspend, and the lever or the reason for
+    refusal."""
 
     comes_to: str
     words: str = ""
@@ -104,7 +105,7 @@ TABLE = {
         "would resume it",
         options={**BARE, "independent": True},
     ),
-    # What gangboard brings along.
+    # Levers that gangboard installs itself.
     "Hold": Row(STAYS, lever="hold"),
     "Hold without its policy": Row(UNDONE, "policy gangboard-hold is not", make=remove_policy),
     "parallelism 0": Row(STAYS, lever="parallelism", make=enable_parallelism, options=BARE),
@@ -113,7 +114,7 @@ RIGHT: list[str] = []
 
 
 @pytest.mark.parametrize("situation", TABLE)
-def test_s08_what_is_predicted_comes_true(start: Callable[..., Site], situation: str) -> None:
+def test_s08_the_prediction_matches_the_outcome(start: Callable[..., Site], situation: str) -> None:
     row = TABLE[situation]
     site = start(**row.options)
     Grant.objects.update(role="admin")
@@ -127,7 +128,9 @@ def test_s08_what_is_predicted_comes_true(start: Callable[..., Site], situation:
     assert (plan.allowed, plan.lever or "") == (row.comes_to == STAYS, row.lever)
     assert row.words in plan.why_not
     if predicted == UNDONE:
-        assert any("jobset will likely undo it" in one for one in forced.warnings), forced.warnings
+        assert any("jobset will likely undo it" in warning for warning in forced.warnings), (
+            forced.warnings
+        )
     action = site.act(name=row.name, forced=not plan.allowed)
     assert action.state == row.comes_to, action.message
     assert predicted == action.state
@@ -141,7 +144,7 @@ def test_s08_what_is_predicted_comes_true(start: Callable[..., Site], situation:
         tell(f"S8: predictions that came true: {len(RIGHT)} of {len(TABLE)}")
 
 
-def preview(site: Site, row: Row, **more: Any) -> Any:
+def preview(site: Site, row: Row, **options: Any) -> Any:
     return service.preview(
-        site.viewer, site.action_request(name=row.name, **more), now=site.clock.now()
+        site.viewer, site.action_request(name=row.name, **options), now=site.clock.now()
     )

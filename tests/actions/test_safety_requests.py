@@ -1,9 +1,10 @@
-"""Action safety, S2 to S4, S9 and S10: only requested changes are sent, and only for current objects.
+"""Action safety, S2 to S4, S9 and S10: only requested changes are sent, and only for current
+objects.
 
-What each case injects and what it must come to is the table of action safety; its figure is measured
-here at the simulator's door. The other cases are in test_safety_at_once.py (S1, S14),
-test_safety_sending.py (S5 to S7), test_safety_predicted.py (S8), test_safety_looking.py (S11 to S13) and
-test_safety_many.py (S15, S16); S17 is in tests/permissions.
+The table of action safety lists the fault and the expected result of each case. The figures are
+measured at the simulator. The other cases are in test_safety_at_once.py (S1, S14),
+test_safety_sending.py (S5 to S7), test_safety_predicted.py (S8), test_safety_looking.py (S11 to
+S13) and test_safety_many.py (S15, S16). S17 is in tests/permissions.
 """
 
 from __future__ import annotations
@@ -44,42 +45,42 @@ def refused(site: Site, action_request: ActionRequest) -> RequestError:
     return caught.value
 
 
-def test_s02_one_key_for_two_requests(site: Site) -> None:
+def test_s02_a_key_cannot_serve_two_requests(site: Site) -> None:
     action_request = site.action_request(idempotency_key="k")
     first = service.request(site.viewer, action_request, now=site.clock.now(), clock=site.clock)
-    others = [
+    repeated = [
         replace(action_request, reason="another reason"),
         replace(action_request, verb=site.action_request("resume").verb),
         site.action_request(name="train-workers-1", idempotency_key="k"),
     ]
-    for other in others:
-        error = refused(site, other)
+    for repeat in repeated:
+        error = refused(site, repeat)
         assert (error.code, error.action_id) == (RequestErrorCode.KEY_REUSED, first.action_id)
         assert first.action_id in str(error)
     assert Action.objects.count() == 1
 
 
-def test_s03_made_anew_before_the_click(site: Site) -> None:
-    seen = site.action_request()
+def test_s03_an_object_recreated_before_the_click_is_refused(site: Site) -> None:
+    request = site.action_request()
     site.make_anew()
     site.poll()
-    error = refused(site, seen)
+    error = refused(site, request)
     assert error.code is RequestErrorCode.MOVED_ON
     assert "Another object has the name" in str(error)
-    assert seen.target.uid in str(error)
+    assert request.target.uid in str(error)
     assert site.job()["metadata"]["uid"] in str(error)
     assert Action.objects.count() == 0
     assert site.wire.changes == []
 
 
-def test_s03_made_anew_after_the_click(site: Site) -> None:
+def test_s03_an_object_recreated_after_the_click_is_refused(site: Site) -> None:
     action = site.request()
     site.make_anew()
-    found = site.engine().finish(action)
-    untouched(site, found, "gone", "Another object now has this name")
+    finished = site.engine().finish(action)
+    untouched(site, finished, "gone", "Another object now has this name")
 
 
-def test_s03_made_anew_between_look_and_patch(site: Site) -> None:
+def test_s03_an_object_recreated_between_check_and_patch_is_refused(site: Site) -> None:
     """The server itself refuses: the patch tests the uid."""
     action = played(site, PATCH, lambda: site.make_anew("alone"), name="alone")
     assert action.state == "gone", action.message
@@ -88,8 +89,8 @@ def test_s03_made_anew_between_look_and_patch(site: Site) -> None:
     _not_patched(site, "alone")
 
 
-def test_s03_a_restart_between_look_and_patch(site: Site) -> None:
-    """The patch is refused too. The Hold is about the JobSet's Job of that name, and says so."""
+def test_s03_a_restart_between_check_and_patch_is_refused(site: Site) -> None:
+    """The patch is refused too, because the Hold names the JobSet's Job of that name."""
     action = played(site, PATCH, site.make_anew)
     assert action.state == "verified", action.message
     assert "was re-created meanwhile; it is still held" in action.message
@@ -103,23 +104,23 @@ def _not_patched(site: Site, name: str) -> None:
     assert "gangboard.dev/action" not in site.job(name)["metadata"].get("annotations", {})
 
 
-def test_s04_both_values_are_said_when_the_spec_moved_on(site: Site) -> None:
-    seen = site.job()["metadata"]["generation"]
+def test_s04_a_spec_conflict_reports_both_values(site: Site) -> None:
+    generation = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
     site.poll()
-    error = refused(site, site.action_request(generation=seen))
+    error = refused(site, site.action_request(generation=generation))
     assert error.code is RequestErrorCode.MOVED_ON
-    assert f"generation {seen + 1}" in str(error)
-    assert f"saw {seen}" in str(error)
+    assert f"generation {generation + 1}" in str(error)
+    assert f"saw {generation}" in str(error)
     assert site.wire.changes == []
 
 
-def test_s04_the_spec_moves_on_after_the_click(site: Site) -> None:
+def test_s04_a_spec_change_after_the_click_is_refused(site: Site) -> None:
     action = site.request()
-    seen = site.job()["metadata"]["generation"]
+    generation = site.job()["metadata"]["generation"]
     site.touch(WORKER, lambda job: job["spec"].update(backoffLimit=99))
-    found = site.engine().finish(action)
-    untouched(site, found, "conflict", f"generation {seen + 1}, you saw {seen}")
+    finished = site.engine().finish(action)
+    untouched(site, finished, "conflict", f"generation {generation + 1}, you saw {generation}")
 
 
 def test_s04_status_updates_are_no_conflict(site: Site) -> None:
@@ -137,24 +138,24 @@ def test_s04_status_updates_are_no_conflict(site: Site) -> None:
             updates += 1
 
     thread = threading.Thread(target=update_status)
-    began = site.clock.monotonic()
+    started_at = site.clock.monotonic()
     thread.start()
     try:
-        found = [site.act(verb) for verb in ("suspend", "resume") * 3]
+        finished = [site.act(verb) for verb in ("suspend", "resume") * 3]
     finally:
         ended.set()
         thread.join()
-    rate = updates / (site.clock.monotonic() - began)
-    assert [one.state for one in found] == ["verified"] * 6, [one.message for one in found]
+    rate = updates / (site.clock.monotonic() - started_at)
+    assert [row.state for row in finished] == ["verified"] * 6, [row.message for row in finished]
     assert rate >= 10
-    tell(f"S4: {rate:.0f} status updates/s during {len(found)} actions: false conflicts 0")
+    tell(f"S4: {rate:.0f} status updates/s during {len(finished)} actions: false conflicts 0")
 
 
 # S9
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_s09_resume_while_the_jobset_is_suspended(site: Site, held: bool) -> None:
+def test_s09_a_resume_in_a_suspended_jobset_is_refused(site: Site, held: bool) -> None:
     if held:
         assert site.act().state == "verified"
     assert site.act(name=JOBSET).state == "verified"
@@ -162,7 +163,7 @@ def test_s09_resume_while_the_jobset_is_suspended(site: Site, held: bool) -> Non
 
 
 @pytest.mark.parametrize("held", [True, False])
-def test_s09_resume_while_the_queue_has_not_admitted_it(
+def test_s09_a_resume_before_queue_admission_is_refused(
     start: Callable[..., Site], held: bool
 ) -> None:
     site = start(minor="plain", extra=(KUEUE,))
@@ -171,7 +172,7 @@ def test_s09_resume_while_the_queue_has_not_admitted_it(
     assert site.act(name=JOBSET).state == "verified"
     queue = {"kueue.x-k8s.io/queue-name": "research"}
     site.simulator.objects.update(
-        JOBSETS, "JobSet", JOBSET, lambda one: one["metadata"].update(labels=queue), NAMESPACE
+        JOBSETS, "JobSet", JOBSET, lambda row: row["metadata"].update(labels=queue), NAMESPACE
     )
     site.simulator.objects.put(
         {
@@ -199,7 +200,8 @@ def test_s09_resume_while_the_queue_has_not_admitted_it(
 
 
 def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
-    """A Job that nothing holds is refused with the reason; of a held one only the Hold goes."""
+    """A Job without a Hold is refused with the reason. For a held Job, the Hold alone is
+    removed."""
     site.poll()
     site.wire.seen.clear()
     plan = service.preview(site.viewer, site.action_request("resume"), now=site.clock.now())
@@ -221,12 +223,12 @@ def _resume_changes_no_job(site: Site, held: bool, why: str) -> None:
 # S10
 
 
-def _gone(site: Site) -> None:
+def delete_object(site: Site) -> None:
     site.simulator.objects.delete(JOBSETS, "JobSet", JOBSET, NAMESPACE)
     site.simulator.objects.delete(BATCH, "Job", WORKER, NAMESPACE)
 
 
-def _going(site: Site) -> None:
+def start_deletion(site: Site) -> None:
     keep = {"finalizers": ["example.com/keep"]}
     site.touch(WORKER, lambda job: job["metadata"].update(keep))
     jobs = site.simulator.objects.resource(BATCH, "Job")
@@ -239,21 +241,21 @@ def _held_by_another(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inject", "state", "words"),
+    ("inject", "state", "sentence"),
     [
-        (_gone, "gone", f"Job {WORKER} is gone"),
-        (_going, "refused", f"Job {WORKER} is being deleted"),
+        (delete_object, "gone", f"Job {WORKER} is gone"),
+        (start_deletion, "refused", f"Job {WORKER} is being deleted"),
         (_held_by_another, "refused", "is held already"),
     ],
     ids=["deleted", "finalizer", "already"],
 )
-def test_s10_each_has_its_own_sentence(
-    site: Site, inject: Callable[[Site], None], state: str, words: str
+def test_s10_each_reason_has_its_own_sentence(
+    site: Site, inject: Callable[[Site], None], state: str, sentence: str
 ) -> None:
     inject(site)
-    action = _ask_about_what_is_gone(site) if inject is _gone else site.act(generation=None)
+    action = _ask_about_what_is_gone(site) if inject is delete_object else site.act(generation=None)
     assert (action.state, action.sent_at) == (state, None), action.message
-    assert words in action.message
+    assert sentence in action.message
     assert ("nothing to do" in action.message) == (inject is _held_by_another)
     assert site.wire.changes == []
 

@@ -27,19 +27,22 @@ from tests.live.figures import tell
 EVERYTHING = (WORKER, "train-workers-1", "train-driver-0", "alone", JOBSET)
 
 
-def test_s05_every_wake_up_is_lost(site: Site) -> None:
+def test_s05_an_action_runs_although_every_wake_up_is_lost(site: Site) -> None:
     """Redis was emptied after the clicks: the rows are the order, the sweeper finds them."""
-    asked = {site.request(name=name): site.clock.monotonic() for name in EVERYTHING}
+    requested_at = {site.request(name=name): site.clock.monotonic() for name in EVERYTHING}
     picked_up: dict[str, float] = {}
     sweeper = Sweeper(site.clock)
-    while len(picked_up) < len(asked) and site.clock.monotonic() - min(asked.values()) < 120:
+    while (
+        len(picked_up) < len(requested_at)
+        and site.clock.monotonic() - min(requested_at.values()) < 120
+    ):
         for action in sweeper.sweep().due:
-            picked_up.setdefault(action, site.clock.monotonic() - asked[action])
-        site.clock.advance(2)  # as often as beat orders it
-    assert picked_up.keys() == asked.keys()
+            picked_up.setdefault(action, site.clock.monotonic() - requested_at[action])
+        site.clock.advance(2)  # as often as beat enqueues it
+    assert picked_up.keys() == requested_at.keys()
     assert max(picked_up.values()) <= 60
     tell(
-        f"S5: {len(asked)} clicks without a wake-up: lost 0, picked up after "
+        f"S5: {len(requested_at)} clicks without a wake-up: lost 0, picked up after "
         f"{max(picked_up.values()):.1f} s at most"
     )
 
@@ -50,25 +53,25 @@ def seconds_unknown(action: Action) -> float:
     states = [(entry.details["state"], entry.at) for entry in entries]
     names = [state for state, _ in states]
     assert "unknown" in names, names
-    at: list[datetime] = [moment for _, moment in states]
-    began = names.index("unknown")
-    return (at[began + 1] - at[began]).total_seconds()
+    moments: list[datetime] = [moment for _, moment in states]
+    start = names.index("unknown")
+    return (moments[start + 1] - moments[start]).total_seconds()
 
 
 @pytest.mark.parametrize("applied", [True, False])
 @pytest.mark.parametrize("fault", ["reset", "status", "truncated"])
-def test_s06_the_answer_is_lost(site: Site, fault: str, applied: bool) -> None:
+def test_s06_a_lost_response_is_resolved(site: Site, fault: str, applied: bool) -> None:
     def fail() -> None:
-        where: dict[str, Any] = {
+        fault_options: dict[str, Any] = {
             "resource": "jobs",
             "verb": "patch",
             "count": 1,
             "applied": applied,
         }
         if fault == "status":
-            site.simulator.faults.status(500, **where)
+            site.simulator.faults.status(500, **fault_options)
         else:
-            getattr(site.simulator.faults, fault)(**where)
+            getattr(site.simulator.faults, fault)(**fault_options)
 
     action = played(site, PATCH, fail)
     assert len(site.wire.writes("patch", "jobs")) == 1
@@ -98,13 +101,13 @@ class Flipping(QuickClock):
         if self.monotonic() + seconds < self.flips_at:
             super().sleep(seconds)
             return
-        # Nobody looks in between: it happens within this pause.
+        # No worker runs in between, so it happens within this pause.
         self.advance(max(0.0, self.flips_at - self.monotonic()))
         self._flip()
         super().sleep(min(seconds, 0.03))
 
     def advance_to_flip(self) -> None:
-        """Let the time pass in which nobody works, if it has not happened yet."""
+        """Let time pass while no worker runs, unless it has happened already."""
         if self.flips_at != float("inf"):
             self.advance(max(0.0, self.flips_at - self.monotonic()))
             self._flip()
@@ -116,7 +119,9 @@ class Flipping(QuickClock):
 
 @pytest.mark.parametrize("after", [0.2, 5.0, 50.0])
 @pytest.mark.parametrize("name", [WORKER, "alone"])
-def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, after: float) -> None:
+def test_s07_a_revert_by_a_controller_is_reported(
+    start: Callable[..., Site], name: str, after: float
+) -> None:
     """While it is watched, and afterwards by the next poll; never success, never sent again."""
     site = start()
     clock = site.clock = Flipping()
@@ -153,9 +158,9 @@ def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, aft
     # managedFields tell the second.
     assert after - 1.5 <= action.held_seconds <= after + 1.5
     assert "emulator set spec.suspend false" in action.message
-    # It is not sent again by itself, whoever looks.
-    for found in Sweeper(clock).sweep().due:
-        site.engine().finish(found)
+    # A later inspection does not send it again.
+    for action_id in Sweeper(clock).sweep().due:
+        site.engine().finish(action_id)
     assert len(site.wire.writes("patch", "jobs")) == 1
     assert Action.objects.count() == 1
     tell(
@@ -165,7 +170,7 @@ def test_s07_reverted_by_a_controller(start: Callable[..., Site], name: str, aft
     )
 
 
-def test_s07_the_window_of_another_lever_is_its_grace_and_ten_seconds(site: Site) -> None:
+def test_s07_the_window_of_another_lever_is_its_grace_plus_ten_seconds(site: Site) -> None:
     job = site.job("alone")
     grace = job["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
     assert grace == 30

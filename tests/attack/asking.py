@@ -1,4 +1,4 @@
-"""What attacks have in common: many sockets, and somebody who asks meanwhile."""
+"""Shared parts of attacks: many sockets, and a client that sends requests meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import urllib3
 from tests.installation import Installation
 
 ASKED = ("/healthz", "/readyz", "/sign-in/", "/static/css/frame.css")
-"""What must be answered whatever happens: probes, a page, a file."""
+"""Paths that must always answer: probes, a page, a file."""
 PROMISE = 1.0
 """Seconds within which it is answered."""
 
@@ -36,7 +36,7 @@ def started() -> Iterator[Installation]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody got who asked."""
+    """The response to a client."""
 
     path: str
     status: int
@@ -46,13 +46,13 @@ class Answer:
 
 def ask(board: Installation, path: str) -> Answer:
     """Ask on a connection of its own."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     try:
         with urllib3.PoolManager(retries=False, headers={"Connection": "close"}) as pool:
             status = pool.request("GET", board.url + path, timeout=PROMISE * 10).status
     except urllib3.exceptions.HTTPError:
         status = 0
-    return Answer(path, status, time.monotonic() - began)
+    return Answer(path, status, time.monotonic() - started_at)
 
 
 def worst_of(board: Installation, rounds: int, paths: Sequence[str] = ASKED) -> float:
@@ -83,26 +83,26 @@ def held_open(board: Installation, count: int, sent: bytes) -> Iterator[list[soc
     with contextlib.ExitStack() as open_ones:
         sockets = []
         for _ in range(count):
-            one = socket.create_connection(("127.0.0.1", board.port), timeout=5)
-            sockets.append(open_ones.enter_context(contextlib.closing(one)))
-            one.sendall(sent)
+            opened = socket.create_connection(("127.0.0.1", board.port), timeout=5)
+            sockets.append(open_ones.enter_context(contextlib.closing(opened)))
+            opened.sendall(sent)
         yield sockets
 
 
-def sockets_of(board: Installation, words: str) -> int:
+def sockets_of(board: Installation, command: str) -> int:
     """Return how many sockets these processes of ours have open."""
-    found = 0
-    for pid in board.children(words):
+    count = 0
+    for pid in board.children(command):
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
-                found += str(descriptor.readlink()).startswith("socket:")
-    return found
+                count += str(descriptor.readlink()).startswith("socket:")
+    return count
 
 
-def resident_bytes(board: Installation, words: str) -> int:
+def resident_bytes(board: Installation, command: str) -> int:
     """Return the memory of our processes whose command line contains the words."""
     page = resource.getpagesize()
     return sum(
         int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-        for pid in board.children(words)
+        for pid in board.children(command)
     )

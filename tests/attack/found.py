@@ -32,26 +32,26 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an attack has shown."""
+    """The result of an attack."""
 
     name: str
     passed: bool
-    """Whether gangboard stood it."""
+    """Whether gangboard withstood it."""
     figures: Figures = field(default_factory=dict)
     why: str = ""
-    """Of one that it did not stand."""
+    """The error of an attack that gangboard did not withstand."""
 
     def line(self) -> str:
         """Return it as one line of JSON."""
-        told = {"name": self.name, "passed": self.passed, "figures": dict(self.figures)}
-        return json.dumps(told if self.passed else {**told, "why": self.why})
+        fields = {"name": self.name, "passed": self.passed, "figures": dict(self.figures)}
+        return json.dumps(fields if self.passed else {**fields, "why": self.why})
 
 
 def attacks() -> list[Attack]:
     """Return all attacks, by name. Raises AttributeError for a file that is half made."""
     modules = [
-        importlib.import_module(f"{folder.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(folder.__path__)
+        importlib.import_module(f"{folder.__name__}.{module_info.name}")
+        for module_info in pkgutil.iter_modules(folder.__path__)
     ]
     return [
         Attack(module.__name__.rpartition(".")[2], module.SECONDS, module.attack)

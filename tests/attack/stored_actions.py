@@ -1,4 +1,5 @@
-"""Actions on a gangboard under attack: asked for through the API, and changed in its database file."""
+"""Actions on a gangboard under attack: requested through the API, and changed in its database
+file."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ NAMESPACES = "/apis/jobset.x-k8s.io/v1alpha2/namespaces"
 
 
 def running_jobset(board: Installation) -> Json:
-    """Return a JobSet of the simulated fleet that nothing keeps from being suspended as a whole."""
+    """Return a JobSet of the simulated fleet that can be suspended as a whole."""
 
     def running() -> list[Json]:
-        found = board.gangs(cluster="sim-east", kind="JobSet", code="running")
-        return [gang for gang in found if not gang["queue"]]
+        gangs = board.gangs(cluster="sim-east", kind="JobSet", code="running")
+        return [gang for gang in gangs if not gang["queue"]]
 
     wait_for(lambda: bool(running()), "read")
     return running()[0]
@@ -49,7 +50,7 @@ def state_of(board: Installation, action: str) -> str:
 
 
 class OwnerInCluster:
-    """A JobSet in the simulated cluster, as somebody with kubectl sees it."""
+    """A JobSet in the simulated cluster, as kubectl shows it."""
 
     def __init__(self, connection: Connection, gang: Json) -> None:
         self._connection = connection
@@ -57,7 +58,7 @@ class OwnerInCluster:
 
     @property
     def is_suspended(self) -> bool:
-        """Whether its spec says so now."""
+        """Return whether its spec is suspended now."""
         return bool(json.loads(self._connection.get(self._path))["spec"].get("suspend"))
 
     def resume(self) -> None:
@@ -100,9 +101,9 @@ def database_of(board: Installation) -> Iterator[sqlite3.Connection]:
         yield database
 
 
-def wait_for(happened: Callable[[], bool], what: str) -> None:
-    """Wait until it has happened. Raises AssertionError that says what is missing."""
+def wait_for(happened: Callable[[], bool], description: str) -> None:
+    """Wait until the condition holds. Raises AssertionError with its description."""
     give_up_at = time.monotonic() + SEEN_SECONDS
     while not happened():
-        assert time.monotonic() < give_up_at, f"it is not {what}"
+        assert time.monotonic() < give_up_at, f"it is not {description}"
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Somebody with one namespace of a simulated cluster: what is written there, and what gangboard shows of it."""
+"""A tenant with one namespace of a simulated cluster: its objects, and their verdicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.installation import Installation
 Json = dict[str, Any]
 CLUSTER = "sim-east"
 SEEN_SECONDS = 20.0
-"""Within which the poller has seen what was written; it takes less than a second."""
+"""Seconds within which the poller has seen a write. It takes less than a second."""
 
 
 @contextlib.contextmanager
@@ -41,12 +41,12 @@ def written(client: Client, namespace: str, *objects: Json) -> Iterator[None]:
     """Have a namespace with these objects there meanwhile."""
     client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     try:
-        for one in objects:
-            client.create(one)
+        for obj in objects:
+            client.create(obj)
         yield
     finally:
-        for one in objects:
-            client.delete(one["apiVersion"], one["kind"], one["metadata"]["name"], namespace)
+        for obj in objects:
+            client.delete(obj["apiVersion"], obj["kind"], obj["metadata"]["name"], namespace)
         client.delete("v1", "Namespace", namespace)
 
 
@@ -71,13 +71,13 @@ def read_rows(board: Installation, path: str, token: str, count: int) -> list[Js
     return wait_for(lambda: json.loads(read(board, path, token))["results"], count)
 
 
-def wait_for(look: Callable[[], list[Json]], count: int) -> list[Json]:
-    """Return what `look` finds once it finds so many. Raises AssertionError."""
+def wait_for(read: Callable[[], list[Json]], count: int) -> list[Json]:
+    """Return the result of `read` once it has that many objects. Raises AssertionError."""
     give_up_at = time.monotonic() + SEEN_SECONDS
-    while len(found := look()) < count:
-        assert time.monotonic() < give_up_at, f"{len(found)} of {count} seen: {found}"
+    while len(gangs := read()) < count:
+        assert time.monotonic() < give_up_at, f"{len(gangs)} of {count} seen: {gangs}"
         time.sleep(0.1)
-    return found
+    return gangs
 
 
 def hold(namespace: str, name: str, *, job: str, owner: str) -> Json:
@@ -91,7 +91,7 @@ def hold(namespace: str, name: str, *, job: str, owner: str) -> Json:
 
 
 def job(namespace: str, name: str, *, owner: Json) -> Json:
-    """Return a suspended Job that says that this object controls it, by another name."""
+    """Return a suspended Job that names this object as its controller, under another name."""
     reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

@@ -19,13 +19,13 @@ def board() -> Iterator[Installation]:
 
 
 @pytest.mark.parametrize("attack", attacks(), ids=lambda attack: str(attack.name))
-def test_gangboard_stands(attack: Attack, board: Installation) -> None:
+def test_gangboard_withstands_the_attack(attack: Attack, board: Installation) -> None:
     result = run(attack, board)
     tell(result.line())
     assert result.passed, result.why
 
 
-def test_an_attack_that_gets_through_or_does_not_end_has_failed() -> None:
+def test_a_successful_or_endless_attack_fails() -> None:
     def through(board: Installation) -> dict[str, int]:
         raise AssertionError("it got through")
 

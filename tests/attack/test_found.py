@@ -1,4 +1,4 @@
-"""An attack that does not end is one that gangboard did not stand, whatever it was waiting in."""
+"""An endless attack counts as successful, wherever it waits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tests.attack.found import Attack, Figures, run
 from tests.installation import Installation
 
 
-def test_time_that_is_over_inside_a_client_library_is_a_result() -> None:
+def test_a_timeout_inside_a_client_library_is_a_result() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
 
-        def ask(_: Installation) -> Figures:
+        def hang(_: Installation) -> Figures:
             with urllib3.PoolManager(retries=False) as pool:
                 pool.request("GET", f"http://127.0.0.1:{port}/", timeout=20)
             return {}
 
-        result = run(Attack("silent", 0.2, ask), cast("Installation", None))
+        result = run(Attack("silent", 0.2, hang), cast("Installation", None))
     assert (result.passed, result.why) == (
         False,
         "OutOfTimeError: the attack had not ended after 0.2 s",

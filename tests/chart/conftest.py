@@ -24,13 +24,13 @@ def charted_kinds(controlplane_137: ControlPlane) -> Iterator[None]:
     """Serve the kinds of Prometheus' operator and of the Gateway API with their own CRDs."""
     build(["charted"])  # only copies files
     client = controlplane_137.client
-    found = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in manifests("charted")]
-    made = client.create_all(found)
-    for crd in made:
+    crds = [yaml.load(file.read_text(), Loader=yaml.CSafeLoader) for file in manifests("charted")]
+    created = client.create_all(crds)
+    for crd in created:
         name = crd["metadata"]["name"]
         client.wait_for(
             crd["apiVersion"], crd["kind"], name, until=lambda one: is_true(one, "Established")
         )
     yield
-    for crd in made:
+    for crd in created:
         client.delete(crd["apiVersion"], crd["kind"], crd["metadata"]["name"])

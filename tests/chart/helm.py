@@ -78,17 +78,17 @@ ALL: Mapping[str, Values] = {
 
 
 class HelmError(Exception):
-    """Helm ended with an error; the text is what it printed."""
+    """Helm ended with an error. The text is its output."""
 
 
 def helm(*arguments: str, values: Values | None = None) -> str:
-    """Run Helm and return what it prints. Raises `HelmError`."""
+    """Run Helm and return its output. Raises `HelmError`."""
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "values.json"
         file.write_text(json.dumps(values or {}))
-        given = () if values is None else ("--values", str(file))
+        options = () if values is None else ("--values", str(file))
         done = subprocess.run(
-            [str(binary("helm", "helm")), *arguments, *given],
+            [str(binary("helm", "helm")), *arguments, *options],
             env={"PATH": os.environ["PATH"], "HOME": home},
             capture_output=True,
             text=True,
@@ -107,8 +107,8 @@ def rendered(values: Values, namespace: str = "gangboard") -> list[Manifest]:
 
 @cache
 def _rendered(values: str, namespace: str) -> list[Manifest]:
-    told = ("template", "gangboard", str(CHART), "--namespace", namespace)
-    text = helm(*told, values=json.loads(values))
+    arguments = ("template", "gangboard", str(CHART), "--namespace", namespace)
+    text = helm(*arguments, values=json.loads(values))
     return [manifest for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader) if manifest]
 
 

@@ -44,9 +44,9 @@ class Pods:
         `secrets`: name → key → text. `accounts`: service account → file → text. `server`: of the API.
         """
         self._workloads = {
-            one["metadata"]["name"].removeprefix("gangboard-"): template["spec"]
-            for one in workloads
-            if (template := pod_template(one)) is not None
+            workload["metadata"]["name"].removeprefix("gangboard-"): template["spec"]
+            for workload in workloads
+            if (template := pod_template(workload)) is not None
         }
         self._secrets, self._accounts, self._server = secrets, accounts, server
         self._guard = Supervisor(None)
@@ -62,14 +62,17 @@ class Pods:
     def start(self, name: str) -> None:
         """Start the container of a workload."""
         command = self._container(name).get("command") or list(self._image.command)
-        argv = [self._placed(word, name) for word in command]
+        argv = [self._placed(argument, name) for argument in command]
         self._guard.start(
             name, argv, self._environment(name), self._guard.folder / f"{name}.log", cwd=ROOT
         )
 
     def run(self, name: str, command: Sequence[str] | None = None) -> str:
-        """Run the container of a Job to its end, or `command` as `kubectl exec` does; return what it printed."""
-        argv = [self._placed(word, name) for word in command or self._container(name)["command"]]
+        """Run the container of a Job to its end, or `command` like `kubectl exec`. Return its
+        output."""
+        argv = [
+            self._placed(argument, name) for argument in command or self._container(name)["command"]
+        ]
         done = subprocess.run(
             argv,
             env=self._environment(name),
@@ -85,15 +88,15 @@ class Pods:
     def wait_for(self, name: str, probe: str) -> None:
         """Wait until a probe of a workload passes."""
         give_up_at = time.monotonic() + READY_SECONDS
-        told = self._container(name)[probe]
-        while not self._passes(name, told):
+        settings = self._container(name)[probe]
+        while not self._passes(name, settings):
             code = self._guard.exit_code(name)
             assert code is None, f"{name} ended with {code}:\n{self.log(name)}"
             assert time.monotonic() < give_up_at, f"{name}: {probe}\n{self.log(name)}"
             time.sleep(0.2)
 
     def log(self, name: str) -> str:
-        """Return the end of what a workload has written."""
+        """Return the end of the output of a workload."""
         return (self._guard.folder / f"{name}.log").read_text(errors="replace")[-3000:]
 
     def _container(self, name: str) -> Manifest:
@@ -102,7 +105,7 @@ class Pods:
 
     def _passes(self, name: str, probe: Manifest) -> bool:
         if "exec" in probe:
-            argv = [self._placed(word, name) for word in probe["exec"]["command"]]
+            argv = [self._placed(argument, name) for argument in probe["exec"]["command"]]
             environment, seconds = self._environment(name), PROBE_SECONDS
             try:
                 done = subprocess.run(
@@ -116,9 +119,9 @@ class Pods:
             except subprocess.TimeoutExpired:
                 return False
             return done.returncode == 0
-        told = probe["httpGet"]
-        headers = {one["name"]: one["value"] for one in told["httpHeaders"]}
-        url = f"http://127.0.0.1:{self.port}{told['path']}"
+        request = probe["httpGet"]
+        headers = {workload["name"]: workload["value"] for workload in request["httpHeaders"]}
+        url = f"http://127.0.0.1:{self.port}{request['path']}"
         try:
             with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=5):
                 return True
@@ -155,12 +158,14 @@ class Pods:
         }
         folders |= {"0.0.0.0": "127.0.0.1", "8000": str(self.port)}  # what is replaced
         folders |= {"python manage.py": f"{sys.executable} -m tests.chart.in_pod"}
-        found = "|".join(map(re.escape, sorted(folders, key=len, reverse=True)))
-        return re.sub(rf"(?<![\w/])(?:{found})(?![\w.-])", lambda one: folders[one[0]], text)
+        pattern = "|".join(map(re.escape, sorted(folders, key=len, reverse=True)))
+        return re.sub(
+            rf"(?<![\w/])(?:{pattern})(?![\w.-])", lambda workload: folders[workload[0]], text
+        )
 
     def _environment(self, name: str) -> dict[str, str]:
         host, port = self._server
-        found = {
+        variables = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(self._guard.folder),
             "HOSTNAME": name,
@@ -173,6 +178,6 @@ class Pods:
         for variable in self._container(name)["env"]:
             field = variable.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
             text = "127.0.0.1" if field == "status.podIP" else variable["value"]
-            text = _REFERENCE.sub(lambda one: found[one[1]], text)
-            found[variable["name"]] = self._placed(text, name)
-        return found
+            text = _REFERENCE.sub(lambda workload: variables[workload[1]], text)
+            variables[variable["name"]] = self._placed(text, name)
+        return variables

@@ -58,13 +58,13 @@ def test_every_object_and_pod_is_accepted(
     assert objects > 150
     assert pods >= 30
     assert kinds >= OF_OPERATORS
-    # Their own CRDs are in force: they refuse what is not of their form.
-    monitor = next(one for one in rendered(ALL["full"], name) if one["kind"] == "ServiceMonitor")
+    # Their own CRDs are in force and refuse invalid objects.
+    monitor = next(obj for obj in rendered(ALL["full"], name) if obj["kind"] == "ServiceMonitor")
     del monitor["spec"]["selector"]
     with pytest.raises(ApiError, match=r"spec\.selector: Required value"):
         client.create(monitor, dry_run=True)
     # The level is in force: a pod like ours that may become root is refused.
-    workload = next(one for one in rendered(ALL["full"], name) if pod_template(one))
+    workload = next(obj for obj in rendered(ALL["full"], name) if pod_template(obj))
     pod = pod_of(workload, name, pods)
     del pod["spec"]["securityContext"]["runAsNonRoot"]
     with pytest.raises(ApiError, match='violates PodSecurity "restricted:latest"'):

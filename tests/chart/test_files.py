@@ -1,4 +1,4 @@
-"""Files that are written from the same source as what they stand beside."""
+"""Files that must agree with a second copy of the same facts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.production.site import PASSWORDS
 
 
 def values() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
-    return found
+    chart_values: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+    return chart_values
 
 
-def test_roles_of_the_chart_are_those_of_print_rbac(tmp_path: Path) -> None:
+def test_roles_of_the_chart_match_print_rbac(tmp_path: Path) -> None:
     call_command("print_rbac", "--chart", str(tmp_path))
     names = {"reader.yaml", "actor.yaml", "hold.yaml", "binding.yaml"}
     assert {file.name for file in tmp_path.iterdir()} == names
@@ -28,7 +28,7 @@ def test_roles_of_the_chart_are_those_of_print_rbac(tmp_path: Path) -> None:
         assert (CHART / "files" / name).read_text() == (tmp_path / name).read_text(), name
 
 
-def test_the_binding_of_the_plain_manifests_is_that_of_print_rbac() -> None:
+def test_the_binding_of_the_plain_manifests_matches_print_rbac() -> None:
     printed = StringIO()
     call_command("print_rbac", "--hold", stdout=printed)
     # make manifests writes it.
@@ -41,16 +41,16 @@ def test_every_worker_of_the_compose_file_is_in_the_chart() -> None:
         for name, service in read_services(ROOT, PASSWORDS).items()
         if "worker" in service.command
     }
-    made = {}
+    workers = {}
     for queue, worker in values()["workers"].items():
-        told = ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]
+        prefix = ["celery", "-A", "gangboard.celery", "worker", "--queues", queue]
         if "concurrency" in worker:
-            told += ["--concurrency", str(worker["concurrency"])]
-        made[queue] = told
-    assert made == commands
+            prefix += ["--concurrency", str(worker["concurrency"])]
+        workers[queue] = prefix
+    assert workers == commands
 
 
-def test_images_of_a_trial_are_those_of_the_compose_file() -> None:
+def test_images_of_a_trial_match_the_compose_file() -> None:
     services = read_services(ROOT, PASSWORDS)
     trial = values()["trial"]
     assert trial["postgresImage"] == services["postgres"].image

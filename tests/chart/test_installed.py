@@ -37,7 +37,8 @@ VALUES = {
     "actor": {"enabled": True, "holdBinding": "always"},
 }
 WORKERS = ("poll", "act", "prove")
-"""Without notify: nothing here sends a message, and `tests/production` runs the same command."""
+"""Without notify, because these tests send no message, and `tests/production` runs the same
+command."""
 PATIENCE = 120.0
 NOT_STARTED = {"Deployment", "Job", "Secret"}
 """Processes take the place of the first two. No controller of this plane fills the Secret with a token."""
@@ -47,18 +48,18 @@ NOT_STARTED = {"Deployment", "Job", "Secret"}
 def installed(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[list[Manifest]]:
     """All objects of the chart in a namespace, removed at the end."""
     client, name = controlplane_137.client, namespace(controlplane_137)
-    found = rendered(VALUES, name)
+    objects = rendered(VALUES, name)
     try:
-        client.create_all(one for one in found if one["kind"] not in NOT_STARTED)
+        client.create_all(obj for obj in objects if obj["kind"] not in NOT_STARTED)
         wait(lambda: _serves_holds(client), what="Holds to be served")
-        yield found
+        yield objects
     finally:
-        for one in reversed(found):
-            if one["kind"] not in NOT_STARTED:
-                meta = one["metadata"]
-                client.delete(one["apiVersion"], one["kind"], meta["name"], meta.get("namespace"))
-                if one["kind"] == "CustomResourceDefinition":
-                    client.wait_gone(one["apiVersion"], one["kind"], meta["name"])
+        for obj in reversed(objects):
+            if obj["kind"] not in NOT_STARTED:
+                meta = obj["metadata"]
+                client.delete(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
+                if obj["kind"] == "CustomResourceDefinition":
+                    client.wait_gone(obj["apiVersion"], obj["kind"], meta["name"])
 
 
 def _serves_holds(client: Client) -> bool:
@@ -76,7 +77,7 @@ def account_files(plane: ControlPlane, namespace: str, account: str) -> dict[str
     }
 
 
-def ask(pods: Pods, token: str, path: str, body: dict[str, Any] | None = None) -> Any:
+def send(pods: Pods, token: str, path: str, body: dict[str, Any] | None = None) -> Any:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     headers |= {"Idempotency-Key": "held-once"} if body else {}
     data = json.dumps(body).encode() if body else None
@@ -86,7 +87,7 @@ def ask(pods: Pods, token: str, path: str, body: dict[str, Any] | None = None) -
         return json.load(answer)
 
 
-def test_it_watches_its_own_cluster_and_holds_a_job(
+def test_the_installed_chart_watches_its_own_cluster_and_holds_a_job(
     controlplane_137: ControlPlane,
     installed: list[Manifest],
     redis_url: str,
@@ -104,7 +105,7 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
         "redis": {"url": redis_url},
         "gangboard-actor": account_files(plane, name, "gangboard-actor"),
     }
-    workloads = [one for one in installed if pod_template(one)]
+    workloads = [obj for obj in installed if pod_template(obj)]
     server = address.hostname or "", address.port or 443
     plane.client.create(jobset("run", name, jobs={"w": {"replicas": 2, "pods": 1}}))
     with (
@@ -125,8 +126,8 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
         assert "gangboard may act on cluster prod from now on." in added.result()
 
         def gang() -> Any:
-            listed = ask(pods, token, f"gangs/?namespace={name}&kind=JobSet")["results"]
-            return ask(pods, token, f"gangs/{listed[0]['id']}/") if listed else None
+            listed = send(pods, token, f"gangs/?namespace={name}&kind=JobSet")["results"]
+            return send(pods, token, f"gangs/{listed[0]['id']}/") if listed else None
 
         jobs = wait(lambda: (gang() or {}).get("jobs"), timeout=PATIENCE, what="the gang")
         target = {
@@ -137,9 +138,9 @@ def test_it_watches_its_own_cluster_and_holds_a_job(
             **{key: jobs[0][key] for key in ("name", "uid")},
         }
         body = {"verb": "suspend", "target": target, "reason": "a node is repaired"}
-        asked = ask(pods, token, "actions/", body)["id"]
+        action = send(pods, token, "actions/", body)["id"]
         ended = wait(
-            lambda: (found := ask(pods, token, f"actions/{asked}/"))["finished_at"] and found,
+            lambda: (state := send(pods, token, f"actions/{action}/"))["finished_at"] and state,
             timeout=PATIENCE,
             what="the action",
         )

@@ -1,4 +1,4 @@
-"""Helm lints and renders the chart, and says in one sentence what is missing."""
+"""Helm lints and renders the chart, and reports a missing value in one sentence."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def without(path: str, values: Values) -> Values:
     return {**values, key: without(inner, nested)}
 
 
-def named(found: list[Manifest], kind: str, name: str) -> Manifest:
-    (one,) = [
-        one
-        for one in found
-        if one["kind"] == kind and one["metadata"]["name"] == f"gangboard-{name}"
+def named(objects: list[Manifest], kind: str, name: str) -> Manifest:
+    (obj,) = [
+        obj
+        for obj in objects
+        if obj["kind"] == kind and obj["metadata"]["name"] == f"gangboard-{name}"
     ]
-    return one
+    return obj
 
 
-def test_lint() -> None:
+def test_helm_lint_passes() -> None:
     for values in (REFERENCES, TRIAL, FULL):
         assert "0 chart(s) failed" in helm("lint", str(CHART), "--strict", values=values)
 
@@ -76,7 +76,9 @@ def test_lint() -> None:
         ),
     ],
 )
-def test_a_value_that_is_missing_or_wrong_is_one_sentence(values: Values, sentence: str) -> None:
+def test_a_missing_or_wrong_value_is_reported_in_one_sentence(
+    values: Values, sentence: str
+) -> None:
     with pytest.raises(HelmError) as caught:
         rendered(values)
     assert [line for line in str(caught.value).splitlines() if sentence in line], caught.value
@@ -89,7 +91,7 @@ def test_plain_manifests_are_fresh() -> None:
 
 @pytest.mark.parametrize("values", ALL.values(), ids=ALL)
 def test_every_container_is_confined(values: Values) -> None:
-    pods = [pod for one in rendered(values) if (pod := pod_template(one)) is not None]
+    pods = [pod for obj in rendered(values) if (pod := pod_template(obj)) is not None]
     assert len(pods) >= 6
     for pod in pods:
         spec = pod["spec"]
@@ -109,13 +111,13 @@ def test_every_container_is_confined(values: Values) -> None:
                 assert not secret or "valueFrom" in variable or variable["name"].endswith("_FILE")
 
 
-def test_only_processes_that_read_the_cluster_have_its_account() -> None:
+def test_only_cluster_readers_have_the_service_account() -> None:
     accounts = {
-        one["metadata"]["name"].removeprefix("gangboard-"): pod["spec"][
+        obj["metadata"]["name"].removeprefix("gangboard-"): pod["spec"][
             "automountServiceAccountToken"
         ]
-        for one in rendered(FULL)
-        if (pod := pod_template(one)) is not None
+        for obj in rendered(FULL)
+        if (pod := pod_template(obj)) is not None
     }
     assert accounts == {
         **dict.fromkeys(("web", "poll", "act", "prove", "notify", "add-cluster"), True),
@@ -123,12 +125,12 @@ def test_only_processes_that_read_the_cluster_have_its_account() -> None:
     }
 
 
-def test_numbers_probes_and_strategies() -> None:
-    found = rendered(REFERENCES)
+def test_replicas_probes_and_strategies_are_rendered() -> None:
+    objects = rendered(REFERENCES)
     deployments = {
-        one["metadata"]["name"].removeprefix("gangboard-"): one["spec"]
-        for one in found
-        if one["kind"] == "Deployment"
+        obj["metadata"]["name"].removeprefix("gangboard-"): obj["spec"]
+        for obj in objects
+        if obj["kind"] == "Deployment"
     }
     replicas = {name: spec["replicas"] for name, spec in deployments.items()}
     assert replicas == {"web": 2, "poll": 2, "act": 1, "prove": 1, "notify": 1, "beat": 1}
@@ -137,13 +139,13 @@ def test_numbers_probes_and_strategies() -> None:
     (web,) = deployments["web"]["template"]["spec"]["containers"]
     assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
-    budgets = [one["metadata"]["name"] for one in found if one["kind"] == "PodDisruptionBudget"]
+    budgets = [obj["metadata"]["name"] for obj in objects if obj["kind"] == "PodDisruptionBudget"]
     assert sorted(budgets) == [
         f"gangboard-{name}" for name in ("act", "notify", "poll", "prove", "web")
     ]
 
 
-def test_one_more_worker_is_one_line() -> None:
+def test_an_additional_worker_is_one_line() -> None:
     values = {
         **REFERENCES,
         "workers": {"other": {"replicas": 1, "concurrency": 3, "resources": {}}},
@@ -154,7 +156,7 @@ def test_one_more_worker_is_one_line() -> None:
     ]
 
 
-def test_hooks_and_order_of_a_trial() -> None:
+def test_hooks_of_a_trial_are_ordered() -> None:
     by_reference, trial = rendered(REFERENCES), rendered(TRIAL)
     annotations = named(by_reference, "Job", "migrate")["metadata"]["annotations"]
     assert annotations["helm.sh/hook"] == "pre-install,pre-upgrade"
@@ -165,16 +167,16 @@ def test_hooks_and_order_of_a_trial() -> None:
         assert "migrate --check" in spec["initContainers"][0]["command"][2]
 
 
-def test_the_namespace_of_the_release_is_that_of_every_account() -> None:
-    found = rendered(FULL, "team-x")
-    text = yaml.safe_dump_all(found)
+def test_every_account_is_in_the_release_namespace() -> None:
+    objects = rendered(FULL, "team-x")
+    text = yaml.safe_dump_all(objects)
     assert "system:serviceaccount:team-x:gangboard-actor" in text
     assert "system:serviceaccount:gangboard:" not in text
     assert "namespace: gangboard\n" not in text
     subjects = [
         subject["namespace"]
-        for one in found
-        if one["kind"] in ("ClusterRoleBinding", "RoleBinding")
-        for subject in one["subjects"]
+        for obj in objects
+        if obj["kind"] in ("ClusterRoleBinding", "RoleBinding")
+        for subject in obj["subjects"]
     ]
     assert set(subjects) == {"team-x"}

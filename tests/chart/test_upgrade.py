@@ -46,7 +46,7 @@ SECOND: Values = {
 
 
 class Release:
-    """A release of the chart in a namespace, and what the cluster has of it."""
+    """A release of the chart in a namespace, and its objects in the cluster."""
 
     def __init__(self, plane: ControlPlane, namespace: str) -> None:
         self._at = ("--namespace", namespace, "--kubeconfig", str(plane.kubeconfig))
@@ -60,9 +60,9 @@ class Release:
         return self.client.find(api_version, kind, name, self._namespace)
 
     def secrets(self) -> dict[str, Any]:
-        """Return what the chart has made up, by the uid of the Secret."""
-        found = self.find("v1", "Secret", "gangboard-trial") or {}
-        return {found["metadata"]["uid"]: found["data"]}
+        """Return the values that the chart generated, by the uid of the Secret."""
+        secret = self.find("v1", "Secret", "gangboard-trial") or {}
+        return {secret["metadata"]["uid"]: secret["data"]}
 
     def state(self) -> dict[str, Any]:
         """Return what differs between the revisions."""
@@ -73,39 +73,40 @@ class Release:
         return {
             "replicas": web["spec"]["replicas"],
             "image": container["image"].rpartition(":")[2],
-            "ports": [one["port"] for one in rule["ports"]],
+            "ports": [rule_port["port"] for rule_port in rule["ports"]],
             "route": self.find(*ROUTE) is not None,
             "jobs": sorted(
-                one["metadata"]["name"]
-                for one in self.client.list("batch/v1", "Job", self._namespace)
+                rule_port["metadata"]["name"]
+                for rule_port in self.client.list("batch/v1", "Job", self._namespace)
             ),
         }
 
 
 @pytest.fixture
 def release(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[Release]:
-    found = Release(controlplane_137, namespace(controlplane_137))
+    test_release = Release(controlplane_137, namespace(controlplane_137))
     try:
-        yield found
+        yield test_release
     finally:
-        found.run("uninstall", "--ignore-not-found")
-        client = found.client
-        for at in (BINDING, HOLDS):
-            client.delete(*at)
+        test_release.run("uninstall", "--ignore-not-found")
+        client = test_release.client
+        for crd_key in (BINDING, HOLDS):
+            client.delete(*crd_key)
         client.wait_gone(*HOLDS)
 
 
 def age(client: Client, crd: Json) -> None:
     """Let a CRD be served since last year."""
     conditions = [
-        {**one, "lastTransitionTime": "2025-01-01T00:00:00Z"} for one in crd["status"]["conditions"]
+        {**condition, "lastTransitionTime": "2025-01-01T00:00:00Z"}
+        for condition in crd["status"]["conditions"]
     ]
     client.patch_status(*HOLDS, {"conditions": conditions})
 
 
 def test_a_release_is_upgraded_and_rolled_back(release: Release) -> None:
-    said = release.run("install", str(CHART), values=FIRST)
-    assert "Holds are not in force yet" in said
+    output = release.run("install", str(CHART), values=FIRST)
+    assert "Holds are not in force yet" in output
     assert release.find(*BINDING) is None
     first = {
         "replicas": 2,
@@ -118,16 +119,16 @@ def test_a_release_is_upgraded_and_rolled_back(release: Release) -> None:
     assert release.find(*RULE)
     assert release.find(*MONITOR)
     secrets = release.secrets()
-    ((made,),) = [secrets.values()]
-    assert sorted(made) == [
+    ((secret,),) = [secrets.values()]
+    assert sorted(secret) == [
         *("database_url", "encryption_key", "postgres_password", "redis_password", "redis_url"),
         "secret_key",
     ]
 
     # A minute later the API server knows Holds.
     age(release.client, release.client.get(*HOLDS))
-    said = release.run("upgrade", str(CHART), values=SECOND)
-    assert "Holds are not in force yet" not in said
+    output = release.run("upgrade", str(CHART), values=SECOND)
+    assert "Holds are not in force yet" not in output
     assert release.state() == {
         "replicas": 3,
         "image": "v2",
@@ -144,7 +145,7 @@ def test_a_release_is_upgraded_and_rolled_back(release: Release) -> None:
     # Holds stay in force, although the first revision had no binding.
     assert release.find(*BINDING) is not None
     history = json.loads(release.run("history", "--output", "json"))
-    assert [one["status"] for one in history] == ["superseded", "superseded", "deployed"]
+    assert [revision["status"] for revision in history] == ["superseded", "superseded", "deployed"]
 
     release.run("uninstall")
     assert release.find(ADMISSION, "MutatingAdmissionPolicy", "gangboard-hold") is None

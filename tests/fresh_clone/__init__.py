@@ -1,1 +1,1 @@
-"""What a person sees who has just cloned the repository."""
+"""The experience of a person who has just cloned the repository."""

@@ -1,4 +1,4 @@
-"""`make run` in a new clone in an empty folder, looked at in a real browser."""
+"""`make run` in a new clone in an empty folder, seen in a real browser."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Run:
     link: str
     process: Started
 
-    def pids(self, words: str) -> list[int]:
+    def pids(self, pattern: str) -> list[int]:
         """Return its processes whose command line has these words."""
-        found = []
+        processes = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
@@ -57,13 +57,13 @@ class Run:
                 folder = (entry / "cwd").resolve()
             except OSError:
                 continue
-            if words in command and folder == self.folder:
-                found.append(int(entry.name))
-        return found
+            if pattern in command and folder == self.folder:
+                processes.append(int(entry.name))
+        return processes
 
 
 def _clean_environment() -> dict[str, str]:
-    """Nothing of ours, nor of the make that runs these tests: as in a terminal that was just opened."""
+    """Environment without variables of ours or of the running make, as in a new terminal."""
     ours = ("GANGBOARD_", "DJANGO_", "DATABASE_", "REDIS_", "VIRTUAL_ENV", "MAKE", "MFLAGS")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
@@ -85,9 +85,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def _find_link(process: Started, log: Path) -> str:
     give_up_at = time.monotonic() + START_SECONDS
     while time.monotonic() < give_up_at and process.poll() is None:
-        found = re.search(r"http://\S+/sign-in/link/\S+(?=\s)", log.read_text())
-        if found:
-            return found.group()
+        match = re.search(r"http://\S+/sign-in/link/\S+(?=\s)", log.read_text())
+        if match:
+            return match.group()
         time.sleep(0.2)
     raise AssertionError("make run printed no sign-in link: " + log.read_text()[-3000:])
 
@@ -103,7 +103,7 @@ def page(run: Run, browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-def test_the_link_signs_in_and_every_health_is_there(page: Page) -> None:
+def test_the_link_signs_in_and_every_health_appears(page: Page) -> None:
     board = page.url
     for health in HEALTHS:
         expect(page.locator(f"#tile-{health} b")).not_to_have_text("0", timeout=120_000)
@@ -125,7 +125,7 @@ CUT_CAUSES = """() => [...document.querySelectorAll('#gangs .cause')]
 
 
 def test_the_board_shows_many_gangs_at_a_glance_and_cuts_no_cause(page: Page) -> None:
-    """Worst first, so what fills the first screen are the gangs that somebody has to look at."""
+    """Worst first, so the first screen shows the gangs that need attention."""
     expect(page.locator("#gangs tr").nth(60)).to_be_attached(timeout=120_000)
     try:
         for width, height, least in ((1280, 800, 9), (1440, 900, 11)):
@@ -176,7 +176,7 @@ def test_a_held_gang_shows_its_button_on_the_first_screen(page: Page) -> None:
     assert button["y"] + button["height"] <= 900
 
 
-def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
+def test_a_job_is_held_if_the_hold_is_installed(page: Page) -> None:
     _open_gang(page, "sim-east", EAST_JOBSET)
     button = page.get_by_role("link", name=f"Suspend Job {EAST_JOB}").last
     button.click(timeout=120_000)
@@ -190,7 +190,7 @@ def test_one_job_is_held_where_the_hold_is_installed(page: Page) -> None:
     expect(resume).to_be_visible(timeout=120_000)
 
 
-def test_where_it_is_not_the_button_says_what_to_install(page: Page) -> None:
+def test_the_button_names_the_missing_installation(page: Page) -> None:
     _open_gang(page, "sim-west", WEST_JOBSET)
     button = page.get_by_role("button", name=re.compile(r"^Suspend Job ")).first
     expect(button).to_have_attribute("aria-disabled", "true", timeout=120_000)
@@ -200,7 +200,7 @@ def test_where_it_is_not_the_button_says_what_to_install(page: Page) -> None:
     page.goto(page.url.split("/gangs/")[0] + "/?show_finished=1")
 
 
-def test_a_stopped_poll_worker_is_said_within_half_a_minute(run: Run, page: Page) -> None:
+def test_a_stopped_poll_worker_is_reported_within_half_a_minute(run: Run, page: Page) -> None:
     workers = run.pids("celery")
     assert workers
     for pid in workers:
@@ -212,7 +212,7 @@ def test_a_stopped_poll_worker_is_said_within_half_a_minute(run: Run, page: Page
             os.kill(pid, signal.SIGCONT)
 
 
-def test_nothing_is_left_when_it_ends(run: Run) -> None:
+def test_make_run_leaves_no_process(run: Run) -> None:
     os.killpg(run.process.pid, signal.SIGINT)
     run.process.wait(30)
     give_up_at = time.monotonic() + 15

@@ -1,4 +1,4 @@
-"""Who works in a run: operators, act workers, the sweeper and the poll."""
+"""Actors of a run: operators, act workers, the sweeper and the poll."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tests.polled_plane import Moments
 _MOST_ORDERS = 12
 _IDLE = "waits for work"
 _REST = 35.0
-"""Seconds in which it is noticed what has become of verified actions: a look that has just begun may
-time out (10 s), and the cluster is left alone after it (drift_detection.REST_SECONDS)."""
+"""Seconds within which a change of verified actions is noticed. A read that has just started may
+time out (10 s), and the cluster rests after it (drift_detection.REST_SECONDS)."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Broker:
 
     random: Random
     orders: deque[tuple[str, Any]] = field(default_factory=deque)
-    """What is to be done (advance, inspect, prove) and with which id."""
+    """The kind of work (advance, inspect, prove) and the id it is for."""
 
     def give(self, task: str, subject: Any) -> None:
         """Take an order."""
@@ -50,7 +50,7 @@ class Broker:
 
 
 class Cast:
-    """Those who work in one run, and what they share."""
+    """The actors of one run, and their shared state."""
 
     def __init__(self, site: Site, hub: Hub, random: Random, trace: Trace) -> None:
         self.site = site
@@ -61,17 +61,17 @@ class Cast:
         self.weather = Weather(reads=0.03, writes=0.12)
         self.broker = Broker(random)
         self.accepted: list[str] = []
-        """Ids of the actions that operators were told were taken."""
+        """Ids of the actions that were confirmed to operators."""
         self.crashes: list[str] = []
         self.is_calm = False
-        """Nobody breaks anything any more."""
+        """All disturbances are over."""
         self.on_read: Callable[[str], None] = lambda _action: None
         """Called with the action of each read of a worker, at the moment of its answer."""
         self.rest = _REST
         self._workers = 0
 
     def calm_down(self) -> None:
-        """From now on nobody breaks anything."""
+        """End all disturbances."""
         self.is_calm = True
         self.weather.reads = self.weather.writes = 0.0
         self.trace.write("", "--- calm ---")
@@ -99,12 +99,14 @@ class Cast:
     def _pick(self) -> Owner | None:
         """Return a Job or the JobSet as the page has it."""
         rows = WatchedObject.objects.filter(resource__in=("jobs.batch", "jobsets.jobset.x-k8s.io"))
-        found = [unpack(bytes(data), Owner) for data in rows.values_list("data", flat=True)]
-        found.sort(key=lambda owner: (owner.meta.ref.kind, owner.meta.ref.name, owner.meta.ref.uid))
+        owners = [unpack(bytes(data), Owner) for data in rows.values_list("data", flat=True)]
+        owners.sort(
+            key=lambda owner: (owner.meta.ref.kind, owner.meta.ref.name, owner.meta.ref.uid)
+        )
         weights = [
-            3 if owner.meta.ref.kind == "Job" else 6 if owner.suspended else 1 for owner in found
+            3 if owner.meta.ref.kind == "Job" else 6 if owner.suspended else 1 for owner in owners
         ]
-        return self.random.choices(found, weights)[0] if found else None
+        return self.random.choices(owners, weights)[0] if owners else None
 
     def _ask(self, user: User, owner: Owner, number: int) -> None:
         ref = owner.meta.ref
@@ -114,7 +116,7 @@ class Cast:
         until = None
         if verb is Verb.SUSPEND and ref.kind == "Job" and self.random.random() < 0.2:
             until = self.site.clock.now() + timedelta(seconds=self.random.uniform(10, 60))
-        seen = self.random.random() < 0.8
+        sees_state = self.random.random() < 0.8
         target = ActionTarget(
             CLUSTER,
             ref.group,
@@ -122,7 +124,7 @@ class Cast:
             ref.namespace,
             ref.name,
             ref.uid,
-            owner.meta.generation if seen else None,
+            owner.meta.generation if sees_state else None,
         )
         name = str(user)
         key = f"{name}-{number}"
@@ -134,7 +136,9 @@ class Cast:
             self.hub.pause("clicks")
 
     def _send(self, user: User, action_request: ActionRequest) -> None:
-        what = f"{action_request.verb} {action_request.target.kind} {action_request.target.name}"
+        description = (
+            f"{action_request.verb} {action_request.target.kind} {action_request.target.name}"
+        )
         try:
             taken = service.request(
                 viewer_of(user),
@@ -143,14 +147,16 @@ class Cast:
                 clock=Moments(self.site.clock),
             )
         except RequestError as error:
-            self.trace.write(str(user), f"{what}: {error.code}: {error}")
+            self.trace.write(str(user), f"{description}: {error.code}: {error}")
             if error.code in (RequestErrorCode.INVALID, RequestErrorCode.KEY_REUSED):
                 self.crashes.append(f"a request that was in order was called {error.code}: {error}")
             return
         if taken.created:
             self.accepted.append(taken.action_id)
             self.trace.name(taken.action_id, f"A{len(self.accepted)}")
-        self.trace.write(str(user), f"{what} until {action_request.until}: {taken.action_id}")
+        self.trace.write(
+            str(user), f"{description} until {action_request.until}: {taken.action_id}"
+        )
         self.broker.give("advance", taken.action_id)
 
     # Workers
@@ -185,14 +191,14 @@ class Cast:
                 self.note_crash(engine.holder, f"{task} of {subject}", defect)
             self.hub.pause(_IDLE)
 
-    def note_crash(self, who: str, what: str, defect: BaseException) -> None:
-        """Take note of an exception that nobody wanted."""
-        self.crashes.append(f"{type(defect).__name__} in {what}: {defect}")
-        self.trace.write(who, f"CRASH in {what}")
+    def note_crash(self, actor: str, work: str, defect: BaseException) -> None:
+        """Record an unexpected exception."""
+        self.crashes.append(f"{type(defect).__name__} in {work}: {defect}")
+        self.trace.write(actor, f"CRASH in {work}")
         self.trace.write_stack(defect)
 
     def _do(self, engine: Engine, task: str, subject: Any) -> None:
-        """Do what the tasks of gangboard.actions.tasks do."""
+        """Do the same as the tasks of gangboard.actions.tasks."""
         if task == "inspect":
             drift_detection.inspect_all(subject, engine.clock, engine.open_client)
         elif task == "prove":
@@ -203,7 +209,7 @@ class Cast:
                 self.site.clock.soon(lambda: self.broker.give("advance", subject), delay)
 
     def is_busy(self, actor: Actor) -> bool:
-        """Whether it is a worker in the middle of an action."""
+        """Return whether it is a worker in the middle of an action."""
         return actor.name.startswith("worker") and actor.where not in (_IDLE, "begins")
 
     # gangboard's own clockwork
@@ -229,7 +235,7 @@ class Cast:
 
 
 class _Sleeping(Moments):
-    """A worker's clock: whoever sleeps lets others run."""
+    """A worker's clock: a sleeping actor lets others run."""
 
     def __init__(self, moments: Moments, hub: Hub) -> None:
         self._clock, self._skew = moments._clock, moments._skew

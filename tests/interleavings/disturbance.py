@@ -1,4 +1,4 @@
-"""Those who disturb: an admin who forbids, somebody with kubectl, and fate."""
+"""Disturbing actors: an admin who forbids, a kubectl user, and faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.interleavings.cast import Cast
 from tests.interleavings.site import HOLDS, JOBS, JOBSET, JOBSETS, NAMESPACE, Json
 
 BY_HAND = "by-hand-"
-"""How the names of Holds begin that somebody makes with kubectl."""
+"""Name prefix of Holds created with kubectl."""
 _MERGE = "application/merge-patch+json"
 _BATCH = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/"
 _JOBSET = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{JOBSET}"
@@ -72,13 +72,13 @@ class Disturbance:
         Grant.objects.filter(user=user).update(role="operator")
         self._allow(spans, f"gives the role of {user} back")
 
-    def _forbid(self, spans: list[list[float]], what: str) -> None:
-        self._cast.trace.write("admin", what)
+    def _forbid(self, spans: list[list[float]], switch: str) -> None:
+        self._cast.trace.write("admin", switch)
         spans.append([self._site.clock.seconds, float("inf")])
         self._cast.hub.sleep(self._random.uniform(1.0, 20.0), "waits")
 
-    def _allow(self, spans: list[list[float]], what: str) -> None:
-        self._cast.trace.write("admin", what)
+    def _allow(self, spans: list[list[float]], switch: str) -> None:
+        self._cast.trace.write("admin", switch)
         spans[-1][1] = self._site.clock.seconds
 
     def meddler(self) -> None:
@@ -103,14 +103,14 @@ class Disturbance:
                 return
             self._random.choices(deeds, weights)[0]()
 
-    def _any(self, found: Iterable[Json]) -> str:
-        names = sorted(obj["metadata"]["name"] for obj in found)
+    def _any(self, objects: Iterable[Json]) -> str:
+        names = sorted(obj["metadata"]["name"] for obj in objects)
         return self._random.choice(names) if names else ""
 
     def _kubectl(self, method: str, path: str, body: Json | None = None) -> None:
         text = json.dumps(body) if body is not None else ""
         kind = JSON if method == "POST" else _MERGE
-        code = self._site.ask(method, path, text.encode(), kind)
+        code = self._site.request(method, path, text.encode(), kind)
         self._cast.trace.write("kubectl", f"{method} {path} {text}: {code}")
 
     def _delete_hold(self) -> None:
@@ -124,7 +124,7 @@ class Disturbance:
             self._kubectl("PATCH", _HOLD + name, {"spec": {"jobName": "another"}})
 
     def _make_hold(self) -> None:
-        """Make one more Hold on a Job, as somebody who may do nothing else."""
+        """Make one more Hold on a Job, as a user without other rights."""
         name = self._any(self._site.objects(JOBS))
         owner = self._site.find(JOBSETS, JOBSET)
         if not name or owner is None:
@@ -149,14 +149,14 @@ class Disturbance:
         seconds = self._random.choice((-60, 15, None))
         if seconds is None:
             return {}
-        end = self._site.clock.now() + timedelta(seconds=seconds)
-        return {"until": end.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        until = self._site.clock.now() + timedelta(seconds=seconds)
+        return {"until": until.strftime("%Y-%m-%dT%H:%M:%SZ")}
 
     def _patch_job(self) -> None:
         name = self._any(self._site.objects(JOBS))
         if name:
-            wanted = self._random.choice((True, False))
-            self._kubectl("PATCH", _BATCH + name, {"spec": {"suspend": wanted}})
+            suspend = self._random.choice((True, False))
+            self._kubectl("PATCH", _BATCH + name, {"spec": {"suspend": suspend}})
 
     def _touch_job(self) -> None:
         name = self._any(self._site.objects(JOBS))
@@ -164,20 +164,20 @@ class Disturbance:
             self._kubectl("PATCH", _BATCH + name, {"metadata": {"labels": {"touched": "yes"}}})
 
     def _patch_jobset(self) -> None:
-        wanted = self._random.choice((True, False))
-        self._kubectl("PATCH", _JOBSET, {"spec": {"suspend": wanted}})
+        suspend = self._random.choice((True, False))
+        self._kubectl("PATCH", _JOBSET, {"spec": {"suspend": suspend}})
 
     def _delete_jobset(self) -> None:
         self._kubectl("DELETE", _JOBSET)
 
     def _remove_policy(self) -> None:
-        kept = self._site.plane.objects.list(
+        bindings = self._site.plane.objects.list(
             "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"
         )
         self._kubectl("DELETE", f"{_POLICIES}/gangboard-hold")
-        if self._random.random() < 0.6 and kept:
+        if self._random.random() < 0.6 and bindings:
             self._cast.hub.sleep(self._random.uniform(0.1, 15.0), "notices it")
-            for obj in kept:
+            for obj in bindings:
                 self._cast.trace.write("kubectl", "applies the policy again")
                 self._site.plane.objects.put(obj, scripted=False)
 

@@ -1,8 +1,8 @@
-"""Who runs next: actors that take turns in one thread, each until its next boundary.
+"""Scheduling of actors: they take turns in one thread, each until its next boundary.
 
 A seeded random picks the actor and moves the time, so a seed repeats a run step by step. Actors are
-greenlets: one that is killed is never switched to again, so not even its `finally` runs, as little as
-that of a process after `kill -9`.
+greenlets. The hub never switches to a killed actor again, so its `finally` does not run either, as
+in a process after `kill -9`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from tests.interleavings.trace import Trace
 _STEPS = (0.003, 0.01, 0.03, 0.08, 0.2, 0.5, 1.2)
 """Seconds by which the time moves while actors could run: around the 10 and 70 ms of controllers."""
 _MOVES = 0.35
-"""How often the time moves although somebody could run."""
+"""Probability that the time moves although an actor could run."""
 _LONGEST = 5.0
-"""Seconds by which the time moves at most while nobody can run."""
+"""Largest step of the time in seconds while no actor can run."""
 
 
 @dataclass(eq=False)
 class Actor:
-    """Somebody who does something: a person, a worker, a sweeper."""
+    """An actor: a person, a worker, a sweeper."""
 
     name: str
     turn: greenlet
     wake_at: float = 0.0
     """When it can go on, in seconds of the clock."""
     where: str = "begins"
-    """The boundary at which it stands."""
+    """The boundary at which it has paused."""
     stood_at: deque[float] = field(default_factory=lambda: deque([0.0, 0.0], maxlen=2))
     """When it came to its last two boundaries."""
     in_flight: Callable[[], None] | None = None
@@ -43,7 +43,7 @@ class Actor:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still has something to do."""
+        """Whether it has work left."""
         return not self.is_killed and not self.turn.dead
 
 
@@ -70,13 +70,13 @@ class Hub:
     @property
     def current(self) -> Actor | None:
         """The actor that runs now; None in the test itself."""
-        here = getcurrent()
-        return next((actor for actor in self.actors if actor.turn is here), None)
+        running = getcurrent()
+        return next((actor for actor in self.actors if actor.turn is running), None)
 
     # What actors call
 
     def pause(self, where: str) -> None:
-        """Stand at a boundary: others may run before the caller goes on."""
+        """Pause at a boundary. Others may run before the caller continues."""
         self.sleep(0.0, where)
 
     def sleep(self, seconds: float, where: str = "sleeps") -> None:
@@ -89,10 +89,10 @@ class Hub:
         actor.stood_at.append(self.clock.seconds)
         self._main.switch()
 
-    # What the test calls
+    # Called by the test
 
     def kill(self, actor: Actor) -> None:
-        """End an actor where it stands. It keeps nothing and cleans nothing up."""
+        """End an actor where it stands, without any cleanup."""
         self.trace.write(actor.name, f"killed at: {actor.where}")
         actor.is_killed = True
         self.actors.remove(actor)
@@ -100,7 +100,7 @@ class Hub:
 
     def step(self) -> None:
         """Let one actor run to its next boundary, or move the time."""
-        ready = [one for one in self.actors if one.wake_at <= self.clock.seconds]
+        ready = [actor for actor in self.actors if actor.wake_at <= self.clock.seconds]
         if not ready:
             self.clock.advance(self._until_something())
         elif self.random.random() < _MOVES:

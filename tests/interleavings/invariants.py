@@ -1,4 +1,4 @@
-"""What must be true after every run, whatever has happened in it. Each function yields what is not.
+"""Invariants of every run. Each function yields its violations.
 
 The names of the functions are the names of the invariants.
 """
@@ -26,20 +26,20 @@ _SKEW = 1.5
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a run leaves behind to be judged."""
+    """The results of a run that invariants check."""
 
     cast: Cast
     switches: Switches
     observer: Observer
     is_over: bool
-    """Nothing was left to do when the run was ended."""
+    """No work was left at the end of the run."""
 
 
 Invariant = Callable[[Evidence], Iterator[str]]
 
 
 def every_accepted_request_ends(evidence: Evidence) -> Iterator[str]:
-    """Whatever a person was told was taken is a row, and has come to an end: no action is lost."""
+    """Every action confirmed to a person is a row and has ended: no action is lost."""
     rows = Action.objects.in_bulk(evidence.cast.accepted)
     for action in evidence.cast.accepted:
         row = rows.get(action)
@@ -50,7 +50,7 @@ def every_accepted_request_ends(evidence: Evidence) -> Iterator[str]:
 
 
 def every_end_has_a_sentence(evidence: Evidence) -> Iterator[str]:
-    """An action that is over says in a sentence how it ended, and leaves no step open."""
+    """A finished action has a sentence about its end, and no open step."""
     for row in Action.objects.exclude(finished_at=None):
         if len(row.message) < 15 or "." not in row.message:
             yield f"{row.pk} ended {row.state} with {row.message!r}"
@@ -60,7 +60,8 @@ def every_end_has_a_sentence(evidence: Evidence) -> Iterator[str]:
 
 
 def final_states_stay(evidence: Evidence) -> Iterator[str]:
-    """A final state never changes, but for verified to reverted; and what is over never reopens."""
+    """A final state never changes, except from verified to reverted, and a finished action never
+    reopens."""
     for action, moments in evidence.observer.history.items():
         for before, after in pairwise(moments):
             if before.is_open:
@@ -78,7 +79,7 @@ def one_open_action_per_object(evidence: Evidence) -> Iterator[str]:
 
 
 def no_step_is_sent_twice(evidence: Evidence) -> Iterator[str]:
-    """Of each step at most one request leaves, dry runs and the removal of our own Hold excepted."""
+    """Each step sends at most one request, except dry runs and the removal of our own Hold."""
     counted: Counter[tuple[str, str, str, bytes]] = Counter()
     for sent in _changes(evidence):
         if sent.method != "DELETE":
@@ -91,7 +92,7 @@ def no_step_is_sent_twice(evidence: Evidence) -> Iterator[str]:
 
 
 def no_request_without_a_record(evidence: Evidence) -> Iterator[str]:
-    """Whatever has left was written down as a step of its action first."""
+    """Every request was stored as a step of its action before it was sent."""
     known = {(step.action_id, step.path, step.method) for step in ActionStep.objects.all()}
     methods = {"POST": "POST", "DELETE": "DELETE", "PATCH": "PATCH"}
     for sent in _changes(evidence):
@@ -100,7 +101,7 @@ def no_request_without_a_record(evidence: Evidence) -> Iterator[str]:
 
 
 def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
-    """No sibling and no object that was made anew under the name is ever changed; Holds only of it."""
+    """No sibling and no recreated object of the same name is ever changed, except Holds for it."""
     rows = Action.objects.in_bulk()
     for applied in evidence.cast.ledger.applied:
         sent, row = applied.sent, rows[applied.sent.action]
@@ -117,7 +118,7 @@ def only_the_target_is_changed(evidence: Evidence) -> Iterator[str]:
 
 
 def no_hold_is_left_that_nobody_asked_for(evidence: Evidence) -> Iterator[str]:
-    """Every Hold of ours stands for a suspend that was verified, or that holds and says what is odd."""
+    """Every Hold of ours belongs to a verified suspend, or to one that reports a problem."""
     rows = Action.objects.in_bulk()
     for hold in evidence.observer.site.objects(HOLDS):
         row = rows.get(last_action_id(hold))
@@ -134,17 +135,17 @@ def no_hold_is_left_that_nobody_asked_for(evidence: Evidence) -> Iterator[str]:
 
 def no_hold_goes_before_its_end(evidence: Evidence) -> Iterator[str]:
     """gangboard itself removes no Hold but one whose end a person gave to gangboard, and that end is over."""
-    ends: dict[str, float] = {}
+    until_by_hold: dict[str, float] = {}
     for row in Action.objects.filter(verb=Verb.SUSPEND.value, until__isnull=False):
         hold = row.context.get("hold") or row.context.get("found_hold") or {}
-        end = (row.until - BEGAN).total_seconds() if row.until else inf
-        ends[hold.get("uid", "")] = min(end, ends.get(hold.get("uid", ""), inf))
+        until = (row.until - BEGAN).total_seconds() if row.until else inf
+        until_by_hold[hold.get("uid", "")] = min(until, until_by_hold.get(hold.get("uid", ""), inf))
     by_itself = set(Action.objects.filter(via="gangboard").values_list("pk", flat=True))
     for sent in _changes(evidence):
         if sent.action in by_itself and sent.method == "DELETE":
             uid = json.loads(sent.body)["preconditions"]["uid"]
-            if sent.at < ends.get(uid, inf) - _SKEW:
-                yield f"{sent.action} removed {sent.path} at {sent.at:.3f}, its end is {ends.get(uid)}"
+            if sent.at < until_by_hold.get(uid, inf) - _SKEW:
+                yield f"{sent.action} removed {sent.path} at {sent.at:.3f}, its end is {until_by_hold.get(uid)}"
 
 
 def verified_was_true(evidence: Evidence) -> Iterator[str]:
@@ -161,17 +162,17 @@ def what_stays_verified_is_still_so(evidence: Evidence) -> Iterator[str]:
     for row in Action.objects.filter(state=ActionState.VERIFIED.value, guarded=True):
         truth = evidence.observer.truth(row)
         if evidence.observer.is_gone(row):
-            continue  # it is gone: there is nothing that could be held
+            continue  # deleted, so there is no Job to hold
         wrong = evidence.observer.agrees(row, [truth])
         if wrong:
             yield f"{row.pk} is called verified at the end, but {wrong}"
 
 
 def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
-    """No request begins after a switch to read-only, or after the role of its person was taken.
+    """No request begins after a switch to read-only, or after the role of its person was revoked.
 
-    The removal of an action's own Hold goes on, and the resume of what it has suspended before it was
-    asked to: they give back what was taken.
+    The removal of an action's own Hold goes on, and so does the resume of its early suspension:
+    both restore the earlier state.
     """
     names = dict(Action.objects.values_list("pk", "actor_name"))
     switches = evidence.switches
@@ -188,13 +189,13 @@ def nothing_is_sent_while_forbidden(evidence: Evidence) -> Iterator[str]:
 
 def nothing_is_sent_after_its_time(evidence: Evidence) -> Iterator[str]:
     """An action's first request leaves before its time to live is over."""
-    ends = dict(Action.objects.values_list("pk", "expires_at"))
-    begun: set[str] = set()
+    deadlines = dict(Action.objects.values_list("pk", "expires_at"))
+    started: set[str] = set()
     for sent in _changes(evidence):
-        latest = (ends[sent.action] - BEGAN).total_seconds() + _SKEW
-        if sent.action not in begun and sent.decided_at > latest:
+        latest = (deadlines[sent.action] - BEGAN).total_seconds() + _SKEW
+        if sent.action not in started and sent.decided_at > latest:
             yield f"{sent.action} was first sent at {sent.at:.3f}, its time was over at {latest:.3f}"
-        begun.add(sent.action)
+        started.add(sent.action)
 
 
 def the_audit_tells_every_state_in_order(evidence: Evidence) -> Iterator[str]:
@@ -204,16 +205,19 @@ def the_audit_tells_every_state_in_order(evidence: Evidence) -> Iterator[str]:
         lines = [(entry.event, entry.details.get("state", "")) for entry in entries]
         if not lines or lines[0][0] != "requested":
             yield f"the audit of {action} begins with {lines[:1]}"
-        told = [ActionState.REQUESTED.value, *(state for event, state in lines if event == "state")]
-        for before, after in pairwise(told):
+        audited = [
+            ActionState.REQUESTED.value,
+            *(state for event, state in lines if event == "state"),
+        ]
+        for before, after in pairwise(audited):
             if before == after:
                 yield f"the audit of {action} tells {after} twice in a row"
-        seen = [moments[0].state.value]
-        seen += [
+        states = [moments[0].state.value]
+        states += [
             after.state.value for before, after in pairwise(moments) if before.state != after.state
         ]
-        if not _is_subsequence(seen, told) or told[-1] != seen[-1]:
-            yield f"{action} went through {seen}, the audit tells {told}"
+        if not _is_subsequence(states, audited) or audited[-1] != states[-1]:
+            yield f"{action} went through {states}, the audit tells {audited}"
 
 
 def nobody_crashes(evidence: Evidence) -> Iterator[str]:
@@ -222,7 +226,7 @@ def nobody_crashes(evidence: Evidence) -> Iterator[str]:
 
 
 def it_comes_to_rest(evidence: Evidence) -> Iterator[str]:
-    """When nobody disturbs any more, everything that is due gets done."""
+    """Once the disturbances end, all due work gets done."""
     if not evidence.is_over:
         due = list(Action.objects.exclude(due_at=None).values_list("pk", "state", "message"))
         yield f"after the calm there is still something to do: {due}"
@@ -249,20 +253,21 @@ INVARIANTS: tuple[Invariant, ...] = (
 
 
 def broken(evidence: Evidence) -> dict[str, list[str]]:
-    """Return name → what is wrong, for each invariant that does not hold."""
-    found = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
-    return {name: wrong for name, wrong in found.items() if wrong}
+    """Return name → violations, for each broken invariant."""
+    violations = {invariant.__name__: list(invariant(evidence)) for invariant in INVARIANTS}
+    return {name: wrong for name, wrong in violations.items() if wrong}
 
 
 def _is_target(applied: Applied, row: Action) -> bool:
-    """Whether an action is about an object: the very one, or each child Job of its JobSet (native)."""
+    """Return whether an action is about an object: the same one, or a child Job of its JobSet
+    (native)."""
     if row.kind == "JobSet" and row.lever == "native":
         return row.uid in applied.owners and "/jobs/" in applied.sent.path
     return applied.subject == row.uid and applied.sent.path.endswith(f"/{row.name}")
 
 
 def _frees_its_heir(applied: Applied, row: Action) -> bool:
-    """Whether a suspend resumes the Job that was made anew, and suspended at once by its own Hold."""
+    """Return whether a suspend resumes a recreated Job that its own Hold suspended at once."""
     return applied.sent.path.endswith(f"/jobs/{row.name}") and _gives_back(applied.sent)
 
 
@@ -271,7 +276,8 @@ def _changes(evidence: Evidence) -> Iterator[Sent]:
 
 
 def _gives_back(sent: Sent) -> bool:
-    """Whether a request of a suspend removes its own Hold, or resumes what that has suspended."""
+    """Return whether a request of a suspend removes its own Hold, or resumes the Job that the Hold
+    suspended."""
     verb = Action.objects.values_list("verb", flat=True).get(pk=sent.action)
     return verb == Verb.SUSPEND.value and (sent.method == "DELETE" or _sets_suspend(sent) is False)
 
@@ -288,4 +294,4 @@ def _sets_suspend(sent: Sent) -> bool | None:
 
 def _is_subsequence(few: list[str], many: list[str]) -> bool:
     rest = iter(many)
-    return all(one in rest for one in few)
+    return all(item in rest for item in few)

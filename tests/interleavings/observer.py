@@ -1,4 +1,5 @@
-"""The one who looks on: every state of every action, and what was true when a worker looked."""
+"""The observer: every state of every action, and the state of the cluster at each read of a
+worker."""
 
 from __future__ import annotations
 
@@ -29,18 +30,18 @@ class Moment:
 
 @dataclass(frozen=True)
 class Truth:
-    """How the cluster was at one moment, as far as one action is concerned."""
+    """The state of the cluster at one moment, as far as one action is concerned."""
 
     stopped: bool | None
-    """By the lever of the action; None: it is not there, or only some of it is."""
+    """By the lever of the action. None if the object, or a part of it, is missing."""
     live_pods: int
     hold: bool
-    """A Hold is there that holds it."""
+    """An existing Hold holds it."""
 
 
 @dataclass
 class Observer:
-    """Keeps what invariants need and nobody else writes down."""
+    """Records facts that invariants need and gangboard does not store."""
 
     site: Site
     trace: Trace
@@ -54,8 +55,8 @@ class Observer:
     """An action is due, now or later."""
     _changes: int = -1
 
-    def look(self) -> None:
-        """Take note of what has changed in the database since the last look."""
+    def record_changes(self) -> None:
+        """Record changes in the database since the last call."""
         if not self._has_news():
             return
         open_ones: dict[str, str] = {}
@@ -72,7 +73,7 @@ class Observer:
             self._note(pk, ActionState(state), is_open=finished_at is None)
 
     def skip(self) -> None:
-        """Take what was just written for no news: the poll writes nothing about actions."""
+        """Ignore the latest writes: the poll writes no actions."""
         self._has_news()
 
     def _has_news(self) -> bool:
@@ -84,7 +85,7 @@ class Observer:
         if moments and (moments[-1].state, moments[-1].is_open) == (state, is_open):
             return
         if not moments and self.trace.short(pk) == pk:
-            self.trace.name(pk, f"G{pk[:3]}")  # gangboard itself has asked for it
+            self.trace.name(pk, f"G{pk[:3]}")  # requested by gangboard itself
         moments.append(Moment(self.site.clock.seconds, state, is_open))
         message = Action.objects.values_list("message", flat=True).get(pk=pk)
         self.trace.write("database", f"{pk} {state}{'' if is_open else ' (over)'}: {message}")
@@ -102,25 +103,23 @@ class Observer:
     def truth(self, action: Action) -> Truth:
         """Return how the cluster is now, as far as the action is concerned."""
         kind = JOBS if action.kind == "Job" else JOBSETS
-        found = self.site.find(kind, action.name)
-        if found is None:
+        obj = self.site.find(kind, action.name)
+        if obj is None:
             return Truth(None, 0, hold=False)
-        jobs = [found]
+        jobs = [obj]
         if action.kind == "JobSet":
             jobs = [
-                job
-                for job in self.site.objects(JOBS)
-                if found["metadata"]["uid"] in owner_uids(job)
+                job for job in self.site.objects(JOBS) if obj["metadata"]["uid"] in owner_uids(job)
             ]
-        holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, found)]
-        changed = [found]
+        holds = [hold for hold in self.site.objects(HOLDS) if _holds(hold, obj)]
+        changed = [obj]
         if action.kind == "JobSet" and action.lever == "native":
             # Those that were suspended before by an action of their own are not this one's.
             paths = {subject["path"] for subject in action.context.get("subjects", ())}
             names = {path.rpartition("/")[2] for path in paths}
             changed = jobs = [job for job in jobs if job["metadata"]["name"] in names]
         pods = [pod for job in jobs for pod in self.site.pods_of(job["metadata"]["uid"])]
-        stopped = {_is_stopped(one, action.lever) for one in changed}
+        stopped = {_is_stopped(changed_job, action.lever) for changed_job in changed}
         return Truth(
             stopped.pop() if len(stopped) == 1 else None,
             sum(map(_is_live, pods)),
@@ -128,18 +127,19 @@ class Observer:
         )
 
     def is_gone(self, action: Action) -> bool:
-        """Whether nothing has the name of an action's object any more."""
+        """Return whether the object of an action no longer exists by name."""
         return self.site.find(JOBS if action.kind == "Job" else JOBSETS, action.name) is None
 
     def agrees(self, action: Action, truths: list[Truth]) -> str:
-        """Return what does not fit a verified action in all of some moments; empty when it fits."""
-        wanted = action.verb == "suspend"
+        """Return the facts that contradict a verified action in all of some moments, or an empty
+        list."""
+        suspends = action.verb == "suspend"
         changed = bool(action.context.get("subjects"))
-        if changed and not any(truth.stopped is wanted for truth in truths):
-            return f"at no moment {action.name} was {'' if wanted else 'not '}stopped"
-        if wanted and not any(truth.live_pods == 0 for truth in truths):
+        if changed and not any(truth.stopped is suspends for truth in truths):
+            return f"at no moment {action.name} was {'' if suspends else 'not '}stopped"
+        if suspends and not any(truth.live_pods == 0 for truth in truths):
             return "its pods were never gone"
-        if wanted and action.lever == "hold" and not any(truth.hold for truth in truths):
+        if suspends and action.lever == "hold" and not any(truth.hold for truth in truths):
             return "its Hold was never there"
         return ""
 

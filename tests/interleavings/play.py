@@ -35,25 +35,25 @@ _DELICATE = ("hold", "patch", "exit", "removal", "undo", "POST", "PATCH", "DELET
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one run."""
+    """The result of one run."""
 
     seed: int
     broken: dict[str, list[str]]
-    """Name of an invariant → what is wrong. Empty: all hold."""
+    """Name of an invariant → violations. Empty if all hold."""
     trace: str
     states: Counter[str] = field(default_factory=Counter)
-    """How the actions ended."""
+    """Final states of the actions."""
 
     def text(self) -> str:
-        """Return what a person needs to understand a failure."""
+        """Return the text that explains a failure."""
         lines = [f"seed {self.seed} (GANGBOARD_SEED={self.seed} repeats it)"]
         for name, wrong in self.broken.items():
-            lines += [f"{name} does not hold:", *(f"  - {one}" for one in wrong)]
+            lines += [f"{name} does not hold:", *(f"  - {line}" for line in wrong)]
         return "\n".join([*lines, "", self.trace])
 
 
 def play(seed: int) -> Result:
-    """Run one interleaving. Nothing of it stays in the database."""
+    """Run one interleaving. The database is rolled back afterwards."""
     with transaction.atomic(), _repeatable(seed):
         result = _play(seed)
         transaction.set_rollback(True)
@@ -74,7 +74,7 @@ def _play(seed: int) -> Result:
         if actor.name == "poller":
             observer.skip()
         else:
-            observer.look()
+            observer.record_changes()
         doom(actor)
 
     hub.on_turn = on_turn
@@ -88,7 +88,7 @@ def _play(seed: int) -> Result:
         doom.is_over = True
         ends_at = site.clock.seconds + _CALM
         is_over = _come_to_rest(cast, observer, ends_at)
-        observer.look()
+        observer.record_changes()
         wrong = broken(Evidence(cast, disturbance.switches, observer, is_over))
         states = Counter(Action.objects.values_list("state", flat=True))
     return Result(seed, wrong, trace.text(), states)
@@ -108,7 +108,7 @@ def _begin(cast: Cast, disturbance: Disturbance) -> None:
 
 
 def _come_to_rest(cast: Cast, observer: Observer, ends_at: float) -> bool:
-    """Step until nothing is due any more and a while has passed in which the poll has looked."""
+    """Step until no work is due and the poll has run for a while afterwards."""
     hub, clock = cast.hub, cast.site.clock
     rested_at: float | None = None
     for _ in range(_MOST_TURNS):
@@ -125,13 +125,13 @@ def _come_to_rest(cast: Cast, observer: Observer, ends_at: float) -> bool:
 
 
 class _Log:
-    """Where the engine says what it has met: an error of its own is a crash, though it lives on."""
+    """Log of the engine's own errors. Each is a crash, although the worker lives on."""
 
     def __init__(self, cast: Cast) -> None:
         self._cast = cast
 
     def info(self, event: str, **about: object) -> None:
-        """Take no note: the database tells."""
+        """Record no news, because the database has them."""
 
     def warning(self, event: str, **about: object) -> None:
         """Take note for the trace."""
@@ -158,11 +158,11 @@ class Doom:
         """Decide about an actor that has just come to a boundary."""
         if self.is_over or not self._cast.is_busy(actor):
             return
-        worse = 4.0 if any(word in actor.where for word in _DELICATE) else 1.0
+        worse = 4.0 if any(boundary in actor.where for boundary in _DELICATE) else 1.0
         if self._random.random() < self._kills * worse:
             self._kill(actor)
         elif self._random.random() < self._stops and actor.in_flight is None:
-            # What has left a stopped process is under way all the same: only before that it waits.
+            # A request sent by a stopped process is under way all the same. Earlier requests wait.
             actor.wake_at += self._random.uniform(0.5, 45.0)
             self._cast.trace.write(actor.name, f"stopped at: {actor.where}")
 

@@ -21,7 +21,8 @@ from tests.polled_plane import PolledPlane
 Json = dict[str, Any]
 
 BEGAN = datetime(2020, 1, 6, 8, 0, tzinfo=UTC)
-"""Long ago: where the product takes the earlier of the database's time and ours, ours is meant."""
+"""Long ago: if the product takes the earlier of the database's time and ours, this makes ours
+win."""
 CLUSTER, NAMESPACE, JOBSET = "sim", "team", "run"
 JOBSETS, JOBS, HOLDS, PODS = (
     ("jobset.x-k8s.io/v1alpha2", "JobSet"),
@@ -45,7 +46,7 @@ FLEET = Fleet(
         ),
     ),
 )
-"""One JobSet of three Jobs of one pod each, on nodes with room for all."""
+"""One JobSet of three Jobs of one pod each, on nodes with capacity for all."""
 
 
 class Site(PolledPlane):
@@ -94,8 +95,8 @@ class Site(PolledPlane):
         """Return the pods of a Job, the dying included."""
         return [pod for pod in self.objects(PODS) if job_uid in owner_uids(pod)]
 
-    def ask(self, method: str, path: str, body: bytes = b"", content_type: str = JSON) -> int:
-        """Send a request as somebody with kubectl; return the status."""
+    def request(self, method: str, path: str, body: bytes = b"", content_type: str = JSON) -> int:
+        """Send a request like kubectl. Return the status."""
         headers = {"Content-Type": content_type, "User-Agent": "kubectl/v1.37.0"}
         return self.plane.api.answer(parse(method, path, headers, body)).code
 

@@ -1,4 +1,4 @@
-"""What happened in one run, in a form that a person can read."""
+"""Events of one run in a readable form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Trace:
         self._lines: list[str] = []
         self._names: dict[str, str] = {}
 
-    def write(self, who: str, what: str) -> None:
+    def write(self, actor: str, event: str) -> None:
         """Add a line. Ids of actions are shortened to `A1`, `A2`, …"""
         for name, short in self._names.items():
-            what = what.replace(name, short)
-        self._lines.append(f"{self._seconds():9.3f}  {who:<12} {what}")
+            event = event.replace(name, short)
+        self._lines.append(f"{self._seconds():9.3f}  {actor:<12} {event}")
 
     def write_stack(self, error: BaseException) -> None:
         """Add where an error came from."""
@@ -30,7 +30,7 @@ class Trace:
         return short
 
     def short(self, long: str) -> str:
-        """Return what a long name is shortened to."""
+        """Return the short form of a long name."""
         return self._names.get(long, long)
 
     def text(self) -> str:

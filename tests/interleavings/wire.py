@@ -1,9 +1,9 @@
-"""The way from gangboard to the simulated API server inside this process, and what can go wrong on it.
+"""The connection from gangboard to the simulated API server inside this process, and its faults.
 
-`Wire` stands where a `kube.Connection` does: the product's own reader and writer run on top of it.
-Each request is three boundaries: before it leaves, when it is there, when its answer comes. Others
-may run at each of them, and an actor that is killed there leaves a request behind that was applied
-or was not.
+`Wire` replaces a `kube.Connection`: the product's own reader and writer run on top of it. Each
+request has three boundaries: before it is sent, on arrival, and before its response arrives. Other
+actors may run at each boundary. An actor killed at one leaves a request behind that may have been
+applied.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Sent:
     body: bytes
     dry_run: bool
     decided_at: float
-    """When the worker stood at its last boundary but one: it looked whether it may before that."""
+    """Time of the worker's last boundary but one. It checked its permission before that."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Ledger:
 
 @dataclass
 class Weather:
-    """How often which fault comes: chances per request."""
+    """Probability of each fault per request."""
 
     reads: float = 0.0
     writes: float = 0.0
@@ -93,7 +93,8 @@ _WRITE_DEADLINE = 10.0
 
 
 class Wire(Connection):
-    """One worker's way for one action. Nothing of the real connection is used but its interface."""
+    """One worker's connection for one action. It shares only the interface with the real
+    connection."""
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class Wire(Connection):
         return mine
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """This connection has no resources to release."""
 
     def new_tls_connection(self) -> TLSConnection:
         """Return what knows whether a byte has left."""
@@ -165,19 +166,21 @@ class Wire(Connection):
         target = target_of(path, query)
         dry_run = "dryRun=All" in target or b'"dryRun":["All"]' in body
         action = headers.get("User-Agent", "").partition(_AGENT_MARK)[2]
-        what = f"{method} {path}{' (dry run)' if dry_run else ''}"
+        description = f"{method} {path}{' (dry run)' if dry_run else ''}"
         fault = self._fault(_WRITE_FAULTS, self._weather.writes)
         if fault == "unreachable":
-            self._hub.pause(f"before {what}")
-            self._trace.write(self._who, f"{what} meets {fault}")
+            self._hub.pause(f"before {description}")
+            self._trace.write(self._who, f"{description} meets {fault}")
             raise _unreachable()
         cast("SimpleNamespace", tls).has_written = True
         actor, now = self._hub.current, self._hub.clock.seconds
         decided_at = actor.stood_at[0] if actor is not None else now
         sent = Sent(now, self._who, action, method, path, body, dry_run, decided_at)
         self._ledger.sent.append(sent)
-        self._trace.write(self._who, f"{what}{f' meets {fault}' if fault else ''} {body.decode()}")
-        self._travel(sent, what, target, headers)
+        self._trace.write(
+            self._who, f"{description}{f' meets {fault}' if fault else ''} {body.decode()}"
+        )
+        self._travel(sent, description, target, headers)
         if fault in ("timeout before", "reset"):
             raise self._lost(fault, method, path, deadline)
         if fault == "reset, applied late":
@@ -186,24 +189,26 @@ class Wire(Connection):
             )
             raise self._lost(fault, method, path, deadline)
         answer = self._write(sent, target, headers, fault)
-        self._hub.pause(f"{what} is done, its answer under way")
+        self._hub.pause(f"{description} is done, its answer under way")
         if fault in ("timeout after applying", "reset after applying"):
             raise self._lost(fault, method, path, deadline)
         if fault == "500 after applying":
             raise self._status(500, method, path)
         return cast("HTTPResponse", SimpleNamespace(status=answer[0], headers={})), answer[1]
 
-    def _travel(self, sent: Sent, what: str, target: str, headers: Mapping[str, str]) -> None:
+    def _travel(
+        self, sent: Sent, description: str, target: str, headers: Mapping[str, str]
+    ) -> None:
         """Be under way. One who is killed then leaves a request that may arrive all the same."""
         actor = self._hub.current
         if actor is not None:
             actor.in_flight = lambda: self._arrive(sent, target, headers)
-        self._hub.pause(f"{what} is under way")
+        self._hub.pause(f"{description} is under way")
         if actor is not None:
             actor.in_flight = None
 
     def _arrive(self, sent: Sent, target: str, headers: Mapping[str, str]) -> None:
-        """Have a request carried out whose sender is not there to hear of it."""
+        """Carry out a request whose sender is gone."""
         with suppress(KubeError):
             self._write(sent, target, headers, "")
             self._trace.write("server", f"{sent.method} {sent.path} arrives late")
@@ -224,7 +229,7 @@ class Wire(Connection):
     def _ask(
         self, method: str, target: str, headers: Mapping[str, str], body: bytes, fault: str
     ) -> bytes:
-        """Return what the API server answers. Raises KubeError."""
+        """Return the response of the API server. Raises KubeError."""
         faults = self._plane.faults
         if fault == "forbidden":
             faults.forbidden(count=1)
@@ -237,7 +242,7 @@ class Wire(Connection):
         answer = self._plane.api.answer(request)
         if answer.code >= 400:
             error = status_error(
-                answer.code, answer.headers, answer.body, _asked(method, request.path)
+                answer.code, answer.headers, answer.body, _sent_request(method, request.path)
             )
             self._trace.write(self._who, f"  answered {error.sentence}")
             raise error
@@ -264,10 +269,10 @@ class Wire(Connection):
     def _status(self, code: int, method: str, path: str) -> KubeError:
         status: dict[str, Any] = {"kind": "Status", "code": code, "reason": "InternalError"}
         body = str(status).replace("'", '"').encode()
-        return status_error(code, {}, body, _asked(method, path))
+        return status_error(code, {}, body, _sent_request(method, path))
 
 
-def _asked(method: str, path: str) -> SentRequest:
+def _sent_request(method: str, path: str) -> SentRequest:
     return SentRequest(HOST, method, path, 3.0, 10.0, time.monotonic() + 10.0)
 
 
@@ -281,10 +286,10 @@ def _timeout(method: str, path: str) -> KubeError:
 
 def _object_at(plane: SimulatedControlPlane, target: str) -> dict[str, Any] | None:
     """Return the object in a namespace that a path names, None when there is none."""
-    parts = target.partition("?")[0].strip("/").split("/")
+    segments = target.partition("?")[0].strip("/").split("/")
     for resource in plane.store.resources():
-        if parts[1] == resource.group and parts[-2] == resource.plural:
-            return plane.store.find(resource, (parts[-3], parts[-1]))
+        if segments[1] == resource.group and segments[-2] == resource.plural:
+            return plane.store.find(resource, (segments[-3], segments[-1]))
     return None
 
 

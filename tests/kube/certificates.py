@@ -46,15 +46,15 @@ def issue(
 ) -> Issued:
     """A certificate and its key; self-signed without an issuer."""
     key = ec.generate_private_key(ec.SECP256R1())
-    ends = (datetime.now(UTC) + ends_in).replace(microsecond=0)
+    expires_at = (datetime.now(UTC) + ends_in).replace(microsecond=0)
     builder = (
         x509.CertificateBuilder()
         .subject_name(_name(common))
         .issuer_name(issuer.certificate.subject if issuer else _name(common))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(ends - timedelta(days=30))
-        .not_valid_after(ends)
+        .not_valid_before(expires_at - timedelta(days=30))
+        .not_valid_after(expires_at)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         .add_extension(
             x509.SubjectAlternativeName([_alternative(n) for n in names]), critical=False

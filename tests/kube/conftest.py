@@ -42,18 +42,18 @@ def serve(server_certificate: Issued) -> Iterator[Callable[..., Server]]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """What the client takes for the time."""
-    found = Clock()
+    """The clock of the client."""
+    fake_clock = Clock()
     for module in ("connection", "transport", "watch"):
-        monkeypatch.setattr(f"gangboard.kube.{module}.time", found)
-    return found
+        monkeypatch.setattr(f"gangboard.kube.{module}.time", fake_clock)
+    return fake_clock
 
 
 @pytest.fixture
 def connect(authority: Issued) -> Iterator[Callable[..., Connection]]:
     """`connect(server, **changes)` → a Connection that trusts the authority of the tests.
 
-    It waits long for a server to be reached: a test of that deadline says another.
+    Its connect deadline is long. Tests of that deadline set another one.
     """
     connections: list[Connection] = []
 

@@ -1,4 +1,4 @@
-"""Requests that most tests of this room use."""
+"""Requests that most tests of this folder use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real HTTPS server on localhost that does to its clients whatever a test's script says."""
+"""A real HTTPS server on localhost that runs the script of a test against its clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 from tests.kube.certificates import Issued
 
 GOES_ON = 60.0
-"""Seconds for which a server does to a client what the client must not wait for."""
+"""Seconds for which a server keeps up a fault that the client must not wait for."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Wire:
             clock.ahead += 1
 
     def hold(self) -> None:
-        """Say nothing more until the test is over."""
+        """Stay silent until the test is over."""
         self._stopping.wait(GOES_ON)
         self.is_open = False
 
@@ -141,7 +141,7 @@ class Server:
 
     @property
     def open(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return sum(thread.is_alive() for thread in self._threads)
 
     def stop(self) -> None:
@@ -193,14 +193,14 @@ class Server:
         data = b""
         while b"\r\n\r\n" not in data:
             try:
-                piece = sock.recv(65536)
+                chunk = sock.recv(65536)
             except TimeoutError:
                 if self._stopping.is_set():
                     return None
                 continue
-            if not piece:
+            if not chunk:
                 return None
-            data += piece
+            data += chunk
         sock.settimeout(GOES_ON)
         head, _, body = data.partition(b"\r\n\r\n")
         line, *fields = head.decode().split("\r\n")
@@ -218,7 +218,7 @@ def listening(
     """A TCP port without TLS; `behave` gets each connection, which is then closed, or kept."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         stopping = threading.Event()
-        kept: list[socket.socket] = []
+        sockets: list[socket.socket] = []
 
         def accept() -> None:
             listener.settimeout(0.02)
@@ -226,7 +226,7 @@ def listening(
                 with contextlib.suppress(OSError):
                     connection, _ = listener.accept()
                     connection.settimeout(GOES_ON)
-                    kept.append(connection)
+                    sockets.append(connection)
                     if behave is not None:
                         behave(connection)
                         if not keep:
@@ -239,5 +239,5 @@ def listening(
         finally:
             stopping.set()
             thread.join()
-            for connection in kept:
+            for connection in sockets:
                 connection.close()

@@ -32,22 +32,22 @@ Connect = Callable[..., Connection]
 def test_a_status_becomes_a_code_and_its_message_part_of_the_sentence(
     serve: Serve, connect: Connect, status: int, code: str, permanent: bool
 ) -> None:
-    said = {"kind": "Status", "message": 'pods is forbidden: User "x" cannot list'}
-    error = refused(connect(serve(lambda request, wire: wire.json(said, status))))
+    body = {"kind": "Status", "message": 'pods is forbidden: User "x" cannot list'}
+    error = refused(connect(serve(lambda request, wire: wire.json(body, status))))
     assert (error.code, error.status, error.permanent) == (code, status, permanent)
-    assert said["message"] in error.sentence
+    assert body["message"] in error.sentence
     assert PODS in error.sentence
 
 
-def test_what_a_server_says_is_cleaned_and_cut(serve: Serve, connect: Connect) -> None:
-    said = {"kind": "Status", "message": f"a\r\nb\x1b[31m\u202e{TOKEN} " + "x" * 5000}
-    error = refused(connect(serve(lambda request, wire: wire.json(said, 403))))
+def test_a_server_message_is_cleaned_and_cut(serve: Serve, connect: Connect) -> None:
+    status = {"kind": "Status", "message": f"a\r\nb\x1b[31m\u202e{TOKEN} " + "x" * 5000}
+    error = refused(connect(serve(lambda request, wire: wire.json(status, 403))))
     assert "a b [31m [token] xxx" in error.sentence
     assert error.sentence.isprintable()
     assert len(error.sentence) < 450
 
 
-def test_a_page_of_a_load_balancer_with_a_bad_status_is_described(
+def test_a_load_balancer_page_with_a_bad_status_is_described(
     serve: Serve, connect: Connect
 ) -> None:
     page = b"<html>Bad gateway</html>"
@@ -103,7 +103,7 @@ def test_an_empty_answer_is_not_json(serve: Serve, connect: Connect) -> None:
     assert "nothing (200" in refused(connect(serve(lambda _, wire: wire.answer(b"")))).sentence
 
 
-def test_a_body_shorter_than_announced_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_a_body_shorter_than_announced_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Content_Length="100")
         wire.send(b"{}")
@@ -112,7 +112,7 @@ def test_a_body_shorter_than_announced_is_broken_off(serve: Serve, connect: Conn
     assert refused(connect(serve(script))).code == "broken-off"
 
 
-def test_a_chunk_that_is_cut_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_a_cut_chunk_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Transfer_Encoding="chunked")
         wire.send(b"ff\r\n{}")
@@ -121,9 +121,7 @@ def test_a_chunk_that_is_cut_is_broken_off(serve: Serve, connect: Connect) -> No
     assert refused(connect(serve(script))).code == "broken-off"
 
 
-def test_a_connection_that_is_reset_in_the_body_is_broken_off(
-    serve: Serve, connect: Connect
-) -> None:
+def test_a_reset_in_the_body_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Content_Length="100")
         wire.send(b"{}")
@@ -132,9 +130,7 @@ def test_a_connection_that_is_reset_in_the_body_is_broken_off(
     assert refused(connect(serve(script))).code == "broken-off"
 
 
-def test_json_that_ends_in_the_middle_of_a_complete_answer_is_broken_off(
-    serve: Serve, connect: Connect
-) -> None:
+def test_json_that_ends_early_is_incomplete(serve: Serve, connect: Connect) -> None:
     error = refused(connect(serve(lambda request, wire: wire.answer(b'{"items":[1,'))))
     assert error.code == "broken-off"
     assert "is cut off after 12 bytes" in error.sentence
@@ -193,6 +189,6 @@ def test_a_gzip_bomb_is_stopped_at_the_limit(serve: Serve, connect: Connect) -> 
     assert refused(connect(server, max_bytes=1_000_000)).code == "too-large"
 
 
-def test_damaged_compression_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_damaged_compression_is_incomplete(serve: Serve, connect: Connect) -> None:
     server = serve(lambda request, wire: wire.answer(b"{}not gzip", Content_Encoding="gzip"))
     assert refused(connect(server)).code == "broken-off"

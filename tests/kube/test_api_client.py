@@ -47,7 +47,7 @@ def test_no_typed_model_is_ever_loaded() -> None:
     assert (models, apis) == (set(), set())
 
 
-def test_an_idle_connection_is_not_used_after_a_while(
+def test_an_idle_connection_expires(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve(ok)
@@ -80,9 +80,7 @@ def test_few_connections_stay_open_without_a_warning(
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-def test_a_refusal_that_was_read_leaves_the_connection_in_use(
-    serve: Serve, connect: Connect
-) -> None:
+def test_a_connection_is_reused_after_a_refusal_was_read(serve: Serve, connect: Connect) -> None:
     server = serve(lambda _, wire: wire.json({"kind": "Status"}, 403))
     connection = connect(server)
     for _ in range(3):

@@ -10,10 +10,10 @@ STREAM = b'6\r\n{"a":1\r\n4;x=y\r\n}\n{}\r\n1\r\n\n\r\n0\r\nTrailer: x\r\n\r\nmo
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
-def test_parts_of_any_size_give_the_same_payload(size: int) -> None:
+def test_fragments_of_any_size_give_the_same_payload(size: int) -> None:
     frames = Unchunker()
-    pieces = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
-    payload = b"".join(frames.feed(piece) for piece in pieces)
+    fragments = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
+    payload = b"".join(frames.feed(fragment) for fragment in fragments)
     assert payload == b'{"a":1}\n{}\n'
     assert frames.finished
 
@@ -39,7 +39,7 @@ def test_lines_are_returned_when_they_are_complete() -> None:
     assert not splitter.has_remainder
 
 
-def test_a_line_that_does_not_end_is_refused() -> None:
+def test_an_endless_line_is_refused() -> None:
     splitter = LineSplitter(longest=10)
     assert splitter.feed(b"12345") == []
     with pytest.raises(LineTooLongError):

@@ -20,7 +20,7 @@ Serve = Callable[..., Server]
 Connect = Callable[..., Connection]
 
 
-def test_an_answer_arrives_with_our_headers_sent(serve: Serve, connect: Connect) -> None:
+def test_a_response_arrives_and_our_headers_are_sent(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     body = connect(server).get(PODS, {"limit": "5", "continue": "a b&c"})
     assert body == b'{"kind": "PodList"}'
@@ -172,19 +172,19 @@ def test_a_refused_connection_is_unreachable(connect: Connect) -> None:
     assert "refuses" in error.sentence
 
 
-def test_a_name_that_does_not_exist_is_unreachable(connect: Connect) -> None:
+def test_an_unresolvable_name_is_unreachable(connect: Connect) -> None:
     error = refused(connect("https://nowhere.invalid:6443", connect_deadline=1.0))
     assert error.code == "unreachable"
     assert "not resolved" in error.sentence
 
 
-def test_a_resolver_that_hangs_does_not_hold_us_up(
+def test_a_hanging_resolver_does_not_block_the_client(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, given_up = threading.Event(), threading.Event()
+    resolving, given_up = threading.Event(), threading.Event()
 
     def hang(*_: object, **__: object) -> None:
-        asked.set()
+        resolving.set()
         given_up.wait(GOES_ON)
         raise socket.gaierror(socket.EAI_AGAIN, "late")
 
@@ -195,10 +195,10 @@ def test_a_resolver_that_hangs_does_not_hold_us_up(
     given_up.set()
     assert error.code == "unreachable"
     assert "not resolved within 0.2 s" in error.sentence
-    assert asked.wait(GOES_ON)
+    assert resolving.wait(GOES_ON)
 
 
-def test_a_port_that_takes_connections_and_is_silent_meets_the_connect_deadline(
+def test_a_silent_port_meets_the_connect_deadline(
     connect: Connect,
 ) -> None:
     with listening() as port:
@@ -215,9 +215,7 @@ def test_proxies_of_the_environment_are_ignored(
     assert connect(serve(ok)).get(PODS)
 
 
-def test_a_token_in_a_file_is_read_again_when_it_changes(
-    serve: Serve, connect: Connect, tmp_path: Path
-) -> None:
+def test_a_changed_token_file_is_read_again(serve: Serve, connect: Connect, tmp_path: Path) -> None:
     server = serve(ok)
     file = tmp_path / "token"
     file.write_text("first\n")
@@ -230,9 +228,7 @@ def test_a_token_in_a_file_is_read_again_when_it_changes(
     assert sent == ["Bearer first", "Bearer second"]
 
 
-def test_a_token_file_that_vanishes_is_named(
-    serve: Serve, connect: Connect, tmp_path: Path
-) -> None:
+def test_a_missing_token_file_is_named(serve: Serve, connect: Connect, tmp_path: Path) -> None:
     file = tmp_path / "token"
     connection = connect(serve(ok), login={"token": None, "token_file": str(file)})
     with pytest.raises(KubeError, match="token does not exist") as caught:

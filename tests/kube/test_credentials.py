@@ -77,19 +77,19 @@ def refused(config: dict[str, Any] | str, **settings: Any) -> str:
 
 
 def cluster_of(config: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = config["clusters"][0]["cluster"]
-    return found
+    cluster: dict[str, Any] = config["clusters"][0]["cluster"]
+    return cluster
 
 
 def user_of(config: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = config["users"][0]["user"]
-    return found
+    user: dict[str, Any] = config["users"][0]["user"]
+    return user
 
 
 def test_the_current_context_is_read(config: dict[str, Any], authority: Issued) -> None:
-    found = read(config)
-    assert found == Credentials(SERVER, ca_pem=authority.certificate_pem, token="t0ken")
-    assert found.host == "api.example:6443"
+    credentials = read(config)
+    assert credentials == Credentials(SERVER, ca_pem=authority.certificate_pem, token="t0ken")
+    assert credentials.host == "api.example:6443"
 
 
 def test_a_client_certificate_is_read(config: dict[str, Any], reader: Issued) -> None:
@@ -97,9 +97,9 @@ def test_a_client_certificate_is_read(config: dict[str, Any], reader: Issued) ->
         "client-certificate-data": b64(reader.certificate_pem),
         "client-key-data": b64(reader.key_pem),
     }
-    found = read(config)
-    assert found.client_certificate_pem == reader.certificate_pem
-    assert found.client_key_pem == reader.key_pem
+    credentials = read(config)
+    assert credentials.client_certificate_pem == reader.certificate_pem
+    assert credentials.client_key_pem == reader.key_pem
 
 
 def test_tls_server_name_is_read(config: dict[str, Any]) -> None:
@@ -116,8 +116,10 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
     for account in ("gangboard-reader", "gangboard-actor"):
         file = f"--kubeconfig={account}.kubeconfig"
         token = f'--token="$(kubectl create token {account} --namespace=gangboard'
-        for part in ("set-cluster", "set-credentials", "set-context", "use-context"):
-            assert any(file in command and part in command for command in commands), part
+        for subcommand in ("set-cluster", "set-credentials", "set-context", "use-context"):
+            assert any(file in command and subcommand in command for command in commands), (
+                subcommand
+            )
         assert any(token in command for command in commands)
     assert commands[-1] == (
         "manage.py add_cluster NAME --kubeconfig gangboard-reader.kubeconfig"
@@ -126,7 +128,7 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "words"),
+    ("key", "value", "message"),
     [
         ("auth-provider", {"name": "gcp"}, "uses a login plug-in to log in (auth-provider)"),
         ("username", "admin", "logs in with a password (username)"),
@@ -139,17 +141,17 @@ def test_exec_is_refused_with_the_commands_that_help(config: dict[str, Any]) -> 
         ("token", "two words", "does not hold a bearer token"),
     ],
 )
-def test_refused_keys_of_a_user(
-    config: dict[str, Any], key: str, value: object, words: str
+def test_unsafe_user_keys_are_refused(
+    config: dict[str, Any], key: str, value: object, message: str
 ) -> None:
     user_of(config)[key] = value
     sentence = refused(config)
-    assert words in sentence
+    assert message in sentence
     assert "hunter2" not in sentence
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "words"),
+    ("key", "value", "message"),
     [
         ("insecure-skip-tls-verify", True, "insecure-skip-tls-verify: the server would not be"),
         ("proxy-url", "socks5://proxy", "through a proxy (proxy-url)"),
@@ -170,12 +172,12 @@ def test_refused_keys_of_a_user(
         ("certificate-authority-data", b64("nonsense"), "(CA) is not a certificate in PEM form"),
     ],
 )
-def test_refused_keys_of_a_cluster(
-    config: dict[str, Any], key: str, value: object, words: str
+def test_unsafe_cluster_keys_are_refused(
+    config: dict[str, Any], key: str, value: object, message: str
 ) -> None:
     cluster_of(config)[key] = value
     sentence = refused(config)
-    assert words in sentence
+    assert message in sentence
     assert "hunter2" not in sentence
 
 
@@ -185,20 +187,20 @@ def test_the_error_of_a_missing_context_lists_the_existing_ones(config: dict[str
     assert "No context was chosen and none is current; there are: here, there." in refused(config)
 
 
-def test_a_context_whose_parts_are_missing_is_refused(config: dict[str, Any]) -> None:
+def test_a_context_with_missing_entries_is_refused(config: dict[str, Any]) -> None:
     config["contexts"][0]["context"]["user"] = "gone"
     assert "The user of this context, gone, is not in the kubeconfig" in refused(config)
     config["contexts"][0]["context"] = {"user": "reader"}
     assert "The cluster of this context, (none named), is not" in refused(config)
 
 
-def test_no_credential_at_all_is_refused(config: dict[str, Any]) -> None:
+def test_a_kubeconfig_without_credentials_is_refused(config: dict[str, Any]) -> None:
     config["users"][0]["user"] = {}
     assert refused(config) == "There is neither a token nor a client certificate."
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "sentence"),
     [
         ("a:\n  [}", "not valid YAML (line 2)"),
         ("\x00", "not valid YAML"),
@@ -215,8 +217,8 @@ def test_no_credential_at_all_is_refused(config: dict[str, Any]) -> None:
         ("\ud800", "not valid YAML"),
     ],
 )
-def test_text_that_is_no_kubeconfig_is_refused(text: str, words: str) -> None:
-    assert words in refused(text)
+def test_text_that_is_no_kubeconfig_is_refused(text: str, sentence: str) -> None:
+    assert sentence in refused(text)
 
 
 def test_a_yaml_bomb_is_refused() -> None:
@@ -253,8 +255,11 @@ def test_files_are_read_relative_to_the_directory(
     (tmp_path / "ca.crt").write_text(authority.certificate_pem)
     (tmp_path / "reader.crt").write_text(reader.certificate_pem)
     (tmp_path / "reader.key").write_text(reader.key_pem)
-    found = read(config, files=NamedFiles(tmp_path))
-    assert (found.ca_pem, found.client_key_pem) == (authority.certificate_pem, reader.key_pem)
+    credentials = read(config, files=NamedFiles(tmp_path))
+    assert (credentials.ca_pem, credentials.client_key_pem) == (
+        authority.certificate_pem,
+        reader.key_pem,
+    )
 
 
 def test_files_are_not_read_without_a_directory(config: dict[str, Any]) -> None:
@@ -266,7 +271,7 @@ def test_files_are_not_read_without_a_directory(config: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("missing", "does not exist"),
         ("/dev/zero", "is not a plain file"),
@@ -277,23 +282,23 @@ def test_files_are_not_read_without_a_directory(config: dict[str, Any]) -> None:
         ("a\0b", "is not a file name"),
     ],
 )
-def test_a_token_file_that_is_none_is_refused(
-    config: dict[str, Any], tmp_path: Path, name: str, words: str
+def test_an_invalid_token_file_is_refused(
+    config: dict[str, Any], tmp_path: Path, name: str, message: str
 ) -> None:
     (tmp_path / "large").write_bytes(b"a" * (1024 * 1024 + 1))
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "empty").write_bytes(b"\n")
     config["users"][0]["user"] = {"tokenFile": name}
     sentence = refused(config, files=NamedFiles(tmp_path, token_file=True))
-    assert words in sentence
+    assert message in sentence
     assert "root:" not in sentence
 
 
 def test_an_allowed_token_file_stays_a_file(config: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "token").write_text("abc\n")
     config["users"][0]["user"] = {"tokenFile": "token"}
-    found = read(config, files=NamedFiles(tmp_path, token_file=True))
-    assert (found.token, found.token_file) == (None, str(tmp_path / "token"))
+    credentials = read(config, files=NamedFiles(tmp_path, token_file=True))
+    assert (credentials.token, credentials.token_file) == (None, str(tmp_path / "token"))
 
 
 def test_a_token_file_is_refused_unless_it_is_allowed(
@@ -307,11 +312,11 @@ def test_a_token_file_is_refused_unless_it_is_allowed(
 
 
 @pytest.mark.parametrize("key", ["tokenFile", "certificate-authority", "client-certificate"])
-@pytest.mark.parametrize("way", ["direct", "dots", "link", "folder link", "key file"])
-def test_no_file_of_our_own_is_read(
-    config: dict[str, Any], tmp_path: Path, key: str, way: str
+@pytest.mark.parametrize("field", ["direct", "dots", "link", "folder link", "key file"])
+def test_gangboards_own_files_are_not_read(
+    config: dict[str, Any], tmp_path: Path, key: str, field: str
 ) -> None:
-    """`private` holds gangboard's keys: their text must reach no server, whatever the name looks like."""
+    """`private` holds gangboard's keys. Their text must reach no server under any name."""
     state, strange = tmp_path / "state", tmp_path / "strange"
     state.mkdir()
     strange.mkdir()
@@ -325,7 +330,7 @@ def test_no_file_of_our_own_is_read(
         "link": "link",
         "folder link": "folder/encryption_key",
         "key file": "../secret",
-    }[way]
+    }[field]
     section = cluster_of(config) if key == "certificate-authority" else {"token": "t0ken"}
     section.pop("certificate-authority-data", None)
     section[key] = name
@@ -337,16 +342,16 @@ def test_no_file_of_our_own_is_read(
     assert "0urKey" not in sentence
 
 
-def test_the_account_of_the_pod_is_used_in_a_cluster(
+def test_the_service_account_is_used_inside_a_cluster(
     authority: Issued, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "token").write_text("abc")
     (tmp_path / "ca.crt").write_text(authority.certificate_pem)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
-    found = in_cluster(tmp_path)
-    assert found.address == ("fd00::1", 443)
-    assert found.token_file == str(tmp_path / "token")
+    credentials = in_cluster(tmp_path)
+    assert credentials.address == ("fd00::1", 443)
+    assert credentials.token_file == str(tmp_path / "token")
     (tmp_path / "token").unlink()
     with pytest.raises(CredentialError, match="token does not exist"):
         in_cluster(tmp_path)
@@ -356,35 +361,35 @@ def test_the_account_of_the_pod_is_used_in_a_cluster(
 
 
 def test_secrets_are_not_shown(reader: Issued) -> None:
-    found = Credentials(
+    credentials = Credentials(
         SERVER,
         token="t0ken",
         client_certificate_pem=reader.certificate_pem,
         client_key_pem=reader.key_pem,
     )
-    shown = f"{found!r} {found}"
-    assert "t0ken" not in shown
-    assert "PRIVATE KEY" not in shown
-    assert SERVER in shown
+    text = f"{credentials!r} {credentials}"
+    assert "t0ken" not in text
+    assert "PRIVATE KEY" not in text
+    assert SERVER in text
 
 
-def test_a_document_makes_the_same_credentials_again(authority: Issued, reader: Issued) -> None:
-    found = Credentials(
+def test_a_serialized_document_restores_the_credentials(authority: Issued, reader: Issued) -> None:
+    credentials = Credentials(
         f"{SERVER}/",
         ca_pem=authority.certificate_pem,
         client_certificate_pem=reader.certificate_pem,
         client_key_pem=reader.key_pem,
         tls_server_name="kubernetes",
     )
-    document = json.loads(json.dumps(found.to_document()))
-    assert Credentials.from_document(document) == found
+    document = json.loads(json.dumps(credentials.to_document()))
+    assert Credentials.from_document(document) == credentials
     assert "token" not in document
 
 
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"server": SERVER, "more": "x"}, {"server": SERVER, "token": 5}]
 )
-def test_a_document_that_is_something_else_is_refused(document: object) -> None:
+def test_an_unrelated_document_is_refused(document: object) -> None:
     with pytest.raises(CredentialError, match="stored credentials"):
         Credentials.from_document(document)
 
@@ -405,17 +410,17 @@ def jwt(claims: bytes) -> str:
         ("opaque", None),
     ],
 )
-def test_the_end_of_a_token_is_its_exp_claim(token: str, expected: datetime | None) -> None:
+def test_a_token_expires_at_its_exp_claim(token: str, expected: datetime | None) -> None:
     assert token_expiry(token) == expected
 
 
-def test_the_end_of_a_certificate_is_read(reader: Issued) -> None:
+def test_the_expiry_of_a_certificate_is_read(reader: Issued) -> None:
     assert certificate_expiry(reader.certificate_pem) == reader.certificate.not_valid_after_utc
     with pytest.raises(CredentialError, match="not a certificate"):
         certificate_expiry("nonsense")
 
 
-def test_errors_survive_the_way_between_processes() -> None:
+def test_errors_survive_pickling() -> None:
     error = pickle.loads(pickle.dumps(KubeError("gone", "Gone.", status=410, retry_after=2.0)))
     assert (error.code, str(error), error.status, error.retry_after) == ("gone", "Gone.", 410, 2.0)
     refusal = pickle.loads(pickle.dumps(CredentialError("No.", commands=("kubectl a",))))

@@ -38,20 +38,22 @@ TOKEN = "sesame"
         ("localhost", False),
     ],
 )
-def test_without_a_setting_all_but_this_machine_and_its_link(address: str, allowed: bool) -> None:
+def test_all_addresses_but_loopback_and_link_local_are_allowed_by_default(
+    address: str, allowed: bool
+) -> None:
     assert Destinations().allows(address) is allowed
 
 
-def test_with_a_setting_only_its_networks() -> None:
-    found = Destinations((ip_network("10.0.0.0/8"), ip_network("127.0.0.0/8")))
-    assert found.allows("10.1.2.3")
-    assert found.allows("127.0.0.1")
-    assert found.allows("::ffff:10.1.2.3")
-    assert not found.allows("192.168.0.1")
-    assert not found.allows("93.184.215.14")
+def test_configured_networks_are_the_only_allowed_ones() -> None:
+    destinations = Destinations((ip_network("10.0.0.0/8"), ip_network("127.0.0.0/8")))
+    assert destinations.allows("10.1.2.3")
+    assert destinations.allows("127.0.0.1")
+    assert destinations.allows("::ffff:10.1.2.3")
+    assert not destinations.allows("192.168.0.1")
+    assert not destinations.allows("93.184.215.14")
 
 
-def asked(origin: str | None, destinations: Destinations, server: str) -> KubeError:
+def refusal_of(origin: str | None, destinations: Destinations, server: str) -> KubeError:
     credentials = Credentials(server, token=TOKEN, origin=origin)
     with (
         Connection(credentials, destinations=destinations) as connection,
@@ -61,11 +63,11 @@ def asked(origin: str | None, destinations: Destinations, server: str) -> KubeEr
     return caught.value
 
 
-def test_an_address_of_a_page_is_refused_before_anything_is_sent() -> None:
+def test_a_forbidden_address_from_a_page_is_refused_before_any_request() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.05)
         address = f"https://127.0.0.1:{server.getsockname()[1]}"
-        error = asked("page", Destinations(), address)
+        error = refusal_of("page", Destinations(), address)
         with pytest.raises(TimeoutError):
             server.accept()
     assert error.code == "forbidden-address"
@@ -73,25 +75,25 @@ def test_an_address_of_a_page_is_refused_before_anything_is_sent() -> None:
     assert "whose address is 127.0.0.1: GANGBOARD_CLUSTER_NETWORKS must allow it." in error.sentence
 
 
-def test_an_address_of_a_command_leads_anywhere() -> None:
-    assert asked(None, Destinations(), "https://127.0.0.1:1").code == "unreachable"
+def test_a_command_may_use_any_address() -> None:
+    assert refusal_of(None, Destinations(), "https://127.0.0.1:1").code == "unreachable"
     everywhere = Destinations((ip_network("127.0.0.0/8"),))
-    assert asked("page", everywhere, "https://127.0.0.1:1").code == "unreachable"
+    assert refusal_of("page", everywhere, "https://127.0.0.1:1").code == "unreachable"
 
 
-def test_a_name_is_checked_whenever_it_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_checked_on_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that led elsewhere when the cluster was tried leads to this machine now."""
     answers = [[(socket.AF_INET, ("127.0.0.1", 1))], [(socket.AF_INET, ("169.254.169.254", 1))]]
     monkeypatch.setattr(transport, "resolve", lambda *_: answers.pop(0))
     only = Destinations((ip_network("127.0.0.0/8"),))
-    assert asked("page", only, "https://api.example.com").code == "unreachable"
-    error = asked("page", only, "https://api.example.com")
+    assert refusal_of("page", only, "https://api.example.com").code == "unreachable"
+    error = refusal_of("page", only, "https://api.example.com")
     assert error.code == "forbidden-address"
     assert "api.example.com, whose address is 169.254.169.254" in error.sentence
 
 
-def test_of_several_addresses_the_allowed_ones_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allowed_addresses_are_chosen_among_several(monkeypatch: pytest.MonkeyPatch) -> None:
     both = [(socket.AF_INET, ("169.254.169.254", 1)), (socket.AF_INET, ("127.0.0.1", 1))]
     monkeypatch.setattr(transport, "resolve", lambda *_: both)
     only = Destinations((ip_network("127.0.0.0/8"),))
-    assert asked("page", only, "https://api.example.com").code == "unreachable"
+    assert refusal_of("page", only, "https://api.example.com").code == "unreachable"

@@ -95,21 +95,21 @@ AGGREGATED: dict[str, Any] = {
 
 def test_aggregated_discovery_needs_four_requests(serve: Serve, connect: Connect) -> None:
     server = serve(answering(AGGREGATED))
-    found = discover(connect(server))
-    assert found.server_version == "v1.37.0+vendor"
-    assert found.resources["batch", "jobs"] == (
+    discovery = discover(connect(server))
+    assert discovery.server_version == "v1.37.0+vendor"
+    assert discovery.resources["batch", "jobs"] == (
         ServedVersion("v1", "Job", namespaced=True, verbs=frozenset(LIST_WATCH)),
     )
-    assert found.resources["", "pods"][0].kind == "Pod"
-    assert [item.version for item in found.resources[SCHEDULING, "podgroups"]] == ["v1beta1"]
-    assert [one.target for one in server.requests] == [
+    assert discovery.resources["", "pods"][0].kind == "Pod"
+    assert [item.version for item in discovery.resources[SCHEDULING, "podgroups"]] == ["v1beta1"]
+    assert [request.target for request in server.requests] == [
         "/version",
         "/api",
         "/apis",
         "/api/v1/namespaces/kube-system",
     ]
     assert "as=APIGroupDiscoveryList" in server.requests[2].headers["Accept"]
-    assert found.cluster_uid == "", "one that does not tell its uid is read all the same"
+    assert discovery.cluster_uid == "", "one that does not tell its uid is read all the same"
 
 
 def test_versions_of_a_resource_keep_the_order_of_the_server(
@@ -118,64 +118,64 @@ def test_versions_of_a_resource_keep_the_order_of_the_server(
     apis = aggregated(
         (SCHEDULING, [version("v1beta1", "podgroups"), version("v1alpha3", "podgroups")])
     )
-    found = discover(connect(serve(answering({**AGGREGATED, "/apis": apis}))))
-    versions = [item.version for item in found.resources[SCHEDULING, "podgroups"]]
+    discovery = discover(connect(serve(answering({**AGGREGATED, "/apis": apis}))))
+    versions = [item.version for item in discovery.resources[SCHEDULING, "podgroups"]]
     assert versions == ["v1beta1", "v1alpha3"]
 
 
-def test_a_stale_group_is_failed_and_not_unserved(serve: Serve, connect: Connect) -> None:
-    found = discover(connect(serve(answering(AGGREGATED))))
-    assert set(found.failed) == {"metrics.k8s.io/v1beta1"}
-    failure = found.failure_of("metrics.k8s.io")
+def test_a_stale_group_is_failed_and_not_absent(serve: Serve, connect: Connect) -> None:
+    discovery = discover(connect(serve(answering(AGGREGATED))))
+    assert set(discovery.failed) == {"metrics.k8s.io/v1beta1"}
+    failure = discovery.failure_of("metrics.k8s.io")
     assert failure is not None
     assert (failure.code, failure.permanent) == ("server-error", False)
     assert "metrics.k8s.io/v1beta1" in failure.sentence
-    assert found.failure_of("batch") is None
-    assert found.failure_of("k8s.io") is None
+    assert discovery.failure_of("batch") is None
+    assert discovery.failure_of("k8s.io") is None
 
 
-def test_only_the_groups_asked_for_are_in_the_answer(serve: Serve, connect: Connect) -> None:
-    found = discover(connect(serve(answering(AGGREGATED))), groups={"batch"})
-    assert {group for group, _ in found.resources} == {"batch"}
-    assert found.failed == {}
+def test_the_result_contains_only_the_requested_groups(serve: Serve, connect: Connect) -> None:
+    discovery = discover(connect(serve(answering(AGGREGATED))), groups={"batch"})
+    assert {group for group, _ in discovery.resources} == {"batch"}
+    assert discovery.failed == {}
 
 
-def test_an_older_server_is_asked_group_by_group(serve: Serve, connect: Connect) -> None:
+def test_an_older_server_is_queried_group_by_group(serve: Serve, connect: Connect) -> None:
     server = serve(answering(PLAIN))
-    found = discover(connect(server), groups=["", "batch", SCHEDULING])
-    assert set(found.resources) == {
+    discovery = discover(connect(server), groups=["", "batch", SCHEDULING])
+    assert set(discovery.resources) == {
         ("", "pods"),
         ("batch", "jobs"),
         (SCHEDULING, "priorityclasses"),
         (SCHEDULING, "podgroups"),
         (SCHEDULING, "workloads"),
     }
-    assert found.failed == {}
+    assert discovery.failed == {}
     assert "/apis/apps/v1" not in {request.path for request in server.requests}
 
 
 @pytest.mark.parametrize(("status", "code"), [(503, "server-error"), (403, "forbidden")])
-def test_one_group_version_that_fails_is_failed_and_the_rest_is_known(
+def test_a_failing_group_version_leaves_the_rest_known(
     serve: Serve, connect: Connect, status: int, code: str
 ) -> None:
     answers = {**PLAIN, f"/apis/{SCHEDULING}/v1beta1": status}
-    found = discover(connect(serve(answering(answers))))
-    assert found.failed[f"{SCHEDULING}/v1beta1"].code == code
-    assert found.failure_of(SCHEDULING) is not None
-    assert ("batch", "jobs") in found.resources
-    assert (SCHEDULING, "podgroups") not in found.resources
+    discovery = discover(connect(serve(answering(answers))))
+    assert discovery.failed[f"{SCHEDULING}/v1beta1"].code == code
+    assert discovery.failure_of(SCHEDULING) is not None
+    assert ("batch", "jobs") in discovery.resources
+    assert (SCHEDULING, "podgroups") not in discovery.resources
 
 
 def test_a_core_group_that_fails_is_failed(serve: Serve, connect: Connect) -> None:
-    found = discover(connect(serve(answering({**AGGREGATED, "/api": 503}))))
-    assert found.failure_of("") is found.failed["v1"]
-    assert ("batch", "jobs") in found.resources
+    discovery = discover(connect(serve(answering({**AGGREGATED, "/api": 503}))))
+    assert discovery.failure_of("") is discovery.failed["v1"]
+    assert ("batch", "jobs") in discovery.resources
 
 
 @pytest.mark.parametrize(
     ("path", "status"), [("/apis", 503), ("/apis", 403), ("/apis", 404), ("/version", 401)]
 )
-def test_a_discovery_that_fails_as_a_whole_is_an_error(
+def test_a_complete_discovery_failure_is_an_error(
     serve: Serve, connect: Connect, path: str, status: int
 ) -> None:
     with pytest.raises(KubeError) as caught:
@@ -193,16 +193,16 @@ def test_a_failure_of_the_whole_server_is_not_blamed_on_one_group(
 
 
 def test_a_hidden_version_is_no_obstacle(serve: Serve, connect: Connect) -> None:
-    found = discover(connect(serve(answering({**PLAIN, "/version": 403}))))
-    assert found.server_version == ""
-    assert found.resources
+    discovery = discover(connect(serve(answering({**PLAIN, "/version": 403}))))
+    assert discovery.server_version == ""
+    assert discovery.resources
 
 
 @pytest.mark.parametrize(
     "apis",
     [{"kind": 5}, {"kind": "APIGroupList", "groups": [7]}, {"a": "["}, {}, {"kind": "APIVersions"}],
 )
-def test_json_that_is_no_discovery_is_not_nothing_served(
+def test_unrelated_json_is_an_error_and_not_an_empty_discovery(
     serve: Serve, connect: Connect, apis: dict[str, Any]
 ) -> None:
     with pytest.raises(KubeError) as caught:
@@ -211,16 +211,16 @@ def test_json_that_is_no_discovery_is_not_nothing_served(
 
 
 @pytest.mark.parametrize("path", ["/api/v1", "/apis/batch/v1"])
-def test_one_version_that_is_no_list_is_failed_and_not_empty(
+def test_an_invalid_version_list_is_failed_and_not_empty(
     serve: Serve, connect: Connect, path: str
 ) -> None:
-    found = discover(connect(serve(answering({**PLAIN, path: {}}))))
+    discovery = discover(connect(serve(answering({**PLAIN, path: {}}))))
     title = path.removeprefix("/apis/").removeprefix("/api/")
-    assert {name: error.code for name, error in found.failed.items()} == {title: "not-json"}
-    assert (SCHEDULING, "podgroups") in found.resources
+    assert {name: error.code for name, error in discovery.failed.items()} == {title: "not-json"}
+    assert (SCHEDULING, "podgroups") in discovery.resources
 
 
-def test_null_where_go_means_an_empty_list_is_accepted(serve: Serve, connect: Connect) -> None:
+def test_null_is_accepted_as_an_empty_list(serve: Serve, connect: Connect) -> None:
     null = {"kind": "APIResourceList", "resources": None}
     answers = {**PLAIN, "/apis": group_list(batch=["v1"]), "/apis/batch/v1": null}
     assert set(discover(connect(serve(answering(answers)))).resources) == {("", "pods")}
@@ -235,5 +235,5 @@ def test_null_where_go_means_an_empty_list_is_accepted(serve: Serve, connect: Co
         (("batch", "v1", "jobs", "../x"), "/apis/batch/v1/namespaces/..%2Fx/jobs"),
     ],
 )
-def test_paths(arguments: tuple[str, ...], path: str) -> None:
+def test_resources_have_their_paths(arguments: tuple[str, ...], path: str) -> None:
     assert path_for(*arguments) == path

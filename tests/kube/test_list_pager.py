@@ -36,26 +36,26 @@ def count_to(total: int, weight: int = 0) -> Callable[[Request, Wire], None]:
 
     def script(request: Request, wire: Wire) -> None:
         start = int(request.query.get("continue", "0"))
-        end = min(start + int(request.query["limit"]), total)
-        meta = {"resourceVersion": "7"} | ({"continue": str(end)} if end < total else {})
-        padding = "x" * weight * (end - start)
-        wire.json({"items": list(range(start, end)), "metadata": meta, "padding": padding})
+        stop = min(start + int(request.query["limit"]), total)
+        meta = {"resourceVersion": "7"} | ({"continue": str(stop)} if stop < total else {})
+        padding = "x" * weight * (stop - start)
+        wire.json({"items": list(range(start, stop)), "metadata": meta, "padding": padding})
 
     return script
 
 
 def test_all_pages_arrive_in_order(serve: Serve, connect: Connect) -> None:
     server = serve(count_to(7))
-    found = list(pages(connect(server), PODS, decode, limit=3, query=[("fieldSelector", "a=b")]))
-    assert [page.items for page in found] == [[0, 1, 2], [3, 4, 5], [6]]
-    assert found[-1].resource_version == "7"
+    batches = list(pages(connect(server), PODS, decode, limit=3, query=[("fieldSelector", "a=b")]))
+    assert [page.items for page in batches] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert batches[-1].resource_version == "7"
     assert all(request.query["fieldSelector"] == "a=b" for request in server.requests)
     assert "continue" not in server.requests[0].query
 
 
 def test_an_empty_list_is_one_page(serve: Serve, connect: Connect) -> None:
-    found = list(pages(connect(serve(count_to(0))), PODS, decode))
-    assert [page.items for page in found] == [[]]
+    batches = list(pages(connect(serve(count_to(0))), PODS, decode))
+    assert [page.items for page in batches] == [[]]
 
 
 def limits(server: Server) -> list[int]:
@@ -64,21 +64,19 @@ def limits(server: Server) -> list[int]:
 
 def test_the_limit_is_halved_while_pages_are_too_heavy(serve: Serve, connect: Connect) -> None:
     server = serve(count_to(20, weight=100))
-    found = pages(connect(server), PODS, decode, limit=8, page_bytes_target=500)
-    assert [item for page in found for item in page.items] == list(range(20))
+    batches = pages(connect(server), PODS, decode, limit=8, page_bytes_target=500)
+    assert [item for page in batches for item in page.items] == list(range(20))
     assert limits(server)[:4] == [8, 4, 4, 4]
 
 
-def test_a_page_that_is_too_large_is_fetched_again_in_halves(
-    serve: Serve, connect: Connect
-) -> None:
+def test_an_oversized_page_is_fetched_again_in_halves(serve: Serve, connect: Connect) -> None:
     server = serve(count_to(10, weight=1000))
-    found = pages(connect(server, max_bytes=3000), PODS, decode, limit=8)
-    assert [item for page in found for item in page.items] == list(range(10))
+    batches = pages(connect(server, max_bytes=3000), PODS, decode, limit=8)
+    assert [item for page in batches for item in page.items] == list(range(10))
     assert limits(server) == [8, 4, 2, 2, 2, 2, 2]
 
 
-def test_one_object_that_is_too_large_is_an_error(serve: Serve, connect: Connect) -> None:
+def test_an_oversized_object_is_an_error(serve: Serve, connect: Connect) -> None:
     server = serve(count_to(10, weight=5000))
     with pytest.raises(KubeError) as caught:
         list(pages(connect(server, max_bytes=3000), PODS, decode, limit=4))
@@ -86,7 +84,7 @@ def test_one_object_that_is_too_large_is_an_error(serve: Serve, connect: Connect
     assert limits(server) == [4, 2, 1]
 
 
-def test_a_snapshot_lost_in_the_middle_is_gone(serve: Serve, connect: Connect) -> None:
+def test_an_expired_snapshot_is_gone(serve: Serve, connect: Connect) -> None:
     honest = count_to(9)
 
     def script(request: Request, wire: Wire) -> None:
@@ -95,14 +93,14 @@ def test_a_snapshot_lost_in_the_middle_is_gone(serve: Serve, connect: Connect) -
         else:
             honest(request, wire)
 
-    seen: list[int] = []
+    sizes: list[int] = []
     with pytest.raises(KubeError) as caught:
-        seen.extend(
+        sizes.extend(
             item
             for page in pages(connect(serve(script)), PODS, decode, limit=3)
             for item in page.items
         )
-    assert (caught.value.code, seen) == ("gone", [0, 1, 2, 3, 4, 5])
+    assert (caught.value.code, sizes) == ("gone", [0, 1, 2, 3, 4, 5])
 
 
 @pytest.mark.parametrize("tokens", [["a"], ["a", "b"]])
@@ -151,7 +149,7 @@ def test_a_list_with_too_many_bytes_is_an_error(
     assert (caught.value.code, len(server.requests)) == ("too-large", 3)
 
 
-def test_each_page_has_the_deadline_for_itself(serve: Serve, connect: Connect) -> None:
+def test_each_page_has_its_own_deadline(serve: Serve, connect: Connect) -> None:
     honest = count_to(4)
 
     def script(request: Request, wire: Wire) -> None:
@@ -159,7 +157,7 @@ def test_each_page_has_the_deadline_for_itself(serve: Serve, connect: Connect) -
             wire.hold()
         honest(request, wire)
 
-    seen: list[Items] = []
+    sizes: list[Items] = []
     with pytest.raises(KubeError) as caught:
-        seen.extend(pages(connect(serve(script), total_deadline=2.0), PODS, decode, limit=1))
-    assert (caught.value.code, len(seen)) == ("timeout", 3)
+        sizes.extend(pages(connect(serve(script), total_deadline=2.0), PODS, decode, limit=1))
+    assert (caught.value.code, len(sizes)) == ("timeout", 3)

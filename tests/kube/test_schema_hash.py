@@ -1,4 +1,4 @@
-"""The schema hash, which tells builds of JobSet apart."""
+"""The schema hash, which distinguishes builds of JobSet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kube.test_discovery import answering
 Serve = Callable[..., Server]
 Connect = Callable[..., Connection]
 HASH = "EC375E2361C61A1F6254BE3CDB274BCEC9408D2F0BA971232987BDC61121F7E2DBE2EEED2878101C1E5631F0B1F22818CCF4C23658066A9F5DB3FBF7973A1303"
-"""As observed on 1.37.0 with JobSet v0.12.0."""
+"""Observed on 1.37.0 with JobSet v0.12.0."""
 INDEX = {
     "paths": {
         "api/v1": {"serverRelativeURL": "/openapi/v3/api/v1?hash=CORE"},
@@ -29,7 +29,7 @@ INDEX = {
 
 
 @pytest.mark.parametrize(
-    ("group", "version", "found"),
+    ("group", "version", "expected"),
     [
         ("jobset.x-k8s.io", "v1alpha2", HASH[:64]),
         ("", "v1", "CORE"),
@@ -38,16 +38,14 @@ INDEX = {
     ],
 )
 def test_the_hash_is_in_the_index(
-    serve: Serve, connect: Connect, group: str, version: str, found: str
+    serve: Serve, connect: Connect, group: str, version: str, expected: str
 ) -> None:
     server = serve(answering({"/openapi/v3": INDEX}))
-    assert schema_hash(connect(server), group, version) == found
+    assert schema_hash(connect(server), group, version) == expected
 
 
 @pytest.mark.parametrize("answer", [403, 404, {"paths": None}, {"paths": {"a": 1}}, {}])
-def test_there_is_no_hash_without_an_index_entry(
-    serve: Serve, connect: Connect, answer: Any
-) -> None:
+def test_a_missing_index_entry_gives_no_hash(serve: Serve, connect: Connect, answer: Any) -> None:
     server = serve(answering({"/openapi/v3": answer}))
     assert schema_hash(connect(server), "jobset.x-k8s.io", "v1alpha2") == ""
 

@@ -16,7 +16,7 @@ OBJECT = json.dumps(json.dumps({"env": "hunter2", "x": "y" * 300}, separators=("
 
 
 @pytest.mark.parametrize(
-    ("message", "kept"),
+    ("message", "expected"),
     [
         (
             f'"" is invalid: patch: Invalid value: {OBJECT}: strict decoding error: unknown field "a"',
@@ -33,28 +33,34 @@ OBJECT = json.dumps(json.dumps({"env": "hunter2", "x": "y" * 300}, separators=("
         ('jobs.batch "x" is forbidden', 'jobs.batch "x" is forbidden'),
     ],
 )
-def test_long_values_are_left_out_and_the_reason_stays(message: str, kept: str) -> None:
-    assert without_value(message) == kept
+def test_long_values_are_left_out_and_the_reason_stays(message: str, expected: str) -> None:
+    assert without_value(message) == expected
 
 
 @pytest.mark.parametrize("value", [OBJECT, POD_SPEC, '"' + "y" * 300 + ': hunter2"'])
-def test_a_message_that_ends_with_the_value_shows_nothing_of_it(value: str) -> None:
-    shown = without_value(f"Job is invalid: spec: Invalid value: {value}")
-    assert "hunter2" not in shown
-    assert "secret" not in shown
-    assert shown.startswith("Job is invalid: spec: Invalid value: …: ")
+def test_a_message_that_ends_with_the_value_reveals_no_character_of_it(value: str) -> None:
+    text = without_value(f"Job is invalid: spec: Invalid value: {value}")
+    assert "hunter2" not in text
+    assert "secret" not in text
+    assert text.startswith("Job is invalid: spec: Invalid value: …: ")
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b'{"kind":"Job"}', b'{"kind":"Status","message":5}', b"<html>"]
 )
 def test_a_body_that_is_no_status_is_empty(body: bytes) -> None:
-    said = read_status(body)
-    assert (said.reason, said.message, said.kind, said.name, said.causes) == ("", "", "", "", ())
+    status = read_status(body)
+    assert (status.reason, status.message, status.kind, status.name, status.causes) == (
+        "",
+        "",
+        "",
+        "",
+        (),
+    )
 
 
-def test_a_status_may_leave_things_out() -> None:
-    said = read_status(b'{"kind":"Status","message":"no","details":null}')
-    assert (said.message, said.name, said.causes) == ("no", "", ())
-    said = read_status(b'{"kind":"Status","details":{"causes":null,"name":"x"}}')
-    assert (said.name, said.causes) == ("x", ())
+def test_missing_status_fields_are_tolerated() -> None:
+    status = read_status(b'{"kind":"Status","message":"no","details":null}')
+    assert (status.message, status.name, status.causes) == ("no", "", ())
+    status = read_status(b'{"kind":"Status","details":{"causes":null,"name":"x"}}')
+    assert (status.name, status.causes) == ("x", ())

@@ -39,7 +39,7 @@ def test_a_port_that_speaks_plain_http_is_named(connect: Connect) -> None:
     assert "does not speak TLS" in error.sentence
 
 
-def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
+def test_an_interrupted_handshake_is_named(connect: Connect) -> None:
     with listening(lambda connection: None) as port:
         error = refused(connect(f"https://127.0.0.1:{port}"))
     assert error.code in ("tls", "unreachable")
@@ -47,7 +47,7 @@ def test_a_handshake_that_is_broken_off_is_named(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("end", [ssl.SSLEOFError, ssl.SSLZeroReturnError])
-def test_the_end_of_a_connection_is_named_alike_by_every_python(end: type[ssl.SSLError]) -> None:
+def test_every_python_version_names_a_closed_connection_alike(end: type[ssl.SSLError]) -> None:
     asked = SentRequest("cluster", "GET", "/api", 5.0, 10.0, deadline=math.inf)
     assert (
         connect_error(end(), asked).sentence
@@ -65,14 +65,16 @@ def test_a_connection_that_is_reset_before_tls_begins_leaves_no_socket_open() ->
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     context = tls_context(Credentials("https://127.0.0.1", token="t"))
-    with warnings.catch_warnings(record=True) as told, listening(reset) as port:
+    with warnings.catch_warnings(record=True) as recorded, listening(reset) as port:
         warnings.simplefilter("always")
         raw = socket.create_connection(("127.0.0.1", port))
         assert select.select([raw], [], [], 5)[0], "the reset has come"
         with contextlib.suppress(ConnectionResetError):
             context.wrap_socket(raw, server_hostname="localhost")
         gc.collect()
-    assert [str(one.message) for one in told if "DeadlineSocket" in str(one.message)] == []
+    assert [
+        str(warning.message) for warning in recorded if "DeadlineSocket" in str(warning.message)
+    ] == []
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(serve: Serve, connect: Connect) -> None:
@@ -98,17 +100,17 @@ def test_a_certificate_that_has_expired_is_called_so(
 def test_a_certificate_for_another_name_is_called_so(
     serve: Serve, connect: Connect, authority: Issued
 ) -> None:
-    other = issue("other", authority, names=("other.example",))
-    assert "not valid for '127.0.0.1'" in refused(connect(serve(ok, other))).sentence
+    certificate = issue("other", authority, names=("other.example",))
+    assert "not valid for '127.0.0.1'" in refused(connect(serve(ok, certificate))).sentence
 
 
-def test_without_a_ca_the_authorities_of_the_system_decide(serve: Serve, connect: Connect) -> None:
+def test_system_authorities_are_used_without_a_ca(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     assert refused(connect(server, login={"ca_pem": None})).code == "tls"
     assert server.requests == []
 
 
-def test_tls_server_name_is_what_the_certificate_must_carry(
+def test_the_certificate_must_match_tls_server_name(
     serve: Serve, connect: Connect, authority: Issued
 ) -> None:
     server = serve(ok, issue("other", authority, names=("other.example",)))

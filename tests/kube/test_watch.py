@@ -27,10 +27,10 @@ def watch(connection: Connection, **settings: Any) -> Watch:
 
 def failure(watching: Watch) -> tuple[KubeError, list[bytes]]:
     """The error that ends the watch, and the lines before it."""
-    seen: list[bytes] = []
+    received: list[bytes] = []
     with pytest.raises(KubeError) as caught:
-        seen.extend(line for lines in watching for line in lines)
-    return caught.value, seen
+        received.extend(line for lines in watching for line in lines)
+    return caught.value, received
 
 
 def test_lines_arrive_until_the_server_ends_the_watch(serve: Serve, connect: Connect) -> None:
@@ -62,7 +62,7 @@ def test_lines_that_arrive_together_are_one_batch(serve: Serve, connect: Connect
     assert [len(lines) for lines in watch(connect(serve(script)))] == [50]
 
 
-def test_events_that_waited_for_us_are_one_batch(serve: Serve, connect: Connect) -> None:
+def test_events_waiting_in_the_buffer_are_one_batch(serve: Serve, connect: Connect) -> None:
     sent = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -86,7 +86,7 @@ def test_lines_before_a_reset_are_returned(serve: Serve, connect: Connect) -> No
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.send((b"%x\r\n%b\n\r\n" % (len(EVENT) + 1, EVENT)) * 2)
-        assert came.wait(GOES_ON)  # a reset takes away what was not read yet
+        assert came.wait(GOES_ON)  # a reset discards unread bytes
         wire.reset()
 
     batches = iter(watch(connect(serve(script))))
@@ -97,7 +97,7 @@ def test_lines_before_a_reset_are_returned(serve: Serve, connect: Connect) -> No
     assert caught.value.code == "broken-off"
 
 
-def test_a_watch_without_chunks_ends_with_the_connection(serve: Serve, connect: Connect) -> None:
+def test_an_unchunked_watch_ends_with_the_connection(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Connection="close")
         wire.send(EVENT + b"\n")
@@ -110,26 +110,24 @@ def test_a_small_event_is_seen_within_50_ms(serve: Serve, connect: Connect) -> N
     """The next one comes when it was seen, so it is not seen thanks to the next one."""
     sent: list[float] = []
     came: list[float] = []
-    seen = threading.Semaphore(0)
+    received = threading.Semaphore(0)
 
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         for _ in range(10):
             sent.append(time.monotonic())
             wire.chunk(EVENT + b"\n")
-            assert seen.acquire(timeout=GOES_ON)
+            assert received.acquire(timeout=GOES_ON)
         wire.end_chunks()
 
     for lines in watch(connect(serve(script))):
         came.extend(time.monotonic() for _ in lines)
-        seen.release()
-    lags = [seen_at - at for seen_at, at in zip(came, sent, strict=True)]
+        received.release()
+    lags = [seen_at - sent_at for seen_at, sent_at in zip(came, sent, strict=True)]
     assert min(lags) < 0.05, lags
 
 
-def test_an_event_is_seen_although_its_chunk_is_not_complete(
-    serve: Serve, connect: Connect
-) -> None:
+def test_an_event_is_seen_before_its_chunk_is_complete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.send(b"ffff\r\n" + EVENT + b"\n")
@@ -153,9 +151,9 @@ def test_the_opening_is_reported_before_the_first_change(serve: Serve, connect: 
 
 
 def closes_at_once(watching: Watch, waits: threading.Event) -> None:
-    """Close a watch that another thread iterates, once `waits` says that it waits there.
+    """Close a watch in another thread once `waits` is true there.
 
-    What it waits for would come, or be over, in `GOES_ON` seconds: it ends before that.
+    Without the close, the wait would end after `GOES_ON` seconds. The watch has to end earlier.
     """
     ended = threading.Event()
 
@@ -180,25 +178,27 @@ def test_close_ends_a_silent_watch(serve: Serve, connect: Connect) -> None:
     closes_at_once(watch(connect(serve(script)), on_open=opened.set), opened)
 
 
-def test_close_ends_a_watch_that_waits_for_headers(serve: Serve, connect: Connect) -> None:
-    asked = threading.Event()
+def test_close_ends_a_watch_waiting_for_headers(serve: Serve, connect: Connect) -> None:
+    requested = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
-        asked.set()
+        requested.set()
         wire.hold()
 
-    closes_at_once(watch(connect(serve(script), total_deadline=GOES_ON)), asked)
+    closes_at_once(watch(connect(serve(script), total_deadline=GOES_ON)), requested)
 
 
-def test_close_ends_a_watch_in_the_handshake(connect: Connect) -> None:
-    begun = threading.Event()
+def test_close_ends_a_watch_during_the_handshake(connect: Connect) -> None:
+    connected = threading.Event()
 
-    def look(sock: socket.socket) -> None:
+    def handshake(sock: socket.socket) -> None:
         assert sock.recv(1, socket.MSG_PEEK), "the client speaks first"
-        begun.set()
+        connected.set()
 
-    with listening(look, keep=True) as port:
-        closes_at_once(watch(connect(f"https://127.0.0.1:{port}", total_deadline=GOES_ON)), begun)
+    with listening(handshake, keep=True) as port:
+        closes_at_once(
+            watch(connect(f"https://127.0.0.1:{port}", total_deadline=GOES_ON)), connected
+        )
 
 
 def test_close_before_the_start_sends_no_request(serve: Serve, connect: Connect) -> None:
@@ -223,7 +223,7 @@ def test_no_line_is_returned_after_close(serve: Serve, connect: Connect) -> None
     assert batches == 1
 
 
-def test_history_that_is_cut_is_gone(serve: Serve, connect: Connect) -> None:
+def test_a_compacted_history_is_gone(serve: Serve, connect: Connect) -> None:
     status = {"kind": "Status", "message": "too old resource version: 7 (99)"}
     error, _ = failure(watch(connect(serve(lambda request, wire: wire.json(status, 410)))))
     assert (error.code, error.status) == ("gone", 410)
@@ -235,27 +235,27 @@ def test_a_login_page_is_not_a_watch(serve: Serve, connect: Connect) -> None:
     assert failure(watch(connect(server)))[0].code == "not-json"
 
 
-def test_half_a_line_at_the_end_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_an_unfinished_last_line_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.chunk(EVENT + b"\n" + EVENT[:9])
         wire.end_chunks()
 
-    error, seen = failure(watch(connect(serve(script))))
-    assert (error.code, seen) == ("broken-off", [EVENT])
+    error, received = failure(watch(connect(serve(script))))
+    assert (error.code, received) == ("broken-off", [EVENT])
 
 
-def test_an_end_without_the_last_chunk_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_an_end_without_the_last_chunk_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.chunk(EVENT + b"\n")
         wire.close()
 
-    error, seen = failure(watch(connect(serve(script))))
-    assert (error.code, seen) == ("broken-off", [EVENT])
+    error, received = failure(watch(connect(serve(script))))
+    assert (error.code, received) == ("broken-off", [EVENT])
 
 
-def test_a_reset_is_broken_off(serve: Serve, connect: Connect) -> None:
+def test_a_reset_is_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.reset()
@@ -263,7 +263,7 @@ def test_a_reset_is_broken_off(serve: Serve, connect: Connect) -> None:
     assert failure(watch(connect(serve(script))))[0].code == "broken-off"
 
 
-def test_chunks_that_are_none_are_broken_off(serve: Serve, connect: Connect) -> None:
+def test_invalid_chunks_are_incomplete(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.send(b"hello\r\n")
@@ -274,7 +274,7 @@ def test_chunks_that_are_none_are_broken_off(serve: Serve, connect: Connect) -> 
     assert "garbled" in error.sentence
 
 
-def test_a_line_that_never_ends_is_too_large(serve: Serve, connect: Connect) -> None:
+def test_an_endless_line_is_too_large(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         while wire.is_open:
@@ -289,14 +289,14 @@ def test_a_silently_dead_watch_is_noticed(serve: Serve, connect: Connect) -> Non
         wire.chunk(EVENT + b"\n")
         wire.hold()
 
-    error, seen = failure(watch(connect(serve(script)), silence_deadline=1.0))
-    assert (error.code, seen) == ("timeout", [EVENT])
+    error, received = failure(watch(connect(serve(script)), silence_deadline=1.0))
+    assert (error.code, received) == ("timeout", [EVENT])
     assert f"The watch of {PODS} on 127.0.0.1" in error.sentence
     assert "is dead: neither an event" in error.sentence
 
 
 def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Clock) -> None:
-    seen = threading.Semaphore(0)
+    received = threading.Semaphore(0)
     opened = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
@@ -305,17 +305,17 @@ def test_bookmarks_are_signs_of_life(serve: Serve, connect: Connect, clock: Cloc
         for _ in range(6):
             clock.ahead += 50
             wire.chunk(b'{"type":"BOOKMARK"}\n')
-            assert seen.acquire(timeout=GOES_ON)
+            assert received.acquire(timeout=GOES_ON)
         wire.end_chunks()
 
     batches = 0
     for _ in watch(connect(serve(script)), silence_deadline=90.0, on_open=opened.set):
         batches += 1
-        seen.release()
+        received.release()
     assert batches == 6
 
 
-def test_a_dead_watch_that_should_have_ended_is_noticed(serve: Serve, connect: Connect) -> None:
+def test_an_overdue_dead_watch_is_noticed(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         wire.hold()
@@ -327,20 +327,20 @@ def test_a_dead_watch_that_should_have_ended_is_noticed(serve: Serve, connect: C
 def test_a_server_that_ignores_timeout_seconds_is_left_in_time(
     serve: Serve, connect: Connect, clock: Clock
 ) -> None:
-    seen = threading.Semaphore(0)
+    received = threading.Semaphore(0)
 
     def script(request: Request, wire: Wire) -> None:
         wire.stream()
         for _ in range(100):
             wire.chunk(EVENT + b"\n")
-            assert seen.acquire(timeout=GOES_ON)
+            assert received.acquire(timeout=GOES_ON)
         wire.reset()
 
     batches = 0
     for _ in watch(connect(serve(script)), timeout_seconds=60, overdue=30.0):
         batches += 1
         clock.ahead += 20
-        seen.release()
+        received.release()
     assert batches == 5, "the fifth comes 80 s after the beginning, the next would after 100"
 
 

@@ -24,7 +24,7 @@ PODS = "/api/v1/pods"
 EVENT = b'{"type":"ADDED","object":{}}'
 
 
-def ends(_request: Request, wire: Wire) -> None:
+def end_watch(_request: Request, wire: Wire) -> None:
     """One change, and the end as it should be."""
     wire.stream()
     wire.chunk(EVENT + b"\n")
@@ -32,25 +32,25 @@ def ends(_request: Request, wire: Wire) -> None:
 
 
 def watched(connection: Connection, **settings: Any) -> list[bytes]:
-    """All lines of one watch, which is closed afterwards, as whoever uses it does."""
+    """Return all lines of one watch and close it afterwards, as its users do."""
     with Watch(connection, PODS, "7", **{"timeout_seconds": 600, **settings}) as watch:
         return [line for lines in watch for line in lines]
 
 
-def test_one_connection_serves_one_watch_after_the_other(serve: Serve, connect: Connect) -> None:
-    server = serve(ends)
+def test_a_connection_serves_consecutive_watches(serve: Serve, connect: Connect) -> None:
+    server = serve(end_watch)
     connection = connect(server)
     for _ in range(5):
         assert watched(connection) == [EVENT]
     assert (len(server.requests), server.connections) == (5, 1)
 
 
-def test_watches_at_the_same_time_have_a_connection_each(serve: Serve, connect: Connect) -> None:
+def test_concurrent_watches_use_separate_connections(serve: Serve, connect: Connect) -> None:
     together = threading.Barrier(3, timeout=GOES_ON)
 
     def script(request: Request, wire: Wire) -> None:
         together.wait()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server)
@@ -66,11 +66,11 @@ def test_watches_at_the_same_time_have_a_connection_each(serve: Serve, connect: 
 def test_lists_and_watches_do_not_take_each_others_connections(
     serve: Serve, connect: Connect
 ) -> None:
-    """A list may not be cut, and repeats nothing that was not closed."""
+    """A list is not cut off, and is not repeated unless its connection was closed."""
 
     def script(request: Request, wire: Wire) -> None:
         if "watch" in request.query:
-            ends(request, wire)
+            end_watch(request, wire)
         else:
             wire.json({})
 
@@ -114,7 +114,7 @@ def _refuses(_request: Request, wire: Wire) -> None:
 def test_a_connection_without_a_clean_end_is_not_reused(
     serve: Serve, connect: Connect, first: Callable[[Request, Wire], None]
 ) -> None:
-    scripts = iter([first, ends])
+    scripts = iter([first, end_watch])
     server = serve(lambda request, wire: next(scripts)(request, wire))
     connection = connect(server)
     with suppress(KubeError):
@@ -140,7 +140,7 @@ def test_a_cut_connection_is_not_reused(serve: Serve, connect: Connect) -> None:
 def test_closing_an_ended_watch_does_not_affect_the_next_one(
     serve: Serve, connect: Connect
 ) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     first = Watch(connection, PODS, "7", timeout_seconds=600)
     assert list(first) == [[EVENT]]
@@ -151,34 +151,32 @@ def test_closing_an_ended_watch_does_not_affect_the_next_one(
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_has_closed_is_replaced(
-    serve: Serve, connect: Connect
-) -> None:
-    left = threading.Event()
+def test_a_connection_closed_by_the_server_is_replaced(serve: Serve, connect: Connect) -> None:
+    closed = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
-        ends(request, wire)
+        end_watch(request, wire)
         if len(server.requests) == 1:
             wire.close()
-            left.set()
+            closed.set()
 
     server = serve(script)
     connection = connect(server)
     assert watched(connection) == [EVENT]
-    assert left.wait(GOES_ON)
+    assert closed.wait(GOES_ON)
     time.sleep(0.1)  # its farewell arrives; before that, the next test has it
     assert watched(connection) == [EVENT]
     assert (len(server.requests), server.connections) == (2, 2)
 
 
-def test_a_connection_that_fails_under_the_next_request_is_replaced_once(
+def test_a_connection_that_fails_during_the_next_request_is_replaced_once(
     serve: Serve, connect: Connect
 ) -> None:
     """The first watch is well, its connection dies under the second, and so does the new one."""
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) == 1:
-            ends(request, wire)
+            end_watch(request, wire)
         else:
             wire.reset()
 
@@ -191,15 +189,15 @@ def test_a_connection_that_fails_under_the_next_request_is_replaced_once(
     assert (len(server.requests), server.connections) == (3, 2)
 
 
-def test_a_connection_that_the_network_has_forgotten_is_replaced_after_the_connect_deadline(
+def test_a_connection_forgotten_by_the_network_is_replaced_after_the_connect_deadline(
     serve: Serve, connect: Connect
 ) -> None:
-    """Nothing says that it is dead: the request on it is never answered."""
+    """The connection gives no sign that it is dead. Requests on it get no response."""
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) == 2:
             wire.hold()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server, connect_deadline=0.5, total_deadline=GOES_ON)
@@ -208,15 +206,15 @@ def test_a_connection_that_the_network_has_forgotten_is_replaced_after_the_conne
     assert (len(server.requests), server.connections) == (3, 2)
 
 
-def test_without_network_the_usual_deadlines_hold(
+def test_the_usual_deadlines_hold_without_network(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kept connection is silent, and a new one is not to be had: that is what is told."""
+    """The kept connection is silent, and a new connection fails. The error reports the latter."""
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) > 1:
             wire.hold()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server, connect_deadline=0.3)
@@ -232,13 +230,13 @@ def test_without_network_the_usual_deadlines_hold(
 
 
 def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connect) -> None:
-    asked = threading.Event()
+    requested = threading.Event()
 
     def script(request: Request, wire: Wire) -> None:
         if len(server.requests) > 1:
-            asked.set()
+            requested.set()
             wire.hold()
-        ends(request, wire)
+        end_watch(request, wire)
 
     server = serve(script)
     connection = connect(server)
@@ -246,7 +244,7 @@ def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connec
     watch = Watch(connection, PODS, "7", timeout_seconds=600)
     thread = threading.Thread(target=lambda: list(watch))
     thread.start()
-    assert asked.wait(GOES_ON)
+    assert requested.wait(GOES_ON)
     watch.close()
     thread.join(GOES_ON / 2)
     assert not thread.is_alive()
@@ -256,7 +254,7 @@ def test_close_ends_a_watch_on_a_silent_connection(serve: Serve, connect: Connec
 def test_a_connection_that_was_idle_for_long_is_not_reused(
     serve: Serve, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     watched(connection)
     monkeypatch.setattr(connection_pools, "IDLE_SECONDS", 0.0)
@@ -265,7 +263,7 @@ def test_a_connection_that_was_idle_for_long_is_not_reused(
 
 
 def test_kept_connections_are_closed_with_the_connection(serve: Serve, connect: Connect) -> None:
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server)
     watched(connection)
     assert server.open == 1
@@ -276,12 +274,12 @@ def test_kept_connections_are_closed_with_the_connection(serve: Serve, connect: 
         time.sleep(0.01)
 
 
-def test_a_renewed_token_goes_with_the_next_watch(
+def test_a_renewed_token_is_sent_with_the_next_watch(
     serve: Serve, connect: Connect, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"
     file.write_text("one")
-    server = serve(ends)
+    server = serve(end_watch)
     connection = connect(server, login={"token": None, "token_file": str(file)})
     watched(connection)
     file.write_text("another")

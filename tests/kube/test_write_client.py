@@ -40,7 +40,7 @@ def saying(status: int, **fields: object) -> Script:
 # What is sent
 
 
-def test_a_merge_patch(serve: Serve, connect: Connect) -> None:
+def test_a_merge_patch_is_sent(serve: Serve, connect: Connect) -> None:
     server = serve(lambda request, wire: wire.json({"kind": "Job"}, Audit_Id="a-1"))
     answer = WriteClient(connect(server)).merge_patch(JOB, SUSPEND)
     assert answer == Answer(b'{"kind": "Job"}', 200, "a-1")
@@ -68,7 +68,7 @@ def test_a_json_patch_names_its_action(serve: Serve, connect: Connect) -> None:
     assert first.headers["User-Agent"] == f"gangboard/{__version__} action/42"
 
 
-def test_a_creation(serve: Serve, connect: Connect) -> None:
+def test_an_object_is_created(serve: Serve, connect: Connect) -> None:
     server = serve(lambda request, wire: wire.json({}, 201))
     answer = WriteClient(connect(server)).create(JOBS, b'{"kind":"Job"}')
     assert (answer.status, answer.audit_id) == (201, "")
@@ -78,7 +78,7 @@ def test_a_creation(serve: Serve, connect: Connect) -> None:
     assert request.headers["Content-Type"] == "application/json"
 
 
-def test_a_deletion_is_of_one_object_and_never_waits_for_what_it_owns(
+def test_a_deletion_names_a_uid_and_does_not_wait_for_dependents(
     serve: Serve, connect: Connect
 ) -> None:
     server = serve(ok)
@@ -91,22 +91,22 @@ def test_a_deletion_is_of_one_object_and_never_waits_for_what_it_owns(
     assert "dryRun" not in options
 
 
-def test_dry_runs_say_so_where_the_server_looks(serve: Serve, connect: Connect) -> None:
+def test_a_dry_run_is_marked_in_the_query(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     writer = WriteClient(connect(server))
     writer.merge_patch(JOB, SUSPEND, dry_run=True)
     writer.json_patch(JOB, [], dry_run=True)
     writer.create(JOBS, b"{}", dry_run=True)
     writer.delete(JOB, uid="u", dry_run=True)
-    *others, deletion = server.requests
-    assert [request.query["dryRun"] for request in others] == ["All"] * 3
+    *writes, deletion = server.requests
+    assert [request.query["dryRun"] for request in writes] == ["All"] * 3
     assert json.loads(deletion.body)["dryRun"] == ["All"]
 
 
 # Once
 
 
-def test_a_write_never_uses_a_connection_that_was_idle(serve: Serve, connect: Connect) -> None:
+def test_a_write_does_not_use_an_idle_connection(serve: Serve, connect: Connect) -> None:
     server = serve(ok)
     connection = connect(server)
     connection.get(PODS)
@@ -117,18 +117,18 @@ def test_a_write_never_uses_a_connection_that_was_idle(serve: Serve, connect: Co
     assert server.connections == 3  # reading may go on where a write has been
 
 
-@pytest.mark.parametrize("end", [Wire.reset, Wire.close])
-def test_a_write_that_gets_no_answer_is_not_repeated(
-    serve: Serve, connect: Connect, end: Callable[[Wire], None]
+@pytest.mark.parametrize("ending", [Wire.reset, Wire.close])
+def test_an_unanswered_write_is_not_repeated(
+    serve: Serve, connect: Connect, ending: Callable[[Wire], None]
 ) -> None:
-    server = serve(lambda request, wire: end(wire))
+    server = serve(lambda request, wire: ending(wire))
     error = failed(connect(server))
     assert (error.code, error.write_outcome) == ("broken-off", WriteOutcome.UNKNOWN)
     assert f"PATCH {JOB}" in error.sentence
     assert len(server.requests) == 1
 
 
-def test_an_error_of_the_server_is_not_repeated(serve: Serve, connect: Connect) -> None:
+def test_a_server_error_is_not_repeated(serve: Serve, connect: Connect) -> None:
     server = serve(saying(503, reason="ServiceUnavailable"))
     assert failed(connect(server)).write_outcome is WriteOutcome.UNKNOWN
     assert len(server.requests) == 1
@@ -137,7 +137,7 @@ def test_an_error_of_the_server_is_not_repeated(serve: Serve, connect: Connect) 
 # Not sent
 
 
-def test_without_a_connection_nothing_was_sent(connect: Connect) -> None:
+def test_a_failed_connection_sends_no_request(connect: Connect) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     error = failed(connect(f"https://127.0.0.1:{port}"))
@@ -151,14 +151,16 @@ def test_no_byte_is_sent_to_an_untrusted_server(serve: Serve, connect: Connect) 
     assert server.requests == []
 
 
-def test_without_a_token_nothing_was_sent(serve: Serve, connect: Connect, tmp_path: Path) -> None:
+def test_a_missing_token_prevents_the_request(
+    serve: Serve, connect: Connect, tmp_path: Path
+) -> None:
     login = {"token": None, "token_file": str(tmp_path / "gone")}
     with pytest.raises(CredentialError) as caught:
         WriteClient(connect(serve(ok), login=login)).delete(JOB, uid="u")
     assert caught.value.write_outcome is WriteOutcome.NOT_SENT
 
 
-def test_a_deadline_that_is_over_before_the_first_byte_sends_nothing(
+def test_an_expired_deadline_prevents_the_request(
     serve: Serve, connect: Connect, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve(ok)
@@ -194,17 +196,17 @@ def test_a_deadline_that_is_over_before_the_first_byte_sends_nothing(
         (429, "TooManyRequests", "throttled"),
     ],
 )
-def test_a_refusal_is_an_answer(
+def test_a_refusal_is_a_response(
     serve: Serve, connect: Connect, status: int, reason: str, code: str
 ) -> None:
-    said = f'jobs.batch "run-workers-0" {reason}'
-    error = failed(connect(serve(saying(status, reason=reason, message=said))))
+    message = f'jobs.batch "run-workers-0" {reason}'
+    error = failed(connect(serve(saying(status, reason=reason, message=message))))
     assert (error.code, error.status, error.write_outcome) == (code, status, WriteOutcome.ANSWERED)
-    assert (error.api_status.reason, error.api_status.message) == (reason, said)
-    assert f"PATCH {JOB} ({status}): {said}" in error.sentence
+    assert (error.api_status.reason, error.api_status.message) == (reason, message)
+    assert f"PATCH {JOB} ({status}): {message}" in error.sentence
 
 
-def test_a_refusal_brings_its_details_and_its_audit_id(serve: Serve, connect: Connect) -> None:
+def test_a_refusal_has_details_and_an_audit_id(serve: Serve, connect: Connect) -> None:
     document = {
         "kind": "Status",
         "reason": "Invalid",
@@ -230,13 +232,13 @@ def test_a_refusal_brings_its_details_and_its_audit_id(serve: Serve, connect: Co
     assert error.audit_id == "a-2"
 
 
-def test_a_long_refusal_is_kept_longer_than_it_is_quoted(serve: Serve, connect: Connect) -> None:
+def test_a_long_refusal_is_stored_longer_than_quoted(serve: Serve, connect: Connect) -> None:
     error = failed(connect(serve(saying(403, message="no " * 5000))))
     assert len(error.api_status.message) == 1000
     assert len(error.sentence) < 450
 
 
-def test_throttling_says_when_to_come_back(serve: Serve, connect: Connect) -> None:
+def test_a_throttled_write_returns_its_retry_time(serve: Serve, connect: Connect) -> None:
     page = b"Too many requests, please try again later.\n"
     server = serve(
         lambda _, wire: wire.answer(page, 429, Retry_After="7", Content_Type="text/plain")
@@ -249,7 +251,7 @@ def test_throttling_says_when_to_come_back(serve: Serve, connect: Connect) -> No
     )
 
 
-def test_a_missing_object_is_not_a_path_that_nobody_serves(serve: Serve, connect: Connect) -> None:
+def test_a_missing_object_differs_from_an_unserved_path(serve: Serve, connect: Connect) -> None:
     missing = saying(404, reason="NotFound", details={"name": "x", "kind": "jobs"})
     assert failed(connect(serve(missing))).is_object_missing
     unserved = saying(404, reason="NotFound", details={})
@@ -265,7 +267,7 @@ WEBHOOK_DOWN = (
 )
 
 
-def test_a_webhook_refuses_before_anything_is_stored(serve: Serve, connect: Connect) -> None:
+def test_a_webhook_refusal_means_not_stored(serve: Serve, connect: Connect) -> None:
     down = saying(500, reason="InternalError", message=WEBHOOK_DOWN)
     error = failed(connect(serve(down)))
     assert (error.code, error.write_outcome) == ("server-error", WriteOutcome.ANSWERED)
@@ -293,14 +295,14 @@ def test_a_webhook_refuses_before_anything_is_stored(serve: Serve, connect: Conn
         (408, "", ""),
     ],
 )
-def test_an_error_that_may_come_after_storing(
+def test_an_ambiguous_error_may_have_been_stored(
     serve: Serve, connect: Connect, status: int, reason: str, message: str
 ) -> None:
     error = failed(connect(serve(saying(status, reason=reason, message=message))))
     assert (error.status, error.write_outcome) == (status, WriteOutcome.UNKNOWN)
 
 
-def test_a_page_instead_of_an_answer(serve: Serve, connect: Connect) -> None:
+def test_an_html_page_leaves_the_outcome_unknown(serve: Serve, connect: Connect) -> None:
     page = b"<!DOCTYPE html><title>Sign in</title>"
     error = failed(connect(serve(lambda _, wire: wire.answer(page, Content_Type="text/html"))))
     assert (error.code, error.write_outcome) == ("not-json", WriteOutcome.UNKNOWN)
@@ -335,7 +337,7 @@ def test_a_server_that_drips_its_answer_meets_the_deadline(
     assert (error.code, error.write_outcome) == ("timeout", WriteOutcome.UNKNOWN)
 
 
-def test_an_answer_that_ends_early(serve: Serve, connect: Connect) -> None:
+def test_a_truncated_answer_leaves_the_outcome_unknown(serve: Serve, connect: Connect) -> None:
     def script(request: Request, wire: Wire) -> None:
         wire.head(Content_Length="100")
         wire.send(b"{}")

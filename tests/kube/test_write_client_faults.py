@@ -21,16 +21,16 @@ SEEN = "example.com/seen"
 
 @pytest.fixture(scope="module")
 def simulator() -> Iterator[Simulator]:
-    with Simulator("east", story=False) as found:
-        yield found
-        assert found.clock.errors == []
+    with Simulator("east", story=False) as running:
+        yield running
+        assert running.clock.errors == []
 
 
 @pytest.fixture
 def connection(simulator: Simulator) -> Iterator[Connection]:
     credentials = Credentials(simulator.url, ca_pem=simulator.authority, token=simulator.token)
-    with Connection(credentials, connect_deadline=60.0, total_deadline=60.0) as found:
-        yield found
+    with Connection(credentials, connect_deadline=60.0, total_deadline=60.0) as opened:
+        yield opened
     simulator.faults.clear()
 
 
@@ -156,7 +156,7 @@ CASES: list[tuple[str, Plan, str, WriteOutcome, bool]] = [
 @pytest.mark.parametrize(
     ("case", "plan", "code", "reach", "applied"), CASES, ids=[case[0] for case in CASES]
 )
-def test_a_fault_under_a_write(
+def test_a_fault_during_a_write_has_the_right_outcome(
     simulator: Simulator,
     connection: Connection,
     case: str,
@@ -173,7 +173,9 @@ def test_a_fault_under_a_write(
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_server_that_hangs(simulator: Simulator, connection: Connection, applied: bool) -> None:
+def test_a_hanging_server_leaves_the_outcome_unknown(
+    simulator: Simulator, connection: Connection, applied: bool
+) -> None:
     fault = simulator.faults.hang(verb="patch", count=1, applied=applied)
     error = annotate(connection, f"hang-{applied}", deadline=1.5)
     simulator.faults.remove(fault)
@@ -182,9 +184,7 @@ def test_a_server_that_hangs(simulator: Simulator, connection: Connection, appli
     assert arrived(connection, f"hang-{applied}") is applied
 
 
-def test_a_refusal_of_the_store_can_be_lost_too(
-    simulator: Simulator, connection: Connection
-) -> None:
+def test_a_refusal_by_the_store_can_be_lost(simulator: Simulator, connection: Connection) -> None:
     simulator.faults.reset(verb="patch", count=1)
     with pytest.raises(KubeError) as caught:
         WriteClient(connection).json_patch(
@@ -195,8 +195,8 @@ def test_a_refusal_of_the_store_can_be_lost_too(
 
 def test_every_answer_has_an_audit_id(simulator: Simulator, connection: Connection) -> None:
     body = b'{"metadata":{"labels":{"a":"b"}}}'
-    one = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
+    answer = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
     two = WriteClient(connection).merge_patch(JOB, body, dry_run=True)
-    assert len({one.audit_id, two.audit_id, ""}) == 3
+    assert len({answer.audit_id, two.audit_id, ""}) == 3
     simulator.faults.forbidden(verb="write", count=1)
     assert annotate(connection, "never").audit_id

@@ -48,37 +48,37 @@ class Place:
 def place(controlplane_137: ControlPlane, namespace: Namespaces) -> Iterator[Place]:
     credentials = read_kubeconfig(controlplane_137.kubeconfig.read_text())
     with Connection(credentials) as connection:
-        found = Place(controlplane_137, connection, namespace(controlplane_137))
+        real_place = Place(controlplane_137, connection, namespace(controlplane_137))
         client = controlplane_137.client
-        client.create(job("quiet", found.namespace, parallelism=2, suspend=True))
-        # At rest: its controller has nothing more to write.
+        client.create(job("quiet", real_place.namespace, parallelism=2, suspend=True))
+        # Suspended, so its controller has no more writes.
         client.wait_for(
             "batch/v1",
             "Job",
             "quiet",
-            found.namespace,
+            real_place.namespace,
             until=lambda one: one["status"].get("conditions"),
         )
-        yield found
+        yield real_place
 
 
 @contextmanager
 def refused() -> Iterator[list[KubeError]]:
-    seen: list[KubeError] = []
+    errors: list[KubeError] = []
     with pytest.raises(KubeError) as caught:
-        yield seen
-    seen.append(caught.value)
+        yield errors
+    errors.append(caught.value)
     assert caught.value.write_outcome is WriteOutcome.ANSWERED
     assert caught.value.audit_id
 
 
-def test_a_merge_patch_is_kept_under_our_name(place: Place) -> None:
+def test_a_merge_patch_is_stored_under_our_field_manager(place: Place) -> None:
     before = place.now()
     answer = place.writer.merge_patch(place.path, b'{"spec":{"parallelism":1}}')
-    made = json.loads(answer.body)
+    job = json.loads(answer.body)
     assert (answer.status, len(answer.audit_id)) == (200, 36)
-    assert made["spec"]["parallelism"] == 1
-    assert made["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    assert job["spec"]["parallelism"] == 1
+    assert job["metadata"]["generation"] == before["metadata"]["generation"] + 1
     place.writer.merge_patch(
         place.path, b'{"metadata":{"labels":{"a":"b"}}}', field_manager="gangboard-actor"
     )
@@ -88,7 +88,7 @@ def test_a_merge_patch_is_kept_under_our_name(place: Place) -> None:
     assert "f:a" in fields["gangboard-actor"]["fieldsV1"]["f:metadata"]["f:labels"]
 
 
-def test_a_json_patch_whose_tests_hold(place: Place) -> None:
+def test_a_json_patch_with_passing_tests_is_applied(place: Place) -> None:
     meta = place.now()["metadata"]
     place.writer.json_patch(
         place.path,
@@ -104,7 +104,9 @@ def test_a_json_patch_whose_tests_hold(place: Place) -> None:
 @pytest.mark.parametrize(
     ("field", "value"), [("uid", "another"), ("generation", 999), ("nothing", 1)]
 )
-def test_a_json_patch_whose_test_fails(place: Place, field: str, value: object) -> None:
+def test_a_json_patch_with_a_failing_test_is_refused(
+    place: Place, field: str, value: object
+) -> None:
     before = place.now()
     with refused() as errors:
         place.writer.json_patch(
@@ -114,14 +116,14 @@ def test_a_json_patch_whose_test_fails(place: Place, field: str, value: object) 
                 {"op": "replace", "path": "/spec/parallelism", "value": 1},
             ],
         )
-    said = errors[0].api_status
-    assert (errors[0].code, errors[0].status, said.reason) == ("invalid", 422, "Invalid")
-    assert said.message == "the server rejected our request due to an error in our request"
-    assert (said.name, said.causes) == ("", ())
+    status = errors[0].api_status
+    assert (errors[0].code, errors[0].status, status.reason) == ("invalid", 422, "Invalid")
+    assert status.message == "the server rejected our request due to an error in our request"
+    assert (status.name, status.causes) == ("", ())
     assert place.now() == before
 
 
-def test_a_merge_patch_with_another_uid(place: Place) -> None:
+def test_a_merge_patch_with_another_uid_is_refused(place: Place) -> None:
     with refused() as errors:
         place.writer.merge_patch(
             place.path, b'{"metadata":{"uid":"another"},"spec":{"parallelism":1}}'
@@ -148,7 +150,7 @@ def test_dry_runs_change_nothing(place: Place) -> None:
     assert caught.value.is_object_missing
 
 
-def test_the_same_name_twice(place: Place) -> None:
+def test_a_duplicate_name_is_refused(place: Place) -> None:
     assert place.writer.create(place.jobs, _job(place, "second")).status == 201
     with refused() as errors:
         place.writer.create(place.jobs, _job(place, "second"))
@@ -161,7 +163,7 @@ def test_the_same_name_twice(place: Place) -> None:
     assert error.api_status.message == 'jobs.batch "second" already exists'
 
 
-def test_a_deletion_is_of_one_uid(place: Place) -> None:
+def test_a_deletion_names_a_uid(place: Place) -> None:
     uid = place.now()["metadata"]["uid"]
     with refused() as errors:
         place.writer.delete(place.path, uid="another")
@@ -174,7 +176,7 @@ def test_a_deletion_is_of_one_uid(place: Place) -> None:
     assert errors[0].is_object_missing
 
 
-def test_objects_that_the_server_quotes_are_left_out(place: Place) -> None:
+def test_objects_quoted_by_the_server_are_left_out(place: Place) -> None:
     before = place.now()
     with refused() as errors:
         place.writer.merge_patch(place.path, b'{"spec":{"suspended":true}}')
@@ -189,7 +191,7 @@ def test_objects_that_the_server_quotes_are_left_out(place: Place) -> None:
     assert place.now() == before
 
 
-def test_what_is_not_there(place: Place) -> None:
+def test_a_missing_object_is_reported(place: Place) -> None:
     with refused() as errors:
         place.writer.merge_patch(f"{place.jobs}/nobody", b"{}")
     assert (errors[0].api_status.kind, errors[0].api_status.name) == ("jobs", "nobody")
@@ -209,7 +211,7 @@ def test_a_forbidden_write_is_reported(place: Place) -> None:
     assert 'cannot patch resource "jobs" in API group "batch"' in errors[0].api_status.message
 
 
-def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: Place) -> None:
+def test_an_unreachable_webhook_means_not_stored(place: Place) -> None:
     client = place.plane.client
     client.create(_webhook(place.namespace))
     before = place.now()
@@ -232,7 +234,7 @@ def test_a_webhook_that_cannot_be_called_keeps_the_write_from_the_store(place: P
     assert place.now() == before
 
 
-def test_the_outcome_at_a_silent_store_is_unknown(place: Place) -> None:
+def test_a_silent_store_leaves_the_outcome_unknown(place: Place) -> None:
     place.plane.pause_process("etcd")
     try:
         with pytest.raises(KubeError) as caught:

@@ -1,4 +1,4 @@
-"""A cluster that takes connections and never says a word."""
+"""A cluster that accepts connections and sends no byte."""
 
 from __future__ import annotations
 

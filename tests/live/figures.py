@@ -26,7 +26,7 @@ class Figures:
     def of(cls, what: str, seconds: Sequence[float]) -> Figures:
         """Take the figures of some times and tell them."""
         figures = cls(statistics.median(seconds), max(seconds))
-        every = " ".join(f"{one:.2f}" for one in seconds[:40])
+        every = " ".join(f"{value:.2f}" for value in seconds[:40])
         tell(
             f"{what}: median {figures.median:.2f} s, worst {figures.worst:.2f} s "
             f"of {len(seconds)} ({every}{' …' if len(seconds) > 40 else ''})"

@@ -62,7 +62,7 @@ def open_pages(pages: list[OpenPage]) -> Iterator[None]:
 
 
 def play(folder: Path) -> None:
-    """Play it; raises AssertionError for what was missed."""
+    """Run the scenario. Raises AssertionError for missed changes."""
     with Simulator("empty", story=False) as simulator:
         synthetic(simulator, pods=PODS, gangs=GANGS, namespaces=NAMESPACES)
         kubeconfig = folder / "load.kubeconfig"
@@ -87,8 +87,8 @@ def _wait_for_begin(file: Path) -> None:
 
 def _watch_changes(simulator: Simulator, pages: list[OpenPage]) -> None:
     with open_pages(pages):
-        shown = {name for page in pages for name in page.arrived}
-        hidden = [name for name in map("gang-{}".format, range(GANGS)) if name not in shown]
+        arrived = {name for page in pages for name in page.arrived}
+        hidden = [name for name in map("gang-{}".format, range(GANGS)) if name not in arrived]
         made_at = _make_changes(simulator, hidden[:CHANGES])
         time.sleep(REACH_SECONDS)
     _judge(pages, made_at)
@@ -125,10 +125,10 @@ def _pages(installation: Installation) -> list[OpenPage]:
 
 def _make_changes(simulator: Simulator, gangs: list[str]) -> dict[str, float]:
     """Let one gang a second lose a pod's readiness; return when, by gang."""
-    began = time.time()
+    started_at = time.time()
     made_at = {}
     for number, name in enumerate(gangs):
-        time.sleep(max(0.0, began + number - time.time()))
+        time.sleep(max(0.0, started_at + number - time.time()))
         made_at[name] = time.time()  # before it is made: errs on the side of the longer time
         _make_unready(simulator, name)
     return made_at
@@ -143,14 +143,15 @@ def _make_unready(simulator: Simulator, gang: str) -> None:
         if pod["metadata"]["name"].startswith(f"{gang}-0-")
     )
 
-    def change(found: dict[str, Any]) -> None:
-        found["status"] = pod_status("unready", found, timestamp())
+    def change(obj: dict[str, Any]) -> None:
+        obj["status"] = pod_status("unready", obj, timestamp())
 
     simulator.objects.update("v1", "Pod", pod, change, namespace)
 
 
 def _judge(pages: list[OpenPage], made_at: dict[str, float]) -> None:
-    """Tell the figures, whatever they are, and raise AssertionError with every page that missed."""
+    """Print the figures in any case, and raise AssertionError with every page that missed a
+    change."""
     sizes = [sum(page.answers) / CHANGES for page in pages]
     tell(
         f"bytes per change and page: mean {sum(sizes) / len(sizes):.0f}, worst {max(sizes):.0f}; "
@@ -158,22 +159,22 @@ def _judge(pages: list[OpenPage], made_at: dict[str, float]) -> None:
     )
     tell(f"load of the last minute: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     times = {
-        (number, name): page.arrived[name] - at
+        (number, name): page.arrived[name] - changed_at
         for number, page in enumerate(pages)
-        for name, at in made_at.items()
+        for name, changed_at in made_at.items()
         if name in page.arrived
     }
     if times:
         Figures.of(f"change to each of {PAGES} pages", list(times.values()))
     misses = [failure for page in pages for failure in page.failures]
     for number, page in enumerate(pages):
-        where = f"page {number}, {page.path}"
+        label = f"page {number}, {page.path}"
         for name in made_at:
             reached = times.get((number, name))
             if reached is None:
-                misses.append(f"{where}: the change of {name} did not arrive")
+                misses.append(f"{label}: the change of {name} did not arrive")
             elif reached > REACH_SECONDS:
-                misses.append(f"{where}: the change of {name} arrived after {reached:.2f} s")
+                misses.append(f"{label}: the change of {name} arrived after {reached:.2f} s")
     misses += [f"{size:.0f} bytes per change on a page" for size in sizes if size > BYTES]
     assert not misses, f"{len(misses)} misses:\n" + "\n".join(misses[:50])
 

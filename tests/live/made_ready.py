@@ -23,7 +23,7 @@ class HundredPages:
     """A running `tests.live.hundred_pages`."""
 
     def __init__(self, folder: Path, guard: Supervisor) -> None:
-        """Start it; what it leaves is in `folder`."""
+        """Start the process, which writes its files into `folder`."""
         self._folder = folder
         self._figures, self._log = folder / "figures", folder / "log"
         argv = [sys.executable, "-m", "tests.live.hundred_pages", str(folder)]
@@ -35,18 +35,18 @@ class HundredPages:
         """Let it begin, and tell the figures. Raises AssertionError with all that was missed."""
         (self._folder / BEGIN).touch()
         try:
-            end = f"exit code {self._process.wait(MOST_SECONDS)}"
+            outcome = f"exit code {self._process.wait(MOST_SECONDS)}"
         except subprocess.TimeoutExpired:
-            end = f"no end after {MOST_SECONDS} s"
+            outcome = f"no end after {MOST_SECONDS} s"
         figures = self._figures.read_text()
         for line in figures.splitlines():
             tell(line)
-        assert end == "exit code 0", f"{end}\n{figures}\n{self._log.read_text()[-6000:]}"
+        assert outcome == "exit code 0", f"{outcome}\n{figures}\n{self._log.read_text()[-6000:]}"
 
 
 @pytest.fixture(scope="session")
 def hundred_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HundredPages]:
-    """It makes itself ready from the first time that somebody asks for it."""
+    """The application loads itself from the first request on."""
     folder = tmp_path_factory.mktemp("hundred-pages")
     with closing(Supervisor(folder)) as guard:
         yield HundredPages(folder, guard)

@@ -19,13 +19,14 @@ _LIVE = re.compile(r'hx-get="(/live/[^"]+)" hx-headers=\'{"X-Live-Version": "([^
 
 @dataclass
 class OpenPage:
-    """One browser tab. `arrived` says when (unix time) which marked change first stood in it."""
+    """One browser tab. `arrived` records the unix time at which each marked change first
+    appeared."""
 
     url: str
     path: str
     cookie: str
     marker: re.Pattern[str]
-    """Its first group is what a change is known by."""
+    """Its first group identifies the change."""
     arrived: dict[str, float] = field(default_factory=dict)
     answers: list[int] = field(default_factory=list)
     """Bytes of each answer with news."""
@@ -33,7 +34,7 @@ class OpenPage:
     ready: threading.Event = field(default_factory=threading.Event)
 
     def run(self, stop: threading.Event) -> None:
-        """Open the page and wait for news until `stop`. What goes wrong is kept in `failures`."""
+        """Open the page and wait for news until `stop`. Errors are collected in `failures`."""
         tab = f"{random.getrandbits(64):x}"
         headers = {"Cookie": self.cookie, "HX-Request": "true", "X-Tab": tab}
         with urllib3.PoolManager(retries=False, headers=headers) as pool:
@@ -65,12 +66,12 @@ class OpenPage:
 
     def _note(self, text: str, *, before: bool = False) -> None:
         now = 0.0 if before else time.time()
-        for found in self.marker.findall(text):
-            self.arrived.setdefault(found, now)
+        for marker in self.marker.findall(text):
+            self.arrived.setdefault(marker, now)
 
 
 def read_question(page: str) -> tuple[str, str]:
     """Return address and version with which a page, or its news, has the browser ask next."""
-    found = _LIVE.search(page)
-    assert found is not None, "no address to ask for news"
-    return html.unescape(found.group(1)), found.group(2)
+    match = _LIVE.search(page)
+    assert match is not None, "no address to ask for news"
+    return html.unescape(match.group(1)), match.group(2)

@@ -1,4 +1,4 @@
-"""A second poll worker beside the one of an installation, and what the database says of both."""
+"""A second poll worker beside the installation's own, and the rows of both in the database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.installation import Installation
 
 
 class Lease(NamedTuple):
-    """Who holds a cluster, and the fencing number."""
+    """The holder of a cluster, and the fencing number."""
 
     holder: str
     number: int
@@ -53,7 +53,7 @@ class Database:
         return {str(cluster): int(str(version)) for cluster, version in rows}
 
     def is_locked(self) -> bool:
-        """Whether some process is in the middle of a transaction that writes."""
+        """Return whether a process has an open write transaction."""
         with closing(sqlite3.connect(self.path, timeout=1, isolation_level=None)) as connection:
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -63,8 +63,8 @@ class Database:
         return False
 
     def _rows(self, statement: str, *values: str) -> list[tuple[object, ...]]:
-        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=5)) as found:
-            return found.execute(statement, values).fetchall()
+        with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=5)) as database:
+            return database.execute(statement, values).fetchall()
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def second_worker(installation: Installation, database: Database) -> Iterator[Wo
 
 def wait_until(look: Callable[[], object], seconds: float, what: str) -> float:
     """Wait until `look` is true; return how long that took."""
-    began = time.monotonic()
+    started_at = time.monotonic()
     while not look():
-        assert time.monotonic() - began < seconds, f"waited {seconds:g} s for {what}"
+        assert time.monotonic() - started_at < seconds, f"waited {seconds:g} s for {what}"
         time.sleep(0.05)
-    return time.monotonic() - began
+    return time.monotonic() - started_at

@@ -39,18 +39,22 @@ _ON_POSTGRESQL = [
 
 @pytest.fixture(params=_ON_POSTGRESQL + sized([], _ON_SQLITE))
 def environment(request: pytest.FixtureRequest) -> dict[str, str]:
-    """What tells gangboard where to keep its data and its orders."""
-    found = {}
+    """Environment with the addresses of the database and the broker."""
+    variables = {}
     if "redis" in request.param:
         # Orders of another test are not for us: one of the server's databases for each.
         number = 2 if "postgres" in request.param else 1
-        found["REDIS_URL"] = request.getfixturevalue("redis_url").rpartition("/")[0] + f"/{number}"
+        variables["REDIS_URL"] = (
+            request.getfixturevalue("redis_url").rpartition("/")[0] + f"/{number}"
+        )
     if "postgres" in request.param:
-        found["DATABASE_URL"] = request.getfixturevalue("postgres_url")
-    return found
+        variables["DATABASE_URL"] = request.getfixturevalue("postgres_url")
+    return variables
 
 
-def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Path) -> None:
+def test_each_backend_serves_the_fleet_and_a_change(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
     with Simulator("east", story=False) as simulator:
         kubeconfig = tmp_path / "east.kubeconfig"
         kubeconfig.write_text(simulator.kubeconfig_text())
@@ -67,19 +71,19 @@ def test_the_fleet_and_a_change_of_it(environment: dict[str, str], tmp_path: Pat
 
 def _codes(installation: Installation) -> dict[tuple[str, str, str], str]:
     gangs = installation.gangs()
-    found = {(gang["namespace"], gang["kind"], gang["name"]): gang["code"] for gang in gangs}
-    assert len(found) == len(gangs), "each gang once"
-    return found
+    codes = {(gang["namespace"], gang["kind"], gang["name"]): gang["code"] for gang in gangs}
+    assert len(codes) == len(gangs), "each gang once"
+    return codes
 
 
 def _wait_for_verdicts(
     installation: Installation, expected: dict[tuple[str, str, str], str]
 ) -> None:
-    """Wait until every gang of the script has its code; the last look says what differs."""
+    """Wait until every gang of the script has its code. The last read reports the differences."""
 
     def differing() -> dict[tuple[str, str, str], tuple[str | None, str]]:
-        found = _codes(installation)
-        pairs = {key: (found.get(key), code) for key, code in expected.items()}
+        codes = _codes(installation)
+        pairs = {key: (codes.get(key), code) for key, code in expected.items()}
         return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
     try:
@@ -89,32 +93,32 @@ def _wait_for_verdicts(
 
 
 def _judge_board(installation: Installation, expected: dict[tuple[str, str, str], str]) -> None:
-    """Every gang of the script stands on the Board of an administrator who follows the link."""
+    """Every gang of the script is on the Board of an administrator who follows the link."""
     cookie = sign_in(installation.sign_in_link())
-    shown: set[tuple[str, str]] = set()
+    rows: set[tuple[str, str]] = set()
     path = "/?show_finished=1"
     with urllib3.PoolManager(headers={"Cookie": cookie}, retries=False) as pool:
         while path:
             answer = pool.request("GET", f"{installation.url}{path}", redirect=False, timeout=20)
             assert answer.status == 200, answer.data[:300]
             page = answer.data.decode()
-            shown |= set(re.findall(_ROW, page))
+            rows |= set(re.findall(_ROW, page))
             following = re.search(r'href="([^"]*[?&]cursor=[^"]*)"', unescape(page))
             path = following.group(1) if following else ""
-    assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in shown} == set()
+    assert {(kind, name) for _, kind, name in expected} - {(k, n) for n, k in rows} == set()
 
 
 _ROW = r'<a href="/gangs/[^"]+"[^>]*>([^<]+)</a><span class="soft"[^>]*><span class="gang-kind">(\w+) ·'
 
 
 def _change(installation: Installation, simulator: Simulator) -> float:
-    """Suspend a Job that runs; return after how long the API says so."""
+    """Suspend a running Job. Return the seconds until the API shows it."""
     namespace, _, name = next(
         key for key, code in simulator.expected().items() if code == "running" and key[1] == "Job"
     )
 
-    def suspend(found: dict[str, Any]) -> None:
-        found["spec"]["suspend"] = True
+    def suspend(job: dict[str, Any]) -> None:
+        job["spec"]["suspend"] = True
 
     simulator.objects.update("batch/v1", "Job", name, suspend, namespace)
     return wait_until(

@@ -1,6 +1,6 @@
-"""How long a change of a real cluster takes to the API and to an open page.
+"""Time that a change of a real cluster takes to the API and to an open page.
 
-The same poll worker watches a cluster that never answers and one whose pods change all the time.
+The same poll worker watches a silent cluster and one whose pods change all the time.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Scene:
     gang_id: str
 
     def suspend(self, suspend: bool) -> float:
-        """Flip the Job; return when (unix time) the cluster began to be as the new code says.
+        """Toggle the Job. Return the unix time at which the cluster reached the new state.
 
-        A Job is suspended once its spec says so; it runs once its pods are ready. That moment lies
-        after the last look that did not see it, so this errs on the side of the longer time.
+        A Job is suspended once its spec says so, and runs once its pods are ready. The moment lies
+        after the last read with the old state, so the result errs towards a longer latency.
         """
         asked_at = time.time()
         self.plane.client.patch("batch/v1", "Job", JOB, {"spec": {"suspend": suspend}}, NAMESPACE)
@@ -80,7 +80,9 @@ class Scene:
 
 def _is_ready(pod: dict[str, Any]) -> bool:
     conditions = pod.get("status", {}).get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +94,8 @@ def scene(
     client = controlplane_137.client
     client.create(namespace_object(NAMESPACE))
     make_nodes(client, [node("latency-0", labels={"pool": NAMESPACE})])
-    made = job(JOB, NAMESPACE, parallelism=PODS, node_selector={"pool": NAMESPACE})
-    client.create(made)
+    manifest = job(JOB, NAMESPACE, parallelism=PODS, node_selector={"pool": NAMESPACE})
+    client.create(manifest)
     with black_hole(folder) as hole, Simulator("empty", story=False) as simulator:
         flood = synthetic(simulator, pods=SYNTHETIC_PODS, gangs=SYNTHETIC_GANGS)
         load = folder / "load.kubeconfig"
@@ -115,17 +117,17 @@ def _wait_for_gangs(installation: Installation) -> str:
     """Wait until everything has been read once; return the id of the Job's gang."""
     give_up_at = time.monotonic() + 90
     while time.monotonic() < give_up_at:
-        found = installation.gangs(cluster="real", namespace=NAMESPACE)
-        if [gang["code"] for gang in found] == ["running"] and (
+        gangs = installation.gangs(cluster="real", namespace=NAMESPACE)
+        if [gang["code"] for gang in gangs] == ["running"] and (
             len(installation.gangs(cluster="load")) == SYNTHETIC_GANGS
         ):
-            return str(found[0]["id"])
+            return str(gangs[0]["id"])
         time.sleep(0.5)
     raise AssertionError("the clusters were not read in 90 s")
 
 
 def _wait_in_api(scene: Scene, code: str) -> float:
-    """Return when (unix time) the API first says the code."""
+    """Return the unix time at which the API first shows the code."""
     give_up_at = time.monotonic() + GIVE_UP_SECONDS
     while time.monotonic() < give_up_at:
         if scene.installation.get(f"gangs/{scene.gang_id}/")["code"] == code:
@@ -134,7 +136,7 @@ def _wait_in_api(scene: Scene, code: str) -> float:
     raise AssertionError(f"the API does not say {code} after {GIVE_UP_SECONDS:g} s")
 
 
-def test_a_change_is_in_the_api(scene: Scene) -> None:
+def test_a_change_reaches_the_api_in_time(scene: Scene) -> None:
     seconds = []
     for number in range(8):
         suspend = number % 2 == 0
@@ -168,15 +170,15 @@ def _wait_on_page(page: Page, label: str, number: int) -> float:
     """Return when (unix time) the row first showed the label, after `number` earlier changes."""
     give_up_at = time.monotonic() + GIVE_UP_SECONDS
     while time.monotonic() < give_up_at:
-        for text, at in page.evaluate("() => window.seen")[number:]:
+        for text, seen_at in page.evaluate("() => window.seen")[number:]:
             if label in text:
-                return float(at)
+                return float(seen_at)
         page.wait_for_timeout(50)
-    seen = page.evaluate("() => window.seen")
-    raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {seen}")
+    changes = page.evaluate("() => window.seen")
+    raise AssertionError(f"the page does not show {label} after {GIVE_UP_SECONDS:g} s: {changes}")
 
 
-def test_a_change_is_on_an_open_page(scene: Scene, browser: Browser) -> None:
+def test_a_change_reaches_an_open_page_in_time(scene: Scene, browser: Browser) -> None:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     try:
         page = context.new_page()

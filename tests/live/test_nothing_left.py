@@ -1,4 +1,4 @@
-"""Whoever kills a test kills with it all that it has started, and no folder is left."""
+"""Killing a test also kills all processes it started, and removes its folders."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ END_SECONDS = 60.0
         pytest.param(DEEP, 2, id="tree"),
     ],
 )
-def test_nothing_is_left_of_a_killed_test(script: str, processes: int) -> None:
+def test_a_killed_test_leaves_no_process_or_folder(script: str, processes: int) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
@@ -73,12 +73,13 @@ def test_nothing_is_left_of_a_killed_test(script: str, processes: int) -> None:
 
 
 def _processes_of(folder: str) -> list[str]:
-    """Return the command lines of the processes that run in a folder or are told of it."""
-    found = []
+    """Return the command lines of processes whose working directory or environment names the
+    folder."""
+    processes = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is not ours
             line = (process / "cmdline").read_bytes()
-            told = folder.encode() in line + (process / "environ").read_bytes()
-            if told or os.readlink(process / "cwd") == folder:
-                found.append(line.replace(b"\0", b" ").decode(errors="replace"))
-    return found
+            text = folder.encode() in line + (process / "environ").read_bytes()
+            if text or os.readlink(process / "cwd") == folder:
+                processes.append(line.replace(b"\0", b" ").decode(errors="replace"))
+    return processes

@@ -33,7 +33,7 @@ AWAY_SECONDS = 3.0
 
 
 class Site:
-    """A gangboard that runs on a Redis which can be stopped, frozen and started anew."""
+    """A gangboard with a Redis that can be stopped, frozen and restarted."""
 
     def __init__(self, folder: Path) -> None:
         self._stack = ExitStack()
@@ -53,15 +53,15 @@ class Site:
                 environment={"REDIS_URL": f"redis://127.0.0.1:{self.port}/0"},
             )
         )
-        found = self.installation.gangs
-        wait_until(lambda: any(gang["name"] == JOBSET for gang in found()), PATIENCE, "the gang")
+        gangs = self.installation.gangs
+        wait_until(lambda: any(gang["name"] == JOBSET for gang in gangs()), PATIENCE, "the gang")
 
     def start_redis(self) -> None:
         """Run an empty Redis on the same port."""
         self.redis = self._redis.enter_context(running_redis(self.port))
 
     def kill_redis(self) -> None:
-        """End it at once; what it had is lost."""
+        """Kill it at once. Its data is lost."""
         self.redis.send_signal(signal.SIGKILL)
         self._redis.close()
 
@@ -71,21 +71,21 @@ class Site:
 
     def click(self, job: str) -> tuple[str, float]:
         """Ask for the suspension of a Job; return the action and the seconds that the answer took."""
-        found = self.simulator.objects.get(BATCH, "Job", job, NAMESPACE)
-        assert found is not None
+        manifest = self.simulator.objects.get(BATCH, "Job", job, NAMESPACE)
+        assert manifest is not None
         target = {
             "cluster": "east",
             "api_group": "batch",
             "kind": "Job",
             "namespace": NAMESPACE,
             "name": job,
-            "uid": found["metadata"]["uid"],
-            "generation": found["metadata"]["generation"],
+            "uid": manifest["metadata"]["uid"],
+            "generation": manifest["metadata"]["generation"],
         }
         body = {"verb": "suspend", "target": target, "reason": "Redis goes away"}
-        began = time.monotonic()
+        started_at = time.monotonic()
         status, answer = self.installation.post("actions/", body, key=f"click-{job}")
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started_at
         assert status == 202, answer
         return answer["id"], seconds
 
@@ -101,12 +101,12 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
-    made = Site(tmp_path)
-    yield made
-    made.close()
+    test_site = Site(tmp_path)
+    yield test_site
+    test_site.close()
 
 
-def test_redis_is_gone(site: Site) -> None:
+def test_gangboard_survives_the_loss_of_redis(site: Site) -> None:
     # Gone before the click.
     site.kill_redis()
     action, seconds = site.click("train-workers-0")
@@ -114,7 +114,7 @@ def test_redis_is_gone(site: Site) -> None:
     site.start_redis()
     _judge(site, "gone before the click", action, seconds)
 
-    # It accepts connections and answers nothing.
+    # It accepts connections and sends no response.
     site.redis.send_signal(signal.SIGSTOP)
     action, seconds = site.click("train-workers-1")
     time.sleep(AWAY_SECONDS)
@@ -130,10 +130,10 @@ def test_redis_is_gone(site: Site) -> None:
 
 
 def _judge(site: Site, what: str, action: str, answered: float) -> None:
-    began = time.monotonic()
-    found = site.end_of(action)
-    waited = time.monotonic() - began
-    assert found["state"] == "verified", found["message"]
-    assert [step["result"] != "" for step in found["steps"]] == [True] * 3
+    started_at = time.monotonic()
+    ended = site.end_of(action)
+    waited = time.monotonic() - started_at
+    assert ended["state"] == "verified", ended["message"]
+    assert [step["result"] != "" for step in ended["steps"]] == [True] * 3
     assert answered < ANSWER_SECONDS
     tell(f"Redis {what}: answered after {answered:.2f} s, ended {waited:.1f} s after it was back")

@@ -1,4 +1,5 @@
-"""Each process is stopped alone: the banner blames it and nobody else, and the pages stay in service."""
+"""Each process is stopped alone: the banner names only that process, and the pages stay in
+service."""
 
 from __future__ import annotations
 
@@ -43,19 +44,19 @@ class Site:
         return self._pool.request("GET", f"{self.installation.url}/readyz", timeout=60).status
 
     def is_well(self) -> bool:
-        """Whether a page finds nothing wrong."""
+        """Return whether a page shows no problem."""
         return not self.banners()
 
     def banners(self) -> list[str]:
         """Return the banners of a page."""
         page = self.installation.page("/clusters/")
-        found = re.findall(r'<p class="banner[^>]*>(.*?)</p>', page, re.S)
-        return [" ".join(re.sub(r"<[^>]*>|■", "", one).split()) for one in found]
+        paragraphs = re.findall(r'<p class="banner[^>]*>(.*?)</p>', page, re.S)
+        return [" ".join(re.sub(r"<[^>]*>|■", "", paragraph).split()) for paragraph in paragraphs]
 
     @contextmanager
-    def stopped(self, words: str) -> Iterator[None]:
+    def stopped(self, command: str) -> Iterator[None]:
         """Stop a process for a while, not in the middle of a write: SQLite would lock us all out."""
-        (pid,) = self.installation.children(words)
+        (pid,) = self.installation.children(command)
         for _ in range(20):
             os.kill(pid, signal.SIGSTOP)
             if not self.database.is_locked():
@@ -78,14 +79,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_process_that_is_stopped_alone_is_blamed_alone(site: Site, process: str) -> None:
-    words, banner = PROCESSES[process]
+def test_the_banner_names_only_the_stopped_process(site: Site, process: str) -> None:
+    command, banner = PROCESSES[process]
     wait_until(site.is_well, PATIENCE, "every process to live")
-    with site.stopped(words):
+    with site.stopped(command):
         wait_until(lambda: not site.is_well(), MISSED_SECONDS, f"{process} to be missed")
         time.sleep(NOTICE_SECONDS / 2)  # the others must not follow it
-        found = site.banners()
-        assert len(found) == 1
-        assert found[0].startswith(f"{banner} (last sign ")
+        banners = site.banners()
+        assert len(banners) == 1
+        assert banners[0].startswith(f"{banner} (last sign ")
         assert site.readiness() == 200
     wait_until(site.is_well, PATIENCE, "it to be seen again")

@@ -1,4 +1,4 @@
-"""Poll workers that stop, die and come back: who holds a cluster, and that nothing is lost."""
+"""Poll workers that stop, die and return: the lease moves on, and no data is lost."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ GANGS = 30
 JOB, NAMESPACE = "gang-0", "load-0"
 """Suspended and resumed in each cluster."""
 _LOST = "lease lost"
-"""What a worker logs."""
+"""Log lines of a worker."""
 
 
 @dataclass(frozen=True)
 class Scene:
     """Two simulated clusters, a gangboard with its poll worker, and a second worker.
 
-    One for all tests of this file: each begins with whoever holds the clusters then.
+    Shared by all tests of this file. Each starts with the current holders of the clusters.
     """
 
     installation: Installation
@@ -48,36 +48,40 @@ class Scene:
     def suspend(self, suspend: bool) -> dict[str, int]:
         """Suspend or resume the Job of each cluster; return their resourceVersions."""
 
-        def change(found: dict[str, Any]) -> None:
-            found["spec"]["suspend"] = suspend
+        def change(job: dict[str, Any]) -> None:
+            job["spec"]["suspend"] = suspend
 
         versions = {}
         for cluster, simulator in self.simulators.items():
-            made = simulator.objects.update("batch/v1", "Job", JOB, change, NAMESPACE)
-            versions[cluster] = int(made["metadata"]["resourceVersion"])
+            changed_job = simulator.objects.update("batch/v1", "Job", JOB, change, NAMESPACE)
+            versions[cluster] = int(changed_job["metadata"]["resourceVersion"])
         return versions
 
     def shows(self, code: str) -> bool:
-        """Whether the API says that of the Job of each cluster."""
+        """Return whether the API shows this for the Job of each cluster."""
         return self._codes() == [(cluster, code) for cluster in CLUSTERS]
 
     def _codes(self) -> list[tuple[str, str]]:
-        found = self.installation.gangs(namespace=NAMESPACE, kind="Job")
-        return sorted((gang["cluster"], gang["code"]) for gang in found if gang["name"] == JOB)
+        gangs = self.installation.gangs(namespace=NAMESPACE, kind="Job")
+        return sorted((gang["cluster"], gang["code"]) for gang in gangs if gang["name"] == JOB)
 
     def gangs(self) -> list[tuple[str, ...]]:
-        """Return every gang with its verdict, as the API says."""
+        """Return every gang with its verdict from the API."""
         keys = ("cluster", "namespace", "api_group", "kind", "name", "uid", "code")
         return sorted(tuple(str(gang[key]) for key in keys) for gang in self.installation.gangs())
 
     def are_held_by(self, holder: str) -> bool:
-        """Whether that worker holds all clusters."""
+        """Return whether that worker holds all clusters."""
         leases = self.database.leases()
-        return set(leases) == set(CLUSTERS) and {one.holder for one in leases.values()} == {holder}
+        return set(leases) == set(CLUSTERS) and {lease.holder for lease in leases.values()} == {
+            holder
+        }
 
     def holder(self) -> Worker:
         """Return the worker that holds all clusters: leases are sticky."""
-        return next(one for one in (self.first, self.second) if self.are_held_by(one.holder))
+        return next(
+            worker for worker in (self.first, self.second) if self.are_held_by(worker.holder)
+        )
 
     def stop(self, worker: Worker) -> None:
         """SIGSTOP a worker, not in the middle of a write: SQLite would lock us all out."""
@@ -91,7 +95,7 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def installed_scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     tmp_path = tmp_path_factory.mktemp("workers")
     with ExitStack() as stack:
         simulators, kubeconfigs = {}, {}
@@ -112,19 +116,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 @pytest.fixture
-def scene(made: Scene) -> Scene:
+def scene(installed_scene: Scene) -> Scene:
     """Both Jobs run, as at the beginning."""
-    made.suspend(False)
-    wait_until(lambda: made.shows("running"), PATIENCE, "both Jobs to run")
-    return made
+    installed_scene.suspend(False)
+    wait_until(lambda: installed_scene.shows("running"), PATIENCE, "both Jobs to run")
+    return installed_scene
 
 
-def test_an_order_given_twice_watches_a_cluster_once(scene: Scene) -> None:
+def test_a_duplicate_message_watches_a_cluster_once(scene: Scene) -> None:
     holder = scene.holder()
-    again = "import gangboard.celery; from gangboard.polling.tasks import poll;"
-    again += "[poll.apply_async((pk,), queue='poll') for pk in range(1, 3) for _ in range(3)]"
+    script = "import gangboard.celery; from gangboard.polling.tasks import poll;"
+    script += "[poll.apply_async((pk,), queue='poll') for pk in range(1, 3) for _ in range(3)]"
     with _count_watches(scene.simulators["one"]) as watches:
-        scene.installation.manage("shell", "--verbosity", "0", "-c", again)
+        scene.installation.manage("shell", "--verbosity", "0", "-c", script)
         time.sleep(1)
         watches.clear()
         time.sleep(WINDOW_SECONDS * 1.5)
@@ -146,8 +150,8 @@ def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
             "the other worker to take over and show the change",
         )
         tell(f"stopped worker: its clusters are true again after {seconds:.1f} s")
-        other = scene.holder()
-        assert other != stopped
+        survivor = scene.holder()
+        assert survivor != stopped
         # It has not read these: its sockets hold the news of all this time.
         newest = scene.suspend(False)
         wait_until(
@@ -155,7 +159,7 @@ def test_a_worker_stopped_past_its_lease_writes_nothing(scene: Scene) -> None:
         )
     finally:
         os.kill(stopped.pid, signal.SIGCONT)
-    _nothing_goes_back(scene, other, newest, WINDOW_SECONDS)
+    _nothing_goes_back(scene, survivor, newest, WINDOW_SECONDS)
     assert stopped.log.read_text().count(_LOST) - lost == len(CLUSTERS)
     leases = scene.database.leases()
     assert {name: lease.number for name, lease in leases.items()} == {
@@ -178,7 +182,7 @@ def _nothing_goes_back(
         time.sleep(0.05)
 
 
-def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> None:
+def test_another_worker_takes_over_from_a_killed_worker(scene: Scene) -> None:
     gangs = scene.gangs()
     killed = scene.holder()
     os.kill(killed.pid, signal.SIGKILL)
@@ -198,17 +202,17 @@ def test_another_worker_takes_over_from_one_that_was_killed(scene: Scene) -> Non
 @contextmanager
 def _count_watches(simulator: Simulator) -> Iterator[list[float]]:
     """Give a list that grows with every watch of pods that begins in the block."""
-    begun: list[float] = []
+    watches: list[float] = []
     answer = simulator.api.answer
 
     def counting(request: Any) -> Any:
         answered = answer(request)
         if request.verb == "watch" and request.resource.plural == "pods":
-            begun.append(time.time())
+            watches.append(time.time())
         return answered
 
     simulator.api.answer = counting  # type: ignore[method-assign]
     try:
-        yield begun
+        yield watches
     finally:
         simulator.api.answer = answer  # type: ignore[method-assign]

@@ -24,7 +24,7 @@ FAILED = Receipt(False, "The receiver answered with 500.")
 
 @dataclass
 class Post:
-    """Stands in for the process that sends: keeps the orders, and answers `outcome`."""
+    """Replaces the sending process. It records the orders and returns `outcome`."""
 
     now: datetime = NOON
     outcome: Receipt = field(default_factory=lambda: Receipt(True))
@@ -48,7 +48,7 @@ class Post:
 
     def bodies(self, address: str = "") -> list[str]:
         """The texts of all orders, of one address."""
-        return [str(one["body"]) for one in self.orders if address in ("", one["address"])]
+        return [str(order["body"]) for order in self.orders if address in ("", order["address"])]
 
 
 @pytest.fixture

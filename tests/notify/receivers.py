@@ -13,7 +13,8 @@ from time import monotonic, sleep
 
 @dataclass
 class Receiver:
-    """What arrived, and what is answered: `status`, after `wait` seconds, with a body of `size` bytes."""
+    """Received requests and the response: `status`, after `wait` seconds, with a body of `size`
+    bytes."""
 
     port: int = 0
     status: int = 200
@@ -82,15 +83,15 @@ def mail_receiver(mails: list[str]) -> Iterator[int]:
         def handle(self) -> None:
             self.say("220 mail")
             for line in self.rfile:
-                word = line.decode().split()[0].upper() if line.strip() else ""
-                if word == "DATA":
+                command = line.decode().split()[0].upper() if line.strip() else ""
+                if command == "DATA":
                     self.say("354 go on")
                     text = b""
                     while not text.endswith(b"\r\n.\r\n"):
                         text += self.rfile.readline()
                     mails.append(text.decode())
-                self.say("221 bye" if word == "QUIT" else "250 ok")
-                if word == "QUIT":
+                self.say("221 bye" if command == "QUIT" else "250 ok")
+                if command == "QUIT":
                     return
 
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)

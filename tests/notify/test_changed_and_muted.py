@@ -23,7 +23,7 @@ def change(owner: Person, rule: Rule, **changes: object) -> None:
 
 
 class TestChanges:
-    def test_a_change_sends_no_old_event_again(
+    def test_a_changed_rule_resends_no_old_event(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel("chat"), health="waiting")
@@ -33,7 +33,7 @@ class TestChanges:
         assert len(post.look()) == 1
         change(owner, rule, name="renamed", health=None, channels=["chat", "mail"])
         assert post.look(3600) == []
-        # The same verdict again, after a time in which nobody could look, is no change.
+        # The same verdict after an outage is no change.
         story.say({**WAITING, "message": "Other numbers."}, post.now)
         assert post.look(60) == []
         story.say(RUNNING, post.now)
@@ -42,7 +42,7 @@ class TestChanges:
             "apprise://mail",
         ]
 
-    def test_a_shorter_wait_tells_who_was_not_told(
+    def test_a_shorter_wait_notifies_about_gangs_not_yet_sent(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), name="slow", trigger="waits", minutes=60)
@@ -58,7 +58,7 @@ class TestChanges:
         assert "12:50 UTC" in order["body"]
         assert post.look(3600) == []
 
-    def test_what_waits_to_be_sent_has_the_new_name(
+    def test_a_queued_message_has_the_new_name(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel())
@@ -71,27 +71,27 @@ class TestChanges:
 
 
 class TestMute:
-    def test_what_happens_meanwhile_is_never_told_and_what_follows_is(
+    def test_events_during_a_mute_are_skipped_and_later_ones_are_sent(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), health="waiting")
-        story, other = Story(east), Story(east, uid="other")
+        story, second = Story(east), Story(east, uid="other")
         story.say(WAITING, NOON)
         assert len(post.look()) == 1
-        other.say(WAITING, NOON)
+        second.say(WAITING, NOON)
         assert post.look(5) == []  # it waits for the end of the minute
         mute(owner, rule, post)
         story.say(RUNNING, post.now)
-        other.say(RUNNING, post.now)
+        second.say(RUNNING, post.now)
         assert post.look(1800) == []
-        other.say(WAITING, post.now)
+        second.say(WAITING, post.now)
         assert post.look(1801) == []
         # The verdict of the beginning is news: the gang has run in between.
         story.say(WAITING, post.now)
         (order,) = post.look(60)
         assert order["title"] == "Waiting: JobSet train (research, east)"
 
-    def test_a_wait_during_a_mute_is_not_told_afterwards(
+    def test_a_wait_during_a_mute_is_not_sent_afterwards(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel(), trigger="waits", minutes=10)
@@ -101,7 +101,7 @@ class TestMute:
         assert post.look(1800) == []
         assert post.look(7200) == []
 
-    def test_a_message_that_was_tried_is_sent_in_spite_of_it(
+    def test_an_attempted_message_is_sent_despite_the_mute(
         self, post: Post, east: Cluster, owner: Person
     ) -> None:
         rule = make_rule(make_channel())
@@ -111,9 +111,7 @@ class TestMute:
         mute(owner, rule, post)
         assert len(post.look(60)) == 1
 
-    def test_it_can_be_ended_before_its_time(
-        self, post: Post, east: Cluster, owner: Person
-    ) -> None:
+    def test_a_mute_can_end_early(self, post: Post, east: Cluster, owner: Person) -> None:
         rule = make_rule(make_channel())
         mute(owner, rule, post)
         mute(owner, rule, post, hours=0)

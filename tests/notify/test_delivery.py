@@ -29,11 +29,11 @@ MINUTE = timedelta(minutes=1)
 
 def numbers(orders: list[Mapping[str, Any]]) -> list[int]:
     return [
-        one["number"] for order in orders for one in json.loads(order["body"])["data"]["events"]
+        event["number"] for order in orders for event in json.loads(order["body"])["data"]["events"]
     ]
 
 
-def test_a_receiver_that_is_down_for_ten_minutes_gets_each_event_in_order(
+def test_a_receiver_gets_each_event_in_order_after_ten_minutes_of_downtime(
     post: Post, east: Cluster
 ) -> None:
     make_rule(make_channel(kind="webhook"))
@@ -56,7 +56,7 @@ def test_a_receiver_that_is_down_for_ten_minutes_gets_each_event_in_order(
     assert ids[0] == ids[failed]
 
 
-def test_pauses_grow_from_ten_seconds_to_an_hour_for_a_day(post: Post, east: Cluster) -> None:
+def test_pauses_grow_from_ten_seconds_to_an_hour_within_a_day(post: Post, east: Cluster) -> None:
     make_rule(make_channel(kind="webhook"))
     post.outcome = FAILED
     Story(east).say(WAITING, NOON)
@@ -74,9 +74,7 @@ def test_pauses_grow_from_ten_seconds_to_an_hour_for_a_day(post: Post, east: Clu
     assert (over.state, over.error) == ("given-up", "The receiver answered with 500.")
 
 
-def test_a_message_that_is_refused_as_it_is_is_given_up_within_two_hours(
-    post: Post, east: Cluster
-) -> None:
+def test_a_rejected_message_is_dropped_within_two_hours(post: Post, east: Cluster) -> None:
     make_rule(make_channel(kind="webhook"))
     post.outcome = Receipt(False, "The receiver answered with 400.", final=True)
     Story(east).say(WAITING, NOON)
@@ -99,7 +97,7 @@ def test_a_dead_channel_does_not_delay_another(post: Post, east: Cluster) -> Non
     assert due_channels(now=post.now + timedelta(hours=1)) == [(dead.pk, True)]
 
 
-def test_failing_channels_have_few_threads(
+def test_failing_channels_use_few_threads(
     post: Post, east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     channels = [make_channel(f"dead-{number}", failures=1) for number in range(9)]
@@ -114,7 +112,7 @@ def test_failing_channels_have_few_threads(
     assert sorted(name.partition("-")[0] for name in names) == ["dead"] * 6 + ["good"] * 3
 
 
-def test_two_workers_do_not_send_to_one_channel_at_once(post: Post, east: Cluster) -> None:
+def test_two_workers_do_not_send_to_one_channel_concurrently(post: Post, east: Cluster) -> None:
     channel = make_channel()
     make_rule(channel)
     Story(east).say(WAITING, NOON)
@@ -131,7 +129,7 @@ def test_two_workers_do_not_send_to_one_channel_at_once(post: Post, east: Cluste
     assert inner == [0]
 
 
-def test_a_test_comes_first_and_wakes_a_channel_that_failed(post: Post, east: Cluster) -> None:
+def test_a_test_message_comes_first_and_retries_a_failed_channel(post: Post, east: Cluster) -> None:
     owner = make_owner()
     channel = make_channel()
     make_rule(channel)
@@ -152,7 +150,7 @@ def test_a_test_comes_first_and_wakes_a_channel_that_failed(post: Post, east: Cl
     assert (channel.failures, channel.error, channel.next_at) == (0, "", None)
 
 
-def test_a_change_of_which_the_verdict_is_over_says_so(post: Post, east: Cluster) -> None:
+def test_a_change_with_an_outdated_verdict_says_so(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), health="waiting")
     post.outcome = FAILED
     story = Story(east)
@@ -164,7 +162,7 @@ def test_a_change_of_which_the_verdict_is_over_says_so(post: Post, east: Cluster
     assert "Next:" not in order["body"]
 
 
-def test_an_address_that_cannot_be_decrypted_is_told(post: Post, east: Cluster) -> None:
+def test_an_undecryptable_address_is_reported(post: Post, east: Cluster) -> None:
     channel = make_channel()
     make_rule(channel)
     Channel.objects.update(address=b"x")
@@ -174,10 +172,10 @@ def test_an_address_that_cannot_be_decrypted_is_told(post: Post, east: Cluster) 
     assert "cannot be decrypted" in channel.error
 
 
-def test_a_real_receiver_has_a_change_within_five_seconds(
+def test_a_real_receiver_gets_a_change_within_five_seconds(
     post: Post, east: Cluster, settings: Settings
 ) -> None:
-    """From the stored change to a receiver whose signature is right: here without the 2 s of beat."""
+    """From the stored change to a receiver that verifies the signature, without the 2 s of beat."""
     from time import monotonic
 
     from django.utils import timezone
@@ -191,10 +189,10 @@ def test_a_real_receiver_has_a_change_within_five_seconds(
         Channel.objects.update(address=address)
         make_rule(channel)
         Story(east).say(WAITING, timezone.now())
-        began = monotonic()
+        started_at = monotonic()
         match_feed(now=timezone.now())
         assert serve(channel.pk) == 1
-        assert monotonic() - began < 3
+        assert monotonic() - started_at < 3
     ((headers, body),) = receiver.requests
     document = Webhook(SECRET).verify(body, headers)
     (event,) = document["data"]["events"]

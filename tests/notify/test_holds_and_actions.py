@@ -23,7 +23,7 @@ def store_hold(cluster: Cluster, until: timedelta) -> None:
     store_object(cluster, HOLDS, hold)
 
 
-def test_a_hold_that_ends_soon_is_told_once(post: Post, east: Cluster) -> None:
+def test_a_hold_that_ends_soon_is_sent_once(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), trigger="hold-ends", minutes=30)
     make_rule(make_channel("elsewhere"), trigger="hold-ends", minutes=30, namespace="other")
     store_hold(east, timedelta(hours=1))
@@ -57,7 +57,7 @@ def end_action(cluster: Cluster, state: str) -> None:
 
 
 @pytest.mark.parametrize(("trigger", "expected"), [("reverted", 1), ("action", 2), ("verdict", 0)])
-def test_actions(post: Post, east: Cluster, trigger: str, expected: int) -> None:
+def test_finished_actions_are_sent(post: Post, east: Cluster, trigger: str, expected: int) -> None:
     make_rule(make_channel(kind="webhook"), trigger=trigger)
     for state in ("verified", "reverted"):
         end_action(east, state)

@@ -1,4 +1,4 @@
-"""Which change is told by which rule, once, and to whom."""
+"""Each change is sent once, by its rules, to the right users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MINUTE = timedelta(minutes=1)
 BLOCKED = {"code": "not-admitted", "health": "blocked", "stage": "admission"}
 
 
-def test_a_change_is_told_with_sentence_next_step_and_link(post: Post, east: Cluster) -> None:
+def test_a_change_is_sent_with_sentence_next_step_and_link(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), health="waiting")
     story = Story(east)
     story.say(WAITING, NOON)
@@ -32,15 +32,15 @@ def test_a_change_is_told_with_sentence_next_step_and_link(post: Post, east: Clu
     assert lines[3] == f"http://127.0.0.1:8000/gangs/{story.gang.pk}/"
 
 
-def test_it_is_told_once_and_again_only_on_change(post: Post, east: Cluster) -> None:
+def test_an_event_is_sent_once_and_again_only_on_change(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), health="waiting")
     story = Story(east)
-    told = []
+    sent = []
     for verdict in (WAITING, UNKNOWN, WAITING, RUNNING, WAITING):
         story.say(verdict, post.now)
-        told.append(len(post.look(61)))
-    # What could not be looked at for a while has not changed; what has run in between has.
-    assert told == [1, 0, 0, 0, 1]
+        sent.append(len(post.look(61)))
+    # An outage is no change of a gang, but a run in between is.
+    assert sent == [1, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_it_is_told_once_and_again_only_on_change(post: Post, east: Cluster) -> 
         ({"trigger": "action"}, 0),
     ],
 )
-def test_conditions(post: Post, east: Cluster, columns: dict[str, Any], expected: int) -> None:
+def test_conditions_filter_gangs(
+    post: Post, east: Cluster, columns: dict[str, Any], expected: int
+) -> None:
     make_rule(make_channel(), **columns)
     Story(east).say(WAITING, NOON)
     assert len(post.look()) == expected
@@ -88,9 +90,7 @@ def copy_events(number: int) -> None:
         )
 
 
-def test_a_rule_that_matches_5000_gangs_at_once_sends_one_message(
-    post: Post, east: Cluster
-) -> None:
+def test_a_rule_that_matches_5000_gangs_sends_one_message(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), name="many", health="waiting")
     Story(east).say(WAITING, NOON)
     copy_events(5000)
@@ -102,7 +102,7 @@ def test_a_rule_that_matches_5000_gangs_at_once_sends_one_message(
     assert "the worst 10 of 5,000" in order["body"]
 
 
-def test_programs_get_every_event_in_order(post: Post, east: Cluster) -> None:
+def test_webhooks_get_every_event_in_order(post: Post, east: Cluster) -> None:
     make_rule(make_channel(kind="webhook"))
     gangs = make_gangs(east, 250)
     record_verdicts([stored(gang, **WAITING, since=NOON) for gang in gangs], {}, at=NOON)
@@ -110,18 +110,18 @@ def test_programs_get_every_event_in_order(post: Post, east: Cluster) -> None:
     import json
 
     numbers = [
-        one["number"] for order in orders for one in json.loads(order["body"])["data"]["events"]
+        event["number"] for order in orders for event in json.loads(order["body"])["data"]["events"]
     ]
     assert numbers == list(range(1, 251))
     assert len(orders) == 3
 
 
-def test_what_follows_within_a_minute_is_one_more_message(post: Post, east: Cluster) -> None:
+def test_events_within_a_minute_are_one_more_message(post: Post, east: Cluster) -> None:
     make_rule(make_channel(), name="all")
-    first, *others = (Story(east, uid=f"u{number}") for number in range(4))
+    first, *later = (Story(east, uid=f"u{number}") for number in range(4))
     first.say(WAITING, NOON)
     assert len(post.look()) == 1
-    for story in others:
+    for story in later:
         story.say(WAITING, NOON)
         assert post.look(5) == []
     (order,) = post.look(50)
@@ -129,7 +129,7 @@ def test_what_follows_within_a_minute_is_one_more_message(post: Post, east: Clus
 
 
 class TestWaits:
-    def test_a_gang_that_waits_long_is_told_once(self, post: Post, east: Cluster) -> None:
+    def test_a_long_waiting_gang_is_sent_once(self, post: Post, east: Cluster) -> None:
         make_rule(make_channel(), trigger="waits", minutes=10)
         story = Story(east)
         story.say(WAITING, NOON)
@@ -139,16 +139,14 @@ class TestWaits:
         assert "It has been so since 2026-11-21 12:00 UTC." in order["body"]
         assert post.look(3600) == []
 
-    def test_what_cannot_be_read_is_not_known_to_wait(self, post: Post, east: Cluster) -> None:
+    def test_an_unreadable_gang_is_not_known_to_wait(self, post: Post, east: Cluster) -> None:
         make_rule(make_channel(), trigger="waits", minutes=10)
         Story(east).say(WAITING, NOON)
         Gang.objects.update(since=NOON)
         Cluster.objects.update(contact_at=NOON)
         assert post.look(600) == []
 
-    def test_a_silent_cluster_is_told_once_for_each_silence(
-        self, post: Post, east: Cluster
-    ) -> None:
+    def test_a_silent_cluster_is_sent_once_per_silence(self, post: Post, east: Cluster) -> None:
         make_rule(make_channel(), trigger="silent")
         assert post.look() == []
         Cluster.objects.update(contact_at=NOON)
@@ -169,7 +167,9 @@ class TestTellMeWhenItRuns:
         )
 
     @pytest.mark.parametrize("health", ["running", "succeeded", "failed"])
-    def test_it_tells_once_and_ends(self, post: Post, east: Cluster, health: str) -> None:
+    def test_a_subscription_sends_once_and_ends(
+        self, post: Post, east: Cluster, health: str
+    ) -> None:
         story = Story(east)
         rule = self.make(story.gang)
         story.say(WAITING, NOON)
@@ -183,7 +183,7 @@ class TestTellMeWhenItRuns:
         story.say(RUNNING, NOON + 3 * MINUTE)
         assert post.look(600) == []
 
-    def test_a_gang_that_is_deleted_ends_it_too(self, post: Post, east: Cluster) -> None:
+    def test_a_deleted_gang_ends_its_subscription(self, post: Post, east: Cluster) -> None:
         story = Story(east)
         self.make(story.gang)
         story.say(WAITING, NOON)
@@ -191,7 +191,7 @@ class TestTellMeWhenItRuns:
         (order,) = post.look()
         assert order["title"].startswith("Deleted: JobSet train")
 
-    def test_a_gang_that_runs_already_is_told(self, post: Post, east: Cluster) -> None:
+    def test_an_already_running_gang_is_sent(self, post: Post, east: Cluster) -> None:
         """The rule was made in the moment in which the gang began to run."""
         story = Story(east)
         story.say(RUNNING, NOON)
@@ -202,7 +202,7 @@ class TestTellMeWhenItRuns:
 
 
 class TestRights:
-    def test_a_rule_tells_what_its_owner_may_see(self, post: Post, east: Cluster) -> None:
+    def test_a_rule_sends_only_gangs_visible_to_its_owner(self, post: Post, east: Cluster) -> None:
         """Two tenants with one channel each: no canary of one reaches the other."""
         for name in ("alpha", "beta"):
             person = make_reader(east, namespace=f"ns-{name}", name=name)
@@ -218,12 +218,12 @@ class TestRights:
             record_verdicts([stored(gang, **WAITING, message=message)], {}, at=NOON)
         post.look(60)
         assert len(post.orders) == 4
-        for name, other in (("alpha", "beta"), ("beta", "alpha")):
+        for name, hidden in (("alpha", "beta"), ("beta", "alpha")):
             text = "\n".join(post.bodies(f"apprise://to-{name}"))
             assert f"canary-{name} waits" in text
-            assert f"canary-{other}" not in text
+            assert f"canary-{hidden}" not in text
 
-    def test_names_in_the_finding_are_taken_out(self, post: Post, east: Cluster) -> None:
+    def test_hidden_names_are_removed_from_the_finding(self, post: Post, east: Cluster) -> None:
         person = make_reader(east)
         make_rule(make_channel(for_everybody=True), owner=person.user)
         hidden = make_ref("JobSet", "canary", namespace="secret")
@@ -237,7 +237,7 @@ class TestRights:
         assert "canary" not in order["body"]
         assert "a gang you may not see has them." in order["body"]
 
-    def test_rights_that_were_taken_meanwhile_count(self, post: Post, east: Cluster) -> None:
+    def test_revoked_rights_count(self, post: Post, east: Cluster) -> None:
         person = make_reader(east)
         make_rule(make_channel(for_everybody=True), owner=person.user)
         post.failing = {"apprise://ops"}
@@ -249,25 +249,27 @@ class TestRights:
         (delivery,) = Delivery.objects.all()
         assert delivery.state == "given-up"
 
-    @pytest.mark.parametrize("who", ["disabled", "stranger", "not their channel"])
-    def test_who_gets_nothing(self, post: Post, east: Cluster, who: str) -> None:
-        person = make_stranger() if who == "stranger" else make_reader(east)
-        channel = make_channel(for_everybody=who != "not their channel", owner=None)
+    @pytest.mark.parametrize("role", ["disabled", "stranger", "not their channel"])
+    def test_users_without_rights_get_no_message(
+        self, post: Post, east: Cluster, role: str
+    ) -> None:
+        person = make_stranger() if role == "stranger" else make_reader(east)
+        channel = make_channel(for_everybody=role != "not their channel", owner=None)
         make_rule(channel, owner=person.user)
-        if who == "disabled":
+        if role == "disabled":
             person.user.is_active = False
             person.user.save()
         Story(east).say(WAITING, NOON)
         assert post.look() == []
 
-    def test_a_rule_of_all_admins_sees_everything(self, post: Post, east: Cluster) -> None:
+    def test_a_rule_of_all_admins_sees_every_gang(self, post: Post, east: Cluster) -> None:
         make_owner()
         make_rule(make_channel(), owner=None)
         Story(east).say(WAITING, NOON)
         assert len(post.look()) == 1
 
 
-def test_marks_go_with_their_rule(post: Post, east: Cluster) -> None:
+def test_marks_are_deleted_with_their_rule(post: Post, east: Cluster) -> None:
     rule = make_rule(make_channel())
     Story(east).say(WAITING, NOON)
     post.look()

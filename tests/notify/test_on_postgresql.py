@@ -12,33 +12,36 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = {
     "test_changed_and_muted": (
-        "TestChanges::test_a_change_sends_no_old_event_again",
-        "TestMute::test_what_happens_meanwhile_is_never_told_and_what_follows_is",
+        "TestChanges::test_a_changed_rule_resends_no_old_event",
+        "TestMute::test_events_during_a_mute_are_skipped_and_later_ones_are_sent",
     ),
     "test_delivery": (
-        "test_two_workers_do_not_send_to_one_channel_at_once",
-        "test_a_test_comes_first_and_wakes_a_channel_that_failed",
-        "test_a_change_of_which_the_verdict_is_over_says_so",
+        "test_two_workers_do_not_send_to_one_channel_concurrently",
+        "test_a_test_message_comes_first_and_retries_a_failed_channel",
+        "test_a_change_with_an_outdated_verdict_says_so",
     ),
     "test_matching": (
-        "test_it_is_told_once_and_again_only_on_change",
-        "test_programs_get_every_event_in_order",
-        "TestWaits::test_a_gang_that_waits_long_is_told_once",
-        "TestTellMeWhenItRuns::test_a_gang_that_runs_already_is_told",
-        "TestRights::test_rights_that_were_taken_meanwhile_count",
+        "test_an_event_is_sent_once_and_again_only_on_change",
+        "test_webhooks_get_every_event_in_order",
+        "TestWaits::test_a_long_waiting_gang_is_sent_once",
+        "TestTellMeWhenItRuns::test_an_already_running_gang_is_sent",
+        "TestRights::test_revoked_rights_count",
     ),
-    "test_holds_and_actions": ("test_a_hold_that_ends_soon_is_told_once", "test_actions"),
+    "test_holds_and_actions": (
+        "test_a_hold_that_ends_soon_is_sent_once",
+        "test_finished_actions_are_sent",
+    ),
     "test_queue": (
-        "test_what_a_program_does_not_take_is_left_out_and_counted",
-        "test_a_dead_channel_gives_up_all_that_is_a_day_old",
-        "test_an_old_address_that_fails_does_not_delay_the_new_one",
+        "test_skipped_webhook_events_are_counted",
+        "test_a_dead_channel_drops_messages_older_than_a_day",
+        "test_a_failing_old_address_does_not_delay_the_new_one",
     ),
 }
 
 
 @pytest.mark.services
 def test_messages_work_on_postgresql(postgres_url: str) -> None:
-    names = [f"tests/notify/{file}.py::{name}" for file, found in TESTS.items() for name in found]
+    names = [f"tests/notify/{file}.py::{name}" for file, tests in TESTS.items() for name in tests]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *names],
         cwd=ROOT,

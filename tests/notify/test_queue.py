@@ -37,23 +37,25 @@ def items(first: int, last: int) -> list[Any]:
 
 def queued() -> list[tuple[str, list[Any]]]:
     """(state, numbers of events or count of further ones) of each delivery, the oldest first."""
-    found = Delivery.objects.order_by("pk").values_list("state", "items")
-    return [(state, [item.get("id", item.get("count")) for item in each]) for state, each in found]
+    deliveries = Delivery.objects.order_by("pk").values_list("state", "items")
+    return [
+        (state, [item.get("id", item.get("count")) for item in each]) for state, each in deliveries
+    ]
 
 
 @pytest.mark.usefixtures("three")
-def test_what_a_program_does_not_take_is_left_out_and_counted(post: Post) -> None:
+def test_skipped_webhook_events_are_counted(post: Post) -> None:
     channel = make_channel(kind="webhook")
     rule = make_rule(channel)
     queue_items(rule, [channel], items(1, 12), now=NOON)
     queue_items(rule, [channel], items(13, 20), now=NOON)
     queue_items(rule, [channel], items(21, 22), now=NOON)
-    kept = [("waiting", items_of) for items_of in ([1, 2, 3, 4, 5], [6, 7, 8, 9, 10])]
-    kept.append(("waiting", [11, 12, 13, 14, 15]))
-    assert queued() == [*kept, ("given-up", [7])]
+    expected = [("waiting", items_of) for items_of in ([1, 2, 3, 4, 5], [6, 7, 8, 9, 10])]
+    expected.append(("waiting", [11, 12, 13, 14, 15]))
+    assert queued() == [*expected, ("given-up", [7])]
     (row, *_), _ = read_deliveries(viewer=make_owner().viewer)
     assert (row.about, row.error) == (7, LEFT_OUT)
-    # As soon as one was sent there is room again.
+    # A sent message makes space in the queue.
     Delivery.objects.filter(pk=Delivery.objects.earliest("pk").pk).update(
         state="sent", finished_at=NOON
     )
@@ -64,7 +66,7 @@ def test_what_a_program_does_not_take_is_left_out_and_counted(post: Post) -> Non
 
 
 @pytest.mark.usefixtures("three")
-def test_one_full_channel_does_not_fill_another(post: Post) -> None:
+def test_a_full_channel_does_not_fill_another(post: Post) -> None:
     slow, good = make_channel("slow", kind="webhook"), make_channel("good", kind="webhook")
     rule = make_rule(slow, good)
     queue_items(rule, [slow], items(1, 15), now=NOON)
@@ -72,7 +74,7 @@ def test_one_full_channel_does_not_fill_another(post: Post) -> None:
     assert queued()[-2:] == [("given-up", [2]), ("waiting", [16, 17])]
 
 
-def test_a_message_to_people_counts_what_it_cannot_rank(
+def test_a_message_to_people_counts_unranked_events(
     post: Post, east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "MOST_FOR_PEOPLE", 12)
@@ -91,7 +93,7 @@ def test_a_message_to_people_counts_what_it_cannot_rank(
     assert "These are the worst 10 of the first 12 of 20." in order["body"]
 
 
-def test_a_dead_channel_gives_up_all_that_is_a_day_old(
+def test_a_dead_channel_drops_messages_older_than_a_day(
     post: Post, east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One attempt an hour would end one message an hour, and a rule may add more."""
@@ -110,7 +112,7 @@ def test_a_dead_channel_gives_up_all_that_is_a_day_old(
     assert Delivery.objects.filter(finished_at=None).count() == 46
 
 
-def test_a_worker_that_died_while_it_sent_sends_it_again_first(post: Post, east: Cluster) -> None:
+def test_a_message_of_a_dead_worker_is_sent_again_first(post: Post, east: Cluster) -> None:
     channel = make_channel(kind="webhook")
     make_rule(channel)
     story = Story(east)
@@ -130,11 +132,11 @@ def test_a_worker_that_died_while_it_sent_sends_it_again_first(post: Post, east:
     orders = [*post.orders, *post.look(1)]
     ids = [order["headers"]["webhook-id"] for order in orders]
     assert ids[0] == ids[1] != ids[2]
-    healths = [json.loads(one["body"])["data"]["events"][0]["health"] for one in orders]
+    healths = [json.loads(message["body"])["data"]["events"][0]["health"] for message in orders]
     assert healths == ["waiting", "waiting", "running"]
 
 
-def test_an_old_address_that_fails_does_not_delay_the_new_one(post: Post, east: Cluster) -> None:
+def test_a_failing_old_address_does_not_delay_the_new_one(post: Post, east: Cluster) -> None:
     """The address is changed while the last message to the old one is on its way."""
     owner = make_owner()
     channel = make_channel(kind="webhook", failures=9)
@@ -155,6 +157,6 @@ def test_an_old_address_that_fails_does_not_delay_the_new_one(post: Post, east: 
     story.say(RUNNING, NOON)
     orders = post.look(1)
     assert {order["address"] for order in orders} == {"https://new.example.com/x"}
-    healths = [json.loads(one["body"])["data"]["events"][0]["health"] for one in orders]
+    healths = [json.loads(message["body"])["data"]["events"][0]["health"] for message in orders]
     assert healths == ["waiting", "running"]
     assert not Channel.objects.exclude(failures=0).exists()

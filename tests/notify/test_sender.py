@@ -1,4 +1,4 @@
-"""The process that sends one message: what arrives, what is refused, and that it always ends."""
+"""The process that sends one message: deliveries, refusals, and that it always ends."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ WORDS = {"do": "apprise", "title": "Blocked", "body": "JobSet llama waits."}
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with http_receiver() as found:
-        yield found
+    with http_receiver() as http:
+        yield http
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def webhook(receiver: Receiver, body: str = "{}") -> dict[str, object]:
 
 @pytest.mark.usefixtures("loopback")
 class TestWhatArrives:
-    def test_a_webhook_is_signed_as_standard_webhooks_wants_it(self, receiver: Receiver) -> None:
+    def test_a_webhook_is_signed_by_the_standard_webhooks_spec(self, receiver: Receiver) -> None:
         assert run_sender(webhook(receiver, '{"name":"größe"}')).ok
         ((headers, body),) = receiver.requests
         assert Webhook(SECRET).verify(body, headers) == {"name": "größe"}
@@ -82,7 +82,7 @@ class TestWhatArrives:
 @pytest.mark.usefixtures("loopback")
 class TestReceiversThatFail:
     @pytest.mark.parametrize(("status", "final"), [(500, False), (429, False), (410, True)])
-    def test_an_error_is_told_with_its_number(
+    def test_an_error_is_reported_with_its_status(
         self, send: WarmSender, receiver: Receiver, status: int, final: bool
     ) -> None:
         receiver.status = status
@@ -90,23 +90,23 @@ class TestReceiversThatFail:
         assert (outcome.ok, outcome.final) == (False, final)
         assert str(status) in outcome.sentence
 
-    def test_apprise_tells_the_number_as_well(self, send: WarmSender, receiver: Receiver) -> None:
+    def test_apprise_reports_the_status(self, send: WarmSender, receiver: Receiver) -> None:
         receiver.status = 503
         outcome = send({**WORDS, "address": f"json://{receiver.address}/x"})
         assert outcome.sentence == "The receiver answered with 503."
 
-    def test_one_that_hangs_is_given_up(
+    def test_a_hanging_receiver_times_out(
         self, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(posting, "DEADLINE", 0.5)
         receiver.wait = 30
-        began = monotonic()
+        started_at = monotonic()
         outcome = run_sender(webhook(receiver))
         assert outcome.sentence == "The receiver did not answer within 0.5 seconds."
-        assert monotonic() - began < 15
+        assert monotonic() - started_at < 15
 
     @pytest.mark.parametrize("scheme", ["webhook", "json"])
-    def test_an_answer_of_200_mb_is_not_read(
+    def test_a_200_mb_response_is_not_read(
         self, send: WarmSender, receiver: Receiver, scheme: str
     ) -> None:
         receiver.size = 200_000_000
@@ -117,7 +117,7 @@ class TestReceiversThatFail:
             assert outcome.sentence == "The receiver answered with more than 64 KiB."
         assert receiver.sent < 20_000_000
 
-    def test_nobody_listens(self, send: WarmSender) -> None:
+    def test_a_refused_connection_is_reported(self, send: WarmSender) -> None:
         address = "http://127.0.0.1:9/"
         outcome = send({"do": "webhook", "address": address, "headers": {}, "body": "{}"})
         assert outcome.sentence == "The receiver cannot be reached."
@@ -131,7 +131,7 @@ class TestReceiversThatFail:
 
 class TestAddresses:
     @pytest.mark.parametrize("do", ["webhook", "apprise", "mail"])
-    def test_a_name_that_leads_to_this_machine_is_refused_at_its_connection(
+    def test_a_name_that_resolves_to_this_machine_is_refused_on_connect(
         self, send: WarmSender, receiver: Receiver, do: str
     ) -> None:
         order = webhook(receiver) | {"address": f"http://localhost:{receiver.port}/"}
@@ -145,10 +145,10 @@ class TestAddresses:
         assert "not public" in outcome.sentence
         assert receiver.requests == []
 
-    def test_a_name_with_another_address_after_the_check_is_refused(
+    def test_a_name_whose_address_changes_after_the_check_is_refused(
         self, receiver: Receiver
     ) -> None:
-        """The name is public when somebody asks for it first, and private when it is connected to."""
+        """The name resolves to a public address in the check and to a private one on connect."""
         script = f"""
 import socket
 from gangboard.notify import addresses, sender
@@ -199,7 +199,7 @@ print(sender.send_webhook(dict(address="http://hook.example.com:{receiver.port}/
             ("", False),
         ],
     )
-    def test_public_addresses_only(self, address: str, allowed: bool) -> None:
+    def test_only_public_addresses_are_allowed(self, address: str, allowed: bool) -> None:
         assert is_allowed(address, []) is allowed
 
     def test_a_network_can_be_allowed(self) -> None:
@@ -209,7 +209,7 @@ print(sender.send_webhook(dict(address="http://hook.example.com:{receiver.port}/
         assert not is_allowed("192.168.0.1", network)
 
 
-def test_a_check_names_the_service_and_connects_nowhere(send: WarmSender) -> None:
+def test_a_check_names_the_service_and_opens_no_connection(send: WarmSender) -> None:
     assert (
         send(
             {"do": "check", "address": "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"}

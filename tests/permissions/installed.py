@@ -1,4 +1,4 @@
-"""What `print_rbac` prints, applied to a real control plane as an admin does, and both accounts."""
+"""The output of `print_rbac`, applied to a real control plane by an admin, and both accounts."""
 
 from __future__ import annotations
 
@@ -31,28 +31,29 @@ class Installed:
 
 
 @contextmanager
-def installed(plane: ControlPlane, wanted: PermissionOptions) -> Iterator[Installed]:
-    """Apply it, wait until roles and limits are in force, and take away what was made at the end."""
+def installed(plane: ControlPlane, options: PermissionOptions) -> Iterator[Installed]:
+    """Apply it, wait until roles and limits are in force, and delete the created objects at the
+    end."""
     admin = plane.client
-    made: list[Json] = []
+    created: list[Json] = []
     try:
-        for manifest in yaml.safe_load_all(yaml_text(wanted)):
+        for manifest in yaml.safe_load_all(yaml_text(options)):
             if manifest:
-                made += _apply(admin, manifest)
+                created += _apply(admin, manifest)
         wait(lambda: _serves_holds(admin), what="Holds to be served")
         reader, actor = (_client(plane, account) for account in (READER, ACTOR))
-        found = Installed(plane, admin, reader, actor, made)
-        _wait_in_force(found, wanted)
-        yield found
+        installation = Installed(plane, admin, reader, actor, created)
+        _wait_in_force(installation, options)
+        yield installation
     finally:
-        for manifest in reversed(made):
+        for manifest in reversed(created):
             if manifest["kind"] == "Namespace":
-                continue  # its end takes long, and an empty one disturbs nobody
+                continue  # deleting it takes long, and an empty namespace does no harm
             meta = manifest["metadata"]
-            at = (manifest["apiVersion"], manifest["kind"], meta["name"], meta.get("namespace"))
-            admin.delete(*at)
+            key = (manifest["apiVersion"], manifest["kind"], meta["name"], meta.get("namespace"))
+            admin.delete(*key)
             if manifest["kind"] == "CustomResourceDefinition":
-                admin.wait_gone(*at)
+                admin.wait_gone(*key)
 
 
 def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> ActorTrial:
@@ -63,7 +64,7 @@ def trial_of_actor(plane: ControlPlane, namespaces: Sequence[str] = ()) -> Actor
 
 
 def _apply(admin: Client, manifest: Json) -> list[Json]:
-    """Create it, or leave what is there already; return it if it was made."""
+    """Create it, or leave an existing object. Return it if it was created."""
     try:
         return [admin.create(manifest)]
     except ApiError as error:
@@ -82,33 +83,33 @@ def _client(plane: ControlPlane, account: str) -> Client:
     return plane.client_for(plane.service_account_token(NAMESPACE, account))
 
 
-def _wait_in_force(found: Installed, wanted: PermissionOptions) -> None:
+def _wait_in_force(installation: Installed, options: PermissionOptions) -> None:
     """Policies and roles reach the API server a moment after they are stored."""
     names = [
         policy["metadata"]["name"]
-        for policy in found.made
+        for policy in installation.made
         if policy["kind"] == "ValidatingAdmissionPolicy"
     ]
     for name in names:
-        # The controller manager has looked at it: no warning means that every expression is sound.
+        # The controller manager has checked it. No warning means that every expression is valid.
         status = wait(
-            lambda name=name: found.admin.get(  # type: ignore[misc]
+            lambda name=name: installation.admin.get(  # type: ignore[misc]
                 "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name
             ).get("status"),
             what=f"{name} to be checked",
         )
         assert status.get("typeChecking", {}) == {}, (name, status)
-    namespace = wanted.namespaces[0] if wanted.namespaces else "default"
+    namespace = options.namespaces[0] if options.namespaces else "default"
     hold = {
         "apiVersion": "gangboard.dev/v1alpha1",
         "kind": "Hold",
         "metadata": {"name": "probe", "namespace": namespace},
         "spec": {"jobName": "probe", "ownerUID": "probe"},
     }
-    wait(lambda: DENIED in _said(found.actor, hold), what="the limits to be in force")
+    wait(lambda: DENIED in _response(installation.actor, hold), what="the limits to be in force")
 
 
-def _said(actor: Client, obj: Json) -> str:
+def _response(actor: Client, obj: Json) -> str:
     try:
         actor.create(obj, dry_run=True)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""Requests of levers, made of what an API server serves and sent as the engine does."""
+"""Requests of levers, built from objects of an API server and sent like the engine's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed, without a server: least rights, lines of new kinds, and text that a person can use."""
+"""Printed manifests, without a server: least rights, rules of new kinds, and readable text."""
 
 from __future__ import annotations
 
@@ -21,39 +21,39 @@ from gangboard.polling.cluster_cache import resources
 READ = {"get", "list", "watch"}
 
 
-def find(wanted: PermissionOptions, kind: str, name: str) -> list[Manifest]:
-    found = manifests(wanted)
-    return [m for m in found if (m["kind"], m["metadata"]["name"]) == (kind, name)]
+def find(options: PermissionOptions, kind: str, name: str) -> list[Manifest]:
+    printed = manifests(options)
+    return [m for m in printed if (m["kind"], m["metadata"]["name"]) == (kind, name)]
 
 
 def rights(role: Manifest) -> dict[str, set[str]]:
     """Resource key → verbs."""
-    found: dict[str, set[str]] = {}
+    verbs: dict[str, set[str]] = {}
     for rule in role["rules"]:
         for group in rule.get("apiGroups", []):
             for plural in rule["resources"]:
                 key = f"{plural}.{group}" if group else plural
-                found.setdefault(key, set()).update(rule["verbs"])
-    return found
+                verbs.setdefault(key, set()).update(rule["verbs"])
+    return verbs
 
 
-def test_the_reader_may_read_exactly_what_a_poll_asks_for() -> None:
+def test_the_reader_may_read_exactly_the_polled_resources() -> None:
     (role,) = find(PermissionOptions(), "ClusterRole", READER)
     (identity,) = (rule for rule in role["rules"] if rule.get("resources") == ["namespaces"])
     assert (identity["resourceNames"], identity["verbs"]) == (["kube-system"], ["get"])
-    found = rights(role)
-    del found["namespaces"]
-    assert set(found) == {resource.key for resource in resources()}
-    assert all(verbs == READ for verbs in found.values())
-    assert not {"secrets", "configmaps", "pods/log"} & set(found)
+    granted = rights(role)
+    del granted["namespaces"]
+    assert set(granted) == {resource.key for resource in resources()}
+    assert all(verbs == READ for verbs in granted.values())
+    assert not {"secrets", "configmaps", "pods/log"} & set(granted)
 
 
-def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
+def test_the_actor_has_only_the_rights_of_its_levers() -> None:
     (role,) = find(PermissionOptions(), "ClusterRole", ACTOR)
     assert rights(role) == {
         "cronjobs.batch": {"get", "patch"},
         "jobs.batch": {"get", "list", "patch"},
-        # Those of Volcano are looked at, and commanded by an object of its own.
+        # Volcano Jobs are read, and controlled through a separate object.
         "jobs.batch.volcano.sh": {"get"},
         "commands.bus.volcano.sh": {"create", "get"},
         "jaxjobs.kubeflow.org": {"get", "patch"},
@@ -73,36 +73,36 @@ def test_the_actor_may_do_what_its_levers_need_and_no_more() -> None:
     }
 
 
-def test_what_a_cluster_does_not_serve_is_no_lever_there() -> None:
-    wanted = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
-    (role,) = find(wanted, "ClusterRole", ACTOR)
+def test_an_unserved_resource_is_no_lever() -> None:
+    options = PermissionOptions(not_served=frozenset({"workloads.kueue.x-k8s.io"}))
+    (role,) = find(options, "ClusterRole", ACTOR)
     assert "workloads.kueue.x-k8s.io" not in rights(role)
-    assert not find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
-    assert find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+    assert not find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-workloads.kueue.x-k8s.io")
+    assert find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
 
 
-def test_what_a_lever_makes_is_no_matter_where_its_owners_are_not_served() -> None:
+def test_a_lever_without_served_owners_has_no_rights() -> None:
     (role,) = find(
         PermissionOptions(not_served=frozenset({"jobs.batch.volcano.sh"})), "ClusterRole", ACTOR
     )
     assert not {key for key in rights(role) if key.endswith("volcano.sh")}
 
 
-def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() -> None:
-    for wanted in (
+def test_every_resource_the_actor_may_change_has_a_bound_limit() -> None:
+    for options in (
         PermissionOptions(),
         PermissionOptions(parallelism=True),
         PermissionOptions(namespaces=("a", "b")),
     ):
         role = next(
             m
-            for m in manifests(wanted)
+            for m in manifests(options)
             if m["metadata"]["name"] == ACTOR and m["kind"] in ("Role", "ClusterRole")
         )
         changed = {key for key, verbs in rights(role).items() if verbs & {"patch", "create"}}
         for key in changed:
-            (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-{key}")
-            (binding,) = find(wanted, "ValidatingAdmissionPolicyBinding", f"{ACTOR}-{key}")
+            (policy,) = find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-{key}")
+            (binding,) = find(options, "ValidatingAdmissionPolicyBinding", f"{ACTOR}-{key}")
             assert policy["spec"]["failurePolicy"] == "Fail"
             assert binding["spec"] == {
                 "policyName": policy["metadata"]["name"],
@@ -112,9 +112,9 @@ def test_every_resource_that_the_actor_may_change_has_a_limit_that_is_bound() ->
             assert "'system:serviceaccount:gangboard:gangboard-actor'" in condition["expression"]
 
 
-def test_parallelism_is_a_lever_only_where_it_is_switched_on() -> None:
-    def of_jobs(wanted: PermissionOptions) -> str:
-        (policy,) = find(wanted, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
+def test_parallelism_is_a_lever_only_if_switched_on() -> None:
+    def of_jobs(options: PermissionOptions) -> str:
+        (policy,) = find(options, "ValidatingAdmissionPolicy", f"{ACTOR}-jobs.batch")
         return str(policy["spec"])
 
     assert "parallelism" not in of_jobs(PermissionOptions())
@@ -127,17 +127,17 @@ def test_parallelism_is_a_lever_only_where_it_is_switched_on() -> None:
     assert "parallelism" not in str(jobsets["spec"])
 
 
-def test_in_namespaces_the_actor_has_no_right_anywhere_else() -> None:
-    wanted = PermissionOptions(namespaces=("team-a", "team-b"))
-    assert not find(wanted, "ClusterRole", ACTOR)
-    assert not find(wanted, "ClusterRoleBinding", ACTOR)
+def test_an_actor_limited_to_namespaces_has_no_right_elsewhere() -> None:
+    options = PermissionOptions(namespaces=("team-a", "team-b"))
+    assert not find(options, "ClusterRole", ACTOR)
+    assert not find(options, "ClusterRoleBinding", ACTOR)
     for kind in ("Role", "RoleBinding"):
-        found = find(wanted, kind, ACTOR)
-        assert [m["metadata"]["namespace"] for m in found] == ["team-a", "team-b"]
-    assert find(wanted, "ClusterRole", READER)
+        objects = find(options, kind, ACTOR)
+        assert [m["metadata"]["namespace"] for m in objects] == ["team-a", "team-b"]
+    assert find(options, "ClusterRole", READER)
 
 
-def test_the_version_of_the_policy_is_the_one_that_is_served() -> None:
+def test_the_policy_uses_the_served_version() -> None:
     (policy,) = find(
         PermissionOptions(policy_version="v1beta1"), "MutatingAdmissionPolicy", "gangboard-hold"
     )
@@ -165,7 +165,7 @@ def new_kind(monkeypatch: pytest.MonkeyPatch) -> OwnerKind:
     return kind
 
 
-def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
+def test_a_new_kind_gets_its_rules_automatically(new_kind: OwnerKind) -> None:
     (reader,), (actor,) = (
         find(PermissionOptions(), "ClusterRole", name) for name in (READER, ACTOR)
     )
@@ -189,10 +189,10 @@ def test_a_new_kind_gets_its_lines_by_itself(new_kind: OwnerKind) -> None:
     )
 
 
-def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
+def test_the_output_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> None:
     text = yaml_text(PermissionOptions(), "east")
-    found: list[Any] = [document for document in yaml.safe_load_all(text) if document]
-    assert found == manifests(PermissionOptions())
+    documents: list[Any] = [document for document in yaml.safe_load_all(text) if document]
+    assert documents == manifests(PermissionOptions())
     assert "&id" not in text
     ending = [line.removeprefix("#   ") for line in text.splitlines() if line.startswith("#   ")]
     assert ending[:-1] == list(COMMANDS[1:-1])
@@ -200,7 +200,7 @@ def test_it_is_yaml_and_ends_with_the_commands_of_the_refused_kubeconfig() -> No
     assert text.rstrip().splitlines()[-1].startswith("#   manage.py add_cluster east")
 
 
-def test_limits_come_before_rights() -> None:
+def test_limits_precede_rights() -> None:
     kinds = [manifest["kind"] for manifest in manifests(PermissionOptions())]
     assert max(
         index for index, kind in enumerate(kinds) if kind.startswith("Validating")
@@ -208,12 +208,12 @@ def test_limits_come_before_rights() -> None:
 
 
 @pytest.mark.parametrize("text", ["it's", "a\\b", "a\nb"])
-def test_no_text_breaks_out_of_an_expression(text: str) -> None:
+def test_text_cannot_break_out_of_an_expression(text: str) -> None:
     with pytest.raises(ValueError, match="cannot stand in an expression"):
         admission_policy.cel_text(text)
 
 
-def test_holds_are_made_for_known_owners_only() -> None:
+def test_holds_are_created_for_known_owners_only() -> None:
     name = f"{ACTOR}-holds.gangboard.dev"
     (policy,) = find(PermissionOptions(), "ValidatingAdmissionPolicy", name)
     assert "o.kind == 'JobSet' && o.apiVersion.startsWith('jobset.x-k8s.io/')" in str(

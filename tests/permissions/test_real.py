@@ -1,4 +1,4 @@
-"""The printed roles and policies in real API servers: what is needed works, everything else does not."""
+"""The printed roles and policies in real API servers: required requests work, all others fail."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ NO_KUEUE = PermissionOptions(
 def everywhere(request: pytest.FixtureRequest) -> Iterator[Installed]:
     """Everything, as `manage.py print_rbac --cluster` prints it where there is no Kueue."""
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{request.param}")
-    with installed(plane, NO_KUEUE) as found:
-        yield found
+    with installed(plane, NO_KUEUE) as installation:
+        yield installation
 
 
 def refusal(client: Client, write: Write) -> ApiError:
@@ -71,7 +71,7 @@ def test_thirty_other_writes_are_refused(everywhere: Installed, namespace: Names
     assert len(by_policy) + len(by_rbac) >= 30
 
 
-def test_no_served_field_of_a_job_or_jobset_is_left_out(everywhere: Installed) -> None:
+def test_every_served_field_of_a_job_or_jobset_is_covered(everywhere: Installed) -> None:
     """A later Kubernetes may add fields to either: the policies name none, so none is missing."""
     limits = {
         manifest["metadata"]["name"]: json.dumps(manifest["spec"])
@@ -82,17 +82,17 @@ def test_no_served_field_of_a_job_or_jobset_is_left_out(everywhere: Installed) -
         ("jobs.batch", "io.k8s.api.batch.v1.JobSpec", "batch/v1"),
         ("jobsets.jobset.x-k8s.io", "io.x-k8s.jobset.v1alpha2.JobSet", "jobset.x-k8s.io/v1alpha2"),
     ):
-        found = everywhere.admin.request("GET", f"/openapi/v3/apis/{path}")["components"]["schemas"]
-        properties = found[schema]["properties"]
+        document = everywhere.admin.request("GET", f"/openapi/v3/apis/{path}")["components"][
+            "schemas"
+        ]
+        properties = document[schema]["properties"]
         fields = properties.get("spec", {}).get("properties") or properties
         assert len(fields) >= 10
         text = limits[f"gangboard-actor-{name}"]
         assert [field for field in fields if f"'{field}'" in text] == ["suspend"]
 
 
-def test_the_actor_can_do_what_its_levers_need(
-    everywhere: Installed, namespace: Namespaces
-) -> None:
+def test_the_actor_can_use_its_levers(everywhere: Installed, namespace: Namespaces) -> None:
     ns = namespace(everywhere.plane)
     everywhere.admin.create(jobset("run", ns, jobs={"w": {"replicas": 2}}))
     child = everywhere.admin.wait_for("batch/v1", "Job", "run-w-1", ns, until=bool)
@@ -111,8 +111,8 @@ def test_the_actor_can_do_what_its_levers_need(
     decision = hold.decide(context, read(child), DESIRED)
     assert isinstance(decision, Decision)
     create, prove, _ = decision.steps()
-    made = send(actor, create)
-    assert made["spec"]["until"] == "2030-01-01T00:00:00Z"
+    created = send(actor, create)
+    assert created["spec"]["until"] == "2030-01-01T00:00:00Z"
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
     send(actor, prove)
     gang = context
@@ -121,8 +121,8 @@ def test_the_actor_can_do_what_its_levers_need(
     current = read(actor.get("batch/v1", "Job", "run-w-1", ns))
     resumed = send(actor, suspend_job(gang, current, "act-2", suspend=False))
     assert resumed["metadata"]["annotations"]["gangboard.dev/action"] == "act-2"
-    path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{made['metadata']['name']}"
-    preconditions = {"preconditions": {"uid": made["metadata"]["uid"]}}
+    path = f"/apis/gangboard.dev/v1alpha1/namespaces/{ns}/holds/{created['metadata']['name']}"
+    preconditions = {"preconditions": {"uid": created["metadata"]["uid"]}}
     actor.request("DELETE", path, {"apiVersion": "v1", "kind": "DeleteOptions", **preconditions})
     owner = read(actor.get("jobset.x-k8s.io/v1alpha2", "JobSet", "run", ns))
     change = FieldChange(("spec", "suspend"), True)
@@ -131,7 +131,7 @@ def test_the_actor_can_do_what_its_levers_need(
     assert send(actor, patch)["spec"]["suspend"] is True
 
 
-def test_a_trial_of_the_actor_says_which_levers_it_may_use(everywhere: Installed) -> None:
+def test_a_trial_of_the_actor_reports_the_usable_levers(everywhere: Installed) -> None:
     admin, role = (
         everywhere.admin,
         ("rbac.authorization.k8s.io/v1", "ClusterRole", "gangboard-actor"),
@@ -140,22 +140,22 @@ def test_a_trial_of_the_actor_says_which_levers_it_may_use(everywhere: Installed
     trial = trial_of_actor(everywhere.plane)
     assert {lever.lever for lever in trial.levers} == {"native", "hold", "suspend"}
     assert re.fullmatch(f"{version}: it may use 3 of 3 levers", trial.sentence)
-    whole = admin.get(*role)["rules"]
+    rules = admin.get(*role)["rules"]
     try:
         fewer = [
             {**rule, "verbs": [verb for verb in rule["verbs"] if verb != "create"]}
-            for rule in whole
+            for rule in rules
         ]
         admin.patch(*role, {"rules": fewer})
         trial = wait(lambda: _lacks(everywhere.plane), what="the role to be in force")
         assert trial.sentence.endswith("2 of 3 levers; may not create holds.gangboard.dev")
-        without_jobs = [rule for rule in whole if "jobs" not in rule["resources"]]
+        without_jobs = [rule for rule in rules if "jobs" not in rule["resources"]]
         admin.patch(*role, {"rules": without_jobs})
         trial = wait(lambda: _lacks(everywhere.plane, 3), what="the role to be in force")
         assert "0 of 3 levers; may not get, list or patch jobs.batch" in trial.sentence
         assert trial.needs_rights
     finally:
-        admin.patch(*role, {"rules": whole})
+        admin.patch(*role, {"rules": rules})
         wait(lambda: _lacks(everywhere.plane, 0), what="the role to be in force")
 
 
@@ -165,10 +165,11 @@ def _lacks(plane: ControlPlane, number: int = 1) -> ActorTrial | None:
     return trial if sum(not lever.is_usable for lever in trial.levers) == number else None
 
 
-def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
+def test_jobs_with_an_external_manager_are_switched_by_their_field_only(
     everywhere: Installed, namespace: Namespaces
 ) -> None:
-    """By what the lever itself sends, one Job and all of a gang. No release of JobSet leaves them so afterwards."""
+    """Sends the lever's own request, for one Job and for a whole gang. No release of JobSet leaves
+    Jobs in this state afterwards."""
     ns, admin, actor = namespace(everywhere.plane), everywhere.admin, everywhere.actor
     lever = registry.lever("native")
     assert lever is not None
@@ -179,8 +180,8 @@ def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
         children = tuple(
             read(admin.wait_for("batch/v1", "Job", job, ns, until=bool)) for job in jobs
         )
-        made = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
-        owner = replace(made, independent_claim="Independent")
+        created = read(admin.get("jobset.x-k8s.io/v1alpha2", "JobSet", name, ns))
+        owner = replace(created, independent_claim="Independent")
         gang = a_gang(owner, children)
         verb = Verb.RESUME if suspended else Verb.SUSPEND
         desired = replace(DESIRED, levers=levers, verb=verb, until=None)
@@ -190,18 +191,20 @@ def test_jobs_left_alone_by_their_owner_are_switched_by_that_field_alone(
             steps = decision.steps()
             assert len(steps) == number
             for step in steps:
-                for more in (
+                for changes in (
                     {"op": "replace", "path": "/spec/backoffLimit", "value": 9},
                     {"op": "add", "path": "/metadata/labels/x", "value": "y"},
                 ):
-                    patch = json.dumps([*json.loads(step.patch), more])
+                    patch = json.dumps([*json.loads(step.patch), changes])
                     with pytest.raises(ApiError, match=DENIED):
                         send(actor, replace(step, patch=patch, dry_run=True))
-                said = send(actor, replace(step, dry_run=True))
-                assert said["spec"]["suspend"] is not suspended
+                response = send(actor, replace(step, dry_run=True))
+                assert response["spec"]["suspend"] is not suspended
 
 
-def test_the_actor_sees_nothing_else(everywhere: Installed, namespace: Namespaces) -> None:
+def test_the_actor_cannot_read_other_resources(
+    everywhere: Installed, namespace: Namespaces
+) -> None:
     ns = namespace(everywhere.plane)
     for version, kind in (
         ("v1", "Secret"),
@@ -213,20 +216,20 @@ def test_the_actor_sees_nothing_else(everywhere: Installed, namespace: Namespace
             everywhere.actor.list(version, kind, ns)
 
 
-def test_the_reader_reads_all_that_a_poll_asks_for_and_no_more(
+def test_the_reader_can_read_exactly_the_polled_resources(
     everywhere: Installed, namespace: Namespaces
 ) -> None:
     reader, ns = everywhere.reader, namespace(everywhere.plane)
-    asked = [
+    requests = [
         (f"{root}/{resource.plural}", dict(resource.query))
         for resource in resources()
         for version in resource.versions
         for root in [f"/apis/{resource.group}/{version}" if resource.group else f"/api/{version}"]
     ]
-    served = [one for one in asked if is_served(everywhere.admin, one[0])]
+    served = [request for request in requests if is_served(everywhere.admin, request[0])]
     assert len(served) >= 10
     with ThreadPoolExecutor(len(served)) as pool:
-        list(pool.map(lambda one: list_and_watch(reader, *one), served))
+        list(pool.map(lambda request: list_and_watch(reader, *request), served))
     for path in ("/api", "/apis", "/version", "/openapi/v3"):
         reader.request("GET", path)
     for plural in ("secrets", "configmaps", "serviceaccounts", "pods/p/log"):
@@ -234,11 +237,14 @@ def test_the_reader_reads_all_that_a_poll_asks_for_and_no_more(
             reader.request("GET", f"/api/v1/namespaces/{ns}/{plural}")
     world = make_world(everywhere.admin, ns)
     for write in (*refused_by_policy(world), *refused_by_rbac(world)):
-        said = refusal(reader, write)
-        assert (said.status, "cannot" in said.message) == (403, True), (write.name, said)
+        response = refusal(reader, write)
+        assert (response.status, "cannot" in response.message) == (403, True), (
+            write.name,
+            response,
+        )
 
 
-def test_nobody_else_is_limited(everywhere: Installed, namespace: Namespaces) -> None:
+def test_other_users_are_not_limited(everywhere: Installed, namespace: Namespaces) -> None:
     world = make_world(everywhere.admin, namespace(everywhere.plane))
     everywhere.admin.patch(
         "batch/v1", "Job", "solo", {"spec": {"backoffLimit": 2}}, world.namespace
@@ -248,8 +254,8 @@ def test_nobody_else_is_limited(everywhere: Installed, namespace: Namespaces) ->
 def list_and_watch(reader: Client, path: str, query: dict[str, str]) -> None:
     """Read a resource as a poll does, for one second."""
     listed = reader.request("GET", path, query=query)
-    at = listed["metadata"]["resourceVersion"]
-    watch = {**query, "watch": "1", "timeoutSeconds": "1", "resourceVersion": at}
+    version = listed["metadata"]["resourceVersion"]
+    watch = {**query, "watch": "1", "timeoutSeconds": "1", "resourceVersion": version}
     reader.request("GET", path, query=watch)
 
 

@@ -32,18 +32,18 @@ pytestmark = pytest.mark.controlplane
 NO_KUEUE = frozenset({"workloads.kueue.x-k8s.io"})
 
 
-def test_parallelism_goes_to_zero_and_back_to_what_was_written_down(
+def test_parallelism_is_set_to_zero_and_restored_to_its_recorded_value(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
-    wanted = PermissionOptions(not_served=NO_KUEUE, parallelism=True)
-    with installed(controlplane_137, wanted) as found:
+    options = PermissionOptions(not_served=NO_KUEUE, parallelism=True)
+    with installed(controlplane_137, options) as installation:
         ns = namespace(controlplane_137)
-        found.admin.create(job("solo", ns, parallelism=3, completions=9, suspend=True))
-        refused_pauses(found.actor, ns, [(0, None), (0, "9"), (2, "3"), (None, "9")])
-        pause(found.actor, ns, 0, "3")
-        refused_pauses(found.actor, ns, [(9, "9"), (9, None), (None, "9")])
-        pause(found.actor, ns, 3, None)
-        job_now = found.admin.get("batch/v1", "Job", "solo", ns)
+        installation.admin.create(job("solo", ns, parallelism=3, completions=9, suspend=True))
+        refused_pauses(installation.actor, ns, [(0, None), (0, "9"), (2, "3"), (None, "9")])
+        pause(installation.actor, ns, 0, "3")
+        refused_pauses(installation.actor, ns, [(9, "9"), (9, None), (None, "9")])
+        pause(installation.actor, ns, 3, None)
+        job_now = installation.admin.get("batch/v1", "Job", "solo", ns)
         assert job_now["spec"]["parallelism"] == 3
         assert PAUSED_PARALLELISM not in job_now["metadata"].get("annotations", {})
 
@@ -62,54 +62,54 @@ def refused_pauses(actor: Client, ns: str, cases: list[tuple[int | None, str | N
             pause(actor, ns, parallelism, note)
 
 
-def test_outside_its_namespaces_the_actor_may_do_nothing(
+def test_the_actor_has_no_rights_outside_its_namespaces(
     controlplane_137: ControlPlane, namespace: Namespaces
 ) -> None:
     inside, outside = namespace(controlplane_137), namespace(controlplane_137)
-    wanted = PermissionOptions(not_served=NO_KUEUE, namespaces=(inside,))
-    with installed(controlplane_137, wanted) as found:
+    options = PermissionOptions(not_served=NO_KUEUE, namespaces=(inside,))
+    with installed(controlplane_137, options) as installation:
         suspend = {"spec": {"suspend": False}}
-        found.admin.create(job("solo", inside, suspend=True))
-        world = make_world(found.admin, outside)
+        installation.admin.create(job("solo", inside, suspend=True))
+        world = make_world(installation.admin, outside)
         assert (
-            found.actor.patch("batch/v1", "Job", "solo", suspend, inside)["spec"]["suspend"]
+            installation.actor.patch("batch/v1", "Job", "solo", suspend, inside)["spec"]["suspend"]
             is False
         )
         for attempt in (
-            lambda: found.actor.patch("batch/v1", "Job", "solo", suspend, outside),
-            lambda: found.actor.get("batch/v1", "Job", "solo", outside),
-            lambda: found.actor.list("v1", "Pod", outside),
-            lambda: found.actor.list("v1", "Pod"),
-            lambda: found.actor.create(hold(world)),
-            lambda: found.actor.delete("gangboard.dev/v1alpha1", "Hold", "h", outside),
+            lambda: installation.actor.patch("batch/v1", "Job", "solo", suspend, outside),
+            lambda: installation.actor.get("batch/v1", "Job", "solo", outside),
+            lambda: installation.actor.list("v1", "Pod", outside),
+            lambda: installation.actor.list("v1", "Pod"),
+            lambda: installation.actor.create(hold(world)),
+            lambda: installation.actor.delete("gangboard.dev/v1alpha1", "Hold", "h", outside),
         ):
             with pytest.raises(ApiError, match=r"403 Forbidden.* cannot "):
                 attempt()
         label = {"metadata": {"labels": {"x": "y"}}}
         with pytest.raises(ApiError, match=DENIED):
-            found.actor.patch("batch/v1", "Job", "solo", label, inside)
+            installation.actor.patch("batch/v1", "Job", "solo", label, inside)
         trial = trial_of_actor(controlplane_137, [outside, inside])
-        told = f"it may use 0 of 3 levers in every namespace; 3 of 3 in {inside}"
-        assert trial.sentence.endswith(told)
+        sentence = f"it may use 0 of 3 levers in every namespace; 3 of 3 in {inside}"
+        assert trial.sentence.endswith(sentence)
         assert not trial.needs_rights
         assert trial_of_actor(controlplane_137, [outside]).needs_rights
 
 
-def test_of_kueue_the_actor_switches_active_and_nothing_else(
+def test_the_actor_changes_only_active_in_kueue(
     controlplane_kueue: ControlPlane, namespace: Namespaces
 ) -> None:
     ns = namespace(controlplane_kueue)
     pods = {"name": "main", "count": 1, "template": pod_template({})}
-    made: Json = {
+    workload: Json = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
         "metadata": {"name": "w", "namespace": ns},
         "spec": {"queueName": "q", "podSets": [pods]},
     }
-    with installed(controlplane_kueue, PermissionOptions()) as found:
-        found.admin.create(made)
-        at = (made["apiVersion"], made["kind"], "w")
-        assert len(found.actor.list(*at[:2], ns)) == 1
+    with installed(controlplane_kueue, PermissionOptions()) as installation:
+        installation.admin.create(workload)
+        key = (workload["apiVersion"], workload["kind"], "w")
+        assert len(installation.actor.list(*key[:2], ns)) == 1
         for body in (
             {"spec": {"queueName": "other"}},
             {"spec": {"active": False, "queueName": "other"}},
@@ -118,37 +118,37 @@ def test_of_kueue_the_actor_switches_active_and_nothing_else(
             {"metadata": {"finalizers": ["example.com/kept"]}},
             {"metadata": {"annotations": {"x": "y"}}},
         ):
-            found.admin.patch(*at, body, ns, dry_run=True)
+            installation.admin.patch(*key, body, ns, dry_run=True)
             with pytest.raises(ApiError, match=DENIED):
-                found.actor.patch(*at, body, ns)
+                installation.actor.patch(*key, body, ns)
         for active in (False, True):
-            said = found.actor.patch(*at, {"spec": {"active": active}}, ns)
-            assert said["spec"]["active"] is active
+            answer = installation.actor.patch(*key, {"spec": {"active": active}}, ns)
+            assert answer["spec"]["active"] is active
 
 
-def test_of_each_kind_the_actor_switches_suspend_and_nothing_else(
+def test_the_actor_changes_only_suspend_in_each_kind(
     controlplane_kueue: ControlPlane, namespace: Namespaces
 ) -> None:
-    """By what the lever itself would send; of none that another controller manages."""
+    """Sends the lever's own request. Objects with another controller are refused."""
     ns = namespace(controlplane_kueue)
     with (
-        installed(controlplane_kueue, PermissionOptions()) as found,
-        rayservices_of_kuberay_17(found.admin),
+        installed(controlplane_kueue, PermissionOptions()) as installation,
+        rayservices_of_kuberay_17(installation.admin),
     ):
         for kind in RUN_POLICIES:
-            _only_suspend(found, *_of_run_policy(kind, ns))
+            _only_suspend(installation, *_of_run_policy(kind, ns))
             elsewhere = {"managedBy": "kueue.x-k8s.io/multikueue"}
-            far = kubeflow_job(kind, "far", ns, _roles(kind), suspend=True, policy=elsewhere)
-            found.admin.create(far)
+            outside = kubeflow_job(kind, "far", ns, _roles(kind), suspend=True, policy=elsewhere)
+            installation.admin.create(outside)
             resume = {"spec": {"runPolicy": {"suspend": False}}}
             with pytest.raises(ApiError, match="another controller manages"):
-                found.actor.patch(version_of(kind), kind, "far", resume, ns)
-        found.admin.create_all([runtime(ns)])
+                installation.actor.patch(version_of(kind), kind, "far", resume, ns)
+        installation.admin.create_all([runtime(ns)])
         try:
-            for made, others in _of_suspend_fields(ns):
-                _only_suspend(found, made, others)
+            for manifest, changes in _of_suspend_fields(ns):
+                _only_suspend(installation, manifest, changes)
         finally:
-            found.admin.delete(TRAINER, "ClusterTrainingRuntime", ns)
+            installation.admin.delete(TRAINER, "ClusterTrainingRuntime", ns)
 
 
 RUN_POLICIES = ("JAXJob", "MPIJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")
@@ -160,15 +160,15 @@ def _roles(kind: str) -> dict[str, Json]:
 
 
 def _of_run_policy(kind: str, ns: str) -> tuple[Json, list[Json]]:
-    """Return a suspended job, and changes of it that are none of gangboard's."""
+    """Return a suspended job, and changes of it that gangboard does not make."""
     roles = _roles(kind)
     larger = {roles_field(kind): {next(iter(roles)): {"replicas": 2}}}
-    others: list[Json] = [
+    changes: list[Json] = [
         {"runPolicy": {"ttlSecondsAfterFinished": 1}},
         {"runPolicy": {"suspend": False, "backoffLimit": 1}},
         {"runPolicy": {"suspend": False}, **larger},
     ]
-    return kubeflow_job(kind, "run", ns, roles, suspend=True), others
+    return kubeflow_job(kind, "run", ns, roles, suspend=True), changes
 
 
 def _of_suspend_fields(ns: str) -> list[tuple[Json, list[Json]]]:
@@ -199,35 +199,41 @@ def _of_suspend_fields(ns: str) -> list[tuple[Json, list[Json]]]:
     ]
 
 
-def _only_suspend(found: Installed, made: Json, others: list[Json]) -> None:
-    """Check that of an object the actor may send the lever's own request, and none of these changes of its spec."""
-    create_when_taken(found.admin, made)
-    meta = made["metadata"]
-    at = (made["apiVersion"], made["kind"], meta["name"])
+def _only_suspend(installation: Installed, manifest: Json, changes: list[Json]) -> None:
+    """Check that the actor may send the lever's own request for an object, and none of these
+    changes of its spec."""
+    create_when_taken(installation.admin, manifest)
+    meta = manifest["metadata"]
+    key = (manifest["apiVersion"], manifest["kind"], meta["name"])
     labels = {"metadata": {"labels": {"x": "y"}}}
-    for body in (*({"spec": spec} for spec in others), labels):
+    for body in (*({"spec": spec} for spec in changes), labels):
         with pytest.raises(ApiError, match=DENIED):
-            found.actor.patch(*at, body, meta["namespace"], dry_run=True)
-    before, said = wait(lambda: _pulled(found, at, meta["namespace"]), what=f"{at} to stay as read")
-    policy = said["spec"].get("runPolicy", said["spec"])
-    assert policy["suspend"] is not before.suspended, at
-    assert said["metadata"]["annotations"]["gangboard.dev/action"] == "act-1"
+            installation.actor.patch(*key, body, meta["namespace"], dry_run=True)
+    before, answer = wait(
+        lambda: _pulled(installation, key, meta["namespace"]), what=f"{key} to stay as read"
+    )
+    policy = answer["spec"].get("runPolicy", answer["spec"])
+    assert policy["suspend"] is not before.suspended, key
+    assert answer["metadata"]["annotations"]["gangboard.dev/action"] == "act-1"
 
 
-def _pulled(found: Installed, at: tuple[str, str, str], ns: str) -> tuple[Owner, Json] | None:
-    """Send what the lever would; return the owner before and after. None: its controller wrote meanwhile."""
-    owner = read(found.actor.get(*at, ns))
+def _pulled(
+    installation: Installed, key: tuple[str, str, str], ns: str
+) -> tuple[Owner, Json] | None:
+    """Send the lever's request. Return the owner before and after, or None if its controller wrote
+    meanwhile."""
+    owner = read(installation.actor.get(*key, ns))
     lever = registry.lever("suspend")
     assert lever is not None
     verb = Verb.RESUME if owner.suspended else Verb.SUSPEND
     desired = replace(DESIRED, verb=verb, until=None)
     decision = lever.decide(a_gang(owner=owner), owner, desired)
-    assert isinstance(decision, Decision), (at, decision)
+    assert isinstance(decision, Decision), (key, decision)
     (step,) = decision.steps()
     try:
-        return owner, send(found.actor, replace(step, dry_run=True))
+        return owner, send(installation.actor, replace(step, dry_run=True))
     except ApiError as error:
-        # The patch tests first that the owner is the one that was read: this is what the server says of that.
+        # The patch first tests that the owner is unchanged. The server answers this if it is not.
         if error.status == 422 and "due to an error in our request" in error.message:
             return None
         raise
@@ -236,11 +242,11 @@ def _pulled(found: Installed, at: tuple[str, str, str], ns: str) -> tuple[Owner,
 @contextmanager
 def rayservices_of_kuberay_17(admin: Client) -> Iterator[None]:
     """Serve RayServices with the field by which KubeRay 1.7 suspends them (rayservice_types.go), in the CRD of 1.6."""
-    at = (*CRD, "rayservices.ray.io")
-    versions = admin.get(*at)["spec"]["versions"]
-    index = next(number for number, one in enumerate(versions) if one["name"] == "v1")
+    key = (*CRD, "rayservices.ray.io")
+    versions = admin.get(*key)["spec"]["versions"]
+    index = next(number for number, version in enumerate(versions) if version["name"] == "v1")
     path = f"/spec/versions/{index}/schema/openAPIV3Schema/properties/spec/properties/suspend"
-    admin.patch(*at, [{"op": "add", "path": path, "value": {"type": "boolean"}}], type="json")
+    admin.patch(*key, [{"op": "add", "path": path, "value": {"type": "boolean"}}], type="json")
     probe = rayservice("probe", "default", cluster_spec(ray_pods(on={}), ray_pods(on={})))
     probe["spec"]["suspend"] = True
     try:
@@ -250,7 +256,7 @@ def rayservices_of_kuberay_17(admin: Client) -> Iterator[None]:
         )
         yield
     finally:
-        admin.patch(*at, [{"op": "remove", "path": path}], type="json")
+        admin.patch(*key, [{"op": "remove", "path": path}], type="json")
 
 
 @pytest.mark.parametrize(
@@ -260,14 +266,18 @@ def rayservices_of_kuberay_17(admin: Client) -> Iterator[None]:
         pytest.param("135_map", "v1beta1", id="v1beta1"),
     ],
 )
-def test_on_135_the_limits_are_the_same(
+def test_limits_are_the_same_on_135(
     request: pytest.FixtureRequest, namespace: Namespaces, profile: str, version: str
 ) -> None:
     plane: ControlPlane = request.getfixturevalue(f"controlplane_{profile}")
     ns = namespace(plane)
-    with installed(plane, PermissionOptions(policy_version=version, not_served=NO_KUEUE)) as found:
-        found.admin.create(job("solo", ns, suspend=True))
+    with installed(
+        plane, PermissionOptions(policy_version=version, not_served=NO_KUEUE)
+    ) as installation:
+        installation.admin.create(job("solo", ns, suspend=True))
         with pytest.raises(ApiError, match=DENIED):
-            found.actor.patch("batch/v1", "Job", "solo", {"spec": {"backoffLimit": 1}}, ns)
-        said = found.actor.patch("batch/v1", "Job", "solo", {"spec": {"suspend": False}}, ns)
-        assert said["spec"]["suspend"] is False
+            installation.actor.patch("batch/v1", "Job", "solo", {"spec": {"backoffLimit": 1}}, ns)
+        answer = installation.actor.patch(
+            "batch/v1", "Job", "solo", {"spec": {"suspend": False}}, ns
+        )
+        assert answer["spec"]["suspend"] is False

@@ -70,7 +70,7 @@ def make_world(admin: Client, namespace: str) -> World:
             "metadata": {"name": "boss", "namespace": namespace},
         }
     )
-    made = [owner]
+    objects = [owner]
     metadata = {"labels": {"team": "a"}, "annotations": {"example.com/note": "kept"}}
     controlled = {"ownerReferences": [{**reference(owner), "controller": True}]}
     suspended: dict[str, Any] = {"suspend": True, "parallelism": 1}
@@ -83,9 +83,9 @@ def make_world(admin: Client, namespace: str) -> World:
         jobset("owned", namespace, jobs={"w": {}}, suspend=True),
         jobset("foreign", namespace, jobs={"w": {}}, suspend=True, jobset_spec=foreign),
     ):
-        more = controlled if obj["metadata"]["name"] == "owned" else {}
-        made.append(admin.create({**obj, "metadata": {**obj["metadata"], **metadata, **more}}))
-    uids = {f"{o['kind']}/{o['metadata']['name']}": o["metadata"]["uid"] for o in made}
+        fields = controlled if obj["metadata"]["name"] == "owned" else {}
+        objects.append(admin.create({**obj, "metadata": {**obj["metadata"], **metadata, **fields}}))
+    uids = {f"{o['kind']}/{o['metadata']['name']}": o["metadata"]["uid"] for o in objects}
     return World(namespace, uids)
 
 
@@ -175,12 +175,12 @@ def refused_by_policy(world: World) -> Iterator[Write]:
             "suspend and ttl": {"suspend": False, "ttlSecondsAfterFinished": 1},
         },
     )
-    where = "/spec/replicatedJobs/0/template/spec/template/spec/nodeSelector"
+    pointer = "/spec/replicatedJobs/0/template/spec/template/spec/nodeSelector"
     yield Write(
         "JobSet: replicatedJobs",
         "PATCH",
         world.jobset("run"),
-        [{"op": "add", "path": where, "value": {"pool": "mine"}}],
+        [{"op": "add", "path": pointer, "value": {"pool": "mine"}}],
         _TYPES["json"],
         "not spec.replicatedJobs",
     )
@@ -231,8 +231,8 @@ def refused_by_rbac(world: World) -> Iterator[Write]:
     yield Write("delete a Job", "DELETE", world.job("solo"))
     yield Write("delete all Jobs", "DELETE", jobs)
     yield merge("status of a Job", f"{world.job('solo')}/status", {"status": {"active": 1}})
-    made = jobset("new", ns, jobs={"w": {}})
-    yield Write("create a JobSet", "POST", world.jobset("").rstrip("/"), made)
+    objects = jobset("new", ns, jobs={"w": {}})
+    yield Write("create a JobSet", "POST", world.jobset("").rstrip("/"), objects)
     yield Write("delete a JobSet", "DELETE", world.jobset("run"))
     yield merge("status of a JobSet", f"{world.jobset('run')}/status", {"status": {"restarts": 1}})
     yield Write("create a pod", "POST", f"{core}/pods", pod("p", ns))

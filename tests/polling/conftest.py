@@ -38,7 +38,7 @@ FEW = replace(EAST, gangs=tuple(gang for gang in EAST.gangs if gang.key[2] in _N
 """Seven gangs of the fleet `east`: running, a bare pod, held by a queue, finished, failed, waiting, and one
 with a held Job."""
 BOOKMARKS = 0.1
-"""Seconds between two of a watch: so often it is told how far it is."""
+"""Seconds between two bookmarks of a watch. They show how far it has read."""
 LOOK_AGAIN = 0.01
 
 
@@ -65,18 +65,18 @@ class Watching:
         window.run()
         return window
 
-    def windows_until(self, look: Callable[[], bool], *, within: float = 60.0) -> None:
+    def windows_until(self, condition: Callable[[], bool], *, within: float = 60.0) -> None:
         """Run windows until the condition is true."""
         give_up_at = time.monotonic() + within
-        while not look():
+        while not condition():
             assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
             self.window(0.5)
 
     def settle(self, *, also: Collection[str] = (), within: float = 60.0) -> PollWindow:
-        """Hold the cluster until all that is in it now was taken, however slow the machine is.
+        """Hold the cluster until all of its current state was taken, however slow the machine is.
 
-        For clusters without faults: every served resource has to get there, those of `also` even where nothing
-        needed them before. Raises AssertionError.
+        For clusters without faults. Every served resource has to get there, and those of `also`
+        even if no object needed them before. Raises AssertionError.
         """
         target = self.simulator.store.version
         stopping = threading.Event()
@@ -86,19 +86,23 @@ class Watching:
         assert cache is not None
         window = PollWindow(cache, seconds=within, repair_interval=900, stopping=stopping)
 
-        def look() -> None:
+        def stop_when_settled() -> None:
             while not stopping.is_set() and not _is_at(cache, target, also):
                 time.sleep(LOOK_AGAIN)
             stopping.set()
 
-        looking = threading.Thread(target=look, daemon=True)
+        looking = threading.Thread(target=stop_when_settled, daemon=True)
         looking.start()
         try:
             window.run()
         finally:
             stopping.set()
             looking.join()
-        behind = [one.resource.key for one in _served(cache, also) if not _is_known(one, target)]
+        behind = [
+            watched.resource.key
+            for watched in _served(cache, also)
+            if not _is_known(watched, target)
+        ]
         assert not behind, f"not settled in {within:g} s: {', '.join(behind)}"
         return window
 
@@ -133,15 +137,15 @@ class Watching:
 
 def _served(cache: ClusterCache, also: Collection[str]) -> list[WatchedResource]:
     return [
-        one
-        for key, one in cache.watched.items()
-        if one.version and (key in also or one.state != WatchState.NOT_NEEDED)
+        watched
+        for key, watched in cache.watched.items()
+        if watched.version and (key in also or watched.state != WatchState.NOT_NEEDED)
     ]
 
 
 def _is_at(cache: ClusterCache, target: int, also: Collection[str]) -> bool:
     served = _served(cache, also)
-    return bool(served) and all(_is_known(one, target) for one in served)
+    return bool(served) and all(_is_known(watched, target) for watched in served)
 
 
 def _is_known(watched: WatchedResource, target: int) -> bool:
@@ -153,8 +157,8 @@ def _is_known(watched: WatchedResource, target: int) -> bool:
 def watch(db: None) -> Iterator[Callable[..., Watching]]:
     """`watch(...)` starts a simulator with these arguments and adds it as a cluster.
 
-    It has few gangs where no other fleet is named: to make and to judge all of one takes half a second,
-    which is for tests of what is said of every kind of gang.
+    It has few gangs unless a fleet is given. Creating and assessing a whole fleet takes half a
+    second, which only tests about every kind of gang need.
     """
     started: list[Simulator] = []
 
@@ -175,9 +179,9 @@ def watch(db: None) -> Iterator[Callable[..., Watching]]:
         poll.drop_cache(cluster_id)
 
 
-def eventually(look: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until `look` is true. Raises AssertionError."""
+def eventually(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until the condition is true. Raises AssertionError."""
     give_up_at = time.monotonic() + seconds
-    while not look():
+    while not condition():
         assert time.monotonic() < give_up_at, "did not come true"
         time.sleep(0.05)

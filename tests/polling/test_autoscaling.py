@@ -49,7 +49,7 @@ def put_claim(simulator: Simulator, *done: str) -> None:
     simulator.objects.put(claim)
 
 
-def say(simulator: Simulator, reason: str, note: str, about: Json) -> None:
+def put_event(simulator: Simulator, reason: str, note: str, about: Json) -> None:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     event = {
         "apiVersion": "events.k8s.io/v1",
@@ -68,14 +68,14 @@ def say(simulator: Simulator, reason: str, note: str, about: Json) -> None:
 
 def nominate(simulator: Simulator) -> None:
     pod = {"kind": "Pod", "namespace": "default", "name": "waits-0", "uid": "uid-waits-0"}
-    say(simulator, "Nominated", f"Pod should schedule on: nodeclaim/{NAME}", pod)
+    put_event(simulator, "Nominated", f"Pod should schedule on: nodeclaim/{NAME}", pod)
 
 
 def give_up(simulator: Simulator) -> None:
     """Report why there is no such machine, and delete the claim."""
     claim = {"apiVersion": API, "kind": "NodeClaim", "name": NAME, "uid": "uid-claim"}
     note = f"NodeClaim {NAME} event: all requested instance types were unavailable"
-    say(simulator, "InsufficientCapacityError", note, claim)
+    put_event(simulator, "InsufficientCapacityError", note, claim)
     simulator.objects.delete(API, "NodeClaim", NAME)
 
 
@@ -85,7 +85,7 @@ def said(watching: Watching, label: str = "") -> list[str]:
     if not label:
         return [gang.code, gang.message]
     finding = unpack_detail(bytes(gang.detail)).findings[0]
-    return [one.value for one in finding.evidence if one.label == label]
+    return [item.value for item in finding.evidence if item.label == label]
 
 
 def cache_of(watching: Watching) -> ClusterCache:
@@ -109,13 +109,13 @@ def test_a_claim_is_shown_until_its_deletion_and_the_reason_stays(watch: Watch) 
     give_up(simulator)
     watching.settle()
     assert said(watching)[0] == "no-matching-node"
-    (gone,) = said(watching, f"NodeClaim {NAME}")
-    assert gone.startswith("is gone")
-    assert "all requested instance types were unavailable" in gone
+    (message,) = said(watching, f"NodeClaim {NAME}")
+    assert message.startswith("is gone")
+    assert "all requested instance types were unavailable" in message
 
     watching.forget()
     window = watching.settle()
-    assert said(watching, f"NodeClaim {NAME}") == [gone]
+    assert said(watching, f"NodeClaim {NAME}") == [message]
     assert window.writer.written == 0
 
 
@@ -133,8 +133,8 @@ def test_a_claim_is_dropped_when_no_pod_waits_for_it(watch: Watch) -> None:
     watching.settle()
     assert not WatchedObject.objects.filter(name="insufficientcapacityerror").exists()
     tracker = cache_of(watching).autoscaling
-    kept = (tracker._claims, tracker._pods, tracker._named, tracker._uids, tracker._names)
-    assert not any(kept)
+    indexes = (tracker._claims, tracker._pods, tracker._named, tracker._uids, tracker._names)
+    assert not any(indexes)
 
 
 def test_events_count_if_claims_are_not_served(watch: Watch) -> None:
@@ -162,7 +162,7 @@ def test_forbidden_claims_make_no_gang_unknown_and_count_once_they_are_readable(
     ]
     watching.simulator.faults.remove(fault)
     watching.windows_until(lambda: watching.state(NODE_CLAIM.key).state == "ok")
-    # Nothing has touched the gang but that its claim is now known not to be there.
+    # The only change for the gang is that its claim is now known to be missing.
     assert said(watching)[0] == "no-matching-node"
 
 

@@ -1,6 +1,7 @@
 """Clusters that are unreachable, slow, lying, forbidden or odd.
 
-Each gives one clear sentence, keeps the last good data, deletes nothing, and delays no other cluster.
+Each causes one clear sentence, keeps the last good data, deletes no row, and delays no other
+cluster.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def test_a_forbidden_resource_is_reported_and_makes_gangs_unknown(watch: Watch) 
 
 
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("fault", "sentence"),
     [
         ("html", "HTML"),
         ("not_json", "JSON"),
@@ -74,14 +75,14 @@ def test_a_forbidden_resource_is_reported_and_makes_gangs_unknown(watch: Watch) 
     ],
 )
 def test_a_broken_response_is_reported_and_data_is_kept(
-    watch: Watch, fault: str, words: str
+    watch: Watch, fault: str, sentence: str
 ) -> None:
     watching = watch()
     add = getattr(watching.simulator.faults, fault)
     state = _fault_while_listing(watching, lambda: add(resource=PODS, verb="list"))
     assert state.state == "failing"
     assert state.sentence
-    assert words in state.sentence
+    assert sentence in state.sentence
 
 
 def test_a_server_error_is_reported_with_its_code(watch: Watch) -> None:
@@ -92,7 +93,7 @@ def test_a_server_error_is_reported_with_its_code(watch: Watch) -> None:
     assert "500" in state.sentence
 
 
-def test_throttling_is_waited_out(watch: Watch) -> None:
+def test_a_throttled_poll_waits(watch: Watch) -> None:
     watching = watch()
     _fault_while_listing(
         watching,
@@ -101,7 +102,7 @@ def test_throttling_is_waited_out(watch: Watch) -> None:
     watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
-def test_410_in_the_middle_of_a_list_starts_it_again(
+def test_a_410_during_a_list_restarts_the_list(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
@@ -114,7 +115,7 @@ def test_410_in_the_middle_of_a_list_starts_it_again(
     watching.windows_until(lambda: watching.state(PODS).state == "ok")
 
 
-def test_410_in_a_watch_lists_that_resource_again(watch: Watch) -> None:
+def test_a_410_in_a_watch_relists_that_resource(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
@@ -182,14 +183,14 @@ def test_an_unreachable_cluster_is_reported_and_keeps_its_data(watch: Watch) -> 
     watching = watch()
     assert watching.once().ok
     before = watching.objects(PODS)
-    seen = watching.fresh().contact_at
+    last_contact = watching.fresh().contact_at
     watching.simulator.stop()
     report = watching.once()
     assert not report.ok
     cluster = watching.fresh()
     assert cluster.problem == "unreachable"
     assert "127.0.0.1" in cluster.sentence
-    assert cluster.contact_at == seen
+    assert cluster.contact_at == last_contact
     _all_kept(watching, before)
 
 

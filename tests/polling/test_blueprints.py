@@ -32,17 +32,17 @@ ONE_BY_ONE = (
 )
 
 
-def meta(name: str, of: Json | None = None, **more: Any) -> Json:
-    made = {"name": name, "namespace": "default", "uid": f"uid-{name}", **more}
+def meta(name: str, of: Json | None = None, **fields: Any) -> Json:
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", **fields}
     if of is not None:
         owner = {"apiVersion": of["apiVersion"], "kind": of["kind"], "controller": True}
         owner |= {key: of["metadata"][key] for key in ("name", "uid")}
-        made["ownerReferences"] = [owner]
-    return made
+        metadata["ownerReferences"] = [owner]
+    return metadata
 
 
 def put_trainjob(simulator: Simulator, *, made: bool = True) -> None:
-    """A TrainJob of two nodes, of which one has a node and one is refused; or nothing was made for it."""
+    """Put a TrainJob of two nodes, one placed and one refused. Without `made` it has no objects."""
     root = {"apiVersion": API, "kind": "TrainJob", "metadata": meta("run")}
     root["spec"] = {"runtimeRef": {"name": "gang"}, "trainer": {"numNodes": 2}}
     simulator.objects.put(root)
@@ -55,12 +55,12 @@ def put_trainjob(simulator: Simulator, *, made: bool = True) -> None:
         "completionMode": "Indexed",
         "template": template,
     }
-    parts = [{"name": "node", "replicas": 1, "template": {"spec": job_spec}}]
+    jobs = [{"name": "node", "replicas": 1, "template": {"spec": job_spec}}]
     jobset = {
         "apiVersion": "jobset.x-k8s.io/v1alpha2",
         "kind": "JobSet",
         "metadata": meta("run", root, uid="uid-jobset"),
-        "spec": {"replicatedJobs": parts},
+        "spec": {"replicatedJobs": jobs},
     }
     labels = {"jobset.sigs.k8s.io/replicatedjob-name": "node"}
     job: Json = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta("run-node-0", jobset)}
@@ -74,28 +74,28 @@ def put_trainjob(simulator: Simulator, *, made: bool = True) -> None:
         "reason": "Unschedulable",
         "message": "no",
     }
-    for name, more, status in (
+    for name, fields, status in (
         ("run-node-0-0", {"nodeName": "n1"}, {"phase": "Pending"}),
         ("run-node-0-1", {}, {"phase": "Pending", "conditions": [refused]}),
     ):
-        spec = {"schedulerName": "default-scheduler", "containers": [{"name": "node"}], **more}
+        spec = {"schedulerName": "default-scheduler", "containers": [{"name": "node"}], **fields}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta(name, job, labels={MARK: "run"})}
         simulator.objects.put({**pod, "spec": spec, "status": status})
 
 
 def put_runtime(simulator: Simulator, **spec: Any) -> None:
-    part = {"name": "node", "template": {"metadata": {"labels": {}}}}
+    replicated_job = {"name": "node", "template": {"metadata": {"labels": {}}}}
     simulator.objects.put(
         {
             "apiVersion": API,
             "kind": "ClusterTrainingRuntime",
             "metadata": {"name": "gang"},
-            "spec": {"template": {"spec": {"replicatedJobs": [part]}}, **spec},
+            "spec": {"template": {"spec": {"replicatedJobs": [replicated_job]}}, **spec},
         }
     )
 
 
-def said(watching: Watching) -> tuple[str, str]:
+def verdict_of(watching: Watching) -> tuple[str, str]:
     gang = watching.gang("run")
     return gang.code, gang.message
 
@@ -105,28 +105,28 @@ def test_a_created_changed_or_deleted_runtime_updates_the_gangs_that_name_it(wat
     simulator = watching.simulator
     put_trainjob(simulator)
     watching.settle()
-    assert said(watching)[0] != "not-ganged"
+    assert verdict_of(watching)[0] != "not-ganged"
     detail = unpack_detail(bytes(watching.gang("run").detail))
     assert detail.facts == {"Runtime": "ClusterTrainingRuntime gang"}
 
     put_runtime(simulator, podGroupPolicy={"coscheduling": {}})
     watching.settle()
-    assert said(watching) == ONE_BY_ONE
+    assert verdict_of(watching) == ONE_BY_ONE
 
     watching.forget()
     window = watching.settle()
-    assert said(watching) == ONE_BY_ONE
+    assert verdict_of(watching) == ONE_BY_ONE
     assert window.writer.written == 0
 
     put_runtime(simulator)
     watching.settle()
-    assert said(watching)[0] != "not-ganged"
+    assert verdict_of(watching)[0] != "not-ganged"
 
     put_runtime(simulator, podGroupPolicy={"coscheduling": {}})
     watching.settle()
     simulator.objects.delete(API, "ClusterTrainingRuntime", "gang")
     watching.settle()
-    assert said(watching)[0] != "not-ganged"
+    assert verdict_of(watching)[0] != "not-ganged"
 
 
 @pytest.mark.parametrize("extra", [(TRAINJOBS,), (TRAINJOBS, RUNTIMES)])
@@ -134,10 +134,10 @@ def test_a_trainjob_without_runtime_is_assessed(watch: Watch, extra: tuple[Any, 
     watching = watch(extra=extra)
     put_trainjob(watching.simulator)
     watching.settle()
-    assert said(watching)[0] in ("partly-placed", "unschedulable")
+    assert verdict_of(watching)[0] in ("partly-placed", "unschedulable")
 
 
-def test_an_event_that_only_its_kind_knows_is_stored_and_shown(watch: Watch) -> None:
+def test_an_event_known_only_to_its_kind_is_stored_and_shown(watch: Watch) -> None:
     watching = watch(extra=(TRAINJOBS, RUNTIMES))
     put_trainjob(watching.simulator, made=False)
     cause = 'no matches for kind "PodGroup" in version "scheduling.volcano.sh/v1beta1"'
@@ -157,7 +157,7 @@ def test_an_event_that_only_its_kind_knows_is_stored_and_shown(watch: Watch) -> 
         }
     )  # fmt: skip
     watching.settle()
-    assert said(watching) == (
+    assert verdict_of(watching) == (
         "objects-not-made",
         f"An object of TrainJob run cannot be created: {cause}.",
     )
@@ -171,7 +171,7 @@ def test_a_kind_that_is_served_in_two_versions_is_read_once(watch: Watch) -> Non
     watching.settle()
     assert watching.state("trainjobs.trainer.kubeflow.org").version == "v1alpha1"
     assert watching.objects("trainjobs.trainer.kubeflow.org") == 1
-    found = Gang.objects.filter(
+    versions = Gang.objects.filter(
         cluster=watching.cluster, namespace="default", name__startswith="run"
     )
-    assert [(gang.kind, gang.name) for gang in found] == [("TrainJob", "run")]
+    assert [(gang.kind, gang.name) for gang in versions] == [("TrainJob", "run")]

@@ -39,7 +39,7 @@ def change_pod(simulator: Simulator, spec: dict[str, Any]) -> None:
 def shape_of_waiting(watching: Watching) -> dict[str, Any]:
     watching.once()
     shapes = ClusterCapacity.objects.get().shapes
-    (shape,) = [one for one in shapes if DEVICE in one["requests"]]
+    (shape,) = [shape_row for shape_row in shapes if DEVICE in shape_row["requests"]]
     return dict(shape)
 
 
@@ -55,8 +55,8 @@ def test_a_constraint_that_excludes_nodes_leaves_an_upper_bound(
     change_pod(watching.simulator, spec)
     shape = shape_of_waiting(watching)
     assert (shape["waiting"], shape["fits_now"], shape["fits_empty"]) == (1, 1, 1)
-    (word,) = shape["unsupported"]
-    assert unsupported in word
+    (constraint,) = shape["unsupported"]
+    assert unsupported in constraint
     assert shape["why"] == ""
 
 
@@ -64,8 +64,8 @@ def test_a_request_that_cannot_be_read_leaves_an_upper_bound(watch: Watch) -> No
     watching = watch()
     put_waiting_job(watching.simulator)
     give_devices(watching.simulator, node_names(watching.simulator)[0])
-    asked = {"requests": {DEVICE: "16", "memory": "much"}}
-    change_pod(watching.simulator, {"containers": [{"name": "main", "resources": asked}]})
+    group = {"requests": {DEVICE: "16", "memory": "much"}}
+    change_pod(watching.simulator, {"containers": [{"name": "main", "resources": group}]})
     shape = shape_of_waiting(watching)
     assert (shape["fits_now"], shape["why"]) == (1, "")
     assert shape["unsupported"] == ["a request of memory that could not be read"]

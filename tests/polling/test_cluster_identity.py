@@ -11,10 +11,10 @@ from tests.polling.conftest import Watching
 
 
 def test_the_first_poll_stores_the_uid(watch: Callable[..., Watching]) -> None:
-    one = watch()
-    assert one.cluster.system_uid == ""
-    one.settle()
-    assert one.fresh().system_uid
+    watching = watch()
+    assert watching.cluster.system_uid == ""
+    watching.settle()
+    assert watching.fresh().system_uid
 
 
 def test_a_cluster_with_a_second_name_is_not_read_and_the_first_name_is_shown(
@@ -34,17 +34,17 @@ def test_a_cluster_with_a_second_name_is_not_read_and_the_first_name_is_shown(
 
 
 def test_another_cluster_behind_the_address_is_not_merged(watch: Callable[..., Watching]) -> None:
-    one = watch()
-    one.cluster.system_uid = "of-the-one-before"
-    one.cluster.save()
-    one.window(0.5)
-    assert one.fresh().problem == "other-cluster"
-    assert one.cluster.system_uid == "of-the-one-before"
-    assert not Gang.objects.filter(cluster=one.cluster).exists()
+    watching = watch()
+    watching.cluster.system_uid = "of-the-one-before"
+    watching.cluster.save()
+    watching.window(0.5)
+    assert watching.fresh().problem == "other-cluster"
+    assert watching.cluster.system_uid == "of-the-one-before"
+    assert not Gang.objects.filter(cluster=watching.cluster).exists()
 
 
 def test_a_cluster_without_readable_identity_is_read(watch: Callable[..., Watching]) -> None:
-    one = watch()
-    one.simulator.faults.forbidden(resource="namespaces")
-    one.settle()
-    assert (one.fresh().system_uid, one.cluster.problem) == ("", "")
+    watching = watch()
+    watching.simulator.faults.forbidden(resource="namespaces")
+    watching.settle()
+    assert (watching.fresh().system_uid, watching.cluster.problem) == ("", "")

@@ -48,7 +48,7 @@ class Worker:
     rows: int = 0
     """Stored objects that were read back."""
     lists: int = 0
-    """Lists that the clusters were asked for."""
+    """Number of list requests that the clusters received."""
 
     def work(self, windows: int) -> None:
         """Seed, and carry out orders until so many windows are over."""
@@ -64,7 +64,7 @@ class Worker:
 
 @pytest.fixture
 def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
-    made = Worker()
+    poll_worker = Worker()
     monkeypatch.setattr(settings, "POLL_WINDOW", 0.1)
     # Windows that a real worker has side by side follow each other here: no lease may run out.
     long = replace(cluster_leases.LEASES, seconds=600.0)
@@ -72,27 +72,27 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
     monkeypatch.setattr(poll_slots, "LEASE_SECONDS", long.seconds)
     monkeypatch.setattr(tasks, "slots", PollSlots(SLOTS))
     monkeypatch.setattr(
-        tasks.poll, "apply_async", lambda arguments, **_: made.orders.append(arguments[0])
+        tasks.poll, "apply_async", lambda arguments, **_: poll_worker.orders.append(arguments[0])
     )
     stored, run = cache_warm_up.stored_objects, PollWindow.run
 
     def counted(cache: ClusterCache) -> Iterator[tuple[Any, ...]]:
         for row in stored(cache):
-            made.rows += 1
+            poll_worker.rows += 1
             yield row
 
     def noted(window: PollWindow) -> None:
-        made.windows.append(window._cache.lease.cluster_id)
+        poll_worker.windows.append(window._cache.lease.cluster_id)
         run(window)
 
     monkeypatch.setattr(cache_warm_up, "stored_objects", counted)
     monkeypatch.setattr(PollWindow, "run", noted)
-    return made
+    return poll_worker
 
 
 def _are_read(*clusters: Watching) -> bool:
-    """Whether all that is served there was listed to the end, so that it can be watched from now on."""
-    states = ResourceState.objects.filter(cluster__in=[one.cluster for one in clusters])
+    """Return whether all served resources were listed completely, so that they can be watched."""
+    states = ResourceState.objects.filter(cluster__in=[watching.cluster for watching in clusters])
     listed = states.exclude(resource_version="")
     return (
         listed.filter(resource="pods").count() == len(clusters)
@@ -132,8 +132,8 @@ def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
     for watching in watched:
         synthetic(watching.simulator, pods=PODS, gangs=2)
         _count_lists(watching.simulator, worker)
-    # A reflector whose thread starts after the window has ended lists nothing: on a slow machine
-    # only a longer window is enough.
+    # A reflector whose thread starts after the window sends no list. On a slow machine only a
+    # longer window is enough.
     seconds, give_up_at = 0.25, time.monotonic() + 300
     while not _are_read(*watched):
         assert time.monotonic() < give_up_at, "some cluster never had its turn"
@@ -150,10 +150,11 @@ def test_a_cluster_that_returns_to_its_worker_is_not_listed_again(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_cluster_gives_way_to_one_that_waits(
+def test_a_cluster_gives_way_to_a_waiting_cluster(
     watch: Callable[..., Watching], worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of three clusters on two slots, the one that has had its slot for longest gives way, and the other stays."""
+    """With three clusters on two slots, the cluster with the longest window gives way and the other
+    stays."""
     slots = PollSlots(2)
     monkeypatch.setattr(tasks, "slots", slots)
     first, second, third = (watch(name, fleet="empty").cluster.pk for name in ("a", "b", "c"))
@@ -166,9 +167,9 @@ def test_one_cluster_gives_way_to_one_that_waits(
     def following(cluster_id: int) -> int | None:
         """Return whose window is ordered after one of this cluster."""
         assert slots.begin(cluster_id)
-        found = _next_cluster(cluster_id, worker_process.HOLDER, slots, threading.Event())
-        slots.end(cluster_id, found)
-        return found
+        cluster = _next_cluster(cluster_id, worker_process.HOLDER, slots, threading.Event())
+        slots.end(cluster_id, cluster)
+        return cluster
 
     assert following(first) == first
     assert following(second) == second
@@ -213,10 +214,10 @@ class TestWaitingOrder:
         return order_by_wait(free, holder="me", living={"me", OTHER})
 
     def test_the_longest_waiting_cluster_comes_first_and_a_new_one_before_all(self) -> None:
-        found = self.turn(
+        order = self.turn(
             FreeCluster(1, "me", 9), FreeCluster(2, "me", 70), FreeCluster(3, "", NEVER_HELD)
         )
-        assert found == [3, 2, 1]
+        assert order == [3, 2, 1]
 
     def test_a_short_wait_displaces_no_cluster(self) -> None:
         assert self.turn(FreeCluster(1, "me", 4.9)) == []
@@ -242,9 +243,9 @@ class TestRestingCaches:
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is cache
         poll.hand_back(watching.cluster.pk, HOLDER)
-        other = acquire_lease(watching.cluster.pk, OTHER)
-        assert other is not None
-        release_lease(other)
+        lease = acquire_lease(watching.cluster.pk, OTHER)
+        assert lease is not None
+        release_lease(lease)
         watching.window(0.1)
         assert poll._caches[watching.cluster.pk] is not cache
 
@@ -328,7 +329,7 @@ class TestSlots:
         slots.end(1, None)
         assert slots.begin(3)
 
-    def test_a_window_that_does_not_end_is_not_waited_for(
+    def test_rotation_does_not_wait_for_an_endless_window(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         slots = PollSlots(2)

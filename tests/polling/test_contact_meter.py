@@ -20,12 +20,12 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(reachability, "time", made)
-    return made
+    fake_clock = Clock()
+    monkeypatch.setattr(reachability, "time", fake_clock)
+    return fake_clock
 
 
-def test_there_are_no_values_at_first(clock: Clock) -> None:
+def test_a_new_meter_has_no_values(clock: Clock) -> None:
     meter = ContactMeter()
     meter.count_event()
     assert (meter.answer_ms, meter.events_a_minute) == (None, None)
@@ -33,7 +33,7 @@ def test_there_are_no_values_at_first(clock: Clock) -> None:
     assert meter.events_a_minute is None, "fewer than a minute's are no rate"
 
 
-def test_events_of_the_last_minute(clock: Clock) -> None:
+def test_the_meter_counts_events_of_the_last_minute(clock: Clock) -> None:
     meter = ContactMeter()
     for _ in range(3):
         meter.count_event()
@@ -58,7 +58,7 @@ def test_a_burst_takes_constant_memory(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "ms"), [(0.0123, 12), (0.0001, 1), (2.5, 2500)])
-def test_the_last_answer(seconds: float, ms: int) -> None:
+def test_the_meter_records_the_last_answer(seconds: float, ms: int) -> None:
     meter = ContactMeter()
     meter.take_answer(9.0)
     meter.take_answer(seconds)

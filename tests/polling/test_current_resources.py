@@ -1,4 +1,4 @@
-"""How long a resource counts as current: from its last complete list or living watch on."""
+"""A resource counts as current for a limited time after its last complete list or living watch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONG_AGO = timedelta(seconds=121)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lists come in several pages."""
     monkeypatch.setattr(
-        reflector, "pages", lambda *given, **options: pages(*given, limit=5, **options)
+        reflector, "pages", lambda *arguments, **options: pages(*arguments, limit=5, **options)
     )
 
 
@@ -35,10 +35,10 @@ def _codes() -> set[str]:
     return set(Gang.objects.filter(gone_at=None).values_list("code", flat=True))
 
 
-def _last_seen_long_ago(watching: Watching, **more: str) -> None:
+def _last_seen_long_ago(watching: Watching, **fields: str) -> None:
     """Let the pods be seen for the last time so long ago that they cannot be vouched for."""
     ResourceState.objects.filter(cluster=watching.cluster, resource=PODS).update(
-        contact_at=timezone.now() - LONG_AGO, **more
+        contact_at=timezone.now() - LONG_AGO, **fields
     )
     watching.forget()
 
@@ -55,8 +55,8 @@ def test_an_incomplete_list_is_not_current(watch: Watch) -> None:
 
 
 @pytest.mark.usefixtures("small_pages")
-def test_half_of_the_pods_give_no_first_verdict(watch: Watch) -> None:
-    """Its second page fails: nothing is known of the other pods, and no history says otherwise."""
+def test_half_of_the_pods_produce_no_first_verdict(watch: Watch) -> None:
+    """Its second page fails. The other pods are unknown, and there is no history."""
     watching = watch()
     fault = watching.simulator.faults.gone_mid_list(resource=PODS)
     watching.window(1.5)
@@ -76,8 +76,8 @@ class _ShortLived(RealWatch):
     opened: list[float]
     says: list[bytes]
 
-    def __init__(self, connection: Any, path: str, *given: Any, **options: Any) -> None:
-        super().__init__(connection, path, *given, **options)
+    def __init__(self, connection: Any, path: str, *arguments: Any, **options: Any) -> None:
+        super().__init__(connection, path, *arguments, **options)
         self._is_of_pods = path.endswith("/pods")
         self._accepted: Callable[[], None] = options["on_open"]
 
@@ -105,7 +105,7 @@ def test_a_watch_that_ends_at_once_is_a_failure_and_no_sign_of_life(
 ) -> None:
     watching = watch()
     assert watching.once().ok
-    seen = watching.state(PODS).contact_at
+    contact_at = watching.state(PODS).contact_at
     watching.window(2.5)
     # At 0 s, and after 1 s; the next would be 2 s later.
     assert len(short_lived.opened) == 2
@@ -113,7 +113,7 @@ def test_a_watch_that_ends_at_once_is_a_failure_and_no_sign_of_life(
     assert state.state == "failing"
     assert "ended at once" in state.sentence
     assert "pods" in state.sentence
-    assert state.contact_at == seen
+    assert state.contact_at == contact_at
     assert "not-observed" not in _codes()
     _last_seen_long_ago(watching)
     watching.window(1.5)
@@ -123,14 +123,14 @@ def test_a_watch_that_ends_at_once_is_a_failure_and_no_sign_of_life(
 def test_a_short_watch_with_a_line_is_alive(watch: Watch, short_lived: type[_ShortLived]) -> None:
     watching = watch()
     assert watching.once().ok
-    seen = watching.state(PODS).contact_at
+    contact_at = watching.state(PODS).contact_at
     short_lived.says = [_bookmark(watching.state(PODS).resource_version)]
     watching.window(1.0)
     state = watching.state(PODS)
     assert state.state == "ok"
-    assert seen is not None
+    assert contact_at is not None
     assert state.contact_at is not None
-    assert state.contact_at > seen
+    assert state.contact_at > contact_at
 
 
 def _bookmark(version: str) -> bytes:
@@ -145,15 +145,15 @@ def test_a_quiet_watch_is_a_sign_of_life(watch: Watch) -> None:
     watching.window(2.5)
     assert watching.state(PODS).state == "ok"
     assert "not-observed" not in _codes()
-    seen = watching.state(PODS).contact_at
-    assert seen is not None
-    assert timezone.now() - seen < timedelta(seconds=10)
+    contact_at = watching.state(PODS).contact_at
+    assert contact_at is not None
+    assert timezone.now() - contact_at < timedelta(seconds=10)
 
 
 def test_good_lines_before_a_bad_line_are_stored(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was read with a line that is no event is stored, and the watch goes on behind it."""
+    """Events read together with an invalid line are stored, and the watch continues after it."""
     watching = watch()
     assert watching.once().ok
     pod = watching.simulator.objects.list("v1", "Pod")[0]

@@ -36,24 +36,28 @@ class Clock:
 
 def test_pods_of_a_deleted_owner_are_leftovers_for_two_minutes() -> None:
     clock = Clock()
-    seen = DeletedOwners(clock)
-    seen.add("job")
+    deleted_owners = DeletedOwners(clock)
+    deleted_owners.add("job")
     clock.now = ORPHAN_GRACE - 1
-    assert (seen.grace_left("job"), seen.grace_left("other"), seen.grace_left("")) == (
+    assert (
+        deleted_owners.grace_left("job"),
+        deleted_owners.grace_left("other"),
+        deleted_owners.grace_left(""),
+    ) == (
         1,
         0,
         0,
     )
     clock.now = ORPHAN_GRACE + 1
-    assert seen.grace_left("job") == 0
+    assert deleted_owners.grace_left("job") == 0
 
 
 def test_a_limited_number_is_remembered() -> None:
-    seen = DeletedOwners(Clock())
+    deleted_owners = DeletedOwners(Clock())
     for number in range(MAX_DELETED + 5):
-        seen.add(str(number))
-    assert seen.grace_left("4") == 0
-    assert seen.grace_left(str(MAX_DELETED + 4)) == ORPHAN_GRACE
+        deleted_owners.add(str(number))
+    assert deleted_owners.grace_left("4") == 0
+    assert deleted_owners.grace_left(str(MAX_DELETED + 4)) == ORPHAN_GRACE
 
 
 def test_leftovers_are_no_gangs_until_the_grace_ends(

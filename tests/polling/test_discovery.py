@@ -27,15 +27,15 @@ GROUPS = ("workloads", "podgroups", "compositepodgroups")
 def _serve_as(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
     """Let discovery say that the core groups are served in this version only; None: not at all."""
 
-    def discover(*given: object, **options: object) -> Discovery:
-        found = discovery.discover(*given, **options)  # type: ignore[arg-type]
-        resources = dict(found.resources)
+    def discover(*arguments: object, **options: object) -> Discovery:
+        result = discovery.discover(*arguments, **options)  # type: ignore[arg-type]
+        resources = dict(result.resources)
         for plural in GROUPS:
             served = resources.pop(("scheduling.k8s.io", plural), ())
             if version is not None and served:
                 later: ServedVersion = replace(served[0], version=version)
                 resources["scheduling.k8s.io", plural] = (later,)
-        return replace(found, resources=resources)
+        return replace(result, resources=resources)
 
     monkeypatch.setattr(poll_window, "discover", discover)
 
@@ -44,8 +44,12 @@ def _play(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """Let the simulator serve the core groups in this version only; objects look as in v1alpha3."""
     _serve_as(monkeypatch, version)
 
-    def path_for(group: str, asked: str, plural: str, namespace: str | None = None) -> str:
-        served = "v1alpha3" if plural in GROUPS and asked == version else asked
+    def path_for(
+        group: str, requested_version: str, plural: str, namespace: str | None = None
+    ) -> str:
+        served = (
+            "v1alpha3" if plural in GROUPS and requested_version == version else requested_version
+        )
         return discovery.path_for(group, served, plural, namespace)
 
     monkeypatch.setattr(reflector, "path_for", path_for)
@@ -108,7 +112,7 @@ def test_an_unknown_version_is_read_as_the_newest_one_and_reported(
     assert watching.state(PODGROUPS).sentence == state.sentence
 
 
-def test_an_unknown_version_without_the_fields_is_not_read(
+def test_an_unknown_version_without_the_expected_fields_is_not_read(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -116,7 +120,7 @@ def test_an_unknown_version_without_the_fields_is_not_read(
     count = watching.objects(PODGROUPS)
     name = _break_podgroup(watching)
     _play(monkeypatch, "v2")
-    for _ in range(2):  # it is tried again, and nothing is said in between
+    for _ in range(2):  # the reader tries again, and reports no problem meanwhile
         watching.once()
         state = watching.state(PODGROUPS)
         assert (state.state, state.version) == ("unknown-version", "")
@@ -126,7 +130,7 @@ def test_an_unknown_version_without_the_fields_is_not_read(
         assert set(_codes().values()) == {"not-observed"}
 
 
-def test_an_object_without_the_fields_that_comes_later_ends_the_reading(
+def test_a_later_object_without_the_expected_fields_stops_the_reading(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -141,7 +145,7 @@ def test_an_object_without_the_fields_that_comes_later_ends_the_reading(
     assert set(_codes().values()) == {"not-observed"}
 
 
-def test_an_unknown_version_is_not_tried_without_key_fields(
+def test_an_unknown_version_without_key_fields_is_not_tried(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -149,7 +153,7 @@ def test_an_unknown_version_is_not_tried_without_key_fields(
     before = watching.objects(PODGROUPS)
     _serve_as(monkeypatch, "v2")
     grouped = {resource.key: resource for resource in resources()}
-    without = [replace(one, fields=()) for one in grouped.values()]
+    without = [replace(candidate, fields=()) for candidate in grouped.values()]
     monkeypatch.setattr(poll, "resources", lambda: without)
     watching.forget()
     watching.once()

@@ -25,7 +25,7 @@ from tests.polling.conftest import HOLDER, Watching, eventually
 Watch = Callable[..., Watching]
 PODS = "pods"
 PATIENCE = 60.0
-"""Seconds in which a slow machine has done what is waited for."""
+"""Seconds within which even a slow machine reaches the awaited state."""
 
 
 def _hold(
@@ -38,20 +38,20 @@ def _hold(
     """Hold the cluster for a window with this deadline for each request, or until that is true."""
     held = acquire_lease(watching.cluster.pk, HOLDER)
     assert held is not None
-    found = poll._cache_for(held)
-    assert found is not None
+    cache = poll._cache_for(held)
+    assert cache is not None
     credentials = read_kubeconfig(watching.simulator.kubeconfig_text())
-    found.connection.close()
-    found.connection = Connection(credentials, connect_deadline=PATIENCE, total_deadline=deadline)
+    cache.connection.close()
+    cache.connection = Connection(credentials, connect_deadline=PATIENCE, total_deadline=deadline)
     stopping = threading.Event()
-    held_window = PollWindow(found, seconds=seconds, repair_interval=900, stopping=stopping)
+    held_window = PollWindow(cache, seconds=seconds, repair_interval=900, stopping=stopping)
 
-    def look() -> None:
+    def condition() -> None:
         while not stopping.wait(0.01):
-            if until(found):
+            if until(cache):
                 stopping.set()
 
-    looking = threading.Thread(target=look, daemon=True)
+    looking = threading.Thread(target=condition, daemon=True)
     looking.start()
     try:
         held_window.run()
@@ -60,10 +60,10 @@ def _hold(
         looking.join()
 
 
-def _hold_until(watching: Watching, look: Callable[[], bool], *, deadline: float) -> None:
+def _hold_until(watching: Watching, condition: Callable[[], bool], *, deadline: float) -> None:
     """Hold the cluster for one short window after the other until that is true. Raises AssertionError."""
     give_up_at = time.monotonic() + PATIENCE
-    while not look():
+    while not condition():
         assert time.monotonic() < give_up_at, "did not come true"
         _hold(watching, 0.5, deadline=deadline)
 
@@ -77,14 +77,14 @@ def _has_listed(resource: str) -> Callable[[ClusterCache], bool]:
 
 
 class _Gate:
-    """What a cluster serves is asked when the gate is open; then it is asked as always."""
+    """Discovery waits until the gate is open, then runs as usual."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened = threading.Event()
 
-        def ask_when_open(*given: Any, **options: Any) -> Discovery:
+        def ask_when_open(*arguments: Any, **options: Any) -> Discovery:
             assert self.opened.wait(PATIENCE), "the gate was not opened"
-            return discover(*given, **options)
+            return discover(*arguments, **options)
 
         monkeypatch.setattr(poll_window, "discover", ask_when_open)
 
@@ -92,7 +92,7 @@ class _Gate:
 def test_a_server_that_hangs_keeps_its_worker_and_is_named(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The question goes on until the lease was renewed, and then until its deadline."""
+    """Discovery continues until the lease was renewed, and then until its deadline."""
     watching = watch()
     monkeypatch.setattr(poll_window, "CONTACT_EVERY", 0.2)
     monkeypatch.setattr(discovery_schedule, "UNKNOWN_PAUSE", 0.0)
@@ -144,13 +144,13 @@ def test_a_slow_discovery_does_not_stop_the_watches_of_a_known_cluster(
     before = watching.objects(PODS)
     fault = watching.simulator.faults.hang(path="/version")
     pod = watching.simulator.objects.list("v1", "Pod")[0]["metadata"]
-    gone = threading.Event()
+    silenced = threading.Event()
 
     def is_seen_gone(cache: ClusterCache) -> bool:
-        if fault.hits and not gone.is_set():
+        if fault.hits and not silenced.is_set():
             watching.simulator.objects.delete("v1", "Pod", pod["name"], pod["namespace"])
-            gone.set()
-        return gone.is_set() and pod["uid"] not in cache.versions[PODS]
+            silenced.set()
+        return silenced.is_set() and pod["uid"] not in cache.versions[PODS]
 
     _hold(watching, PATIENCE / 2, until=is_seen_gone)
     assert watching.objects(PODS) < before
@@ -163,7 +163,7 @@ def test_a_known_cluster_that_falls_silent_is_named(watch: Watch) -> None:
     watching.simulator.faults.hang()
     _hold_until(watching, _has_problem(watching, "timeout"), deadline=1.5)
     assert "GET /version" in watching.fresh().sentence
-    # It is said until something answers, not from one window to the next.
+    # The problem stays until a response arrives, not only for one window.
     _hold(watching, 0.7, deadline=1.5)
     assert watching.fresh().problem == "timeout"
     watching.simulator.faults.clear()
@@ -181,9 +181,9 @@ def test_an_incomplete_first_discovery_is_repeated_soon(
     _hold_until(watching, lambda: watching.state(PODS).state == "ok", deadline=PATIENCE)
     assert watching.objects(PODS) > 0
     # The whole answer serves for five minutes.
-    again = watching.simulator.faults.status(500, verb="discovery", count=1)
+    fault = watching.simulator.faults.status(500, verb="discovery", count=1)
     _hold(watching, 0.5)
-    assert again.hits == 0
+    assert fault.hits == 0
 
 
 def test_known_resources_stay_while_a_part_of_discovery_fails(
@@ -201,16 +201,18 @@ def test_known_resources_stay_while_a_part_of_discovery_fails(
     assert watching.state(PODS).state == "ok"
 
 
-def _pauses(one: discovery_schedule.DiscoverySchedule, error: KubeError, times: int) -> list[int]:
-    """Let a part of the answer fail so many times; return the seconds until it is asked again."""
-    found = Discovery("", {}, {"v1": error})
+def _pauses(
+    schedule: discovery_schedule.DiscoverySchedule, error: KubeError, times: int
+) -> list[int]:
+    """Let a part of discovery fail this many times. Return the seconds until the next request."""
+    failed = Discovery("", {}, {"v1": error})
     pauses = []
     for _ in range(times):
-        one.make_due()
-        assert one.start(lambda: found)
-        eventually(lambda: not one.is_running)
-        assert one.take_result(is_known=True)
-        pauses.append(round(one.next_at - time.monotonic()))
+        schedule.make_due()
+        assert schedule.start(lambda: failed)
+        eventually(lambda: not schedule.is_running)
+        assert schedule.take_result(is_known=True)
+        pauses.append(round(schedule.next_at - time.monotonic()))
     return pauses
 
 
@@ -228,25 +230,25 @@ def test_a_part_that_keeps_failing_is_requested_less_and_less() -> None:
     ]
 
 
-def test_make_due_does_not_override_retry_after() -> None:
-    one = discovery_schedule.DiscoverySchedule()
-    assert _pauses(one, KubeError("server-error", "busy", retry_after=40), 1) == [40]
-    one.make_due()
-    assert not one.start(lambda: Discovery("", {}, {}))
+def test_make_due_respects_retry_after() -> None:
+    schedule = discovery_schedule.DiscoverySchedule()
+    assert _pauses(schedule, KubeError("server-error", "busy", retry_after=40), 1) == [40]
+    schedule.make_due()
+    assert not schedule.start(lambda: Discovery("", {}, {}))
 
 
 def test_throttled_discovery_waits_for_retry_after(watch: Watch) -> None:
     watching = watch()
     fault = watching.simulator.faults.throttled(4, path="/version", count=2)
     _hold_until(watching, _has_problem(watching, "throttled"), deadline=PATIENCE)
-    began = time.monotonic()
+    started_at = time.monotonic()
 
     def is_asked_again() -> bool:
         assert watching.fresh().problem == "throttled"
         return fault.hits == 2
 
     _hold_until(watching, is_asked_again, deadline=PATIENCE)
-    assert time.monotonic() - began > 3.0
+    assert time.monotonic() - started_at > 3.0
 
 
 def test_a_stopping_worker_does_not_wait_for_discovery(
@@ -258,9 +260,9 @@ def test_a_stopping_worker_does_not_wait_for_discovery(
     _Gate(monkeypatch)
     stopping = threading.Event()
     threading.Timer(0.5, stopping.set).start()
-    began = time.monotonic()
+    started_at = time.monotonic()
     assert poll.poll_window(watching.cluster.pk, HOLDER, stopping)
-    assert time.monotonic() - began < PATIENCE / 2
+    assert time.monotonic() - started_at < PATIENCE / 2
 
 
 def test_poll_once_reports_a_cluster_that_has_not_answered(

@@ -44,22 +44,22 @@ def test_the_uid_of_the_object_of_an_event_is_stored(watch: Watch) -> None:
         watching.simulator.objects.put(_event(name, uid))
     watching.once()
     stored = WatchedObject.objects.filter(resource="events.events.k8s.io")
-    found = dict(stored.values_list("name", "about"))
-    # What is no uid of anything is about nothing that a page could ask for.
-    assert found["own.1"] == "0aa1-job"
-    assert {found.get("long.1"), found.get("odd.1")} == {None}
+    about_by_name = dict(stored.values_list("name", "about"))
+    # An invalid uid belongs to no object that a page could look up.
+    assert about_by_name["own.1"] == "0aa1-job"
+    assert {about_by_name.get("long.1"), about_by_name.get("odd.1")} == {None}
 
 
 def test_other_objects_have_no_such_uid(watch: Watch) -> None:
     watching = watch()
     watching.once()
-    others = WatchedObject.objects.exclude(resource="events.events.k8s.io")
-    assert others.exists()
-    assert not others.filter(about__isnull=False).exists()
+    other_objects = WatchedObject.objects.exclude(resource="events.events.k8s.io")
+    assert other_objects.exists()
+    assert not other_objects.filter(about__isnull=False).exists()
 
 
 def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> None:
-    """What an autoscaler said once is worth as much after a hundred refusals by the scheduler."""
+    """An autoscaler event keeps its value after a hundred refusals by the scheduler."""
     watching = watch(fleet="empty")
     watching.simulator.objects.put(JOB)
     nominated = {**_event("nominated.1", "0aa1-job"), "reason": "Nominated", "type": "Normal"}
@@ -79,7 +79,7 @@ def test_many_events_of_one_reason_displace_none_of_another(watch: Watch) -> Non
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_an_event_of_another_namespace_is_ignored_whatever_uid_it_names(
+def test_an_event_of_another_namespace_is_ignored_even_if_its_uid_matches(
     watch: Watch, is_first: bool
 ) -> None:
     watching = watch(fleet="empty")
@@ -90,8 +90,8 @@ def test_an_event_of_another_namespace_is_ignored_whatever_uid_it_names(
         event["regarding"]["namespace"] = "default"
     batches = [forged, [JOB, own]] if is_first else [[JOB, own], forged]
     for batch in batches:
-        for one in batch:
-            watching.simulator.objects.put(one)
+        for change in batch:
+            watching.simulator.objects.put(change)
         watching.once()
     watching.once()
     gang = Gang.objects.get()

@@ -1,6 +1,7 @@
-"""A kind that is not served, comes later, is served in a newer version or has an object that cannot be read.
+"""A kind that is not served, comes later, is served in a newer version or has an unreadable object.
 
-It costs nothing of what is told of the others, and the Clusters page says it: all kinds, groups and queues at once.
+Verdicts of other kinds stay the same, and the Clusters page reports the problem. Covers all kinds,
+groups and queues at once.
 """
 
 from __future__ import annotations
@@ -24,89 +25,97 @@ from tests.polling.conftest import Watching
 
 Watch = Callable[..., Watching]
 
-ALWAYS = {one.full for one in served("1.37", hold=True)}
-OTHERS = [one for one in registry.resources() if one.key not in ALWAYS | registry.read_on_demand()]
-"""What the simulated cluster does not serve by itself: kinds and queues of custom resources."""
+ALWAYS_SERVED = {one.full for one in served("1.37", hold=True)}
+OTHERS = [
+    one for one in registry.resources() if one.key not in ALWAYS_SERVED | registry.read_on_demand()
+]
+"""Kinds and queues of custom resources, which the simulated cluster does not serve by default."""
 QUEUED = ("queue-evaluating", "unknown")
-"""What is said of the JobSet `retrieval-ft`, whose queue could not be looked at then."""
+"""Verdict of the JobSet `retrieval-ft` while its queue is unreadable."""
 EVERYTHING = Viewer(1, "olga", (Scope(None, "", "admin"),))
 
 
 def custom(version: str = "") -> tuple[Resource, ...]:
     """Return them as a cluster would serve them, in the version that we prefer or in another."""
     return tuple(
-        Resource(one.group, (version or one.versions[0],), one.plural, one.kind, custom=True)
-        for one in OTHERS
+        Resource(
+            resource.group,
+            (version or resource.versions[0],),
+            resource.plural,
+            resource.kind,
+            custom=True,
+        )
+        for resource in OTHERS
     )
 
 
 def fill(watching: Watching, **content: object) -> None:
     """Put one object of each of them into the cluster, in a namespace of their own."""
-    for one in custom():
+    for resource in custom():
         watching.simulator.objects.put(
             {
-                "apiVersion": one.api_version(),
-                "kind": one.kind,
-                "metadata": {"name": f"a-{one.plural}", "namespace": "mixed"},
+                "apiVersion": resource.api_version(),
+                "kind": resource.kind,
+                "metadata": {"name": f"a-{resource.plural}", "namespace": "mixed"},
                 **content,
             }
         )
 
 
 def verdicts() -> dict[str, tuple[str, str]]:
-    """Return what is said of the gangs outside that namespace."""
-    found = Gang.objects.filter(gone_at=None).exclude(namespace="mixed")
-    rows = found.values_list("name", "code", "health")
+    """Return the verdicts of gangs outside that namespace."""
+    gangs = Gang.objects.filter(gone_at=None).exclude(namespace="mixed")
+    rows = gangs.values_list("name", "code", "health")
     return {name: (code, health) for name, code, health in rows}
 
 
-def shown(watching: Watching) -> dict[str, ResourceRow]:
-    """Return what the Clusters page shows of each of them."""
+def resource_rows(watching: Watching) -> dict[str, ResourceRow]:
+    """Return the rows of the Clusters page for each of them."""
     detail = cluster_detail(watching.cluster.name, viewer=EVERYTHING, now=timezone.now())
     assert detail is not None
     rows = {row.resource: row for row in detail.resources}
-    return {one.key: rows[one.key] for one in OTHERS}
+    return {resource.key: rows[resource.key] for resource in OTHERS}
 
 
 @pytest.fixture
 def expected(watch: Watch) -> dict[str, tuple[str, str]]:
-    """What is told where none of them is served."""
+    """Return the verdicts of a cluster that serves none of them."""
     watching = watch("plain")
     assert watching.once().ok
-    found = verdicts()
-    assert len(found) > 3
-    assert {row.state for row in shown(watching).values()} == {"not-served"}
-    assert not any(row.is_fault for row in shown(watching).values())
+    expected_verdicts = verdicts()
+    assert len(expected_verdicts) > 3
+    assert {row.state for row in resource_rows(watching).values()} == {"not-served"}
+    assert not any(row.is_fault for row in resource_rows(watching).values())
     watching.cluster.delete()
-    return found
+    return expected_verdicts
 
 
-def test_there_are_kinds_to_test() -> None:
+def test_the_test_covers_at_least_one_kind() -> None:
     assert len(OTHERS) > 8
 
 
-def test_a_kind_that_is_served_later_is_read_then(
+def test_a_kind_is_read_once_the_cluster_serves_it(
     watch: Watch, expected: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def not_yet(*given: object, **options: object) -> Discovery:
-        found = discovery.discover(*given, **options)  # type: ignore[arg-type]
-        later = {(one.group, one.plural) for one in OTHERS}
-        left = {key: value for key, value in found.resources.items() if key not in later}
-        return replace(found, resources=left)
+    def not_yet(*arguments: object, **options: object) -> Discovery:
+        result = discovery.discover(*arguments, **options)  # type: ignore[arg-type]
+        later = {(resource.group, resource.plural) for resource in OTHERS}
+        remaining = {key: value for key, value in result.resources.items() if key not in later}
+        return replace(result, resources=remaining)
 
     watching = watch("late", extra=custom())
     fill(watching)
     with monkeypatch.context() as moment:
         moment.setattr(poll_window, "discover", not_yet)
         assert watching.once().ok
-    assert {row.state for row in shown(watching).values()} == {"not-served"}
+    assert {row.state for row in resource_rows(watching).values()} == {"not-served"}
     assert verdicts() == expected
     assert watching.once().ok
-    assert {key: row.state for key, row in shown(watching).items()} == dict.fromkeys(
-        (one.key for one in OTHERS), "ok"
+    assert {key: row.state for key, row in resource_rows(watching).items()} == dict.fromkeys(
+        (resource.key for resource in OTHERS), "ok"
     )
-    assert {one.key: watching.objects(one.key) for one in OTHERS} == dict.fromkeys(
-        (one.key for one in OTHERS), 1
+    assert {resource.key: watching.objects(resource.key) for resource in OTHERS} == dict.fromkeys(
+        (resource.key for resource in OTHERS), 1
     )
     assert verdicts() == expected
 
@@ -116,9 +125,9 @@ def test_a_kind_in_a_newer_version_is_reported_and_other_gangs_stay_known(
 ) -> None:
     watching = watch("new", extra=custom("v9"))
     watching.once()
-    tried = {one.key for one in OTHERS if one.fields}
+    tried = {resource.key for resource in OTHERS if resource.fields}
     assert tried
-    for key, row in shown(watching).items():
+    for key, row in resource_rows(watching).items():
         assert row.state == ("ok" if key in tried else "unknown-version"), key
         assert f"{key} is served as v9, which this release " in row.sentence
     # Workloads of Kueue are read in that version, and there are none.
@@ -131,8 +140,8 @@ def test_an_object_that_cannot_be_read_is_named_and_hides_its_namespace_only(
     watching = watch("bad", extra=custom())
     fill(watching, spec="nonsense", status="nonsense")
     watching.once()
-    for one in OTHERS:
-        row = shown(watching)[one.key]
-        assert row.is_fault, one.key
-        assert any(f"a-{one.plural}" in problem.name for problem in row.problems), one.key
+    for resource in OTHERS:
+        row = resource_rows(watching)[resource.key]
+        assert row.is_fault, resource.key
+        assert any(f"a-{resource.plural}" in problem.name for problem in row.problems), resource.key
     assert verdicts() == {**expected, "retrieval-ft": QUEUED}

@@ -61,8 +61,8 @@ def put_holder(simulator: Simulator, node: str) -> None:
     simulator.objects.put(pod)
 
 
-def _text(at: datetime) -> str:
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _text(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _advice(watching: Watching) -> str:
@@ -86,10 +86,10 @@ def held(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> Watching:
 def test_a_gang_waits_for_a_pod_in_deletion_and_is_assessed_at_its_deadline(
     held: Watching,
 ) -> None:
-    end = (datetime.now(UTC) + timedelta(minutes=10)).replace(microsecond=0)
+    deadline = (datetime.now(UTC) + timedelta(minutes=10)).replace(microsecond=0)
 
     def delete(pod: dict[str, Any]) -> None:
-        pod["metadata"] |= {"deletionTimestamp": _text(end), "deletionGracePeriodSeconds": 600}
+        pod["metadata"] |= {"deletionTimestamp": _text(deadline), "deletionGracePeriodSeconds": 600}
 
     def delete_job(job: dict[str, Any]) -> None:
         job["metadata"] |= {
@@ -97,17 +97,17 @@ def test_a_gang_waits_for_a_pod_in_deletion_and_is_assessed_at_its_deadline(
             "finalizers": ["foregroundDeletion"],
         }
 
-    # As long as the Job is wanted it makes another pod, which may take the room.
+    # The Job recreates the pod, and the new pod may take the capacity.
     held.simulator.objects.update("v1", "Pod", "holder-0", delete, "default")
     for _ in range(3):
         held.window(0.5)
     assert "Wait: " not in _advice(held)
     held.simulator.objects.update("batch/v1", "Job", "holder", delete_job, "default")
     window_until(held, lambda: "Wait: 1 pod on node" in _advice(held))
-    assert f" {round_up(end):%H:%M} UTC; then the pod fits." in _advice(held)
-    assert held.gang("waits").recheck_at == round_up(end)
+    assert f" {round_up(deadline):%H:%M} UTC; then the pod fits." in _advice(held)
+    assert held.gang("waits").recheck_at == round_up(deadline)
     cache = poll._caches[held.cluster.pk]
-    assert cache.rechecks.times["uid-waits"] == round_up(end).timestamp()
+    assert cache.rechecks.times["uid-waits"] == round_up(deadline).timestamp()
 
 
 def test_the_deadline_of_a_job_comes_before_its_suspension(held: Watching) -> None:
@@ -119,7 +119,7 @@ def test_the_deadline_of_a_job_comes_before_its_suspension(held: Watching) -> No
     assert held.gang("waits").recheck_at is not None
 
 
-def test_a_gang_that_is_suspended_is_not_to_be_suspended_again(held: Watching) -> None:
+def test_a_suspended_gang_is_not_advised_to_be_suspended(held: Watching) -> None:
     def suspend(job: dict[str, Any]) -> None:
         job["spec"]["suspend"] = True
 

@@ -75,7 +75,7 @@ def test_an_unchanged_cluster_is_not_assessed_again(
     watching = watch(fleet=fleet)
     watching.once()
     assert set(judged) == _names()
-    # A verdict that depends on what is remembered of the gang is given once more.
+    # A verdict that depends on the memory of the gang is assessed once more.
     watching.once()
     rows = list(Gang.objects.order_by("id").values())
     shapes, version = ClusterCapacity.objects.get().shapes, watching.fresh().data_version
@@ -97,7 +97,11 @@ def test_a_change_of_an_object_is_assessed(watch: Watch, judged: Verdicts) -> No
     assert RUNS in _with_digest()
     before = watching.gang(RUNS).ready
     pods = watching.simulator.objects.list("v1", "Pod")
-    name = next(one["metadata"]["name"] for one in pods if one["metadata"]["name"].startswith(RUNS))
+    name = next(
+        candidate["metadata"]["name"]
+        for candidate in pods
+        if candidate["metadata"]["name"].startswith(RUNS)
+    )
     namespace = watching.gang(RUNS).namespace
 
     def fail(pod: dict[str, Any]) -> None:
@@ -179,17 +183,17 @@ def _see(key: str, **values: Any) -> Callable[[ClusterCache, str], None]:
     return change
 
 
-def _answer(part: str, method: str, value: Any) -> Callable[[ClusterCache, str], None]:
+def _answer(attribute: str, method: str, value: Any) -> Callable[[ClusterCache, str], None]:
     """Let a method of a part of the cache return something else."""
 
     def change(cache: ClusterCache, root: str) -> None:
-        setattr(getattr(cache, part), method, lambda *_: value)
+        setattr(getattr(cache, attribute), method, lambda *_: value)
 
     return change
 
 
 def _see_queues(cache: ClusterCache, root: str) -> None:
-    """Let the absence of a queue mean something if it did not, or nothing if it did."""
+    """Toggle whether the absence of a queue is meaningful."""
     watched = cache.watched["clusterqueues.kueue.x-k8s.io"]
     is_known = proves_absence(watched, datetime.now(UTC))
     watched.state, watched.is_current = WatchState.OK, not is_known
@@ -202,7 +206,7 @@ def _other_member(cache: ClusterCache, root: str) -> None:
 
 def _fewer_members(cache: ClusterCache, root: str) -> None:
     cache.ownership_graph.remove(
-        next(one for one in cache.ownership_graph.members(root) if one != root)
+        next(member for member in cache.ownership_graph.members(root) if member != root)
     )
 
 
@@ -340,7 +344,7 @@ _INPUTS = {
 }
 
 
-def test_each_input_has_a_case_here() -> None:
+def test_every_input_has_a_test_case() -> None:
     names = {field.name for model in (GangModel, ClusterView) for field in fields(model)}
     assert names == _INPUTS.keys()
 
@@ -349,7 +353,7 @@ def test_each_input_has_a_case_here() -> None:
 def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
     watch: Watch, judged: Verdicts, fleet: str
 ) -> None:
-    """Neither the rest of the cluster nor time changes it, until its recheck is due, and nor does its memory."""
+    """The rest of the cluster, time before its recheck, and its memory do not change it."""
     watching = watch(fleet=fleet)
     watching.once()
     first, with_digest = dict(judged), _with_digest()
@@ -369,21 +373,21 @@ def test_a_settled_verdict_is_the_same_as_long_as_its_digest(
                 claims={("PersistentVolumeClaim", "a", "b"): UnusableClaim(ClaimProblem.MISSING)},
                 recorded_suspends={},
             )
-            assert _shown(assess(later)) == _shown(verdict), name
+            assert visible_verdict(assess(later)) == visible_verdict(verdict), name
 
 
-def _shown(verdict: Verdict) -> Verdict:
+def visible_verdict(verdict: Verdict) -> Verdict:
     return replace(verdict, memory={}, recheck_at=None)
 
 
 # What is remembered
 
 
-def test_a_verdict_that_depends_on_memory_is_given_again() -> None:
+def test_a_verdict_that_depends_on_memory_is_reassessed() -> None:
     now = datetime.now(UTC)
-    seen = {"train": UnitMemory(created=4, created_since=now, whole_at=now)}
-    later = {"train": replace(seen["train"], whole_at=now + timedelta(minutes=1))}
-    assert is_repeatable(Health.DEGRADED, seen, later)
+    memory = {"train": UnitMemory(created=4, created_since=now, whole_at=now)}
+    later = {"train": replace(memory["train"], whole_at=now + timedelta(minutes=1))}
+    assert is_repeatable(Health.DEGRADED, memory, later)
     assert not is_repeatable(Health.DEGRADED, {}, later)
     assert is_repeatable(Health.RUNNING, {}, later)
 

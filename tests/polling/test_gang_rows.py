@@ -31,8 +31,8 @@ def _row(
     **meta: Any,
 ) -> dict[str, Any]:
     facts = Gang(owner=a_job("train", **{"created_at": NOW - 6 * DAY, **meta}), now=now)
-    asked = {"nvidia.com/gpu": "16", "cpu": "4", "vpc.amazonaws.com/efa": "64"}
-    verdict = Verdict(finding, (finding,), Members(desired=2), asked)
+    requests = {"nvidia.com/gpu": "16", "cpu": "4", "vpc.amazonaws.com/efa": "64"}
+    verdict = Verdict(finding, (finding,), Members(desired=2), requests)
     return gang_row(1, "east", facts, verdict, before, now, watched=watched)
 
 
@@ -53,12 +53,12 @@ def test_a_changed_priority_value_is_a_difference() -> None:
 
 def test_the_same_verdict_keeps_its_start_and_is_no_difference() -> None:
     first = _row(RUNNING, None, NOW)
-    again = _row(RUNNING, first, NOW + MINUTE)
-    assert again["since"] == NOW
-    assert not differs(again, first)
+    same = _row(RUNNING, first, NOW + MINUTE)
+    assert same["since"] == NOW
+    assert not differs(same, first)
 
 
-def test_another_verdict_starts_now_unless_the_objects_record_its_start() -> None:
+def test_a_new_verdict_starts_now_unless_the_objects_record_its_start() -> None:
     first = _row(RUNNING, None, NOW)
     assert _row(FAILED, first, NOW + MINUTE)["since"] == NOW + MINUTE
     known = replace(FAILED, since=NOW + MINUTE / 2)
@@ -69,11 +69,11 @@ def test_a_start_in_the_future_counts_as_now() -> None:
     assert _row(replace(FAILED, since=NOW + MINUTE), None, NOW)["since"] == NOW
 
 
-@pytest.mark.parametrize("looks", [1, 3])
-def test_an_unknown_period_does_not_restart_a_verdict(looks: int) -> None:
+@pytest.mark.parametrize("polls", [1, 3])
+def test_an_unknown_period_does_not_restart_a_verdict(polls: int) -> None:
     row = _row(RUNNING, None, NOW)
-    for look in range(looks):
-        row = _row(UNKNOWN, row, NOW + (look + 1) * MINUTE)
+    for poll in range(polls):
+        row = _row(UNKNOWN, row, NOW + (poll + 1) * MINUTE)
         assert row["last_health"] == "running"
         assert row["since"] == NOW + MINUTE
     row = _row(RUNNING, row, NOW + 9 * MINUTE)
@@ -88,7 +88,7 @@ def test_a_change_in_an_unknown_period_starts_when_it_is_seen() -> None:
     assert _row(FAILED, row, NOW + 2 * MINUTE)["since_first_seen"] is True
 
 
-def _said(row: dict[str, Any]) -> tuple[datetime, bool]:
+def start_of(row: dict[str, Any]) -> tuple[datetime, bool]:
     return row["since"], row["since_first_seen"]
 
 
@@ -97,52 +97,55 @@ OLD = replace(RUNNING, since=NOW - 2 * DAY)
 
 def test_an_unrecorded_start_may_be_before_the_first_sight() -> None:
     first = _row(RUNNING, None, NOW)
-    assert _said(first) == (NOW, True)
-    assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW, True)
+    assert start_of(first) == (NOW, True)
+    assert start_of(_row(RUNNING, first, NOW + MINUTE)) == (NOW, True)
 
 
-def test_the_objects_record_the_start() -> None:
+def test_a_recorded_start_is_used() -> None:
     first = _row(OLD, None, NOW)
-    assert _said(first) == (NOW - 2 * DAY, False)
+    assert start_of(first) == (NOW - 2 * DAY, False)
     later = replace(RUNNING, since=NOW - DAY)
-    assert _said(_row(later, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
-    assert _said(_row(RUNNING, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
+    assert start_of(_row(later, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
+    assert start_of(_row(RUNNING, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
 
 
 def test_a_start_is_between_the_creation_of_the_owner_and_now() -> None:
     born = NOW - DAY
-    assert _said(_row(OLD, None, NOW, created_at=born)) == (born, False)
-    assert _said(_row(OLD, None, NOW, created_at=NOW + MINUTE)) == (NOW, False)
+    assert start_of(_row(OLD, None, NOW, created_at=born)) == (born, False)
+    assert start_of(_row(OLD, None, NOW, created_at=NOW + MINUTE)) == (NOW, False)
 
 
 def test_a_watched_change_needs_no_recorded_start() -> None:
     first = _row(OLD, None, NOW)
-    assert _said(_row(FAILED, first, NOW + MINUTE)) == (NOW + MINUTE, False)
-    assert _said(_row(FAILED, first, NOW + MINUTE, watched=False)) == (NOW + MINUTE, True)
+    assert start_of(_row(FAILED, first, NOW + MINUTE)) == (NOW + MINUTE, False)
+    assert start_of(_row(FAILED, first, NOW + MINUTE, watched=False)) == (NOW + MINUTE, True)
     back = {**first, "gone_at": NOW}
-    assert _said(_row(FAILED, back, NOW + MINUTE)) == (NOW + MINUTE, True)
+    assert start_of(_row(FAILED, back, NOW + MINUTE)) == (NOW + MINUTE, True)
 
 
 def test_a_new_gang_is_observed_from_its_start() -> None:
-    assert _said(_row(RUNNING, None, NOW, created_at=NOW - MINUTE / 6)) == (NOW, False)
+    assert start_of(_row(RUNNING, None, NOW, created_at=NOW - MINUTE / 6)) == (NOW, False)
 
 
 def test_a_start_recorded_later_replaces_the_first_sight() -> None:
     first = _row(RUNNING, None, NOW)
-    assert _said(_row(OLD, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
+    assert start_of(_row(OLD, first, NOW + MINUTE)) == (NOW - 2 * DAY, False)
     # It was so already when it was seen first: this is the time of something else.
     newer = replace(RUNNING, since=NOW + MINUTE / 2)
-    assert _said(_row(newer, first, NOW + MINUTE)) == (NOW, True)
+    assert start_of(_row(newer, first, NOW + MINUTE)) == (NOW, True)
 
 
 def test_a_verdict_that_restarted_while_not_watched_has_a_new_start() -> None:
-    first, anew = _row(OLD, None, NOW), replace(RUNNING, since=NOW + MINUTE)
-    assert _said(_row(anew, first, NOW + 2 * MINUTE, watched=False)) == (NOW + MINUTE, False)
-    assert _said(_row(anew, first, NOW + 2 * MINUTE)) == (NOW - 2 * DAY, False)
+    first, restarted = _row(OLD, None, NOW), replace(RUNNING, since=NOW + MINUTE)
+    assert start_of(_row(restarted, first, NOW + 2 * MINUTE, watched=False)) == (
+        NOW + MINUTE,
+        False,
+    )
+    assert start_of(_row(restarted, first, NOW + 2 * MINUTE)) == (NOW - 2 * DAY, False)
 
 
 def test_a_first_sight_survives_an_unknown_period() -> None:
     row = _row(UNKNOWN, _row(RUNNING, None, NOW), NOW + MINUTE)
     row = _row(UNKNOWN, row, NOW + 2 * MINUTE)
-    assert _said(row) == (NOW + MINUTE, False)
-    assert _said(_row(RUNNING, row, NOW + 3 * MINUTE)) == (NOW, True)
+    assert start_of(row) == (NOW + MINUTE, False)
+    assert start_of(_row(RUNNING, row, NOW + 3 * MINUTE)) == (NOW, True)

@@ -29,17 +29,17 @@ def watched(key: str, state: str, version: str = "") -> WatchedResource:
         (("not-served", ""), ("not-served", ""), PODGROUPS, ""),
     ],
 )
-def test_the_resource_of_pod_groups(
+def test_the_watched_resource_of_pod_groups_is_returned(
     podgroups: tuple[str, str], workloads: tuple[str, str], told_by: str, version: str
 ) -> None:
     visibility = {
         PODGROUPS: watched(PODGROUPS, *podgroups),
         WORKLOADS: watched(WORKLOADS, *workloads),
     }
-    found = group_resource(visibility)
-    assert found is not None
-    assert (found.resource.key, found.version) == (told_by, version)
+    resource = group_resource(visibility)
+    assert resource is not None
+    assert (resource.resource.key, resource.version) == (told_by, version)
 
 
-def test_there_is_none_if_none_is_watched() -> None:
+def test_no_resource_is_returned_if_none_is_watched() -> None:
     assert group_resource({}) is None

@@ -1,4 +1,4 @@
-"""A halted reflector stops soon, and claims nothing about updates that were not taken."""
+"""A halted reflector stops soon and does not claim updates that were not taken."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def node(version: str) -> dict[str, Any]:
 
 
 class Cluster:
-    """Gives one page after the other, each when it is told to."""
+    """Yields one page after the other on request."""
 
     host = "east.example"
 
@@ -49,12 +49,12 @@ class Cluster:
 
 
 class OpenWatch:
-    """A watch that goes on until it is closed, and is open at once."""
+    """A watch that is open at once and stays open until it is closed."""
 
     says: tuple[bytes, ...] = ()
     made: Callable[[], None] = staticmethod(lambda: None)
 
-    def __init__(self, *_given: Any, on_open: Callable[[], None], **_options: Any) -> None:
+    def __init__(self, *_arguments: Any, on_open: Callable[[], None], **_options: Any) -> None:
         self._closed = threading.Event()
         self._on_open = on_open
         self.made()
@@ -82,7 +82,7 @@ def reader(
     list_only: bool = False,
 ) -> tuple[Reflector, queue.Queue[WatchUpdate]]:
     out: queue.Queue[WatchUpdate] = queue.Queue(maxsize=room)
-    made = Reflector(
+    reflector = Reflector(
         connection=cast("Connection", cluster or Cluster(1)),
         watched=watched,
         versions={},
@@ -93,76 +93,76 @@ def reader(
         on_contact=lambda: None,
         meter=ContactMeter(),
     )
-    return made, out
+    return reflector, out
 
 
-def ends(one: Reflector) -> None:
-    one.join(SOON)
-    assert not one.is_alive()
-    assert one.crash is None
+def assert_ended(reflector: Reflector) -> None:
+    reflector.join(SOON)
+    assert not reflector.is_alive()
+    assert reflector.crash is None
 
 
 @pytest.mark.parametrize("list_only", [False, True])
 @pytest.mark.parametrize("pages", [1, 3])
-def test_a_page_that_comes_after_the_end(
+def test_a_page_after_the_halt_is_ignored(
     watched: WatchedResource, pages: int, list_only: bool
 ) -> None:
-    """Nobody waits for it: the next reader is under way, or the cluster is somebody else's."""
+    """No thread waits for it: the next reader is running, or the cluster has another holder."""
     cluster = Cluster(pages)
-    one, out = reader(watched, cluster, list_only=list_only)
-    one.start()
+    reflector, out = reader(watched, cluster, list_only=list_only)
+    reflector.start()
     assert cluster.reading.wait(SOON)
-    one.halt()
+    reflector.halt()
     cluster.answers.set()
-    ends(one)
+    assert_ended(reflector)
     assert cluster.asked == 1
     assert out.empty()
     assert (watched.last_read_at, watched.contact_at, watched.last_try_at) == (None, None, None)
 
 
-def test_a_list_whose_end_was_not_taken(watched: WatchedResource) -> None:
+def test_a_list_with_an_untaken_end_is_not_current(watched: WatchedResource) -> None:
     """Its page is taken, but not that all others are gone: that is not all there is up to now."""
     cluster = Cluster(1)
     cluster.answers.set()
-    one, out = reader(watched, cluster, room=1)
-    one.start()
+    reflector, out = reader(watched, cluster, room=1)
+    reflector.start()
     while not out.full():
         time.sleep(0.01)
-    time.sleep(0.1)  # it waits for room
-    one.halt()
-    ends(one)
+    time.sleep(0.1)  # the queue is full
+    reflector.halt()
+    assert_ended(reflector)
     assert isinstance(out.get_nowait(), Batch)
     assert watched.last_read_at is not None
     assert watched.contact_at is None
 
 
-def test_the_end_comes_right_before_a_watch(
+def test_a_halt_right_before_a_watch_stops_the_reflector(
     watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There was no watch yet that could be closed."""
     watched.resource_version = "7"
-    one, _ = reader(watched)
-    monkeypatch.setattr(OpenWatch, "made", lambda _self: one.halt())
+    halted, _ = reader(watched)
+    monkeypatch.setattr(OpenWatch, "made", lambda _self: halted.halt())
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
-    one.start()
-    ends(one)
+    halted.start()
+    assert_ended(halted)
 
 
-def test_events_that_were_not_taken(
+def test_untaken_events_are_not_claimed(
     watched: WatchedResource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The watch lived until now, but what it said last was dropped."""
+    """The watch was alive until now, but its last event was dropped."""
     watched.resource_version = "7"
     line = json.dumps({"type": "MODIFIED", "object": node("8")}).encode()
-    one, out = reader(watched, room=1)
+    halted, out = reader(watched, room=1)
     out.put(Batch("nodes"))
     monkeypatch.setattr(OpenWatch, "says", (line,))
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
-    one.start()
-    time.sleep(0.3)  # it waits for room
-    one.halt()
-    ends(one)
+    halted.start()
+    time.sleep(0.3)  # the queue is full
+    halted.halt()
+    assert_ended(halted)
     assert len(out.queue) == 1
     assert (watched.last_read_at, watched.contact_at) == (None, None)
 
@@ -172,14 +172,14 @@ def test_a_quiet_watch_is_current_until_its_end(
 ) -> None:
     watched.resource_version = "7"
     opened = threading.Event()
-    one, _ = reader(watched)
+    halted, _ = reader(watched)
     monkeypatch.setattr(OpenWatch, "made", lambda _self: opened.set())
     monkeypatch.setattr(reflector, "Watch", OpenWatch)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 60.0)
-    one.start()
+    halted.start()
     assert opened.wait(SOON)
     time.sleep(0.1)
-    one.halt()
-    ends(one)
+    halted.halt()
+    assert_ended(halted)
     assert watched.contact_at is not None
     assert watched.contact_at == watched.last_read_at

@@ -35,6 +35,6 @@ def test_the_span_of_a_deleted_owner_ends_with_it(watch: Watch) -> None:
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
     watching.simulator.objects.delete("batch/v1", "Job", name, namespace)
     assert watching.once().ok
-    gone = Gang.objects.get(name=name, namespace=namespace, kind="Job")
-    span = VerdictSpan.objects.get(gang_id=gone.pk)
-    assert (span.last, span.ended_at) == (True, gone.gone_at)
+    gang = Gang.objects.get(name=name, namespace=namespace, kind="Job")
+    span = VerdictSpan.objects.get(gang_id=gang.pk)
+    assert (span.last, span.ended_at) == (True, gang.gone_at)

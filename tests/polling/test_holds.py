@@ -30,7 +30,7 @@ KUEUE = Resource("kueue.x-k8s.io", ("v1beta2",), "workloads", "Workload", custom
 
 
 def job_state(watching: Watching, name: str = JOB) -> JobState:
-    """Return a child Job as the row of its gang says it."""
+    """Return a child Job as shown in the row of its gang."""
     detail = unpack_detail(bytes(watching.gang(GANG).detail))
     return next(job for job in detail.jobs if job.ref.name == name)
 
@@ -42,9 +42,9 @@ def stored(resource: str, model: Any, name: str) -> Any:
 
 
 def test_holds_and_policies_are_never_needed_for_a_verdict() -> None:
-    found = {resource.key: resource for resource in resources()}
+    by_key = {resource.key: resource for resource in resources()}
     for key in (HOLD.key, POLICY.key, BINDING.key, "workloads.kueue.x-k8s.io"):
-        assert not found[key].needed
+        assert not by_key[key].needed
 
 
 def test_a_held_job_shows_its_holder_and_start(watch: Watch) -> None:
@@ -112,9 +112,11 @@ def test_a_hold_without_effect_is_reported(watch: Watch) -> None:
     state = job_state(watching, name)
     assert (state.suspended, state.held, state.hold, state.held_by) == (False, False, name, "bob")
     detail = unpack_detail(bytes(watching.gang(GANG).detail))
-    said = [one.value for one in detail.findings[0].evidence if one.label == "Hold without effect"]
-    assert len(said) == 1
-    assert said[0].startswith(f"Hold {name} by bob: Job {name} is not suspended")
+    values = [
+        item.value for item in detail.findings[0].evidence if item.label == "Hold without effect"
+    ]
+    assert len(values) == 1
+    assert values[0].startswith(f"Hold {name} by bob: Job {name} is not suspended")
 
 
 def test_a_hold_without_job_touches_no_gang_and_is_shown(watch: Watch) -> None:
@@ -187,13 +189,15 @@ def test_forbidden_holds_are_not_reported_as_absent(watch: Watch) -> None:
 
 def an_entry(watching: Watching, jobset: str, *, active: bool) -> Json:
     """Return what Kueue would keep for a JobSet of the fleet that waits in its queue."""
-    found = watching.simulator.objects.get("jobset.x-k8s.io/v1alpha2", "JobSet", jobset, "research")
-    assert found is not None
+    by_key = watching.simulator.objects.get(
+        "jobset.x-k8s.io/v1alpha2", "JobSet", jobset, "research"
+    )
+    assert by_key is not None
     owner = {
-        "apiVersion": found["apiVersion"],
+        "apiVersion": by_key["apiVersion"],
         "kind": "JobSet",
         "name": jobset,
-        "uid": found["metadata"]["uid"],
+        "uid": by_key["metadata"]["uid"],
         "controller": True,
     }
     name = f"jobset-{jobset}-3f2a1"
@@ -206,14 +210,14 @@ def an_entry(watching: Watching, jobset: str, *, active: bool) -> Json:
     }
 
 
-def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
+def test_a_deactivated_kueue_workload_is_reported(watch: Watch) -> None:
     watching = watch(extra=(KUEUE,))
     objects = watching.simulator.objects
-    made = objects.put(an_entry(watching, "retrieval-ft", active=True))
+    entry = objects.put(an_entry(watching, "retrieval-ft", active=True))
     watching.once()
     assert watching.gang("retrieval-ft").code == "queue-evaluating"
     assert not Gang.objects.filter(api_group="kueue.x-k8s.io").exists()
-    name = made["metadata"]["name"]
+    name = entry["metadata"]["name"]
     read: QueueEntry = stored("workloads.kueue.x-k8s.io", QueueEntry, name)
     assert (read.queue, read.owner_uid) == ("gpu-research", watching.gang("retrieval-ft").uid)
 
@@ -224,17 +228,17 @@ def test_a_deactivated_workload_of_kueue(watch: Watch) -> None:
     watching.once()
     gang = watching.gang("retrieval-ft")
     assert (gang.code, gang.health, gang.stage) == ("deactivated", "suspended", "admission")
-    author, said = gang.message.split(". ", 1)
+    author, sentence = gang.message.split(". ", 1)
     # The time has no condition that confirms it.
     assert re.fullmatch(r"Deactivated by simulator at [\d-]{10} [\d:]{5} UTC or before", author)
-    assert said == f"Workload {name} is deactivated, so queue gpu-research does not admit it."
+    assert sentence == f"Workload {name} is deactivated, so queue gpu-research does not admit it."
     objects.delete("kueue.x-k8s.io/v1beta2", "Workload", name, "research")
     watching.once()
     assert watching.gang("retrieval-ft").code == "queue-evaluating"
 
 
-def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch) -> None:
-    """The fleet has no Kueue; then somebody installs it, and it has made nothing yet."""
+def test_a_queue_label_without_served_queues_is_reported(watch: Watch) -> None:
+    """The fleet has no Kueue. Then an admin installs it, and it has created no object yet."""
     watching = watch()
     watching.once()
     gang = watching.gang("retrieval-ft")
@@ -246,7 +250,7 @@ def test_a_queue_label_where_no_queue_is_served_and_when_one_comes(watch: Watch)
     assert read_cluster_view(watching.fresh().pk).queue_visibility == "not-served"
 
 
-def test_a_queue_label_where_entries_may_not_be_read(watch: Watch) -> None:
+def test_a_queue_label_with_unreadable_entries_is_reported(watch: Watch) -> None:
     watching = watch(extra=(KUEUE,))
     watching.simulator.faults.forbidden(resource="workloads.kueue.x-k8s.io")
     watching.once()
@@ -270,7 +274,7 @@ def test_a_gang_is_assessed_again_when_the_visibility_of_queues_changes(watch: W
     assert read_cluster_view(watching.fresh().pk).queue_visibility == "served"
 
 
-def test_a_workload_without_a_label_on_its_owner(watch: Watch) -> None:
+def test_a_workload_is_matched_without_a_label_on_its_owner(watch: Watch) -> None:
     """Kueue with `manageJobsWithoutQueueName`: the queue of the Workload is the queue of the gang."""
     watching = watch(extra=(KUEUE,))
     objects = watching.simulator.objects

@@ -42,8 +42,8 @@ def test_deleted_gangs_become_outlines_and_are_deleted_later() -> None:
     ):
         make_gang(cluster, name=name, gone_at=gone_at)
     housekeep()
-    kept = {gang.name: bool(gang.detail) for gang in Gang.objects.all()}
-    assert kept == {"here": True, "just-gone": True, "outlined": False}
+    details = {gang.name: bool(gang.detail) for gang in Gang.objects.all()}
+    assert details == {"here": True, "just-gone": True, "outlined": False}
 
 
 def test_old_verdicts_are_deleted_and_current_ones_stay(
@@ -60,8 +60,8 @@ def test_old_verdicts_are_deleted_and_current_ones_stay(
         ("room", 0),
     )
     housekeep()
-    kept = VerdictSpan.objects.order_by("began_at").values_list("code", "ended_at")
-    assert [(code, end is None) for code, end in kept] == [
+    spans = VerdictSpan.objects.order_by("began_at").values_list("code", "ended_at")
+    assert [(code, ended_at is None) for code, ended_at in spans] == [
         ("running", False),
         ("insufficient-resources", True),
     ]
@@ -87,7 +87,7 @@ def test_old_links_and_dead_processes_are_dropped() -> None:
     assert list(Heartbeat.objects.values_list("name", flat=True)) == ["alive"]
 
 
-def test_slots_are_short_when_there_are_more_clusters_than_living_slots() -> None:
+def test_slots_are_short_if_clusters_outnumber_living_slots() -> None:
     for name in ("one", "two"):
         Cluster.objects.create(name=name, server="https://x", credentials=b"")
     assert has_too_few_slots()
@@ -118,21 +118,24 @@ def test_sweeping_records_its_arrival() -> None:
 
 def test_a_process_starts_with_its_first_heartbeat_after_a_gap() -> None:
     record_heartbeat("worker", "poll", 8)
-    began = Heartbeat.objects.get().began_at
+    began_at = Heartbeat.objects.get().began_at
     record_heartbeat("worker", "poll", 8)
-    assert Heartbeat.objects.get().began_at == began
+    assert Heartbeat.objects.get().began_at == began_at
     Heartbeat.objects.update(beat_at=timezone.now() - timedelta(seconds=16))
     record_heartbeat("worker", "poll", 8)
-    assert began is not None
-    assert Heartbeat.objects.filter(began_at__gt=began).exists()
+    assert began_at is not None
+    assert Heartbeat.objects.filter(began_at__gt=began_at).exists()
 
 
 def test_expired_sessions_are_deleted_and_current_ones_stay() -> None:
     now = timezone.now()
-    for name, end in (("over", now - timedelta(minutes=1)), ("open", now + timedelta(hours=1))):
-        Session.objects.create(session_key=name, session_data="", expire_date=end)
+    for name, expires_at in (
+        ("over", now - timedelta(minutes=1)),
+        ("open", now + timedelta(hours=1)),
+    ):
+        Session.objects.create(session_key=name, session_data="", expire_date=expires_at)
     housekeep()
-    assert [one.session_key for one in Session.objects.all()] == ["open"]
+    assert [session.session_key for session in Session.objects.all()] == ["open"]
 
 
 def test_old_sessions_are_deleted_in_batches() -> None:
@@ -173,4 +176,4 @@ def test_expired_links_tokens_and_counts_are_deleted() -> None:
     assert not SignInLink.objects.filter(pk=used.pk).exists()
     assert not AccessToken.objects.filter(pk=token.pk).exists()
     assert (SignInLink.objects.count(), AccessToken.objects.count()) == (1, 1)
-    assert [one.key for one in Attempts.objects.all()] == ["new"]
+    assert [attempt.key for attempt in Attempts.objects.all()] == ["new"]

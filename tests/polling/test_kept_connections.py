@@ -25,14 +25,14 @@ Watch = Callable[..., Watching]
 
 
 def sockets(watching: Watching) -> int:
-    """How many connections the cluster has open."""
+    """Return the number of open connections to the cluster."""
     return len(watching.simulator._server._open)
 
 
 def test_the_next_window_watches_on_the_same_connections(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A window of whole seconds: that is how long a watch can be asked for."""
+    """A window of whole seconds, because watch timeouts are whole seconds."""
     watching = watch()
     assert watching.window(2.0).error is None
     assert watching.gang("debug-shell")
@@ -45,7 +45,7 @@ def test_the_next_window_watches_on_the_same_connections(
         return accepted[-1]
 
     monkeypatch.setattr(watching.simulator._server, "get_request", counted)
-    watched = [one for one in _cache(watching).watched.values() if one.version]
+    watched = [resource for resource in _cache(watching).watched.values() if resource.version]
     assert watching.window(2.0).error is None
     assert len(watched) > 10
     assert accepted == []
@@ -81,9 +81,9 @@ def _it_is_removed(watching: Watching) -> None:
 
 
 def _it_has_other_credentials(watching: Watching) -> None:
-    other = read_kubeconfig(watching.simulator.kubeconfig_text(read_only=True))
+    credentials = read_kubeconfig(watching.simulator.kubeconfig_text(read_only=True))
     replace_credentials(
-        name=watching.cluster.name, document=other.to_document(), server=other.server
+        name=watching.cluster.name, document=credentials.to_document(), server=credentials.server
     )
     _cache(watching)
 
@@ -124,6 +124,6 @@ def test_kept_connections_are_closed_if_the_next_message_never_arrives(
     assert slots.begin(watching.cluster.pk)
     slots.end(watching.cluster.pk, watching.cluster.pk)
     monkeypatch.setattr(poll_slots, "LEASE_SECONDS", -1.0)
-    other = watching.cluster.pk + 1
-    poll_for_one_window(other, holder=HOLDER, slots=slots, stopping=threading.Event())
+    other_cluster = watching.cluster.pk + 1
+    poll_for_one_window(other_cluster, holder=HOLDER, slots=slots, stopping=threading.Event())
     eventually(lambda: sockets(watching) == 0)

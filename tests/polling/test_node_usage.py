@@ -43,7 +43,7 @@ def test_a_reason_for_unknown_capacity_is_a_change_and_hides_the_nodes() -> None
     first = cluster.usage.version
     assert cluster.usage.capacity("nodes: forbidden").nodes == ()
     assert cluster.usage.version == first + 1
-    assert [one.name for one in cluster.usage.capacity("").nodes] == ["n0"]
+    assert [usage_node.name for usage_node in cluster.usage.capacity("").nodes] == ["n0"]
     assert cluster.usage.version == first + 2
 
 
@@ -110,7 +110,7 @@ def test_an_incomplete_gang_lists_its_waiting_members() -> None:
         (a_job("train", finish=succeeded()), False),
     ],
 )
-def test_whether_a_suspend_of_a_gang_would_last(root: Owner, suspendable: bool) -> None:
+def test_a_gang_records_whether_a_suspend_would_last(root: Owner, suspendable: bool) -> None:
     """Trainer takes a suspend back after 53 to 68 ms, and the pods start again (real-owners.md §1.4)."""
     cluster = Cluster(node(), root, *pods_of(root, 2, on="n0"))
     assert cluster.running_gangs()["train"].suspendable is suspendable
@@ -126,7 +126,7 @@ def test_a_group_without_owner_cannot_be_suspended() -> None:
     assert not cluster.running_gangs()["ring"].suspendable
 
 
-def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
+def test_a_queue_with_an_entry_decides_about_its_gang() -> None:
     """Kueue can manage Jobs that name no queue."""
     cluster = Cluster(node(), TRAIN, *pods_of(TRAIN, 2, on="n0"))
     assert cluster.running_gangs()["train"].suspendable
@@ -140,7 +140,7 @@ def test_a_queue_that_has_an_entry_for_a_gang_decides_about_it() -> None:
     assert cluster.running_gangs()["train"].suspendable
 
 
-def test_members_that_wait_in_a_topology_are_not_known_to_fit() -> None:
+def test_members_waiting_in_a_topology_are_not_known_to_fit() -> None:
     waits = a_pod("train-1", of=TRAIN, group="ring")
     (free,) = waiting_pod_sets((waits,), ClusterCapacity(), (a_group("ring", quorum=2),))
     assert free.shape.unsupported == ()

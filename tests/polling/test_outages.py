@@ -31,8 +31,8 @@ def verdicts(watching: Watching) -> list[tuple[object, ...]]:
 
 
 def spans(watching: Watching) -> list[tuple[object, ...]]:
-    found = VerdictSpan.objects.filter(cluster=watching.cluster).order_by("pk")
-    return list(found.values_list("gang_id", "code", "began_at", "ended_at"))
+    rows = VerdictSpan.objects.filter(cluster=watching.cluster).order_by("pk")
+    return list(rows.values_list("gang_id", "code", "began_at", "ended_at"))
 
 
 def cache_of(watching: Watching) -> ClusterCache:
@@ -43,8 +43,8 @@ def let_pass(watching: Watching, time: timedelta) -> None:
     """Make everything that was seen of the cluster older."""
     for watched in cache_of(watching).watched.values():
         for name in ("contact_at", "last_try_at", "last_read_at"):
-            at: datetime | None = getattr(watched, name)
-            setattr(watched, name, at and at - time)
+            moment: datetime | None = getattr(watched, name)
+            setattr(watched, name, moment and moment - time)
     silence = cache_of(watching).outage_tracker
     silence.last_at = silence.last_at and silence.last_at - time
     store_pass(watching, time)
@@ -65,7 +65,7 @@ def store_pass(watching: Watching, time: timedelta) -> None:
 def test_gangs_are_not_assessed_during_an_outage(watch: Watch, how: str, new_worker: bool) -> None:
     watching = watch(fleet="east") if how == "status" else watch()
     watching.settle()
-    known, told = verdicts(watching), spans(watching)
+    known, history = verdicts(watching), spans(watching)
     assert {health for _, health, *_ in known} > {"running"}
     faults = watching.simulator.faults
     faults.status(500) if how == "status" else getattr(faults, how)()
@@ -74,7 +74,7 @@ def test_gangs_are_not_assessed_during_an_outage(watch: Watch, how: str, new_wor
     if new_worker:
         watching.forget()
     watching.window(1.0)
-    assert (verdicts(watching), spans(watching)) == (known, told)
+    assert (verdicts(watching), spans(watching)) == (known, history)
     assert watching.fresh().problem
     assert not Outage.objects.exists(), "it is not over"
     faults.clear()
@@ -83,7 +83,7 @@ def test_gangs_are_not_assessed_during_an_outage(watch: Watch, how: str, new_wor
         if Outage.objects.exists():
             break
     assert not Gang.objects.filter(code="not-observed").exists()
-    assert (verdicts(watching), spans(watching)) == (known, told)
+    assert (verdicts(watching), spans(watching)) == (known, history)
     (outage,) = Outage.objects.all()
     assert outage.ended_at - outage.began_at > AWAY
     assert outage.problem
@@ -131,7 +131,7 @@ def test_an_api_server_that_answers_only_discovery_has_an_outage(watch: Watch) -
     """So it is while its etcd is away: discovery needs none."""
     watching = watch()
     watching.settle()
-    known, told = verdicts(watching), spans(watching)
+    known, history = verdicts(watching), spans(watching)
     for verb in ("list", "watch"):
         watching.simulator.faults.status(500, verb=verb)
     watching.window(0.5)
@@ -143,7 +143,7 @@ def test_an_api_server_that_answers_only_discovery_has_an_outage(watch: Watch) -
     cluster = watching.fresh()
     assert cluster.contact_at == before
     assert cluster.problem
-    assert (verdicts(watching), spans(watching)) == (known, told)
+    assert (verdicts(watching), spans(watching)) == (known, history)
 
 
 def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
@@ -161,8 +161,8 @@ def test_a_cluster_that_refuses_everything_has_no_outage(watch: Watch) -> None:
     assert timezone.now() - contact_at < timedelta(seconds=30)
 
 
-def test_short_outages_do_not_exempt_a_resource_for_ever() -> None:
-    """A cluster that is looked at by turns: seen for 20 s, not for 40 s, and its pods fail throughout."""
+def test_short_outages_do_not_exempt_a_resource_forever() -> None:
+    """A cluster that is polled in rotation: 20 s on, 40 s off, and its pods fail throughout."""
     begin = timezone.now()
     pods, nodes = (
         WatchedResource(

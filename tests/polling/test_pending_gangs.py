@@ -82,11 +82,11 @@ def give_devices(simulator: Simulator, name: str) -> None:
     simulator.objects.update("v1", "Node", name, give)
 
 
-def window_until(watching: Watching, look: Callable[[], bool]) -> None:
+def window_until(watching: Watching, condition: Callable[[], bool]) -> None:
     """Hold the cluster for window after window until it is true. Raises AssertionError."""
     for _ in range(10):
         watching.settle()
-        if look():
+        if condition():
             return
     raise AssertionError("did not come true")
 
@@ -144,7 +144,7 @@ def test_the_capacity_is_stored_as_the_nodes_are(watch: Watch) -> None:
     assert rows[names[0]].allocatable[DEVICE] == "16"
     capacity = ClusterCapacity.objects.get()
     assert capacity.why == ""
-    (shape,) = [one for one in capacity.shapes if DEVICE in one["requests"]]
+    (shape,) = [candidate for candidate in capacity.shapes if DEVICE in candidate["requests"]]
     assert shape["requests"] == {DEVICE: "16"}
     assert (shape["waiting"], shape["fits_now"], shape["fits_empty"]) == (1, 1, 1)
 
@@ -172,14 +172,14 @@ def test_a_recreated_node_stays_when_the_deletion_of_the_old_one_arrives(watch: 
     window_until(watching, NodeCapacity.objects.exists)
     cache = poll._caches[watching.cluster.pk]
     name = node_names(watching.simulator)[0]
-    (old,) = [one for one in cache.nodes.values() if one.meta.ref.name == name]
+    (old,) = [candidate for candidate in cache.nodes.values() if candidate.meta.ref.name == name]
     node = watching.simulator.objects.list("v1", "Node")
-    made = next(one for one in node if one["metadata"]["name"] == name)
+    new_node = next(candidate for candidate in node if candidate["metadata"]["name"] == name)
     watching.simulator.objects.delete("v1", "Node", name)
-    made["metadata"].pop("uid")
-    watching.simulator.objects.put(made)
+    new_node["metadata"].pop("uid")
+    watching.simulator.objects.put(new_node)
     watching.simulator.compact()
     window_until(watching, lambda: cache.nodes[name].meta.ref.uid != old.meta.ref.uid)
     watching.settle()
-    assert name in {one.name for one in cache.node_usage.capacity("").nodes}
+    assert name in {candidate.name for candidate in cache.node_usage.capacity("").nodes}
     assert NodeCapacity.objects.filter(name=name).exists()

@@ -25,7 +25,7 @@ def test_nominated_gated_and_finished_members_do_not_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "code", "whole"),
+    ("stage", "code", "complete"),
     [
         ("formation", "below-quorum", False),
         ("formation", "quorum-lost", False),
@@ -36,10 +36,8 @@ def test_nominated_gated_and_finished_members_do_not_wait() -> None:
         ("admission", "suspended", True),
     ],
 )
-def test_gangs_that_hold_capacity_without_being_complete(
-    stage: str, code: str, whole: bool
-) -> None:
-    assert is_whole(stage, code) is whole
+def test_completeness_follows_from_stage_and_code(stage: str, code: str, complete: bool) -> None:
+    assert is_whole(stage, code) is complete
 
 
 def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
@@ -47,10 +45,10 @@ def pending_gang(index: AssessmentIndex, root: str, version: int) -> None:
 
 
 def rounds(pending: PendingRounds) -> list[str]:
-    found: list[str] = []
-    while (part := pending.take(2)) is not None:
-        found += part[0]
-    return found
+    names: list[str] = []
+    while (batch := pending.take(2)) is not None:
+        names += batch[0]
+    return names
 
 
 def test_a_round_takes_each_outdated_pending_gang_once() -> None:
@@ -65,11 +63,11 @@ def test_a_round_takes_each_outdated_pending_gang_once() -> None:
     assert first is not None
     assert first[0] == ["a"]
     pending_gang(index, "a", 2)
-    pending_gang(index, "c", 3)  # touched meanwhile, and judged on what was known then
+    pending_gang(index, "c", 3)  # updated meanwhile, but assessed with the earlier state
     assert rounds(pending) == ["d"]
 
 
-def test_there_is_a_pause_between_rounds_and_the_last_change_is_taken_up(
+def test_rounds_pause_and_include_the_last_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [100.0]
@@ -95,14 +93,14 @@ def test_kinds_of_pods_are_counted_over_all_gangs_waiting_ones_first() -> None:
     small, large = requests(cpu="1"), requests(cpu="4", gpu="8")
     index.record(
         "a",
-        [a_pod(f"a-{at}", on="n0", requests=small) for at in range(5)],
+        [a_pod(f"a-{number}", on="n0", requests=small) for number in range(5)],
         ClusterCapacity(),
         version=1,
         pending=False,
     )
     index.record("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=1, pending=True)
-    found = [(dict(kind.requests), waiting) for kind, waiting in index.common_pod_kinds(20)]
-    assert found == [(large, 1), (small, 0)]
+    common = [(dict(kind.requests), waiting) for kind, waiting in index.common_pod_kinds(20)]
+    assert common == [(large, 1), (small, 0)]
     assert len(index.common_pod_kinds(1)) == 1
     version = index.version
     index.record("b", [a_pod("b-0", requests=large)], ClusterCapacity(), version=2, pending=True)

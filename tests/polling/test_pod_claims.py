@@ -36,12 +36,12 @@ NO_LINKS = "1 pod needs ResourceClaim links, which does not exist."
 
 
 def put_job(simulator: Simulator, spec: Json, *, silent: bool = False, age: int = 60) -> None:
-    """A Job with one pod that a scheduler of 1.37 tells an error of, or nothing."""
+    """Put a Job with one pod for which a 1.37 scheduler reports an error, or no event."""
     put_waiting_job(simulator)
 
     def change(pod: Json) -> None:
-        made = datetime.now(UTC) - timedelta(seconds=age)
-        pod["metadata"]["creationTimestamp"] = made.strftime("%Y-%m-%dT%H:%M:%SZ")
+        created_at = datetime.now(UTC) - timedelta(seconds=age)
+        pod["metadata"]["creationTimestamp"] = created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
         pod["spec"].update(spec)
         pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1m"}}
         pod["status"]["conditions"] = (
@@ -60,10 +60,10 @@ def put_job(simulator: Simulator, spec: Json, *, silent: bool = False, age: int 
     simulator.objects.update("v1", "Pod", "waits-0", change, "default")
 
 
-def put(simulator: Simulator, api: str, kind: str, name: str, **more: Any) -> None:
+def put(simulator: Simulator, api: str, kind: str, name: str, **fields: Any) -> None:
     namespace = {} if kind == "StorageClass" else {"namespace": "default"}
-    metadata = {"name": name, **namespace, **more.pop("metadata", {})}
-    simulator.objects.put({"apiVersion": api, "kind": kind, "metadata": metadata, **more})
+    metadata = {"name": name, **namespace, **fields.pop("metadata", {})}
+    simulator.objects.put({"apiVersion": api, "kind": kind, "metadata": metadata, **fields})
 
 
 def put_data(simulator: Simulator, phase: str = "Pending", **spec: Any) -> None:
@@ -77,7 +77,7 @@ def put_class(simulator: Simulator, mode: str) -> None:
     put(simulator, "storage.k8s.io/v1", "StorageClass", "fast", volumeBindingMode=mode)
 
 
-def said(watching: Watching) -> tuple[str, str]:
+def verdict_of(watching: Watching) -> tuple[str, str]:
     gang = watching.gang("waits")
     return gang.code, gang.message
 
@@ -91,30 +91,30 @@ def test_a_claim_is_shown_from_missing_to_bound(watch: Watch) -> None:
     simulator = watching.simulator
     put_job(simulator, DATA)
     watching.settle()
-    assert said(watching) == ("volume-unavailable", MISSING)
+    assert verdict_of(watching) == ("volume-unavailable", MISSING)
 
     put_data(simulator, storageClassName="fast")
     watching.settle()
-    assert said(watching) == ("volume-unavailable", UNBOUND)
+    assert verdict_of(watching) == ("volume-unavailable", UNBOUND)
 
     # The class appears, and waits for the pod: then it is not the claim.
     put_class(simulator, "WaitForFirstConsumer")
     watching.settle()
-    assert said(watching)[0] == "scheduler-error"
+    assert verdict_of(watching)[0] == "scheduler-error"
 
-    # It is there again with a volume of its own, which has gone.
+    # The claim exists again with its own volume, which is gone.
     watching.forget()
     put_data(simulator, "Lost", storageClassName="fast", volumeName="pv-7")
     watching.settle()
-    assert said(watching)[1].endswith("and its PersistentVolume pv-7 does not exist.")
+    assert verdict_of(watching)[1].endswith("and its PersistentVolume pv-7 does not exist.")
 
     put_data(simulator, "Bound", storageClassName="fast", volumeName="pv-7")
     watching.settle()
-    assert said(watching)[0] == "scheduler-error"
+    assert verdict_of(watching)[0] == "scheduler-error"
 
     simulator.objects.delete("v1", "PersistentVolumeClaim", "data", "default")
     watching.settle()
-    assert said(watching) == ("volume-unavailable", MISSING)
+    assert verdict_of(watching) == ("volume-unavailable", MISSING)
 
 
 def test_a_new_worker_gives_the_same_verdict(watch: Watch) -> None:
@@ -123,70 +123,70 @@ def test_a_new_worker_gives_the_same_verdict(watch: Watch) -> None:
     put_data(watching.simulator, storageClassName="fast")
     put_job(watching.simulator, DATA)
     watching.settle()
-    assert said(watching) == ("volume-unavailable", UNBOUND)
+    assert verdict_of(watching) == ("volume-unavailable", UNBOUND)
     watching.forget()
     window = watching.settle()
-    assert said(watching) == ("volume-unavailable", UNBOUND)
+    assert verdict_of(watching) == ("volume-unavailable", UNBOUND)
     assert window.writer.written == 0
 
 
-def test_a_pod_that_is_held_back(watch: Watch) -> None:
+def test_a_pod_held_back_for_a_claim_reports_the_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True)
     watching.settle()
-    assert said(watching) == ("claim-unavailable", NO_LINKS)
+    assert verdict_of(watching) == ("claim-unavailable", NO_LINKS)
     put(watching.simulator, "resource.k8s.io/v1", "ResourceClaim", "links", spec={})
     watching.settle()
-    assert said(watching)[0] == "not-attempted"
+    assert verdict_of(watching)[0] == "not-attempted"
 
 
 def test_a_new_pod_waits_for_its_claim_before_it_is_missing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Before anything else about a gang that starts is looked at again, which is after a minute.
+    # The claim is read before the next regular assessment of a starting gang, a minute later.
     monkeypatch.setattr(pod_claims, "SETTLING", timedelta(seconds=40))
     watching = watch(extra=ALL)
     put_job(watching.simulator, LINKS, silent=True, age=0)
     watching.settle()
-    assert said(watching)[0] == "starting"
+    assert verdict_of(watching)[0] == "starting"
     cache, now = cache_of(watching), datetime.now(UTC)
     links = ("ResourceClaim", "default", "links")
     assert cache.pod_claims.unusable_claims(["uid-waits-0"], now)[0] == {}
     settled = now + timedelta(seconds=40)
-    found, again = cache.pod_claims.unusable_claims(["uid-waits-0"], settled)
-    assert found == {links: UnusableClaim(ClaimProblem.MISSING)}
-    assert again is None
-    # Nothing touches it but the time.
+    unusable, recheck = cache.pod_claims.unusable_claims(["uid-waits-0"], settled)
+    assert unusable == {links: UnusableClaim(ClaimProblem.MISSING)}
+    assert recheck is None
+    # The passing of time is the only change.
     assert cache.rechecks.times["uid-waits"] <= settled.timestamp()
 
 
-def test_once_is_enough(watch: Watch) -> None:
+def test_a_single_poll_reports_a_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put_job(watching.simulator, DATA)
     watching.once()
-    assert said(watching) == ("volume-unavailable", MISSING)
+    assert verdict_of(watching) == ("volume-unavailable", MISSING)
 
 
 @pytest.mark.parametrize(
-    ("spec", "silent", "plural", "key", "today", "seen"),
+    ("spec", "silent", "plural", "key", "today", "code"),
     [
         (DATA, False, "persistentvolumeclaims", VOLUME_CLAIM.key, "scheduler-error", MISSING),
         (LINKS, True, "resourceclaims", RESOURCE_CLAIM.key, "not-attempted", NO_LINKS),
     ],
 )
 def test_forbidden_claims_are_not_reported(
-    watch: Watch, spec: Json, silent: bool, plural: str, key: str, today: str, seen: str
+    watch: Watch, spec: Json, silent: bool, plural: str, key: str, today: str, code: str
 ) -> None:
     watching = watch(extra=ALL)
     fault = watching.simulator.faults.forbidden(resource=plural)
     put_job(watching.simulator, spec, silent=silent)
     watching.window(1.5)
     assert watching.state(key).state == "forbidden"
-    assert said(watching)[0] == today
+    assert verdict_of(watching)[0] == today
     watching.simulator.faults.remove(fault)
     watching.window(1.5)
-    # Nothing has touched the gang but that its claim is now known not to be there.
-    assert said(watching)[1] == seen
+    # The only change for the gang is that its claim is now known to be missing.
+    assert verdict_of(watching)[1] == code
 
 
 def test_without_classes_a_claim_of_a_class_may_wait_for_the_pod(watch: Watch) -> None:
@@ -195,26 +195,26 @@ def test_without_classes_a_claim_of_a_class_may_wait_for_the_pod(watch: Watch) -
     put_data(watching.simulator, storageClassName="fast")
     put_job(watching.simulator, DATA)
     watching.window(1.5)
-    assert said(watching)[0] == "scheduler-error"
+    assert verdict_of(watching)[0] == "scheduler-error"
     put_data(watching.simulator, storageClassName="")
     watching.window(1.5)
-    assert said(watching) == ("volume-unavailable", UNBOUND)
+    assert verdict_of(watching) == ("volume-unavailable", UNBOUND)
 
 
-def test_where_none_are_served(watch: Watch) -> None:
+def test_a_cluster_without_claims_has_no_claim_findings(watch: Watch) -> None:
     watching = watch()
     put_job(watching.simulator, DATA)
     watching.once()
     assert watching.state(VOLUME_CLAIM.key).state == "not-served"
-    assert said(watching)[0] == "scheduler-error"
+    assert verdict_of(watching)[0] == "scheduler-error"
 
 
-def test_a_claim_that_cannot_be_read_may_be_the_one(watch: Watch) -> None:
+def test_an_unreadable_claim_may_be_the_missing_claim(watch: Watch) -> None:
     watching = watch(extra=ALL)
     put(watching.simulator, "v1", "PersistentVolumeClaim", "data", spec={"volumeName": 5})
     put_job(watching.simulator, DATA)
     watching.settle()
-    assert said(watching)[0] == "scheduler-error"
+    assert verdict_of(watching)[0] == "scheduler-error"
 
 
 def test_pods_that_are_deleted_or_placed_are_dropped(watch: Watch) -> None:

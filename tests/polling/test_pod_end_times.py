@@ -28,11 +28,15 @@ from tests.polling.usage_cluster import TRAIN, Cluster, node
 
 def ends_of(held: RunningGang) -> list[tuple[float, int, bool]]:
     """(seconds from now, pods, whether they are being deleted)."""
-    return [((one.at - NOW).total_seconds(), one.pods, one.deleted) for one in held.terminations]
+    return [
+        ((termination.at - NOW).total_seconds(), termination.pods, termination.deleted)
+        for termination in held.terminations
+    ]
 
 
 def placed_job(*, pods: int = 2, **fields: Any) -> tuple[Owner, list[Pod]]:
-    """A Job that ran for a minute on n0 and makes no failed pod anew; pods have 10 s to end."""
+    """A Job that ran for a minute on n0 and does not recreate failed pods. Pods have 10 s to
+    end."""
     job = a_job("train", pods=pods, **{"max_retries": 0, "started_at": ago(60), **fields})
     return job, list(pods_of(job, pods, on="n0", start_time=ago(50), stop_seconds=10))
 
@@ -42,7 +46,7 @@ def test_the_deadline_of_a_job_ends_its_pods() -> None:
     job, pods = placed_job(deadline_seconds=600)
     cluster = Cluster(node(), job, *pods)
     assert ends_of(cluster.running_gangs()["train"]) == [(550, 2, False)]
-    # While it is suspended no deadline runs; it starts anew when it is resumed.
+    # No deadline runs during a suspension. It restarts with the resume.
     cluster.put(replace(job, suspended=True, started_at=None))
     assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, started_at=NOW))
@@ -56,23 +60,23 @@ def test_the_deadline_of_a_child_job_ends_its_pods_only() -> None:
     pods = [*pods_of(first, 2, on="n0", stop_seconds=0), *pods_of(second, 2, on="n0")]
     cluster = Cluster(node(), jobset, first, second, *pods)
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
-    # It fails then, and the JobSet would begin anew at once.
+    # The Job fails then, and the JobSet restarts at once.
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=2))
     assert cluster.running_gangs()["run"].terminations == ()
     cluster.put(replace(jobset, max_restarts=3, counted_restarts=3))
     assert ends_of(cluster.running_gangs()["run"]) == [(60, 2, False)]
-    again = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
-    cluster.put(replace(jobset, detail={POLICIES: encode_policies(again)}))
+    policies = Policies(failure_rules=(FailureRule("RestartJobSetAndIgnoreMaxRestarts"),))
+    cluster.put(replace(jobset, detail={POLICIES: encode_policies(policies)}))
     assert cluster.running_gangs()["run"].terminations == ()
 
 
-def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
+def test_pods_end_at_their_own_deadlines() -> None:
     job, (first, second, third) = placed_job(pods=3)
     cluster = Cluster(node(), job, third)
     cluster.put(replace(first, deadline_seconds=600))
     cluster.put(replace(second, deadline_seconds=60))
     assert ends_of(cluster.running_gangs()["train"]) == [(20, 1, False), (560, 1, False)]
-    # A Job that tries again makes a pod that fails anew.
+    # A Job with retries recreates a failed pod.
     cluster.put(replace(job, max_retries=6))
     assert cluster.running_gangs()["train"].terminations == ()
     cluster.put(replace(job, max_retries=None))
@@ -80,25 +84,25 @@ def test_pods_end_at_their_own_deadlines_whatever_the_others_do() -> None:
 
 
 def test_a_single_pod_with_a_deadline_ends() -> None:
-    alone = a_pod("alone", on="n0", start_time=ago(60), deadline_seconds=90, stop_seconds=30)
-    cluster = Cluster(node(), alone)
+    single = a_pod("alone", on="n0", start_time=ago(60), deadline_seconds=90, stop_seconds=30)
+    cluster = Cluster(node(), single)
     held = cluster.running_gangs()["alone"]
     assert (held.ref.kind, ends_of(held)) == ("Pod", [(60, 1, False)])
-    # Until it has started nobody knows.
-    cluster.put(replace(alone, start_time=None))
+    # The end is unknown until the pod has started.
+    cluster.put(replace(single, start_time=None))
     assert cluster.running_gangs() == {}
 
 
-def test_pods_that_are_being_deleted_are_gone_when_their_grace_period_is_over() -> None:
+def test_deleted_pods_end_after_their_grace_period() -> None:
     job, (first, second) = placed_job()
-    going = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
+    terminating = replace(first, meta=replace(first.meta, deleting_since=ago(-30)))
     cluster = Cluster(node(), job, first, second)
     room = cluster.usage.capacity("")
-    cluster.put(going)
+    cluster.put(terminating)
     assert cluster.usage.capacity("") is not room
     held = cluster.running_gangs()["train"]
     assert ends_of(held) == [(30, 1, True)]
-    # All of it takes room; suspending the gang would free the other pod only.
+    # Both pods use capacity. A suspend of the gang would free only the other pod.
     assert held.loads["n0"].pods == 2
     assert held.by_suspending is not None
     assert held.by_suspending["n0"].pods == 1
@@ -126,34 +130,37 @@ def test_recreated_pods_do_not_end() -> None:
     assert Cluster(node(), pod).running_gangs() == {}
 
 
-def test_ends_within_one_minute_are_grouped() -> None:
+def test_end_times_within_a_minute_are_grouped() -> None:
     first = a_pod("train-0", of=TRAIN, on="n0", deleting_since=ago(-5))
     last = a_pod("train-1", of=TRAIN, on="n0", deleting_since=ago(-50))
-    (end,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
-    assert (end.at, end.rounded, end.pods) == (ago(-50), ago(-60), 2)
+    (termination,) = Cluster(node(), TRAIN, first, last).running_gangs()["train"].terminations
+    assert (termination.at, termination.rounded, termination.pods) == (ago(-50), ago(-60), 2)
 
 
 GOING: dict[str, Any] = {"deleting_since": ago(-30)}
 
 
-def replaced(*things: Owner | Pod) -> list[bool]:
-    """Of each end of what is deleted: whether others are made in its place."""
-    (held,) = Cluster(node(), *things).running_gangs().values()
-    return [one.replaced for one in held.terminations if one.deleted]
+def replaced(*objects: Owner | Pod) -> list[bool]:
+    """Return for each end of a deleted pod whether its controller recreates it."""
+    (held,) = Cluster(node(), *objects).running_gangs().values()
+    return [termination.replaced for termination in held.terminations if termination.deleted]
 
 
 def test_a_running_job_recreates_deleted_pods() -> None:
-    """The new pod may take the room: only its own gang can count on it."""
+    """The new pod may take the capacity, so only its own gang can count on it."""
     job = a_job("train", pods=2)
-    there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
-    assert replaced(job, there, going) == [True]
-    # The new one is there already, and waits; or has a node elsewhere: then the room is free.
-    assert replaced(job, there, going, a_pod("train-2", of=job)) == [True]
-    assert replaced(job, there, going, a_pod("train-2", of=job, on="n1")) == [False]
+    running, terminating = (
+        a_pod("train-0", of=job, on="n0"),
+        a_pod("train-1", of=job, on="n0", **GOING),
+    )
+    assert replaced(job, running, terminating) == [True]
+    # The new pod exists already. It waits, or runs on another node, so the capacity is free.
+    assert replaced(job, running, terminating, a_pod("train-2", of=job)) == [True]
+    assert replaced(job, running, terminating, a_pod("train-2", of=job, on="n1")) == [False]
     # The deleted pod counts as the last failure that the Job takes; or as one that it had before.
     worn = replace(job, max_retries=0)
-    assert replaced(worn, there, going) == [False]
-    assert replaced(worn, there, going, a_pod("train-2", of=job)) == [True]
+    assert replaced(worn, running, terminating) == [False]
+    assert replaced(worn, running, terminating, a_pod("train-2", of=job)) == [True]
 
 
 @pytest.mark.parametrize(
@@ -169,8 +176,11 @@ def test_a_running_job_recreates_deleted_pods() -> None:
 )
 def test_a_job_without_further_pods_recreates_none(fields: dict[str, Any]) -> None:
     job = a_job("train", **fields)
-    there, going = a_pod("train-0", of=job, on="n0"), a_pod("train-1", of=job, on="n0", **GOING)
-    assert replaced(job, there, going) == [False]
+    running, terminating = (
+        a_pod("train-0", of=job, on="n0"),
+        a_pod("train-1", of=job, on="n0", **GOING),
+    )
+    assert replaced(job, running, terminating) == [False]
 
 
 def test_a_running_jobset_recreates_its_jobs() -> None:
@@ -178,7 +188,7 @@ def test_a_running_jobset_recreates_its_jobs() -> None:
     (child,) = child_jobs(jobset, **GOING)
     pods = [a_pod(f"w-{index}", of=child, on="n0", **GOING) for index in (0, 1)]
     assert replaced(jobset, child, *pods) == [True]
-    # All of it goes, or stops.
+    # All pods are deleted or stop.
     for stopped in ({"deleting_since": NOW}, {"suspended": True}, {"finish": failed()}):
         assert replaced(a_jobset("run", **stopped), child, *pods) == [False]
     # A Job that has failed takes its JobSet with it, unless that tries again.

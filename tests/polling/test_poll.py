@@ -29,30 +29,30 @@ from tests.polling.conftest import HOLDER, Watching
 Watch = Callable[..., Watching]
 
 
-def test_every_gang_of_the_fleet_gets_the_verdict_that_it_should(watch: Watch) -> None:
+def test_every_gang_of_the_fleet_gets_its_expected_verdict(watch: Watch) -> None:
     watching = watch(fleet="east")
     assert watching.once().ok
-    wanted = watching.simulator.expected()
-    found = {
+    expected = watching.simulator.expected()
+    verdicts = {
         (gang.namespace, gang.kind, gang.name): gang.code
         for gang in Gang.objects.filter(gone_at=None)
     }
-    assert {key: found.get(key) for key in wanted} == wanted
+    assert {key: verdicts.get(key) for key in expected} == expected
     pods = WatchedObject.objects.filter(resource="pods").values_list("name", flat=True)
     lost = [pod for pod in pods if not Gang.objects.filter(has_name(pod)).exists()]
     assert pods
     assert lost == []
 
 
-def test_every_gang_of_the_older_fleet_too(watch: Watch) -> None:
+def test_every_gang_of_the_older_fleet_gets_its_expected_verdict(watch: Watch) -> None:
     watching = watch(fleet="west", hold=False)
     assert watching.once().ok
-    wanted = watching.simulator.expected()
-    found = {
+    expected = watching.simulator.expected()
+    verdicts = {
         (gang.namespace, gang.kind, gang.name): gang.code
         for gang in Gang.objects.filter(gone_at=None)
     }
-    assert {key: found.get(key) for key in wanted} == wanted
+    assert {key: verdicts.get(key) for key in expected} == expected
     assert EXPECTED.items() >= watching.simulator.expected().items()
 
 
@@ -64,17 +64,18 @@ def test_an_unchanged_cluster_writes_no_object_and_moves_no_version(watch: Watch
     assert watching.fresh().data_version == version
 
 
-def test_few_lists_are_under_way_at_once_and_all_are_done(
+def test_concurrent_lists_are_limited_and_all_complete(
     watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As many as connections are kept: a cluster can serve fifty kinds and have none of them."""
+    """The limit is the number of kept connections. A cluster can serve fifty kinds without any
+    object."""
     watching = watch(fleet="east")
     under_way, most = [], []
 
-    def counted(*asked: Any, **options: Any) -> Iterator[Any]:
+    def counted(*arguments: Any, **options: Any) -> Iterator[Any]:
         under_way.append(1)
         most.append(len(under_way))
-        yield from pages(*asked, **options)
+        yield from pages(*arguments, **options)
         under_way.pop()
 
     monkeypatch.setattr(reflector, "pages", counted)
@@ -112,8 +113,8 @@ def test_a_change_is_watched_and_stored(watch: Watch) -> None:
     )
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
 
-    def suspend(found: dict[str, dict[str, object]]) -> None:
-        found["spec"]["suspend"] = True
+    def suspend(verdicts: dict[str, dict[str, object]]) -> None:
+        verdicts["spec"]["suspend"] = True
 
     timer = threading.Timer(
         0.5,
@@ -137,8 +138,8 @@ def test_the_gang_of_a_deleted_owner_is_deleted(watch: Watch) -> None:
     assert watching.gang(name).kind == "Pod"
     watching.simulator.objects.delete("v1", "Pod", name, namespace)
     watching.once()
-    gone = Gang.objects.get(name=name, namespace=namespace)
-    assert gone.gone_at is not None
+    gang = Gang.objects.get(name=name, namespace=namespace)
+    assert gang.gone_at is not None
     assert not Gang.objects.filter(has_name(name), gone_at=None).exists()
     assert not WatchedObject.objects.filter(name=name, resource="pods").exists()
 
@@ -219,7 +220,7 @@ def test_a_defect_is_shown_at_the_cluster_and_data_is_kept(
 def test_a_worker_that_wakes_after_its_lease_records_nothing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    """Another worker holds the cluster by now: how it is, that one says."""
+    """Another worker holds the cluster by now and reports its state."""
     watching = watch()
 
     def lose_the_lease() -> None:
@@ -243,7 +244,7 @@ def test_a_worker_that_wakes_after_its_lease_records_nothing(
 
 
 @pytest.mark.parametrize("body", [b'{"items":[]}', b'{"kind":"PodList","metadata":{},"items":[]}'])
-def test_an_empty_answer_that_is_no_list_of_kubernetes_deletes_nothing(
+def test_an_empty_non_kubernetes_response_deletes_nothing(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, body: bytes
 ) -> None:
     watching = watch()
@@ -252,8 +253,8 @@ def test_an_empty_answer_that_is_no_list_of_kubernetes_deletes_nothing(
     gangs = Gang.objects.filter(gone_at=None).count()
     get = Connection.get
 
-    def lie(connection: Connection, path: str, *given: Any, **options: Any) -> bytes:
-        return body if path == "/api/v1/pods" else get(connection, path, *given, **options)
+    def lie(connection: Connection, path: str, *arguments: Any, **options: Any) -> bytes:
+        return body if path == "/api/v1/pods" else get(connection, path, *arguments, **options)
 
     monkeypatch.setattr(Connection, "get", lie)
     watching.once()

@@ -35,10 +35,10 @@ def preempted(victim: str = "uid-low-0", taker: str = "uid-urgent-0", uid: str =
     return replace(event, related=ObjectRef("", "Pod", "", "", taker))
 
 
-def joined(*things: Any) -> tuple[OwnershipGraph, Preemptions]:
+def joined(*objects: Any) -> tuple[OwnershipGraph, Preemptions]:
     graph = OwnershipGraph()
-    for thing in things:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph, Preemptions(graph)
 
 
@@ -59,7 +59,7 @@ def test_a_group_can_be_the_preemptor() -> None:
     assert known.victims_for(["uid-ring"]) == {"uid-low-0": "uid-ring"}
 
 
-def test_the_preemptor_is_seen_after_the_event() -> None:
+def test_the_preemptor_may_appear_after_the_event() -> None:
     graph, known = joined(LOW, VICTIM)
     assert known.put(preempted(), "uid-low-0") == set()
     assert known.gang_of("uid-urgent-0") is None
@@ -94,14 +94,14 @@ def test_a_dropped_event_is_removed_from_all_indexes() -> None:
     known.drop(["e0", "never-seen"])
     assert known.victims_for(["uid-urgent-0"]) == {}
     assert known.affected_gangs("uid-low-0", {"uid-low"}) == set()
-    left = (
+    indexes = (
         known._preemptions,
         known._events_by_preemptor,
         known._events_by_victim,
         known._roots,
         known._preemptors_by_root,
     )
-    assert not any(left)
+    assert not any(indexes)
 
 
 # From the cluster to the sentence
@@ -148,7 +148,7 @@ def _pod(job: str, name: str, *, node: str = "", refused: bool = False) -> Json:
 
 
 def _event() -> Json:
-    """What kube-scheduler 1.37 says of a pod that another pod preempts."""
+    """Event text of kube-scheduler 1.37 for a pod that another pod preempts."""
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -188,7 +188,7 @@ def lose(simulator: Simulator) -> None:
     simulator.objects.delete("v1", "Pod", "low-a", "default")
 
 
-def tell(simulator: Simulator) -> None:
+def report_preemption(simulator: Simulator) -> None:
     simulator.objects.put(_event())
 
 
@@ -208,36 +208,36 @@ def is_shown(watching: Watching) -> None:
     assert gang.code == "preempted"
     assert "preempted by default/usurper; " in gang.message
     (finding, *_) = unpack_detail(bytes(gang.detail)).findings
-    (who,) = [one for one in finding.evidence if one.label == "preempted by Job"]
-    assert who.source is not None
-    assert (who.source.namespace, who.source.name) == ("default", "usurper")
+    (preemptor,) = [item for item in finding.evidence if item.label == "preempted by Job"]
+    assert preemptor.source is not None
+    assert (preemptor.source.namespace, preemptor.source.name) == ("default", "usurper")
 
 
-def test_the_event_comes_before_the_pod_is_gone(watch: Watch) -> None:
+def test_the_event_may_precede_the_deletion_of_the_pod(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()
-    play(watching, tell, lose, try_again)
+    play(watching, report_preemption, lose, try_again)
     is_shown(watching)
 
 
-def test_the_event_comes_after_the_pod_is_gone(watch: Watch) -> None:
+def test_the_event_may_follow_the_deletion_of_the_pod(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()
-    play(watching, lose, tell, try_again)
+    play(watching, lose, report_preemption, try_again)
     is_shown(watching)
 
 
-def test_another_worker_takes_the_cluster_over_before_new_pods_are_made(watch: Watch) -> None:
+def test_another_worker_can_take_over_before_new_pods_exist(watch: Watch) -> None:
     watching = watch()
     two_jobs(watching.simulator)
     watching.settle()
-    play(watching, tell, lose)
+    play(watching, report_preemption, lose)
     watching.forget()
     play(watching, try_again)
     is_shown(watching)
-    # Also when the pod that took the room is gone by then, and its Job with it.
+    # The same holds after the pod that took the capacity is deleted together with its Job.
     watching.simulator.objects.delete("v1", "Pod", "usurper-0", "default")
     watching.simulator.objects.delete("batch/v1", "Job", "usurper", "default")
     watching.forget()
@@ -258,12 +258,14 @@ def test_a_terminating_victim_is_shown_at_the_gang_that_waits_for_it(watch: Watc
 
     watching.settle()
     assert watching.gang("usurper").code != "preempting"
-    # Nothing of the gang that takes the room changes: its victim and the event about it do.
-    play(watching, tell, leave)
+    # The preemptor's own objects stay the same. Its victim and the event about it change.
+    play(watching, report_preemption, leave)
     gang = watching.gang("usurper")
     assert gang.code == "preempting"
     assert "until 1 pod of lower priority is gone" in gang.message
     (finding, *_) = unpack_detail(bytes(gang.detail)).findings
-    assert ("makes room", "default/low-a") in [(one.label, one.value) for one in finding.evidence]
+    assert ("makes room", "default/low-a") in [
+        (item.label, item.value) for item in finding.evidence
+    ]
     play(watching, lose)
     assert watching.gang("usurper").code != "preempting"

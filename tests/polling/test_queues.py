@@ -35,66 +35,66 @@ def tracker(*entries: QueueEntry) -> QueueTracker:
     graph = OwnershipGraph()
     for owner in (RUN, OTHER):
         graph.put(owner)
-    made = QueueTracker(graph)
+    queue_tracker = QueueTracker(graph)
     for entry in entries:
         graph.put(entry)
-        made.put_member(entry)
-    return made
+        queue_tracker.put_member(entry)
+    return queue_tracker
 
 
-def roots(found: Iterable[str]) -> set[str]:
-    return {one.removeprefix("uid-") for one in found}
+def roots(uids: Iterable[str]) -> set[str]:
+    return {uid.removeprefix("uid-") for uid in uids}
 
 
 def test_a_queue_touches_the_gangs_that_wait_in_it() -> None:
-    made = tracker(an_entry(RUN), an_entry(OTHER, namespace="team-b"))
-    assert roots(made.put(ALIAS)) == {"run"}
-    assert roots(made.put(QUEUE)) == {"run"}
-    assert roots(made.put(an_alias("gpu-lq", to="gpu", namespace="team-b"))) == {"other"}
-    assert roots(made.put(COHORT)) == {"run", "other"}
+    queues = tracker(an_entry(RUN), an_entry(OTHER, namespace="team-b"))
+    assert roots(queues.put(ALIAS)) == {"run"}
+    assert roots(queues.put(QUEUE)) == {"run"}
+    assert roots(queues.put(an_alias("gpu-lq", to="gpu", namespace="team-b"))) == {"other"}
+    assert roots(queues.put(COHORT)) == {"run", "other"}
 
 
 def test_usage_touches_no_gang_and_a_stop_does() -> None:
-    made = tracker(an_entry(RUN))
-    made.put(ALIAS)
-    made.put(QUEUE)
+    queues = tracker(an_entry(RUN))
+    queues.put(ALIAS)
+    queues.put(QUEUE)
     used = replace(QUEUE, quotas=(Quota("h100", "cpu", used=Decimal(3)),), pending=9)
-    assert made.put(used) == set()
-    assert roots(made.put(replace(used, state=QueueState.STOPPED))) == {"run"}
-    assert roots(made.remove(QUEUE.meta.ref.uid)) == {"run"}
-    assert made.remove(QUEUE.meta.ref.uid) == set()
+    assert queues.put(used) == set()
+    assert roots(queues.put(replace(used, state=QueueState.STOPPED))) == {"run"}
+    assert roots(queues.remove(QUEUE.meta.ref.uid)) == {"run"}
+    assert queues.remove(QUEUE.meta.ref.uid) == set()
 
 
 @pytest.mark.parametrize("fields", [{"has_quota": True}, {"active": False}, {"is_variant": True}])
 def test_gangs_that_do_not_wait_are_not_touched(fields: dict[str, Any]) -> None:
-    made = tracker(an_entry(RUN))
-    made.put_member(an_entry(RUN, **fields))
-    assert made.put(ALIAS) == set()
+    queues = tracker(an_entry(RUN))
+    queues.put_member(an_entry(RUN, **fields))
+    assert queues.put(ALIAS) == set()
 
 
 def test_the_deletion_of_an_older_queue_of_the_same_name_is_ignored() -> None:
-    made = tracker(an_entry(RUN))
-    made.put(ALIAS)
-    made.put(QUEUE)
-    anew = a_queue("gpu", uid="uid-anew")
-    made.put(anew)
-    assert made.remove(QUEUE.meta.ref.uid) == set()
-    assert made.named_by([an_entry(RUN)]).get(QUEUE.name) is anew
+    queues = tracker(an_entry(RUN))
+    queues.put(ALIAS)
+    queues.put(QUEUE)
+    recreated = a_queue("gpu", uid="uid-anew")
+    queues.put(recreated)
+    assert queues.remove(QUEUE.meta.ref.uid) == set()
+    assert queues.named_by([an_entry(RUN)]).get(QUEUE.name) is recreated
 
 
-def test_the_queues_of_an_entry_and_their_ancestors_even_in_a_cycle() -> None:
-    made = tracker()
+def test_an_entry_has_its_queues_and_their_ancestors_even_in_a_cycle() -> None:
+    queues = tracker()
     for queue in (
         ALIAS,
         QUEUE,
         shared_quota("all", cohort="more"),
         shared_quota("more", cohort="all"),
     ):
-        made.put(queue)
-    made.put(a_queue("another"))
-    names = [queue.meta.ref.name for queue in made.named_by([an_entry(RUN)])]
+        queues.put(queue)
+    queues.put(a_queue("another"))
+    names = [queue.meta.ref.name for queue in queues.named_by([an_entry(RUN)])]
     assert names == ["gpu-lq", "gpu", "all", "more"]
-    assert list(made.named_by([an_entry(RUN, queue="nowhere")])) == []
+    assert list(queues.named_by([an_entry(RUN, queue="nowhere")])) == []
 
 
 def test_a_group_in_a_scheduler_queue_is_touched() -> None:
@@ -103,41 +103,41 @@ def test_a_group_in_a_scheduler_queue_is_touched() -> None:
     meta = a_meta(SCHEDULING, "Queue", "research", namespace="")
     graph, queue = OwnershipGraph(), replace(a_queue("research"), meta=meta)
     graph.put(group)
-    made = QueueTracker(graph)
-    made.put_member(group)
-    assert roots(made.put(queue)) == {"ring"}
-    assert [one.name for one in made.named_by((group,))] == [queue.name]
-    more = replace(queue, quotas=(Quota("", "cpu", Decimal(8)),))
-    assert roots(made.put(more)) == {"ring"}
-    made.put_member(replace(group, queue=""))
-    assert made.put(replace(more, state=QueueState.STOPPED)) == set()
+    queues = QueueTracker(graph)
+    queues.put_member(group)
+    assert roots(queues.put(queue)) == {"ring"}
+    assert [obj.name for obj in queues.named_by((group,))] == [queue.name]
+    larger = replace(queue, quotas=(Quota("", "cpu", Decimal(8)),))
+    assert roots(queues.put(larger)) == {"ring"}
+    queues.put_member(replace(group, queue=""))
+    assert queues.put(replace(larger, state=QueueState.STOPPED)) == set()
 
 
 def test_a_flavor_touches_the_gangs_whose_pods_get_its_labels() -> None:
     used = LabelSources("set", "main", flavors=("gpu",))
     entry = an_entry(RUN, has_quota=True, label_sources=(used,))
-    made = tracker(entry, an_entry(OTHER, namespace="team-b"))
+    queues = tracker(entry, an_entry(OTHER, namespace="team-b"))
     group = entry.meta.ref.group
     flavor = Flavor(a_meta(group, "ResourceFlavor", "gpu", namespace=""), {"gpu": "a"})
-    assert roots(made.put_flavor(flavor)) == {"run"}
-    assert roots(made.put_flavor(replace(flavor, topology="racks"))) == set()
-    assert roots(made.put_flavor(replace(flavor, node_labels={"gpu": "b"}))) == {"run"}
-    assert made.named_by((entry,)).flavors[group, "gpu"].node_labels == {"gpu": "b"}
-    assert roots(made.remove(flavor.meta.ref.uid)) == {"run"}
-    assert made.named_by((entry,)).flavors == {}
-    made.remove(entry.meta.ref.uid)
-    assert roots(made.put_flavor(flavor)) == set()
+    assert roots(queues.put_flavor(flavor)) == {"run"}
+    assert roots(queues.put_flavor(replace(flavor, topology="racks"))) == set()
+    assert roots(queues.put_flavor(replace(flavor, node_labels={"gpu": "b"}))) == {"run"}
+    assert queues.named_by((entry,)).flavors[group, "gpu"].node_labels == {"gpu": "b"}
+    assert roots(queues.remove(flavor.meta.ref.uid)) == {"run"}
+    assert queues.named_by((entry,)).flavors == {}
+    queues.remove(entry.meta.ref.uid)
+    assert roots(queues.put_flavor(flavor)) == set()
 
 
 def test_a_recreated_flavor_stays() -> None:
     used = LabelSources("set", "main", flavors=("gpu",))
     entry = an_entry(RUN, has_quota=True, label_sources=(used,))
-    made, group = tracker(entry), entry.meta.ref.group
+    queues, group = tracker(entry), entry.meta.ref.group
     old, new = (
         Flavor(a_meta(group, "ResourceFlavor", "gpu", namespace="", uid=uid), {"gpu": "a"})
         for uid in ("old", "new")
     )
-    made.put_flavor(old)
-    made.put_flavor(new)
-    assert made.remove("old") == set()
-    assert made.named_by((entry,)).flavors[group, "gpu"] is new
+    queues.put_flavor(old)
+    queues.put_flavor(new)
+    assert queues.remove("old") == set()
+    assert queues.named_by((entry,)).flavors[group, "gpu"] is new

@@ -23,7 +23,7 @@ EVERYTHING = Viewer(1, "olga", (Scope(None, "", "admin"),))
 SPEC = {"replicas": 3, "template": {"spec": {"containers": [{"name": "main"}]}}}
 
 
-def thing(api_version: str, kind: str, name: str, **fields: Any) -> Json:
+def manifest(api_version: str, kind: str, name: str, **fields: Any) -> Json:
     meta = {
         "name": name,
         "namespace": "default",
@@ -41,16 +41,16 @@ def a_pod(name: str, maker: str, *, group: str = "", **labels: str) -> Json:
     spec: Json = {"containers": [{"name": "main"}], "schedulerName": "default-scheduler"}
     if group:
         spec["schedulingGroup"] = {"podGroupName": group}
-    return thing("v1", "Pod", name, metadata=metadata, spec=spec, status={"phase": "Pending"})
+    return manifest("v1", "Pod", name, metadata=metadata, spec=spec, status={"phase": "Pending"})
 
 
 def a_gang(watching: Watching, *, quorum: int = 2) -> None:
-    """Put a StatefulSet of three, of which two pods are there and in a gang, and other things that take room."""
+    """Put a StatefulSet of three with two pods in a gang, and other objects that use capacity."""
     put = watching.simulator.objects.put
     policy = {"schedulingPolicy": {"gang": {"minCount": quorum}}}
-    put(thing("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy))
-    put(thing("apps/v1", "StatefulSet", "db", spec=SPEC))
-    put(thing("apps/v1", "StatefulSet", "cache", spec=SPEC))
+    put(manifest("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy))
+    put(manifest("apps/v1", "StatefulSet", "db", spec=SPEC))
+    put(manifest("apps/v1", "StatefulSet", "cache", spec=SPEC))
     for name in ("db-0", "db-1"):
         put(a_pod(name, "StatefulSet/db", group="ring"))
 
@@ -60,8 +60,8 @@ def watching(watch: Watch) -> Watching:
     """A cluster with a web server and a database that are in no group."""
     watching = watch(fleet="empty", extra=(STATEFULSETS, DEPLOYMENTS))
     put = watching.simulator.objects.put
-    put(thing("apps/v1", "Deployment", "web", spec=SPEC))
-    put(thing("apps/v1", "StatefulSet", "logs", spec=SPEC))
+    put(manifest("apps/v1", "Deployment", "web", spec=SPEC))
+    put(manifest("apps/v1", "StatefulSet", "logs", spec=SPEC))
     put(a_pod("web-5d9f-x7k2p", "ReplicaSet/web-5d9f", **{"pod-template-hash": "5d9f"}))
     put(a_pod("logs-0", "StatefulSet/logs"))
     return watching
@@ -76,16 +76,16 @@ def states(watching: Watching) -> tuple[str, str]:
 
 
 def test_owners_of_single_pods_are_not_read(watching: Watching) -> None:
-    asked = watching.simulator.faults.forbidden(path="/apis/apps/v1/")
+    fault = watching.simulator.faults.forbidden(path="/apis/apps/v1/")
     assert watching.once().ok
     watching.window(0.5)
-    assert asked.hits == 0
+    assert fault.hits == 0
     assert gangs() == set()
     assert states(watching) == ("not-needed", "not-needed")
     detail = cluster_detail(watching.cluster.name, viewer=EVERYTHING, now=timezone.now())
     assert detail is not None
-    shown = {row.resource: row for row in detail.resources}
-    assert (shown[SETS].face.label, shown[SETS].is_fault) == ("Not needed", False)
+    resource_rows = {row.resource: row for row in detail.resources}
+    assert (resource_rows[SETS].face.label, resource_rows[SETS].is_fault) == ("Not needed", False)
 
 
 def test_one_poll_reads_the_owner_that_a_group_names(watching: Watching) -> None:
@@ -122,19 +122,19 @@ def test_a_group_without_quorum_needs_no_owners(watching: Watching) -> None:
     a_gang(watching)
     policy: Json = {"schedulingPolicy": {"basic": {}}}
     watching.simulator.objects.put(
-        thing("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy)
+        manifest("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy)
     )
     watching.once()
     assert states(watching)[0] == "not-needed"
     assert gangs() == set()
 
 
-def test_a_reader_who_may_not_list_them_sees_the_gang_by_its_group(watching: Watching) -> None:
+def test_a_reader_without_list_permission_sees_the_gang_by_its_group(watching: Watching) -> None:
     a_gang(watching)
     watching.simulator.faults.forbidden(resource=SETS)
     watching.once()
     assert states(watching)[0] == "forbidden"
     assert gangs() == {("PodGroup", "ring")}
-    found = watching.gang("ring")
-    assert found.code != "not-observed"
-    assert "StatefulSet/db" in str(unpack_detail(bytes(found.detail)))
+    gang = watching.gang("ring")
+    assert gang.code != "not-observed"
+    assert "StatefulSet/db" in str(unpack_detail(bytes(gang.detail)))

@@ -81,7 +81,7 @@ def test_the_earliest_time_of_each_gang_counts_in_any_order(
             rechecks.drop(root)
             expected.pop(root, None)
         else:
-            taken = {one for one, at in expected.items() if at <= second}
+            taken = {name for name, due_at in expected.items() if due_at <= second}
             assert rechecks.take(later(second)) == taken
-            expected = {one: at for one, at in expected.items() if one not in taken}
-    assert rechecks.times == {one: later(at).timestamp() for one, at in expected.items()}
+            expected = {name: due_at for name, due_at in expected.items() if name not in taken}
+    assert rechecks.times == {name: later(due_at).timestamp() for name, due_at in expected.items()}

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 MAKER = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "ring", "uid": "uid-sts"}
 
 
-def _thing(api_version: str, kind: str, name: str, **fields: Any) -> Json:
+def _manifest(api_version: str, kind: str, name: str, **fields: Any) -> Json:
     meta = {"name": name, "namespace": "default", **fields.pop("metadata", {})}
     return {"apiVersion": api_version, "kind": kind, "metadata": meta, **fields}
 
@@ -27,11 +27,11 @@ def _pod(name: str) -> Json:
         "containers": [{"name": "main", "image": "example/train:1"}],
     }
     metadata = {"ownerReferences": owners, "creationTimestamp": "2026-01-01T09:00:00Z"}
-    return _thing("v1", "Pod", name, metadata=metadata, spec=spec, status={"phase": "Pending"})
+    return _manifest("v1", "Pod", name, metadata=metadata, spec=spec, status={"phase": "Pending"})
 
 
 def _refusal() -> Json:
-    return _thing(
+    return _manifest(
         "events.k8s.io/v1",
         "Event",
         "ring.1",
@@ -44,11 +44,11 @@ def _refusal() -> Json:
     )
 
 
-def test_a_quota_that_refuses_the_pods_of_a_stateful_set(watch: Watch) -> None:
+def test_a_quota_that_refuses_stateful_set_pods_is_reported(watch: Watch) -> None:
     watching = watch(fleet="empty")
     objects = watching.simulator.objects
     policy = {"schedulingPolicy": {"gang": {"minCount": 4}}}
-    objects.put(_thing("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy))
+    objects.put(_manifest("scheduling.k8s.io/v1beta1", "PodGroup", "ring", spec=policy))
     for name in ("ring-0", "ring-1"):
         objects.put(_pod(name))
     watching.once()

@@ -24,15 +24,15 @@ OURS, OTHER = decoder_fingerprint(RESOURCE), decoder_fingerprint(CHANGED)
 
 
 def rows(watching: Watching) -> dict[str, tuple[str, bytes]]:
-    """Return uid → (resource version, what is kept) of all that is stored."""
-    found = WatchedObject.objects.filter(cluster=watching.cluster)
-    return {row.uid: (row.resource_version, bytes(row.data)) for row in found}
+    """Return uid → (resource version, decoded object) of all stored rows."""
+    queryset = WatchedObject.objects.filter(cluster=watching.cluster)
+    return {row.uid: (row.resource_version, bytes(row.data)) for row in queryset}
 
 
 def gangs(watching: Watching) -> dict[str, tuple[str, object]]:
-    """Return id → code and since when, of the gangs that are there."""
-    found = Gang.objects.filter(cluster=watching.cluster, gone_at=None)
-    return {gang.pk: (gang.code, gang.since) for gang in found}
+    """Return id → (code, since) of the existing gangs."""
+    queryset = Gang.objects.filter(cluster=watching.cluster, gone_at=None)
+    return {gang.pk: (gang.code, gang.since) for gang in queryset}
 
 
 def lose_a_field(watching: Watching) -> str:
@@ -47,19 +47,21 @@ def lose_a_field(watching: Watching) -> str:
 def update_to(monkeypatch: pytest.MonkeyPatch, version: int) -> None:
     """Be a release with that decoder of Jobs."""
     of_jobs = RESOURCE if version == OURS else CHANGED
-    found = [of_jobs if one.key == JOBS else one for one in cluster_cache.resources()]
-    monkeypatch.setattr(poll, "resources", lambda: tuple(found))
+    queryset = [
+        of_jobs if resource.key == JOBS else resource for resource in cluster_cache.resources()
+    ]
+    monkeypatch.setattr(poll, "resources", lambda: tuple(queryset))
 
 
 def listed(watching: Watching) -> dict[str, datetime | None]:
     """Return resource → when it was listed to the end last."""
-    found = ResourceState.objects.filter(cluster=watching.cluster)
-    return dict(found.values_list("resource", "listed_at"))
+    queryset = ResourceState.objects.filter(cluster=watching.cluster)
+    return dict(queryset.values_list("resource", "listed_at"))
 
 
 @pytest.mark.parametrize("version", [OURS, OTHER], ids=["same", "other"])
 @pytest.mark.parametrize("as_worker", [True, False], ids=["worker", "once"])
-def test_the_first_poll_after_the_update(
+def test_the_first_poll_after_an_update_relists(
     watch: Callable[..., Watching],
     monkeypatch: pytest.MonkeyPatch,
     version: int,
@@ -67,8 +69,8 @@ def test_the_first_poll_after_the_update(
 ) -> None:
     watching = watch()
     watching.once()
-    shown = gangs(watching)
-    assert shown
+    shown_gangs = gangs(watching)
+    assert shown_gangs
     older = lose_a_field(watching)
     before, listed_before = rows(watching), listed(watching)
     update_to(monkeypatch, version)
@@ -79,17 +81,19 @@ def test_the_first_poll_after_the_update(
         watching.once()
     after = rows(watching)
     assert after.keys() == before.keys()
-    assert gangs(watching) == shown
+    assert gangs(watching) == shown_gangs
     # Its twin: by the same decoder an object that has not changed is not stored again.
     assert (after[older] != before[older]) is (version != OURS)
     assert all(version for version, _ in after.values())
     assert watching.state(JOBS).decoder_version == version
     if as_worker:
-        anew = {key for key, at in listed(watching).items() if at != listed_before[key]}
-        assert anew == ({JOBS} if version != OURS else set())
+        relisted = {
+            key for key, listed_at in listed(watching).items() if listed_at != listed_before[key]
+        }
+        assert relisted == ({JOBS} if version != OURS else set())
 
 
-def test_objects_to_be_read_again_are_not_current(
+def test_objects_awaiting_a_relist_are_not_current(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = watch()
@@ -108,7 +112,7 @@ def test_objects_to_be_read_again_are_not_current(
     } == {""}
 
 
-def test_rolled_back_in_the_middle_of_the_list(
+def test_a_rollback_during_a_list_relists(
     watch: Callable[..., Watching], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The older worker finds rows of both: it reads all of them, and no row that it may misunderstand stays."""
@@ -128,18 +132,18 @@ def test_rolled_back_in_the_middle_of_the_list(
     assert watching.state(JOBS).decoder_version == OURS
 
 
-def test_objects_that_a_later_release_has_stored(
+def test_objects_stored_by_a_later_release_are_read_again(
     watch: Callable[..., Watching],
 ) -> None:
-    """After a rollback nothing counts as gone before it was listed, and all of it is read."""
+    """After a rollback no object counts as deleted before a list, and all objects are read."""
     watching = watch()
     watching.once()
-    shown, spans = gangs(watching), VerdictSpan.objects.count()
+    before, spans = gangs(watching), VerdictSpan.objects.count()
     WatchedObject.objects.filter(resource=JOBS).update(data=b"\x81\xa4meta\x05")
     ResourceState.objects.filter(resource=JOBS).update(decoder_version=OURS + 1)
     watching.forget()
     watching.settle()
-    assert gangs(watching) == shown
+    assert gangs(watching) == before
     assert VerdictSpan.objects.count() == spans
     job = WatchedObject.objects.filter(resource=JOBS).first()
     assert job is not None

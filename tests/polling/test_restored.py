@@ -25,17 +25,19 @@ FUTURE, LOST_EVENT = "of-the-future", "of-the-future.refused"
 POD = ("v1", "Pod", "debug-shell", "team-infra")
 
 
-def windows_until(watching: Watching, look: Callable[[], bool], *, within: float = 30.0) -> None:
+def windows_until(
+    watching: Watching, condition: Callable[[], bool], *, within: float = 30.0
+) -> None:
     """Poll as the worker does, window after window, until it has come to that."""
     give_up_at = time.monotonic() + within
-    while not look():
+    while not condition():
         assert time.monotonic() < give_up_at, f"it has not come to that in {within:g} s"
         assert poll.poll_window(watching.cluster.pk, HOLDER)
 
 
 def names(watching: Watching, resource: str) -> set[str]:
-    found = WatchedObject.objects.filter(cluster=watching.cluster, resource=resource)
-    return set(found.values_list("name", flat=True))
+    rows = WatchedObject.objects.filter(cluster=watching.cluster, resource=resource)
+    return set(rows.values_list("name", flat=True))
 
 
 def pods(watching: Watching) -> set[str]:
@@ -69,9 +71,9 @@ def cordon(watching: Watching, *, is_cordoned: bool, note: str) -> str:
 def refuse_again(watching: Watching) -> None:
     """Tell of a pod once more why no node takes it."""
     events = watching.simulator.objects.list("events.k8s.io/v1", "Event")
-    told = next(one for one in events if one["reason"] == "FailedScheduling")
-    meta = {"name": LOST_EVENT, "namespace": told["metadata"]["namespace"]}
-    watching.simulator.objects.put({**told, "metadata": meta})
+    refusal = next(event for event in events if event["reason"] == "FailedScheduling")
+    meta = {"name": LOST_EVENT, "namespace": refusal["metadata"]["namespace"]}
+    watching.simulator.objects.put({**refusal, "metadata": meta})
 
 
 def is_cordoned(watching: Watching) -> bool:
@@ -82,7 +84,7 @@ def is_cordoned(watching: Watching) -> bool:
 
 @pytest.mark.usefixtures("compared_always")
 def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
-    """What came after the backup goes, what was deleted is back, and what has the version of before is read."""
+    """Objects newer than the backup go, deleted ones are back, and older versions are read."""
     watching = watch()
     watching.settle()
     backup = watching.simulator.store.back_up()
@@ -112,11 +114,11 @@ def test_everything_is_listed_after_a_restore(watch: Watch) -> None:
     assert LOST_EVENT not in names(watching, EVENT.key)
     gangs = set(Gang.objects.filter(gone_at=None).values_list("name", flat=True))
     assert (FUTURE in gangs, POD[2] in gangs) == (False, True)
-    # Servers that contradict each other do not have all of it listed all the time.
+    # Contradicting servers do not cause repeated complete lists.
     assert not poll._caches[watching.cluster.pk].watched[PODS].revision.is_due(regularly=True)
 
 
-def test_poll_once_reads_all_of_a_restored_server(watch: Watch) -> None:
+def test_poll_once_reads_a_restored_server_completely(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     backup = watching.simulator.store.back_up()
@@ -143,12 +145,13 @@ def test_a_broken_watch_causes_a_comparison(watch: Watch) -> None:
 
 
 class _Lagging(RealWatch):
-    """A watch of pods whose first bookmark is behind what is known, as no server of Kubernetes sends it."""
+    """A watch of pods whose first bookmark is behind the known version. Kubernetes servers do not
+    send this."""
 
     behind = "7"
 
-    def __init__(self, connection: Any, path: str, *given: Any, **options: Any) -> None:
-        super().__init__(connection, path, *given, **options)
+    def __init__(self, connection: Any, path: str, *arguments: Any, **options: Any) -> None:
+        super().__init__(connection, path, *arguments, **options)
         self._is_of_pods = path.endswith("/pods")
 
     def __iter__(self) -> Iterator[list[bytes]]:
@@ -167,11 +170,11 @@ def test_an_old_bookmark_causes_a_comparison(
     backup = watching.simulator.store.back_up()
     watching.simulator.objects.delete(*POD)
     watching.settle()
-    asked: list[dict[str, str]] = []
+    queries: list[dict[str, str]] = []
     get = Connection.get
 
     def note(connection: Connection, path: str, query: Any = None) -> bytes:
-        asked.append(dict(query or ()) if path.endswith("/pods") else {})
+        queries.append(dict(query or ()) if path.endswith("/pods") else {})
         return get(connection, path, query)
 
     monkeypatch.setattr(Connection, "get", note)
@@ -181,7 +184,7 @@ def test_an_old_bookmark_causes_a_comparison(
     known = watching.state(PODS)
     for _ in range(2):
         assert poll.poll_window(watching.cluster.pk, HOLDER)
-    assert [one["limit"] for one in asked if one] == ["1"]
+    assert [parameters["limit"] for parameters in queries if parameters] == ["1"]
     state = watching.state(PODS)
     if is_restored:
         assert state.resource_version == ""
@@ -193,7 +196,7 @@ def test_an_old_bookmark_causes_a_comparison(
 def test_a_silent_watch_causes_a_list(
     watch: Watch, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    """The server accepts each of them, and nothing ever failed."""
+    """The server accepts each request, and no request failed."""
     monkeypatch.setattr(reflector, "MIN_WATCH_SECONDS", 1)
     monkeypatch.setattr(reflector, "SHORT_WATCH", 0.1)
     monkeypatch.setattr(reflector, "LATE", 0.1)

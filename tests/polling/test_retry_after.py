@@ -18,13 +18,13 @@ def test_the_next_window_waits_for_retry_after(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     fault = watching.simulator.faults.throttled(4, resource=PODS, count=1)
-    asked = time.monotonic()
+    started_at = time.monotonic()
     watching.window(1.0)
     assert fault.hits == 1
-    other = watching.simulator.faults.status(500, resource=PODS)
-    while time.monotonic() < asked + 2.5:
+    server_error = watching.simulator.faults.status(500, resource=PODS)
+    while time.monotonic() < started_at + 2.5:
         watching.window(1.0)
-    assert other.hits == 0
+    assert server_error.hits == 0
     state = watching.state(PODS)
     assert state.state == "failing"
     assert "429" in state.sentence
@@ -34,7 +34,7 @@ def test_the_next_window_waits_for_retry_after(watch: Watch) -> None:
 
 
 def test_a_throttled_cluster_keeps_its_problem(watch: Watch) -> None:
-    """That nobody has asked again is no sign that it answers again."""
+    """The absence of requests is no sign that the server answers again."""
     watching = watch()
     assert watching.once().ok
     watching.simulator.faults.throttled(30, verb="watch")

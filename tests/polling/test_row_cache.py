@@ -42,7 +42,7 @@ def _cache() -> ClusterCache:
 def _pods_of(cache: ClusterCache, gang: Gang) -> list[Pod]:
     """Those of the gang that are ready."""
     members = cache.objects.read(cache.ownership_graph.members(gang.uid)).values()
-    return [one for one in members if isinstance(one, Pod) and one.is_ready]
+    return [member for member in members if isinstance(member, Pod) and member.is_ready]
 
 
 def _not_ready(pod: Pod, version: str) -> UpdatedObject:
@@ -57,14 +57,14 @@ def _not_ready(pod: Pod, version: str) -> UpdatedObject:
 @contextmanager
 def _queries() -> Iterator[list[str]]:
     """The statements that are sent meanwhile."""
-    found: list[str] = []
+    statements: list[str] = []
 
     def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        found.append(sql)
+        statements.append(sql)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
-        yield found
+        yield statements
 
 
 def _reads_of(queries: list[str], model: Any) -> list[str]:
@@ -94,16 +94,16 @@ def test_a_batch_takes_one_transaction_and_its_verdicts_another(watch: Watch) ->
     cache = _cache()
     first, second, *_ = _pods_of(cache, watching.gang("llama-ft"))
     writer = StoreWriter(cache, Assessor(cache))
-    changed, gone = _not_ready(first, "900001"), second.meta.ref.uid
-    writer.apply(Batch(PODS, changed=[changed], deleted=[gone], resource_version="900001"))
+    changed, deleted = _not_ready(first, "900001"), second.meta.ref.uid
+    writer.apply(Batch(PODS, changed=[changed], deleted=[deleted], resource_version="900001"))
     cache.capacity.write = lambda *_, **__: False  # type: ignore[method-assign]  # every 5 s, on its own
     with _queries() as queries:
         writer.commit()
     confirmed = [sql for sql in queries if sql.startswith('UPDATE "store_lease"')]
     assert len(confirmed) == 2
     assert watching.state(PODS).resource_version == "900001"
-    assert not WatchedObject.objects.filter(uid=gone).exists()
-    assert cache.objects.get(gone) is None
+    assert not WatchedObject.objects.filter(uid=deleted).exists()
+    assert cache.objects.get(deleted) is None
 
 
 def test_the_resource_version_of_a_long_list_is_stored_at_its_end(
@@ -129,8 +129,8 @@ def test_the_resource_version_of_a_long_list_is_stored_at_its_end(
     monkeypatch.setattr(store_writer, "delete_objects", note_deleted)
     writer = StoreWriter(cache, Assessor(cache))
     changed = [_not_ready(pod, "900001") for pod in changing]
-    gone = [leaving.meta.ref.uid]
-    writer.apply(Batch(PODS, changed=changed, deleted=gone, resource_version="900001"))
+    deleted = [leaving.meta.ref.uid]
+    writer.apply(Batch(PODS, changed=changed, deleted=deleted, resource_version="900001"))
     writer.commit()
     assert steps == [(2, before), (0, before), (1, before), (1, before)]
     assert watching.state(PODS).resource_version == "900001"
@@ -142,9 +142,9 @@ def test_cached_rows_equal_stored_rows(watch: Watch) -> None:
     cache = _cache()
     models = {resource.key: resource.model for resource in resources()}
     rows = {row.uid: row for row in WatchedObject.objects.all()}
-    kept = {uid: model for uid in rows if (model := cache.objects.get(uid)) is not None}
-    assert len(kept) > 200
-    for uid, model in kept.items():
+    cached = {uid: model for uid in rows if (model := cache.objects.get(uid)) is not None}
+    assert len(cached) > 200
+    for uid, model in cached.items():
         assert repr(model) == repr(unpack(bytes(rows[uid].data), models[rows[uid].resource]))
     gangs = {row["uid"]: row for row in Gang.objects.values()}
     assert len(gangs) > 40
@@ -171,7 +171,7 @@ def test_a_worker_that_lost_its_lease_caches_nothing(watch: Watch) -> None:
     with pytest.raises(LeaseLostError):
         writer.commit()
     assert cache.objects.get(pod.meta.ref.uid) == pod, "what is not stored is not kept"
-    # The other one says something else of the gang, and the cluster comes back.
+    # The other worker stores another verdict of the gang, and the cluster returns.
     Gang.objects.filter(pk=gang.pk).update(message="as another one saw it")
     Lease.objects.filter(cluster=watching.cluster).update(expires_at=Now() - timedelta(seconds=1))
     held = acquire_lease(watching.cluster.pk, HOLDER)
@@ -215,26 +215,26 @@ def test_the_most_recently_used_rows_stay_within_the_limit(
         store_object(cluster, PODS, pod)
     uids = [pod.meta.ref.uid for pod in pods]
     monkeypatch.setattr(row_cache, "OBJECT_BYTES", 2 * len(pack(pods[0])))
-    kept = ObjectCache(cluster.pk, {PODS: Pod})
-    assert kept.read(uids) == dict(zip(uids, pods, strict=True))
-    assert [uid for uid in uids if kept.get(uid) is not None] == uids[2:]
-    kept.get(uids[2])
-    kept.read(uids[:1])
-    assert [uid for uid in uids if kept.get(uid) is not None] == [uids[0], uids[2]]
-    kept.put(uids[0], pods[0], row_cache.OBJECT_BYTES + 1)
-    assert len(kept) == 0, "what is too large by itself is not kept either"
-    kept.read(uids[:2])
-    assert len(kept) == 2, "and its bytes are not counted any more"
+    objects = ObjectCache(cluster.pk, {PODS: Pod})
+    assert objects.read(uids) == dict(zip(uids, pods, strict=True))
+    assert [uid for uid in uids if objects.get(uid) is not None] == uids[2:]
+    objects.get(uids[2])
+    objects.read(uids[:1])
+    assert [uid for uid in uids if objects.get(uid) is not None] == [uids[0], uids[2]]
+    objects.put(uids[0], pods[0], row_cache.OBJECT_BYTES + 1)
+    assert len(objects) == 0, "what is too large by itself is not kept either"
+    objects.read(uids[:2])
+    assert len(objects) == 2, "and its bytes are not counted any more"
 
 
 @pytest.mark.django_db
 def test_objects_that_no_verdict_reads_are_not_cached() -> None:
     cluster = make_cluster()
-    kept, pod, node = ObjectCache(cluster.pk, {}), a_pod(), a_node(uid="uid-train-0")
-    kept.put_stored(pod.meta.ref.uid, pod, pack(pod))
-    assert len(kept) == 1
-    kept.put_stored(pod.meta.ref.uid, node, pack(node))
-    assert len(kept) == 0, "nor what had its row before"
-    gangs, gone = GangRowCache(cluster.pk), make_gang(cluster, gone_at=NOW)
-    assert gangs.read([gone.uid])[gone.uid]["gone_at"] == NOW
+    objects, pod, node = ObjectCache(cluster.pk, {}), a_pod(), a_node(uid="uid-train-0")
+    objects.put_stored(pod.meta.ref.uid, pod, pack(pod))
+    assert len(objects) == 1
+    objects.put_stored(pod.meta.ref.uid, node, pack(node))
+    assert len(objects) == 0, "nor what had its row before"
+    gangs, deleted = GangRowCache(cluster.pk), make_gang(cluster, gone_at=NOW)
+    assert gangs.read([deleted.uid])[deleted.uid]["gone_at"] == NOW
     assert len(gangs) == 0

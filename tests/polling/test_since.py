@@ -29,7 +29,7 @@ def _ready_at(watching: Watching, namespace: str, name: str) -> datetime:
 
 
 def _is_of(pod: dict[str, Any], job: str) -> bool:
-    return any(one["name"] == job for one in pod["metadata"].get("ownerReferences", ()))
+    return any(reference["name"] == job for reference in pod["metadata"].get("ownerReferences", ()))
 
 
 def test_a_gang_that_has_run_for_days_runs_for_days(watch: Watch) -> None:
@@ -49,8 +49,8 @@ def test_an_unrecorded_start_is_the_first_sight(watch: Watch) -> None:
     looping = Gang.objects.filter(code="crash-loop", created_at__lt=datetime.now(UTC) - HOUR / 4)
     assert looping
     assert all(gang.since_first_seen and gang.since == gang.first_seen_at for gang in looping)
-    seen = Gang.objects.filter(since_first_seen=True)
-    assert all(gang.since == gang.first_seen_at for gang in seen)
+    gangs = Gang.objects.filter(since_first_seen=True)
+    assert all(gang.since == gang.first_seen_at for gang in gangs)
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
@@ -67,8 +67,8 @@ def test_a_watched_change_has_a_known_start(watch: Watch, is_watched: bool) -> N
         watching.forget()
     _pause(watching, gang)
     watching.window()
-    again = Gang.objects.get(pk=gang.pk)
-    assert (again.code, again.since_first_seen) == ("paused", not is_watched)
+    changed_gang = Gang.objects.get(pk=gang.pk)
+    assert (changed_gang.code, changed_gang.since_first_seen) == ("paused", not is_watched)
 
 
 def _pause(watching: Watching, gang: Gang) -> None:

@@ -16,19 +16,19 @@ Watch = Callable[..., Watching]
 Json = dict[str, Any]
 
 
-def versions(kept: SuspendHistory, *seen: tuple[bool, str, float]) -> None:
-    """Show versions of one Job: (suspended, by whom, how many seconds ago by the server's clock)."""
-    for suspended, manager, seconds in seen:
+def versions(history: SuspendHistory, *changes: tuple[bool, str, float]) -> None:
+    """Put versions of one Job: (suspended, manager, seconds ago by the server's clock)."""
+    for suspended, manager, seconds in changes:
         job = a_job(suspended=suspended, suspend_set_by=manager, suspend_set_at=ago(seconds))
-        kept.put(job, NOW)
+        history.put(job, NOW)
 
 
-def test_only_changes_count() -> None:
-    """The first version is no change, nor is one that says the same by another manager."""
-    kept = SuspendHistory()
-    versions(kept, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
-    versions(kept, (False, "jobset", 7), (False, "jobset", 7))
-    assert kept.of(["uid-train", "uid-of-none"]) == {
+def test_an_unchanged_suspend_field_is_not_counted() -> None:
+    """The first version is no change, and neither is an equal one by another manager."""
+    history = SuspendHistory()
+    versions(history, (False, "jobset", 60), (True, "night-saver", 9), (True, "other", 8))
+    versions(history, (False, "jobset", 7), (False, "jobset", 7))
+    assert history.of(["uid-train", "uid-of-none"]) == {
         "uid-train": (
             SuspendChange(True, "night-saver", ago(9)),
             SuspendChange(False, "jobset", ago(7)),
@@ -36,29 +36,29 @@ def test_only_changes_count() -> None:
     }
 
 
-def test_a_clock_ahead_and_no_time_at_all() -> None:
-    kept = SuspendHistory()
-    versions(kept, (False, "a", 60), (True, "b", -300))
-    kept.put(a_job(suspended=False), NOW + timedelta(seconds=1))
-    first, second = kept.of(["uid-train"])["uid-train"]
+def test_a_future_or_missing_time_is_tolerated() -> None:
+    history = SuspendHistory()
+    versions(history, (False, "a", 60), (True, "b", -300))
+    history.put(a_job(suspended=False), NOW + timedelta(seconds=1))
+    first, second = history.of(["uid-train"])["uid-train"]
     assert (first.at, second.at) == (NOW, NOW + timedelta(seconds=1))
 
 
-def test_few_changes_are_kept_and_none_of_deleted_objects() -> None:
-    kept = SuspendHistory()
-    versions(kept, *((bool(index % 2), str(index), 0) for index in range(500)))
-    changes = kept.of(["uid-train"])["uid-train"]
+def test_the_history_is_bounded_and_dropped_with_its_object() -> None:
+    history = SuspendHistory()
+    versions(history, *((bool(index % 2), str(index), 0) for index in range(500)))
+    changes = history.of(["uid-train"])["uid-train"]
     assert [change.manager for change in changes] == [
-        str(at) for at in range(500 - MAX_CHANGES, 500)
+        str(number) for number in range(500 - MAX_CHANGES, 500)
     ]
-    kept.remove("uid-train")
-    assert kept.of(["uid-train"]) == {}
-    versions(kept, (False, "a", 1))
-    assert kept.of(["uid-train"]) == {}
+    history.remove("uid-train")
+    assert history.of(["uid-train"]) == {}
+    versions(history, (False, "a", 1))
+    assert history.of(["uid-train"]) == {}
 
 
 def _standalone(watching: Watching) -> tuple[str, str]:
-    """Return (namespace, name) of a Job that runs and that nothing controls."""
+    """Return (namespace, name) of a running Job without a controller."""
     for job in watching.simulator.objects.list("batch/v1", "Job"):
         is_over = job.get("status", {}).get("conditions")
         if not (job["metadata"].get("ownerReferences") or job["spec"].get("suspend") or is_over):
@@ -71,14 +71,14 @@ def _flip(watching: Watching, job: tuple[str, str], *managers: str) -> None:
     jobs = watching.simulator.objects.resource("batch/v1", "Job")
     for manager in managers:
 
-        def turn(found: Json) -> Json:
-            found["spec"]["suspend"] = not found["spec"].get("suspend", False)
-            return found
+        def turn(manifest: Json) -> Json:
+            manifest["spec"]["suspend"] = not manifest["spec"].get("suspend", False)
+            return manifest
 
         watching.simulator.writer.change(jobs, job, turn, manager=manager)
 
 
-def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
+def test_every_version_counts_even_in_a_batch(watch: Watch) -> None:
     watching = watch()
     job = _standalone(watching)
     watching.settle()
@@ -96,9 +96,9 @@ def test_every_version_counts_however_many_come_at_once(watch: Watch) -> None:
     _flip(watching, job, "day-starter")
     watching.settle()
     assert watching.gang(job[1]).code == "controller-conflict"
-    # That its pods went may be told before it, by a watch of its own.
-    told = VerdictSpan.objects.filter(name=job[1], code="controller-conflict")
-    assert told.count() == 1
+    # The deletion of its pods may arrive earlier, through another watch.
+    conflicts = VerdictSpan.objects.filter(name=job[1], code="controller-conflict")
+    assert conflicts.count() == 1
 
 
 def test_a_new_worker_starts_without_history(watch: Watch) -> None:

@@ -18,13 +18,15 @@ from tests.polling.conftest import Watching
 Watch = Callable[..., Watching]
 
 
-def record(cluster: Cluster, at: datetime, *, all_seen: bool = True) -> TrendPoint:
-    record_point(cluster.pk, at=at, all_seen=all_seen, accelerators=AcceleratorSums(10, 4, 6, 2))
+def record(cluster: Cluster, moment: datetime, *, all_seen: bool = True) -> TrendPoint:
+    record_point(
+        cluster.pk, at=moment, all_seen=all_seen, accelerators=AcceleratorSums(10, 4, 6, 2)
+    )
     return TrendPoint.objects.order_by("at").last() or TrendPoint()
 
 
 @pytest.mark.django_db
-def test_gangs_that_do_not_run_wait_by_reason_and_others_are_counted() -> None:
+def test_gangs_that_do_not_run_are_counted_by_reason() -> None:
     cluster = make_cluster()
     make_gang(cluster)
     make_gang(cluster, health=Health.DEGRADED, stage="run", code="node-lost", accelerators=4.0)
@@ -63,13 +65,13 @@ def test_unknown_gangs_are_not_zero() -> None:
 
 
 @pytest.mark.django_db
-def test_the_first_point_with_values_of_a_quarter_is_kept_longer() -> None:
+def test_the_first_point_with_values_in_a_quarter_is_kept_longer() -> None:
     cluster = make_cluster()
     record_point(cluster.pk, at=NOW, all_seen=False, accelerators=None)
     for minute in (1, 2, 14, 15):
         record(cluster, NOW + timedelta(minutes=minute, seconds=7))
-    found = TrendPoint.objects.order_by("at").values_list("at__minute", "is_lasting")
-    assert list(found) == [(0, False), (1, True), (2, False), (14, False), (15, True)]
+    points = TrendPoint.objects.order_by("at").values_list("at__minute", "is_lasting")
+    assert list(points) == [(0, False), (1, True), (2, False), (14, False), (15, True)]
 
 
 @pytest.mark.django_db
@@ -89,19 +91,19 @@ def test_minutes_are_deleted_after_a_day_and_quarters_after_a_fortnight() -> Non
             cluster=cluster, at=now - age - timedelta(seconds=is_lasting), is_lasting=is_lasting
         )
     housekeep()
-    kept = [(now - one.at).days for one in TrendPoint.objects.order_by("-at")]
-    assert kept == [0, 2]
+    ages = [(now - point.at).days for point in TrendPoint.objects.order_by("-at")]
+    assert ages == [0, 2]
 
 
-def test_a_poll_writes_the_minute_with_what_the_nodes_offer(watch: Watch) -> None:
+def test_a_poll_writes_the_minute_and_node_capacity(watch: Watch) -> None:
     watching = watch()
-    began = timezone.now()
+    started_at = timezone.now()
     watching.once()
     point = TrendPoint.objects.latest("at")
-    assert quarter_of(point.at) in (quarter_of(began), quarter_of(timezone.now()))
+    assert quarter_of(point.at) in (quarter_of(started_at), quarter_of(timezone.now()))
     nodes = watching.simulator.objects.list("v1", "Node")
     offered = sum(int(node["status"]["allocatable"].get("nvidia.com/gpu", 0)) for node in nodes)
     assert offered > 0
-    assert sum(one or 0 for one in (point.used, point.free, point.away)) == offered
+    assert sum(value or 0 for value in (point.used, point.free, point.away)) == offered
     assert sum((point.gangs or {}).values()) == watching.cluster.gangs.filter(gone_at=None).count()
     assert point.is_lasting

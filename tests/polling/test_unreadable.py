@@ -21,10 +21,10 @@ Watch = Callable[..., Watching]
 
 def _verdicts() -> dict[str, set[str]]:
     """Return namespace → codes of its gangs."""
-    found: dict[str, set[str]] = {}
+    verdicts: dict[str, set[str]] = {}
     for namespace, code in Gang.objects.filter(gone_at=None).values_list("namespace", "code"):
-        found.setdefault(namespace, set()).add(code)
-    return found
+        verdicts.setdefault(namespace, set()).add(code)
+    return verdicts
 
 
 def _spoil(pod: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ def _mend(pod: dict[str, Any]) -> None:
     pod["spec"]["priority"] = 0
 
 
-def test_the_gangs_of_its_namespace_are_not_observed_until_it_can_be_read(watch: Watch) -> None:
+def test_gangs_in_the_namespace_of_an_unreadable_object_are_not_observed(watch: Watch) -> None:
     watching = watch()
     assert watching.once().ok
     watching.settle()
@@ -70,7 +70,7 @@ def test_the_next_holder_loads_unreadable_objects(watch: Watch) -> None:
 
 
 def test_unreadable_objects_above_the_limit_are_listed_again(watch: Watch) -> None:
-    """Only so many are kept by name; which others cannot be read the next holder finds out."""
+    """The number of stored names is limited. The next holder has to find the others again."""
     watching = watch()
     assert watching.once().ok
     ResourceState.objects.filter(resource="pods").update(
@@ -97,11 +97,11 @@ def _pods(*names: tuple[str, str], lost: bool = True) -> WatchedResource:
     return watched
 
 
-def test_unreadable_objects_by_namespace() -> None:
-    found = unreadable_by_namespace(
+def test_unreadable_objects_are_grouped_by_namespace() -> None:
+    unreadable = unreadable_by_namespace(
         {POD.key: _pods(("b", "y"), ("b", "x"), ("b", "z"), ("a", "q"))}
     )
-    assert found == {
+    assert unreadable == {
         "a": (Unobserved("pods", "undecodable", "Pod a/q cannot be read: no."),),
         "b": (
             Unobserved(
@@ -114,9 +114,9 @@ def test_unreadable_objects_by_namespace() -> None:
 
 
 def test_an_object_without_readable_namespace_may_belong_to_any_gang_and_is_not_named() -> None:
-    """Who may see a gang of one namespace must not learn a name of another."""
-    found = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
-    assert found == {
+    """A viewer of one namespace must not learn a name of another."""
+    unreadable = unreadable_by_namespace({POD.key: _pods(("", "secret-plan"))})
+    assert unreadable == {
         "": (
             Unobserved(
                 "pods",

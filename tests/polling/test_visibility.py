@@ -16,10 +16,10 @@ from tests.domain_objects import NOW, ago
 def visibility(
     nodes: WatchedResource | None = None, pods: WatchedResource | None = None
 ) -> dict[str, WatchedResource]:
-    return {NODE.key: nodes or seen(NODE.key), POD.key: pods or seen(POD.key)}
+    return {NODE.key: nodes or resource_state(NODE.key), POD.key: pods or resource_state(POD.key)}
 
 
-def seen(
+def resource_state(
     key: str, state: str = "ok", *, current: bool = True, contact: float = 1
 ) -> WatchedResource:
     return WatchedResource(
@@ -47,16 +47,16 @@ def seen(
     ],
 )
 @pytest.mark.parametrize("key", ["nodes", "pods"])
-def test_why_the_capacity_is_unknown(
+def test_the_reason_for_unknown_capacity_is_shown(
     key: str, state: str, current: bool, contact: float, clause: str
 ) -> None:
-    watched = seen(key, state, current=current, contact=contact)
-    found = why_capacity_unknown(visibility(**{key: watched}), NOW)
-    assert found == (f"{key}: {clause}" if clause else "")
+    watched = resource_state(key, state, current=current, contact=contact)
+    reason = why_capacity_unknown(visibility(**{key: watched}), NOW)
+    assert reason == (f"{key}: {clause}" if clause else "")
 
 
 def test_one_unreadable_node_makes_the_capacity_unknown() -> None:
-    watched = seen(NODE.key)
+    watched = resource_state(NODE.key)
     watched.add_problem(DecodeProblem("", "n7", "uid", "Node n7 is read only in part.", False))
     assert why_capacity_unknown(visibility(watched), NOW) == ""
     watched.add_problem(DecodeProblem("", "n7", "uid", "Node n7 cannot be read."))
@@ -76,5 +76,5 @@ def test_one_unreadable_node_makes_the_capacity_unknown() -> None:
         ("unknown", None),
     ],
 )
-def test_the_version_of_the_server(text: str, minor: tuple[int, int] | None) -> None:
+def test_the_version_of_the_server_is_shown(text: str, minor: tuple[int, int] | None) -> None:
     assert kubernetes_minor(text) == minor

@@ -19,20 +19,20 @@ TRAIN = a_job("train", pods=2, ask="2")
 class Cluster:
     """Updates a node usage tracker as the cluster cache does."""
 
-    def __init__(self, *things: Node | Pod | Owner | QueueEntry) -> None:
+    def __init__(self, *objects: Node | Pod | Owner | QueueEntry) -> None:
         self.refs: dict[str, ObjectRef] = {}
         self.ownership_graph = OwnershipGraph()
         self.usage = NodeUsageTracker(self.ownership_graph, self.refs.get)
-        for thing in things:
-            self.put(thing)
+        for obj in objects:
+            self.put(obj)
 
-    def put(self, thing: Node | Pod | Owner | QueueEntry) -> None:
-        self.usage.put(thing)
-        self.refs[thing.meta.ref.uid] = thing.meta.ref
-        self.usage.mark_stale(self.ownership_graph.put(thing))
+    def put(self, obj: Node | Pod | Owner | QueueEntry) -> None:
+        self.usage.put(obj)
+        self.refs[obj.meta.ref.uid] = obj.meta.ref
+        self.usage.mark_stale(self.ownership_graph.put(obj))
 
     def running_gangs(self) -> dict[str, RunningGang]:
-        return {one.ref.name: one for one in self.usage.capacity("").running_gangs()}
+        return {gang.ref.name: gang for gang in self.usage.capacity("").running_gangs()}
 
 
 def node(name: str = "n0") -> Node:

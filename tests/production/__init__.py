@@ -1,1 +1,1 @@
-"""What ships: the commands of docker-compose.yml, run as processes with the locked dependencies."""
+"""Production commands of docker-compose.yml, run as processes with the locked dependencies."""

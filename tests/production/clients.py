@@ -16,7 +16,7 @@ from tests.production.site import Site
 from tests.sign_in import sign_in
 
 PORT = 8080
-"""Of the proxy in its container."""
+"""Port of the proxy in its container."""
 SECONDS = 30.0
 BURST_SECONDS = 60.0
 
@@ -48,9 +48,9 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send one request on a connection of its own."""
-        told = {"Host": "localhost", **self._authorization(), **(headers or {})}
+        all_headers = {"Host": "localhost", **self._authorization(), **(headers or {})}
         if body is not None:
-            told["Content-Type"] = "application/json"
+            all_headers["Content-Type"] = "application/json"
         connection = http.client.HTTPConnection(
             self._site.address("proxy"),
             PORT,
@@ -58,7 +58,7 @@ class Client:
             source_address=(self._site.network.gateway, 0),
         )
         try:
-            connection.request(method, path, json.dumps(body) if body else None, told)
+            connection.request(method, path, json.dumps(body) if body else None, all_headers)
             answer = connection.getresponse()
             names = {name.lower(): value for name, value in answer.getheaders()}
             return Answer(answer.status, names, answer.read())

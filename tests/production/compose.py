@@ -1,7 +1,7 @@
 """Read docker-compose.yml and the Dockerfile as `docker compose` does.
 
-Only the forms that these two files use are known. Any other form raises `UnknownFormError`, so that
-a new one is not passed over in silence.
+Covers the forms that these two files use. Any other form raises `UnknownFormError`, so a new form
+is noticed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class UnknownFormError(Exception):
 
 @dataclass(frozen=True)
 class Image:
-    """What the Dockerfile gives to each container of the image."""
+    """Settings that the Dockerfile gives to each container of the image."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -47,7 +47,7 @@ class Service:
     name: str
     image: str
     command: tuple[str, ...]
-    """Empty where the image of somebody else decides."""
+    """Empty if a third-party image decides."""
     environment: Mapping[str, str]
     health: tuple[str, ...]
     """Command of the health check, empty if there is none."""
@@ -61,17 +61,17 @@ class Service:
 def interpolate(text: str, variables: Mapping[str, str]) -> str:
     """Return a text with `$$`, `${NAME}`, `${NAME:-default}` and `${NAME:?sentence}` filled in."""
 
-    def fill(found: re.Match[str]) -> str:
-        if found[0] == "$$":
+    def fill(match: re.Match[str]) -> str:
+        if match[0] == "$$":
             return "$"
-        name = found["name"]
+        name = match["name"]
         if name is None:
             raise UnknownFormError(f"a form of $ that is not known: {text}")
         value = variables.get(name, "")
-        if found["form"] == ":-":
-            return value or found["rest"]
-        if found["form"] == ":?" and not value:
-            raise UnknownFormError(f"{name}: {found['rest']}")
+        if match["form"] == ":-":
+            return value or match["rest"]
+        if match["form"] == ":?" and not value:
+            raise UnknownFormError(f"{name}: {match['rest']}")
         return value
 
     return _VARIABLE.sub(fill, text)
@@ -83,11 +83,14 @@ def read_dotenv(path: Path) -> dict[str, str]:
     told = [line for line in map(str.strip, lines) if line and not line.startswith("#")]
     if any("=" not in line or re.search(r"['\"$]", line) for line in told):
         raise UnknownFormError(f"{path.name}: only NAME=value without quotes and $ is known")
-    return {name.strip(): value.strip() for name, _, value in (one.partition("=") for one in told)}
+    return {
+        name.strip(): value.strip()
+        for name, _, value in (assignment.partition("=") for assignment in told)
+    }
 
 
 def read_image(dockerfile: Path) -> Image:
-    """Return what the last stage of the Dockerfile says."""
+    """Return the instructions of the last stage of the Dockerfile."""
     lines = dockerfile.read_text().replace("\\\n", " ").splitlines()
     last = max(number for number, line in enumerate(lines) if line.startswith("FROM "))
     copied: list[str] = []
@@ -127,15 +130,17 @@ def read_services(folder: Path, variables: Mapping[str, str]) -> dict[str, Servi
 def in_order(services: Mapping[str, Service]) -> list[Service]:
     """Return the services so that each comes after those that it waits for."""
     order: list[Service] = []
-    left = dict(services)
-    while left:
+    remaining = dict(services)
+    while remaining:
         started = {service.name for service in order}
-        ready = [one for one in left.values() if set(one.waits_for) <= started]
+        ready = [
+            candidate for candidate in remaining.values() if set(candidate.waits_for) <= started
+        ]
         if not ready:
-            raise UnknownFormError(f"{', '.join(left)} wait for each other")
+            raise UnknownFormError(f"{', '.join(remaining)} wait for each other")
         order += ready
         for service in ready:
-            del left[service.name]
+            del remaining[service.name]
     return order
 
 
@@ -159,7 +164,9 @@ def _service(
         **_of_env_files(name, body.get("env_file", []), variables),
         **{key: _text(name, value) for key, value in body.get("environment", {}).items()},
     }
-    waits_for = {other: told["condition"] for other, told in body.get("depends_on", {}).items()}
+    waits_for = {
+        dependency: lines["condition"] for dependency, lines in body.get("depends_on", {}).items()
+    }
     if unknown := set(waits_for.values()) - _CONDITIONS:
         raise UnknownFormError(f"{name}: depends_on {', '.join(unknown)}")
     command = tuple(body.get("command", image.command if is_ours else ()))

@@ -31,12 +31,12 @@ def site(environment: Path) -> Iterator[Site]:
     for program in PROGRAMS:
         if shutil.which(program, path=f"/usr/sbin:{Site.path()}") is None:
             missing(program)
-    made = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
+    test_site = Site(environment, {"GANGBOARD_PROXY_USER_HEADER": FORGED})
     try:
-        made.start()
-        yield made
+        test_site.start()
+        yield test_site
     finally:
-        made.close()
+        test_site.close()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ _COMMAND = re.compile(r"docker compose (?:exec -T|run --rm -T --no-deps) .*?(?= 
 _OPTIONS = {"-T", "--rm", "--no-deps"}
 
 
-def documented(site: Site, words: str, files: dict[str, bytes] | None = None) -> str:
+def documented(site: Site, heading: str, files: dict[str, bytes] | None = None) -> str:
     """Run the first documented command that contains these words, beside the service that it names.
 
     `files` are those that the command reads and writes, by name. Returns the output.
@@ -22,10 +22,10 @@ def documented(site: Site, words: str, files: dict[str, bytes] | None = None) ->
     pages = "".join((ROOT / page).read_text() for page in _PAGES)
     lines = "".join(_BLOCK.findall(pages)).splitlines()
     commands = [match[0] for line in lines for match in _COMMAND.finditer(line)]
-    command = next((command for command in commands if words in command), None)
-    assert command is not None, f"{' and '.join(_PAGES)} have no command with {words}"
+    command = next((command for command in commands if heading in command), None)
+    assert command is not None, f"{' and '.join(_PAGES)} have no command with {heading}"
     files = {} if files is None else files
-    argv = [word for word in shlex.split(command)[3:] if word not in _OPTIONS]
+    argv = [argument for argument in shlex.split(command)[3:] if argument not in _OPTIONS]
     source = _take_redirection(argv, "<")
     target = _take_redirection(argv, ">")
     output = site.run(argv[0], argv[1:], files[source] if source else b"")

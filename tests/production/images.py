@@ -1,4 +1,4 @@
-"""What the images of others run: nginx and PostgreSQL as their entry points start them."""
+"""Third-party images: nginx and PostgreSQL, started like their entry points do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def postgres_folder() -> Path:
 
 
 def nginx(configuration: str, folder: Path, address: str) -> list[str]:
-    """Return the command that runs a configuration; `address` is that of the container.
+    """Return the command that runs a configuration. `address` is that of the container.
 
-    A container connects from its own address. Here nginx has to be told.
+    A container connects from its own address. Here nginx needs it as a setting.
     """
     file = folder / "nginx.conf"
     file.write_text(configuration.replace("http {", f"http {{\n    proxy_bind {address};", 1))
@@ -44,8 +44,10 @@ def postgres(environment: Mapping[str, str], folder: Path, address: str) -> list
         "unix_socket_directories": str(folder),
         "fsync": "off",
     }
-    words = (word for name, value in options.items() for word in ("-c", f"{name}={value}"))
-    return [*server, "-D", str(data), *words]
+    arguments = (
+        argument for name, value in options.items() for argument in ("-c", f"{name}={value}")
+    )
+    return [*server, "-D", str(data), *arguments]
 
 
 def _make_data(

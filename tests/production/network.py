@@ -23,7 +23,7 @@ class Network:
     """Gives each container its address in 127.A.B.0/24, and resolves the names of those that run."""
 
     def __init__(self, subnet: str) -> None:
-        """`subnet`: the one of docker-compose.yml, in place of which this network stands."""
+        """`subnet`: the one of docker-compose.yml that this network replaces."""
         self.told = ipaddress.ip_network(subnet)
         first, second = 64 + secrets.randbelow(128), secrets.randbelow(256)
         self.subnet = ipaddress.ip_network(f"127.{first}.{second}.0/24")
@@ -57,7 +57,8 @@ class Network:
         return str(self.subnet[self._last])
 
     def set_address(self, name: str, address: str | None) -> None:
-        """Resolve a name to an address from now on; None: to nothing, as of a container that is gone."""
+        """Resolve a name to an address from now on. With None it does not resolve, as for a removed
+        container."""
         with self._lock:
             if address is None:
                 self._names.pop(name, None)
@@ -92,11 +93,11 @@ def _answer(question: bytes, names: Mapping[str, str]) -> bytes:
         labels.append(question[place + 1 : place + 1 + length].decode("ascii"))
         place += 1 + length
     kind, _ = struct.unpack_from("!HH", question, place + 1)
-    asked = question[12 : place + 5]
+    name = question[12 : place + 5]
     address = names.get(".".join(labels))
     code = 0 if address else _NXDOMAIN
     record = b""
     if address and kind == _A:
         record = _POINTER + struct.pack("!HHIH", _A, _IN, 600, 4) + socket.inet_aton(address)
     head = struct.pack("!HHHHHH", number, 0x8580 | code, 1, 1 if record else 0, 0, 0)
-    return head + asked + record
+    return head + name + record

@@ -1,6 +1,6 @@
-"""A Python environment with the packages of the image: requirements/runtime.txt and nothing else.
+"""A Python environment with exactly the packages of the image: requirements/runtime.txt.
 
-It is made once for each lock and Python, in the user's cache.
+It is built once for each lock and Python, in the user's cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAKE_SECONDS = 600
 UNUSED_SECONDS = 14 * 86_400
 """An environment that no run has used for so long is removed."""
 _MADE = ".made"
-# Nothing imports these, and they are most of what there is to compile.
+# Most of the files to compile, and not imported.
 _NOT_COMPILED = "/kubernetes/client/(models|api)/"
 
 
@@ -61,6 +61,6 @@ def _run(*argv: str) -> None:
 
 def _remove_unused(base: Path) -> None:
     too_old = time.time() - UNUSED_SECONDS
-    for made in base.glob(f"*/{_MADE}"):
-        if made.stat().st_mtime < too_old:
-            shutil.rmtree(made.parent, ignore_errors=True)
+    for marker in base.glob(f"*/{_MADE}"):
+        if marker.stat().st_mtime < too_old:
+            shutil.rmtree(marker.parent, ignore_errors=True)

@@ -48,10 +48,11 @@ class Site:
     """All services of the file; `start`, then `close`."""
 
     def __init__(self, environment: Path, dotenv: Mapping[str, str]) -> None:
-        """`environment`: of Python, see `runtime`; `dotenv`: what the operator has written into .env."""
+        """`environment`: of Python, see `runtime`. `dotenv`: settings that the operator wrote into
+        .env."""
         document = read_document(ROOT / "docker-compose.yml", PASSWORDS)
-        (told,) = document["networks"]["default"]["ipam"]["config"]
-        self.network = Network(told["subnet"])
+        (subnet_config,) = document["networks"]["default"]["ipam"]["config"]
+        self.network = Network(subnet_config["subnet"])
         # The proxy asks itself for 127.0.0.1 in its container, and for its own address here.
         proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
         hosts = {"GANGBOARD_HOSTS": f"localhost,{self.network.placed(proxy)}"}
@@ -70,9 +71,9 @@ class Site:
     def start(self) -> None:
         """Start all services in the order of the file, as `docker compose up` does."""
         for service in in_order(self.services):
-            for other, condition in service.waits_for.items():
+            for dependency, condition in service.waits_for.items():
                 if condition == "service_healthy":
-                    self.wait_healthy(other)
+                    self.wait_healthy(dependency)
             self.create(service.name)
             if service.name in self._completed():
                 self._wait_completed(service.name)
@@ -109,8 +110,8 @@ class Site:
     def start_simulator(self) -> Kubeconfigs:
         """Start a simulated cluster with the packages of the image; return how to reach it."""
         files = Kubeconfigs(self.folder / "reader.kubeconfig", self.folder / "actor.kubeconfig")
-        told = ("--fleet", "west", "--no-story", "--reader-kubeconfig", str(files.reader))
-        argv = [self._python / "bin" / "python", "-m", "simulator", *told]
+        options = ("--fleet", "west", "--no-story", "--reader-kubeconfig", str(files.reader))
+        argv = [self._python / "bin" / "python", "-m", "simulator", *options]
         command = [*map(str, argv), "--kubeconfig", str(files.actor)]
         log = self.folder / "simulator.log"
         self._guard.start("simulator", command, {}, log, cwd=self.folder / "app")
@@ -137,9 +138,9 @@ class Site:
         file = self.folder / f"{name}.log"
         return file.read_text(errors="replace") if file.exists() else ""
 
-    def run(self, name: str, argv: Sequence[str], given: bytes = b"") -> bytes:
-        """Run a command beside a service, as `docker compose exec -T` does; return what it printed."""
-        done = self._run(name, argv, given, COMMAND_SECONDS)
+    def run(self, name: str, argv: Sequence[str], stdin: bytes = b"") -> bytes:
+        """Run a command beside a service, like `docker compose exec -T`. Return its output."""
+        done = self._run(name, argv, stdin, COMMAND_SECONDS)
         assert done.returncode == 0, f"{shlex.join(argv)}: {done.stdout!r}{done.stderr.decode()}"
         return done.stdout
 
@@ -153,7 +154,8 @@ class Site:
             return False
 
     def wait_healthy(self, name: str) -> None:
-        """Wait until the health check passes; what ends by itself is started anew, as the file says."""
+        """Wait until the health check passes. Services that exit are restarted, as the file
+        specifies."""
         give_up_at = time.monotonic() + READY_SECONDS
         while not self.is_healthy(name):
             if time.monotonic() > give_up_at:
@@ -177,8 +179,8 @@ class Site:
         text = re.sub(r"\b127\.0\.0\.11\b", self.network.resolver, text)
         text = text.replace(str(self.network.told), str(self.network.subnet))
         prefix = str(self.network.told).rpartition(".")[0]
-        here = str(self.network.subnet).rpartition(".")[0]
-        text = re.sub(rf"\b{re.escape(prefix)}\.(?=\d)", f"{here}.", text)
+        subnet_prefix = str(self.network.subnet).rpartition(".")[0]
+        text = re.sub(rf"\b{re.escape(prefix)}\.(?=\d)", f"{subnet_prefix}.", text)
         folders = self._folders(name)
         return re.sub(
             rf"(?<![\w.}}/-])(?:{'|'.join(folders)})(?=[/:'\" ;\n]|$)",
@@ -195,16 +197,18 @@ class Site:
         }
 
     def _environment(self, name: str) -> dict[str, str]:
-        """Return what the process has in its environment: nothing of ours."""
+        """Return the environment of the process, without variables of the test run."""
         service = self.services[name]
-        told = {key: self.placed(value, name) for key, value in service.environment.items()}
-        for other, address in self.network.names().items():
-            told = {k: re.sub(rf"@{other}(?=[:/])", f"@{address}", v) for k, v in told.items()}
-        path = told.get("PATH", "$PATH").replace("$PATH", self.path())
+        variables = {key: self.placed(value, name) for key, value in service.environment.items()}
+        for host, address in self.network.names().items():
+            variables = {
+                k: re.sub(rf"@{host}(?=[:/])", f"@{address}", v) for k, v in variables.items()
+            }
+        path = variables.get("PATH", "$PATH").replace("$PATH", self.path())
         # A container has a host name and its own /var/run.
         own = {"HOSTNAME": name, "CELERY_WORKER_HOSTNAME": f"celery@{name}"}
         own |= {"PGHOST": str(self.folder / "postgres")} if name == "postgres" else {}
-        return {**told, **own, "PATH": path, "HOME": str(self.folder)}
+        return {**variables, **own, "PATH": path, "HOME": str(self.folder)}
 
     def _working_folder(self, name: str) -> Path:
         return self.folder / ("app" if self.services[name].is_ours else name)
@@ -223,15 +227,20 @@ class Site:
         self.network.set_address(name, self._addresses[name])
 
     def _completed(self) -> set[str]:
-        waits = (one.waits_for.items() for one in self.services.values())
-        return {other for pairs in waits for other, told in pairs if told.endswith("successfully")}
+        waits = (service.waits_for.items() for service in self.services.values())
+        return {
+            dependency
+            for pairs in waits
+            for dependency, condition in pairs
+            if condition.endswith("successfully")
+        }
 
     def _wait_completed(self, name: str) -> None:
         code = self._running[name].wait(READY_SECONDS)
         assert code == 0, f"{name} ended with {code}: {self.log(name)[-3000:]}"
 
     def _run(
-        self, name: str, argv: Sequence[str], given: bytes, seconds: float
+        self, name: str, argv: Sequence[str], stdin: bytes, seconds: float
     ) -> subprocess.CompletedProcess[bytes]:
         environment = self._environment(name)
         program, *arguments = (self.placed(text, name) for text in argv)
@@ -239,7 +248,7 @@ class Site:
             [shutil.which(program, path=environment["PATH"]) or program, *arguments],
             env=environment,
             cwd=self._working_folder(name),
-            input=given,
+            input=stdin,
             capture_output=True,
             timeout=seconds,
             check=False,
@@ -248,7 +257,8 @@ class Site:
     # Files and images
 
     def _lay_out_files(self) -> None:
-        """Make the folders of the containers, and copy into `app` what the Dockerfile copies."""
+        """Make the folders of the containers, and copy into `app` the files that the Dockerfile
+        copies."""
         for name in ("state", "app", "redis", "postgres", "proxy"):
             (self.folder / name).mkdir(mode=0o700)
         for name in read_image(ROOT / "Dockerfile").copied:
@@ -257,12 +267,13 @@ class Site:
                 shutil.copytree(source, target)
             else:
                 shutil.copy2(source, target)
-        # The Dockerfile compiles it, too. What an earlier run has compiled was copied along.
+        # The Dockerfile also compiles it. Files compiled by an earlier run were copied along.
         compiling = ("-m", "compileall", "-qq", str(self.folder / "app" / "gangboard"))
         subprocess.run([sys.executable, *compiling], timeout=COMMAND_SECONDS, check=True)
 
     def _of_image(self, name: str) -> list[str]:
-        """Return the command of an image of somebody else, which the file leaves to that image."""
+        """Return the command of a third-party image, which the compose file leaves to that
+        image."""
         folder, address = self.folder / name, self._addresses[name]
         if name == "proxy":
             configuration = self.placed((ROOT / "nginx.conf").read_text(), name)

@@ -44,7 +44,7 @@ print(len(names))
 """
 
 
-def test_every_module_is_imported_with_the_packages_of_the_image(
+def test_every_module_imports_with_the_packages_of_the_image(
     environment: Path, tmp_path: Path
 ) -> None:
     variables = {"DJANGO_SETTINGS_MODULE": "gangboard.settings", "GANGBOARD_STATE": str(tmp_path)}
@@ -79,13 +79,13 @@ def hold(client: Client, job: str) -> dict[str, Any]:
     gang = gang_of(client)
     assert gang is not None
     jobs = client.get(f"gangs/{gang['id']}/")["jobs"]
-    found = next(one for one in jobs if one["name"] == job)
+    job_row = next(row for row in jobs if row["name"] == job)
     target = {
         "cluster": "prod",
         "api_group": "batch",
         "kind": "Job",
         "namespace": NAMESPACE,
-        **{key: found[key] for key in ("name", "uid", "generation")},
+        **{key: job_row[key] for key in ("name", "uid", "generation")},
     }
     body = {"verb": "suspend", "target": target, "reason": "a node is repaired"}
     headers = {"Idempotency-Key": f"hold-{job}", "X-Forwarded-For": STRANGER}
@@ -102,7 +102,7 @@ def test_a_job_is_held_through_the_proxy(client: Client) -> None:
     assert ended["state"] == "verified", ended
 
 
-def test_nobody_chooses_the_address_that_stands_in_the_audit(site: Site, client: Client) -> None:
+def test_clients_cannot_choose_the_audited_address(site: Site, client: Client) -> None:
     address = site.address("postgres")
     with psycopg.connect(
         f"postgresql://gangboard:{PASSWORDS['POSTGRES_PASSWORD']}@{address}/gangboard",
@@ -112,13 +112,13 @@ def test_nobody_chooses_the_address_that_stands_in_the_audit(site: Site, client:
         assert connection.execute(query).fetchall() == [(site.network.gateway,)]
 
 
-def test_no_header_from_outside_signs_anybody_in(site: Site, client: Client) -> None:
+def test_external_headers_cannot_sign_a_user_in(site: Site, client: Client) -> None:
     forged = {"Authorization": "", FORGED: "mallory", "X-Forwarded-For": STRANGER}
     for name in (FORGED, FORGED.lower(), FORGED.replace("-", "_")):
-        told = {**forged, name: "mallory"}
-        answer = client.send("GET", "/", headers=told)
+        all_headers = {**forged, name: "mallory"}
+        answer = client.send("GET", "/", headers=all_headers)
         assert (answer.status, answer.headers["location"]) == (302, "/sign-in/")
-        assert client.send("GET", "/api/v1/gangs/", headers=told).status == 401
+        assert client.send("GET", "/api/v1/gangs/", headers=all_headers).status == 401
     # The setting is on: the same header signs in where it comes from the trusted proxy itself.
     from_proxy = {FORGED: "grace", "Host": "localhost", "X-Forwarded-For": site.network.gateway}
     answer = client.send_as("proxy", "web", 8000, "/", from_proxy)
@@ -126,20 +126,20 @@ def test_no_header_from_outside_signs_anybody_in(site: Site, client: Client) -> 
     assert "grace" in answer.body.decode()
 
 
-def test_answers_are_compressed_and_name_no_server(client: Client) -> None:
-    asked = {"Accept-Encoding": "gzip"}
+def test_responses_are_compressed_and_name_no_server(client: Client) -> None:
+    headers = {"Accept-Encoding": "gzip"}
     plain = client.send("GET", "/api/v1/gangs/")
-    small = client.send("GET", "/api/v1/gangs/", headers=asked)
+    small = client.send("GET", "/api/v1/gangs/", headers=headers)
     assert small.headers["content-encoding"] == "gzip"
     assert small.headers["server"] == "nginx"
     assert gzip.decompress(small.body) == plain.body
     assert len(small.body) < len(plain.body) / 3
     for path in ("/sign-in/", "/static/css/board.css", "/static/js/live.js"):
-        answer = client.send("GET", path, headers={**asked, "Accept": "text/html"})
+        answer = client.send("GET", path, headers={**headers, "Accept": "text/html"})
         assert answer.headers.get("content-encoding") == "gzip", path
 
 
-def test_many_calls_at_once_give_no_500(client: Client) -> None:
+def test_concurrent_calls_cause_no_500(client: Client) -> None:
     statuses = Counter(client.burst("/api/v1/groups/", CALLS))
     tell(f"{CALLS} calls at once: {dict(statuses)}")
     assert statuses.total() == CALLS
@@ -148,7 +148,7 @@ def test_many_calls_at_once_give_no_500(client: Client) -> None:
     assert client.send("GET", "/api/v1/groups/").status == 200
 
 
-def test_web_is_recreated_at_another_address_under_load(site: Site, client: Client) -> None:
+def test_web_can_move_to_another_address_under_load(site: Site, client: Client) -> None:
     page = client.open_page(
         "/clusters/", client.cookie(documented(site, "manage.py create_user").split()[-1])
     )
@@ -177,7 +177,7 @@ def test_web_is_recreated_at_another_address_under_load(site: Site, client: Clie
     assert outage < OUTAGE_SECONDS
 
 
-def test_databases_and_proxy_are_killed_and_recreated(site: Site, client: Client) -> None:
+def test_databases_and_proxy_survive_kill_and_recreation(site: Site, client: Client) -> None:
     for name in ("redis", "postgres", "proxy"):
         site.kill(name)
         site.create(name)
@@ -185,7 +185,7 @@ def test_databases_and_proxy_are_killed_and_recreated(site: Site, client: Client
     assert gang_of(client) is not None
 
 
-def test_a_backup_is_restored_and_every_process_recreated(site: Site, client: Client) -> None:
+def test_a_backup_is_restored_after_every_process_is_recreated(site: Site, client: Client) -> None:
     files: dict[str, bytes] = {}
     documented(site, "pg_dump", files)
     documented(site, "tar -C /state -c", files)

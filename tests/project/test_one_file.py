@@ -32,7 +32,7 @@ DETECTORS = (
     "tests/owners/test_plushie.py",
     "tests/owners/test_owners.py",
     "tests/decode/test_key_fields.py",
-    "tests/chart/test_files.py::test_roles_of_the_chart_are_those_of_print_rbac",
+    "tests/chart/test_files.py::test_roles_of_the_chart_match_print_rbac",
     "tests/project/test_kinds_table.py",
     "tests/project/test_evidence_labels.py",
     "tests/simulator/test_fleet.py::test_the_demo_has_one_of_each_kind_of_the_table",

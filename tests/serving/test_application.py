@@ -19,7 +19,7 @@ Message = dict[str, Any]
 
 
 class Client:
-    """The other side: what it has sent so far, and what it was answered. After the last, silence."""
+    """The client: its messages so far, and the responses. After the last message it is silent."""
 
     def __init__(self, *sent: Message) -> None:
         self.sent = list(sent)
@@ -64,7 +64,7 @@ def scope(path: str = "/", *headers: tuple[bytes, bytes], method: str = "GET") -
     }
 
 
-def part(body: bytes, *, more: bool = False) -> Message:
+def body_message(body: bytes, *, more: bool = False) -> Message:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
@@ -76,7 +76,7 @@ def echo(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return [environ["wsgi.input"].read()]
 
 
-def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
+def serve(wsgi: Wsgi, request: Message, client: Client) -> Client:
     application = Application(
         wsgi,
         default_pool=ThreadPool("page", threads=1, max_requests=2),
@@ -84,7 +84,7 @@ def serve(wsgi: Wsgi, asked: Message, client: Client) -> Client:
         headers={"Cache-Control": "no-store"},
         on_first_request=lambda: None,
     )
-    asyncio.run(application(asked, client.receive, client.send))
+    asyncio.run(application(request, client.receive, client.send))
     return client
 
 
@@ -92,14 +92,14 @@ LENGTH = (b"content-length", b"9")
 CHUNKED = (b"transfer-encoding", b"chunked")
 
 
-def test_a_body_in_parts_arrives_complete() -> None:
-    client = Client(part(b"name", more=True), part(b"=olga"))
+def test_a_chunked_body_arrives_complete() -> None:
+    client = Client(body_message(b"name", more=True), body_message(b"=olga"))
     serve(echo, scope("/", LENGTH, method="POST"), client)
     assert (client.status, client.body) == (200, b"name=olga")
 
 
 @pytest.mark.parametrize("header", [LENGTH, CHUNKED])
-def test_a_body_that_does_not_end_is_refused_and_takes_no_thread(
+def test_an_endless_body_is_refused_and_takes_no_thread(
     header: tuple[bytes, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Message] = []
@@ -112,24 +112,24 @@ def test_a_body_that_does_not_end_is_refused_and_takes_no_thread(
         return await read_body(headers, receive, seconds=0.01)
 
     monkeypatch.setattr("gangboard.serving.application.read_body", hurried)
-    client = serve(counting, scope("/sign-in/", header), Client(part(b"name", more=True)))
+    client = serve(counting, scope("/sign-in/", header), Client(body_message(b"name", more=True)))
     assert client.status == HTTPStatus.REQUEST_TIMEOUT
     assert client.headers[b"connection"] == b"close"
     assert client.headers[b"cache-control"] == b"no-store"
     assert not calls
 
 
-def test_a_body_that_is_announced_as_too_large_is_not_read() -> None:
+def test_a_body_announced_as_too_large_is_not_read() -> None:
     announced = (b"content-length", str(LARGEST_BODY + 1).encode())
-    client = serve(echo, scope("/", announced), Client(part(b"x")))
+    client = serve(echo, scope("/", announced), Client(body_message(b"x")))
     assert client.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     assert client.body == b"A request may have 64 KiB at most.\n"
     assert client.asked == 0
 
 
 def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
-    pieces = [part(b"x" * 2**14, more=True) for _ in range(100)]
-    client = serve(echo, scope("/api/v1/actions/", CHUNKED), Client(*pieces))
+    messages = [body_message(b"x" * 2**14, more=True) for _ in range(100)]
+    client = serve(echo, scope("/api/v1/actions/", CHUNKED), Client(*messages))
     assert client.asked == LARGEST_BODY // 2**14 + 1
     assert client.headers[b"content-type"] == b"application/problem+json"
     assert json.loads(client.body) == {
@@ -141,13 +141,13 @@ def test_a_body_of_unknown_length_is_read_up_to_the_limit() -> None:
     }
 
 
-def test_the_largest_body_is_taken() -> None:
+def test_the_largest_allowed_body_is_accepted() -> None:
     announced = (b"content-length", str(LARGEST_BODY).encode())
-    client = serve(echo, scope("/", announced), Client(part(b"x" * LARGEST_BODY)))
+    client = serve(echo, scope("/", announced), Client(body_message(b"x" * LARGEST_BODY)))
     assert len(client.body) == LARGEST_BODY
 
 
-def test_a_body_that_breaks_off_is_a_bad_request_and_nothing_is_done() -> None:
+def test_a_truncated_body_is_a_bad_request_and_has_no_effect() -> None:
     """granian reports a chunk that it cannot read as a sender who has left."""
     calls: list[Message] = []
 
@@ -155,14 +155,14 @@ def test_a_body_that_breaks_off_is_a_bad_request_and_nothing_is_done() -> None:
         calls.append(environ)
         return echo(environ, start_response)
 
-    client = Client(part(b"reason=abc", more=True), {"type": "http.disconnect"})
+    client = Client(body_message(b"reason=abc", more=True), {"type": "http.disconnect"})
     serve(counting, scope("/", CHUNKED, method="POST"), client)
     assert client.status == HTTPStatus.BAD_REQUEST
     assert client.headers[b"cache-control"] == b"no-store"
     assert not calls
 
 
-def test_the_probes_have_threads_of_their_own() -> None:
+def test_probes_have_their_own_threads() -> None:
     stuck, release = threading.Event(), threading.Event()
 
     def answer(environ: Message, start_response: Any) -> list[bytes]:
@@ -204,19 +204,19 @@ def test_a_pool_refuses_late_and_excess_requests() -> None:
 
     async def play() -> list[str]:
         lane = ThreadPool("ready", threads=1, max_requests=2, answer_seconds=0.05)
-        said = await asyncio.gather(*(refused(lane) for _ in range(3)))
+        refusals = await asyncio.gather(*(refused(lane) for _ in range(3)))
         assert lane.requests == 1, "only the one in the thread is still here"
         release.set()
         while lane.requests:
             await asyncio.sleep(0.01)
         assert await lane.run(lambda: 7) == 7
-        return said
+        return refusals
 
     late = "503 There was no answer within 0.05 seconds."
     assert asyncio.run(play()) == [late, late, "503 Too many requests at once."]
 
 
-def test_a_request_that_finds_no_thread_in_time_is_refused_and_one_that_works_is_not() -> None:
+def test_a_request_without_a_thread_in_time_is_refused_and_a_running_request_is_not() -> None:
     release = threading.Event()
 
     async def play() -> bool:
@@ -254,7 +254,7 @@ def test_requests_with_the_same_credentials_have_the_same_sender() -> None:
     assert len({sender_of(scope("/", *headers)) for headers in ((token,), (cookie,), ())}) == 3
 
 
-def test_a_pool_is_found_by_the_prefix_of_its_path() -> None:
+def test_a_pool_is_chosen_by_path_prefix() -> None:
     def thread(environ: Message, start_response: Any) -> list[bytes]:
         start_response("200 OK", [])
         return [threading.current_thread().name.encode()]
@@ -280,7 +280,7 @@ def test_a_pool_is_found_by_the_prefix_of_its_path() -> None:
     assert asyncio.run(play()) == [b"/live/_0", b"/api/_0", b"/healthz_0", b"page_0", b"page_0"]
 
 
-def test_a_long_response_is_sent_in_pieces_from_one_thread() -> None:
+def test_a_long_response_is_sent_in_chunks_by_one_thread() -> None:
     threads: set[str] = set()
 
     def long(environ: Message, start_response: Any) -> Iterator[bytes]:
@@ -327,7 +327,7 @@ def test_a_long_response_without_reader_frees_its_thread_and_stays_incomplete(
     assert all(message["more_body"] for message in client.answered[1:])
 
 
-def test_a_slow_reader_does_not_hold_a_thread_for_ever(
+def test_a_slow_reader_does_not_hold_a_thread_forever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(response, "RESPONSE_SECONDS", 0.2)
@@ -365,8 +365,8 @@ def test_a_short_answer_needs_no_thread_while_it_is_read() -> None:
     assert client.answered[1]["more_body"] is False
 
 
-def test_the_environment_is_that_of_the_request() -> None:
-    asked = scope(
+def test_the_wsgi_environment_matches_the_request() -> None:
+    request = scope(
         "/a%20b/%C3%A9",
         (b"host", b"gangs.example"),
         (b"content-type", b"text/plain"),
@@ -379,8 +379,8 @@ def test_the_environment_is_that_of_the_request() -> None:
         (b"cookie", b"b=2"),
         method="POST",
     )
-    asked["query_string"] = b"q=%C3%A9"
-    environ = environ_of(asked, b"12345")
+    request["query_string"] = b"q=%C3%A9"
+    environ = environ_of(request, b"12345")
     assert environ["PATH_INFO"].encode("latin-1").decode() == "/a b/é"
     assert environ["QUERY_STRING"] == "q=%C3%A9"
     assert environ["CONTENT_LENGTH"] == "5"

@@ -28,7 +28,7 @@ async def _receive() -> dict[str, Any]:
 
 
 async def _ask(application: DeferredApplication, path: str) -> dict[str, Any]:
-    """Return what the application sends to a request."""
+    """Return the response of the application to a request."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ async def _ask(application: DeferredApplication, path: str) -> dict[str, Any]:
     return message
 
 
-def test_requests_wait_until_it_is_loaded() -> None:
+def test_requests_wait_until_the_application_is_loaded() -> None:
     may_end = threading.Event()
 
     async def real(scope: dict[str, Any], _: object, send: Any) -> None:
@@ -51,18 +51,20 @@ def test_requests_wait_until_it_is_loaded() -> None:
 
     async def play() -> list[object]:
         application = DeferredApplication(load)
-        asks = [asyncio.create_task(_ask(application, path)) for path in ("/", "/given-up", "/2")]
+        requests = [
+            asyncio.create_task(_ask(application, path)) for path in ("/", "/given-up", "/2")
+        ]
         await asyncio.sleep(0)
         # Its reader has gone. The others go on waiting.
-        asks[1].cancel()
+        requests[1].cancel()
         await asyncio.sleep(0)
-        assert [ask.done() for ask in asks] == [False, True, False]
+        assert [request.done() for request in requests] == [False, True, False]
         may_end.set()
-        answers = await asyncio.gather(*asks, return_exceptions=True)
+        answers = await asyncio.gather(*requests, return_exceptions=True)
         return [*answers, await _ask(application, "/later")]
 
-    first, given_up, *others = asyncio.run(asyncio.wait_for(play(), SECONDS))
-    assert [first, *others] == [{"path": "/"}, {"path": "/2"}, {"path": "/later"}]
+    first, given_up, *responses = asyncio.run(asyncio.wait_for(play(), SECONDS))
+    assert [first, *responses] == [{"path": "/"}, {"path": "/2"}, {"path": "/later"}]
     assert isinstance(given_up, asyncio.CancelledError)
 
 

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 def test_a_connection_inherits_the_option_of_its_socket() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listening,
-        socket.socket() as other,
+        socket.socket() as plain,
     ):
         assert end_stuck_connections(7.5) >= 1
         with socket.create_connection(listening.getsockname()):
             accepted, _ = listening.accept()
             with accepted:
                 assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 7500
-        assert other.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0
+        assert plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0

@@ -36,7 +36,7 @@ def execute(statement: str, *values: int) -> None:
         cursor.execute(statement, values)
 
 
-def test_a_row_has_the_hash_of_the_one_before_and_of_itself() -> None:
+def test_a_row_has_its_own_and_the_previous_hash() -> None:
     cluster = make_cluster("east")
     write(1)
     audit(
@@ -51,14 +51,14 @@ def test_a_row_has_the_hash_of_the_one_before_and_of_itself() -> None:
     )
     first, second = AuditEntry.objects.order_by("number")
     # Written down by hand, so that a later release cannot change it unnoticed.
-    said = (
+    fields = (
         '{"action_id":null,"actor_name":"ada","at":"2026-11-20T09:30:00.250000+00:00",'
         f'"cluster_id":{cluster.pk},"cluster_name":"east","details":{{"tries":[1,2],"via":"api"}},'
         '"event":"denied","namespace":"team-a","number":2,"object_name":"Job/train",'
         '"sentence":"no \\u2014 n\\u00e9e","source":""}'
     )
-    assert json.loads(said)["sentence"] == second.sentence
-    assert second.digest == sha256(f"{first.digest}\n{said}".encode()).hexdigest()
+    assert json.loads(fields)["sentence"] == second.sentence
+    assert second.digest == sha256(f"{first.digest}\n{fields}".encode()).hexdigest()
     head = AuditHead.objects.get()
     assert (head.number, head.digest) == (2, second.digest)
 
@@ -88,7 +88,7 @@ def test_the_database_refuses_to_change_a_row(statement: str) -> None:
     assert verify().broken == ""
 
 
-def test_so_do_the_models() -> None:
+def test_models_refuse_to_change_a_row() -> None:
     write(2)
     row = AuditEntry.objects.get(number=1)
     row.sentence = "nothing happened"
@@ -103,7 +103,7 @@ def test_so_do_the_models() -> None:
     assert verify().broken == ""
 
 
-def test_a_removed_cluster_leaves_its_rows_as_they_are() -> None:
+def test_audit_rows_survive_the_removal_of_a_cluster() -> None:
     cluster = make_cluster("east")
     audit("switch", "read-only is on", at=NOW, actor="ada", cluster=cluster)
     before = AuditEntry.objects.values().get(event="switch", sentence="read-only is on")
@@ -112,7 +112,7 @@ def test_a_removed_cluster_leaves_its_rows_as_they_are() -> None:
     assert verify().broken == ""
 
 
-def test_an_empty_audit_is_whole() -> None:
+def test_an_empty_audit_is_intact() -> None:
     assert (verify().rows, verify().broken) == (0, "")
 
 
@@ -139,13 +139,13 @@ def set_head(number: int) -> None:
 
 
 def empty_it() -> None:
-    """Remove all that was written, and what says that there was something."""
+    """Remove all rows, and the head that counts them."""
     AuditEntry.objects.all().delete()
     AuditHead.objects.all().delete()
 
 
 def write_anew(*, head: bool) -> None:
-    """Change row 2 and reckon all hashes anew, as somebody who has read our code would."""
+    """Change row 2 and recompute all hashes, like an attacker who knows our code."""
     AuditEntry.objects.filter(number=2).update(actor_name="eve")
     rows = list(AuditEntry.objects.order_by("number"))
     AuditEntry.objects.all().delete()
@@ -189,21 +189,21 @@ def write_anew(*, head: bool) -> None:
         (lambda: write_anew(head=False), 5, "Row 5 is not the last one that was written"),
     ],
 )
-def test_the_first_row_that_does_not_fit_is_named(
+def test_the_first_altered_row_is_named(
     tamper: Callable[[], object], fits: int, sentence: str
 ) -> None:
     write(5)
     lift_guard()
     tamper()
-    found = verify()
-    assert found.broken.startswith(sentence)
-    assert found.rows == fits
+    result = verify()
+    assert result.broken.startswith(sentence)
+    assert result.rows == fits
     with pytest.raises(CommandError) as caught:
         call_command("verify_audit", stdout=StringIO())
     assert sentence in str(caught.value)
 
 
-def test_who_has_noted_a_head_sees_a_chain_that_was_written_anew() -> None:
+def test_a_recorded_head_reveals_a_rewritten_chain() -> None:
     write(5)
     noted = said_head()
     write(2)
@@ -225,13 +225,13 @@ def said_head() -> str:
 
 
 @pytest.mark.parametrize("wrong", ["5", "x:y", "5:abc", ":"])
-def test_a_head_that_is_none_is_refused(wrong: str) -> None:
+def test_an_invalid_head_is_refused(wrong: str) -> None:
     with pytest.raises(CommandError, match="a head is NUMBER:HASH"):
         call_command("verify_audit", "--head", wrong)
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_without_a_head_nothing_is_appended(rows: int) -> None:
+def test_appending_needs_a_head(rows: int) -> None:
     write(rows)
     lift_guard()
     AuditHead.objects.all().delete()
@@ -255,7 +255,7 @@ if connection.vendor == "sqlite":
 
 
 @pytest.mark.parametrize("statement", HEAD_REFUSED)
-def test_the_database_moves_the_head_to_the_next_row_only(statement: str) -> None:
+def test_the_database_moves_the_head_only_to_the_next_row(statement: str) -> None:
     write(3)
     before = AuditHead.objects.values().get()
     with pytest.raises(DatabaseError, match="only ever moves to the next row"):
@@ -265,7 +265,7 @@ def test_the_database_moves_the_head_to_the_next_row_only(statement: str) -> Non
     assert (verify().rows, verify().broken) == (4, "")
 
 
-def test_a_head_without_rows_that_has_a_hash_was_changed() -> None:
+def test_a_head_hash_without_rows_means_tampering() -> None:
     lift_guard()
     AuditHead.objects.update(digest="0" * 64)
     assert verify().broken == "The head was changed: it has a hash, and there is no row."
@@ -329,10 +329,10 @@ def outcome(database_url: str, folder: Path) -> str:
     return run_python("-c", SCRIPT, database_url=database_url, folder=folder)
 
 
-def test_many_append_at_once_on_sqlite(tmp_path: Path) -> None:
+def test_concurrent_appends_work_on_sqlite(tmp_path: Path) -> None:
     assert outcome(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path) == "60 '' 0"
 
 
 @pytest.mark.services
-def test_many_append_at_once_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+def test_concurrent_appends_work_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
     assert outcome(postgres_url, tmp_path) == "60 '' 0"

@@ -25,10 +25,10 @@ def cluster() -> Cluster:
 def test_upserts_insert_and_update(cluster: Cluster, count: int) -> None:
     save_objects(cluster.pk, [_row(str(index)) for index in range(count)])
     save_objects(cluster.pk, [_row(str(index), "2") for index in range(1, count + 1)])
-    found = dict(WatchedObject.objects.values_list("uid", "resource_version"))
-    assert len(found) == count + 1
-    assert found["0"] == "1"
-    assert found["1"] == found[str(count)] == "2"
+    versions = dict(WatchedObject.objects.values_list("uid", "resource_version"))
+    assert len(versions) == count + 1
+    assert versions["0"] == "1"
+    assert versions["1"] == versions[str(count)] == "2"
     assert bytes(WatchedObject.objects.get(uid="1").data) == b"2"
 
 
@@ -40,14 +40,14 @@ def test_two_bulk_writes_in_one_transaction_do_not_mix(cluster: Cluster) -> None
 
 
 def test_the_same_uid_in_two_clusters_is_two_objects(cluster: Cluster) -> None:
-    other = Cluster.objects.create(name="two", server="https://two.example", credentials=b"")
+    second = Cluster.objects.create(name="two", server="https://two.example", credentials=b"")
     save_objects(cluster.pk, [_row("x")])
-    save_objects(other.pk, [_row("x", "9")])
+    save_objects(second.pk, [_row("x", "9")])
     assert WatchedObject.objects.filter(uid="x").count() == 2
-    delete_objects(other.pk, ["x"])
+    delete_objects(second.pk, ["x"])
     assert WatchedObject.objects.get(uid="x").cluster == cluster
 
 
-def test_nothing_to_write_is_nothing(cluster: Cluster) -> None:
+def test_an_empty_bulk_write_does_nothing(cluster: Cluster) -> None:
     save_objects(cluster.pk, [])
     assert not WatchedObject.objects.exists()

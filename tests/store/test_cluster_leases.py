@@ -1,4 +1,4 @@
-"""Leases: one holder at a time, sticky, and a number that fences off whoever was stopped."""
+"""Leases: one holder at a time, sticky, with a number that fences off stopped holders."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def test_a_free_cluster_is_claimed(cluster: Cluster) -> None:
     assert free_clusters() == []
 
 
-def test_a_held_cluster_is_refused_to_another(cluster: Cluster) -> None:
+def test_a_held_cluster_is_refused_to_another_holder(cluster: Cluster) -> None:
     acquire_lease(cluster.pk, "a")
     assert acquire_lease(cluster.pk, "b") is None
 
 
-def test_the_holder_keeps_its_number(cluster: Cluster) -> None:
+def test_the_holder_keeps_its_fencing_number(cluster: Cluster) -> None:
     first = acquire_lease(cluster.pk, "a")
     assert acquire_lease(cluster.pk, "a") == first
 
 
-def test_an_expired_lease_goes_to_another_with_a_higher_number(cluster: Cluster) -> None:
+def test_an_expired_lease_passes_on_with_a_higher_number(cluster: Cluster) -> None:
     acquire_lease(cluster.pk, "a")
     _expire(cluster)
     assert [free.cluster_id for free in free_clusters()] == [cluster.pk]
@@ -66,20 +66,20 @@ def test_the_former_holder_cannot_confirm(cluster: Cluster) -> None:
         renew_lease(held)
 
 
-def test_a_former_holder_that_comes_back_after_another_gets_a_new_number(cluster: Cluster) -> None:
+def test_a_former_holder_that_returns_after_another_gets_a_new_number(cluster: Cluster) -> None:
     first = acquire_lease(cluster.pk, "a")
     _expire(cluster)
     acquire_lease(cluster.pk, "b")
     _expire(cluster)
-    again = acquire_lease(cluster.pk, "a")
+    lease = acquire_lease(cluster.pk, "a")
     assert first is not None
-    assert again is not None
-    assert again.number == 3
+    assert lease is not None
+    assert lease.number == 3
     with pytest.raises(LeaseLostError):
         renew_lease(first)
 
 
-def test_an_expired_lease_that_nobody_took_is_still_ours(cluster: Cluster) -> None:
+def test_an_expired_untaken_lease_still_belongs_to_its_holder(cluster: Cluster) -> None:
     held = acquire_lease(cluster.pk, "a")
     assert held is not None
     _expire(cluster)
@@ -106,7 +106,7 @@ def test_a_released_cluster_is_free_at_once(cluster: Cluster) -> None:
     assert acquire_lease(cluster.pk, "b") is not None
 
 
-def test_a_cluster_that_comes_back_before_anybody_else_had_it_keeps_its_number(
+def test_a_cluster_reclaimed_by_its_last_holder_keeps_its_number(
     cluster: Cluster,
 ) -> None:
     held = acquire_lease(cluster.pk, "a")
@@ -125,14 +125,14 @@ def test_free_clusters_wait_in_turn() -> None:
         past = Now() - timedelta(seconds=seconds)
         Lease.objects.filter(cluster=cluster).update(expires_at=past)
     short, long, never = (cluster.pk for cluster in clusters)
-    found = free_clusters()
-    assert [free.cluster_id for free in found] == [never, long, short]
-    assert [free.last_holder for free in found] == ["", "a", "a"]
-    assert found[0].waited == NEVER_HELD
-    assert 70 <= found[1].waited < 80
+    free_ids = free_clusters()
+    assert [free.cluster_id for free in free_ids] == [never, long, short]
+    assert [free.last_holder for free in free_ids] == ["", "a", "a"]
+    assert free_ids[0].waited == NEVER_HELD
+    assert 70 <= free_ids[1].waited < 80
 
 
-def test_a_cluster_that_was_removed_cannot_be_claimed(cluster: Cluster) -> None:
+def test_a_removed_cluster_cannot_be_claimed(cluster: Cluster) -> None:
     number = cluster.pk
     cluster.delete()
     assert acquire_lease(number, "a") is None

@@ -38,27 +38,27 @@ def test_the_name_must_be_a_dns_label(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "0", "a-b", "a" * 63])
-def test_names_that_kubernetes_would_take_are_taken(name: str) -> None:
+def test_valid_kubernetes_names_are_accepted(name: str) -> None:
     clusters.add_cluster(name=name, document=DOCUMENT, server="https://east")
     assert clusters.cluster_names() == [name]
 
 
-def test_a_name_is_used_once(east: Cluster) -> None:
+def test_a_name_is_unique(east: Cluster) -> None:
     with pytest.raises(clusters.ClusterError, match="there is a cluster 'east' already"):
         clusters.add_cluster(name="east", document=DOCUMENT, server="https://other")
     assert Cluster.objects.get().server == "https://east"
 
 
-def test_of_two_names_for_one_cluster_at_once_the_second_is_told_the_first(
+def test_a_second_name_for_a_cluster_is_refused_with_the_first(
     east: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Cluster.objects.update(system_uid="u-1")
-    look, looked = clusters.refuse_second_name, []
+    refuse, looked = clusters.refuse_second_name, []
 
     def too_early(name: str, uid: str) -> None:
         looked.append(name)
         if len(looked) > 1:
-            look(name, uid)
+            refuse(name, uid)
 
     monkeypatch.setattr(clusters, "refuse_second_name", too_early)
     with pytest.raises(clusters.ClusterError) as caught:
@@ -66,12 +66,12 @@ def test_of_two_names_for_one_cluster_at_once_the_second_is_told_the_first(
     assert caught.value.code == "same-cluster"
 
 
-def test_the_word_that_the_api_uses_is_no_name() -> None:
+def test_a_reserved_api_word_is_not_a_name() -> None:
     with pytest.raises(clusters.ClusterError, match="the API uses this word"):
         clusters.add_cluster(name="trials", document=DOCUMENT, server="https://east")
 
 
-def test_at_a_new_address_everything_is_listed_again_and_the_present_poller_is_fenced_off(
+def test_a_new_address_relists_everything_and_fences_off_the_current_poller(
     east: Cluster,
 ) -> None:
     ResourceState.objects.create(
@@ -97,24 +97,26 @@ def test_at_a_new_address_everything_is_listed_again_and_the_present_poller_is_f
     assert (lease.number, lease.holder, lease.expires_at) == (8, "", None)
 
 
-def test_new_credentials_for_the_same_address_keep_what_was_read(east: Cluster) -> None:
+def test_new_credentials_for_the_same_address_keep_the_stored_data(east: Cluster) -> None:
     ResourceState.objects.create(cluster=east, resource="pods", state="ok", resource_version="41")
     clusters.replace_credentials(name="east", document={"token": "new"}, server="https://east")
     assert ResourceState.objects.get().resource_version == "41"
 
 
-def test_new_credentials_without_a_context_keep_it_at_the_same_address(east: Cluster) -> None:
+def test_new_credentials_without_a_context_keep_the_context_at_the_same_address(
+    east: Cluster,
+) -> None:
     Cluster.objects.update(context="prod/admin")
-    for server, context, kept in (
+    for server, context, expected in (
         ("https://east", "", "prod/admin"),
         ("https://east", "ops", "ops"),
         ("https://moved", "", ""),
     ):
         clusters.replace_credentials(name="east", document={}, server=server, context=context)
-        assert Cluster.objects.get().context == kept
+        assert Cluster.objects.get().context == expected
 
 
-def test_a_removed_cluster_takes_along_what_is_known_about_it(east: Cluster) -> None:
+def test_a_removed_cluster_deletes_its_data(east: Cluster) -> None:
     people.create_user(name="ada", role="viewer", cluster_name="east")
     WatchedObject.objects.create(
         cluster=east,
@@ -142,7 +144,7 @@ def test_a_removed_cluster_takes_along_what_is_known_about_it(east: Cluster) -> 
         assert not model._default_manager.exists()
 
 
-def test_an_unknown_cluster_is_named_with_those_that_there_are(east: Cluster) -> None:
+def test_the_error_for_an_unknown_cluster_lists_the_existing_ones(east: Cluster) -> None:
     unknown = "there is no cluster 'west'; the clusters are: east"
     with pytest.raises(clusters.ClusterError, match=unknown):
         clusters.remove_cluster(name="west")

@@ -20,7 +20,7 @@ from tests.store.test_verdict_spans import NOON, RUNNING, WAITING, Story
 MINUTE = timedelta(minutes=1)
 
 
-def told() -> list[tuple[str, str]]:
+def event_rows() -> list[tuple[str, str]]:
     """(type, health) of all events in their order."""
     while number_events():
         pass
@@ -35,18 +35,18 @@ class TestVerdicts:
         story.say({**WAITING, "message": "Other numbers."}, NOON + MINUTE)
         story.say(RUNNING, NOON + 2 * MINUTE)
         story.delete(NOON + 3 * MINUTE)
-        assert told() == [
+        assert event_rows() == [
             ("verdict", "waiting"),
             ("verdict", "running"),
             ("deleted", "running"),
         ]
 
-    def test_a_deletion_seen_twice_is_one_event(self) -> None:
+    def test_a_repeated_deletion_is_one_event(self) -> None:
         story = Story(make_cluster("east"))
         story.say(RUNNING, NOON)
         for minute in (1, 2):
             end_spans(story.gang.cluster_id, [story.gang.uid], at=NOON + minute * MINUTE)
-        assert told() == [("verdict", "running"), ("deleted", "running")]
+        assert event_rows() == [("verdict", "running"), ("deleted", "running")]
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def spans(cluster: Cluster, number: int) -> Iterator[list[VerdictSpan]]:
 
 
 @pytest.mark.django_db
-def test_numbers_have_no_gap_and_go_on() -> None:
+def test_event_numbers_are_consecutive() -> None:
     with spans(make_cluster("east"), feed.CHUNK + 3) as many:
         feed.add_span_events(many, FeedType.VERDICT, at=NOON)
     assert [number_events(), number_events(), number_events()] == [feed.CHUNK, 3, 0]
@@ -68,7 +68,7 @@ def test_numbers_have_no_gap_and_go_on() -> None:
 
 
 @pytest.mark.django_db
-def test_numbers_are_not_given_twice_when_old_events_go() -> None:
+def test_event_numbers_are_not_reused_after_deletion() -> None:
     with spans(make_cluster("east"), 2) as two:
         feed.add_span_events(two, FeedType.VERDICT, at=NOON)
         number_events()
@@ -118,8 +118,6 @@ print(first, second, seen > later, feed.newest_number())
 
 
 @pytest.mark.services
-def test_a_transaction_that_ends_late_gets_the_later_number(
-    postgres_url: str, tmp_path: Path
-) -> None:
-    found = run_python("-c", SCRIPT, database_url=postgres_url, folder=tmp_path)
-    assert found == "1 1 True 2"
+def test_a_later_commit_gets_the_higher_number(postgres_url: str, tmp_path: Path) -> None:
+    result = run_python("-c", SCRIPT, database_url=postgres_url, folder=tmp_path)
+    assert result == "1 1 True 2"

@@ -1,4 +1,4 @@
-"""The first rows of each group: which, in which order, and what is none."""
+"""The first rows of each group, their order, and empty groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.factories import NOW, make_cluster, make_gang
 pytestmark = pytest.mark.django_db
 
 
-def test_each_group_by_itself_in_the_given_order(django_assert_num_queries: Any) -> None:
+def test_each_group_keeps_the_given_order(django_assert_num_queries: Any) -> None:
     cluster = make_cluster()
     for number, (stage, code, size) in enumerate(
         [
@@ -36,11 +36,11 @@ def test_each_group_by_itself_in_the_given_order(django_assert_num_queries: Any)
         ("start", "image-pull"),
     ]
     with django_assert_num_queries(1):
-        found = first_of_each(ranked, ("stage", "code"), groups, 2)
+        rows = first_of_each(ranked, ("stage", "code"), groups, 2)
     names = dict(Gang.objects.values_list("pk", "name"))
-    assert [names[key] for key in found] == ["g5", "g1", "g2", "g4"]
+    assert [names[key] for key in rows] == ["g5", "g1", "g2", "g4"]
 
 
-def test_without_groups_nobody_is_asked(django_assert_num_queries: Any) -> None:
+def test_an_empty_group_list_sends_no_query(django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         assert first_of_each(Gang.objects.order_by("pk"), ("stage",), [], 3) == []

@@ -73,20 +73,20 @@ def check(url: str, state: Path) -> None:
     migrate(url, state)
     # A process of the release before still runs during an upgrade, and may add a cluster.
     run(url, state, "-c", WRITE_AS_BEFORE.replace("NAMES", "('south',)"))
-    found = json.loads(run(url, state, "-c", READ_NOW))
-    assert sorted(found["clusters"]) == [
+    state_now = json.loads(run(url, state, "-c", READ_NOW))
+    assert sorted(state_now["clusters"]) == [
         [name, f"https://{name}", "", ""] for name in ("east", "south", "west")
     ]
-    assert (found["states"], found["credentials"]) == (3, ["sealed"])
-    assert found["second_name"] == "refused"
+    assert (state_now["states"], state_now["credentials"]) == (3, ["sealed"])
+    assert state_now["second_name"] == "refused"
 
 
-def test_rows_of_the_release_before_are_kept_on_sqlite(tmp_path: Path) -> None:
+def test_rows_of_the_previous_release_are_kept_on_sqlite(tmp_path: Path) -> None:
     check(f"sqlite:///{tmp_path / 'old.sqlite3'}", tmp_path)
 
 
 @pytest.mark.services
-def test_rows_of_the_release_before_are_kept_on_postgresql(
+def test_rows_of_the_previous_release_are_kept_on_postgresql(
     postgres_url: str, tmp_path: Path
 ) -> None:
     check(postgres_url, tmp_path)

@@ -1,4 +1,4 @@
-"""The stored objects of a gang that a decision about acting stands on."""
+"""The stored objects of a gang, on which a decision about acting is based."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def cluster() -> Cluster:
     return cluster
 
 
-def test_a_jobset(cluster: Cluster) -> None:
+def test_a_jobset_has_its_jobs(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
     context = read_gang(cluster.pk, gang)
     assert context is not None
@@ -81,12 +81,12 @@ def test_a_standalone_job_is_its_own_only_job(cluster: Cluster) -> None:
     assert [job.meta.ref.uid for job in context.jobs] == ["a"]
 
 
-def test_what_is_no_owner_has_no_ground(cluster: Cluster) -> None:
+def test_a_gang_without_a_stored_owner_is_not_read(cluster: Cluster) -> None:
     gang = make_gang(cluster, "gone", uid="gone")
     assert read_gang(cluster.pk, gang) is None
 
 
-def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
+def test_a_child_job_has_its_gang(cluster: Cluster) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
     assert find_gang(cluster.pk, NAMESPACE, "j0") == gang
     assert find_gang(cluster.pk, NAMESPACE, "js") == gang
@@ -96,19 +96,19 @@ def test_the_gang_of_a_child_job(cluster: Cluster) -> None:
     assert find_gang(cluster.pk, "elsewhere", "js") is None
 
 
-def test_of_two_with_one_name_the_newer_is_meant(cluster: Cluster) -> None:
+def test_the_newer_of_two_objects_with_one_name_is_used(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "train-w-0", "newer", "js", second=9)))
-    found = find_object(cluster, JOBS, NAMESPACE, "train-w-0")
-    assert found is not None
-    assert found.meta.ref.uid == "newer"
+    obj = find_object(cluster, JOBS, NAMESPACE, "train-w-0")
+    assert obj is not None
+    assert obj.meta.ref.uid == "newer"
     assert find_object(cluster, JOBS, "elsewhere", "train-w-0") is None
 
 
-def test_what_else_is_in_the_namespace_is_not_read(
+def test_unrelated_objects_in_the_namespace_are_not_read(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
-    with CaptureQueriesContext(connection) as alone:
+    with CaptureQueriesContext(connection) as few_queries:
         read_gang(cluster.pk, gang)
     for number in range(60):
         uid = f"other-{number}"
@@ -122,8 +122,8 @@ def test_what_else_is_in_the_namespace_is_not_read(
     unpacked: list[Any] = []
 
     def count(data: bytes, model: type[Any]) -> Any:
-        unpacked.append(found := objects.unpack(data, model))
-        return found
+        unpacked.append(obj := objects.unpack(data, model))
+        return obj
 
     monkeypatch.setattr(gang_objects, "unpack", count)
     with CaptureQueriesContext(connection) as crowded:
@@ -131,11 +131,11 @@ def test_what_else_is_in_the_namespace_is_not_read(
     assert context is not None
     assert [hold.meta.ref.uid for hold in context.holds] == ["h0"]
     # The JobSet's two Jobs, its Hold and its entry.
-    assert sorted(one.meta.ref.uid for one in unpacked) == ["h0", "j0", "j1", "w0"]
-    assert len(crowded) == len(alone) <= 6
+    assert sorted(stored.meta.ref.uid for stored in unpacked) == ["h0", "j0", "j1", "w0"]
+    assert len(crowded) == len(few_queries) <= 6
 
 
-def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Cluster) -> None:
+def test_a_child_is_matched_by_its_controller_and_not_its_name(cluster: Cluster) -> None:
     store_object(cluster, JOBS, Owner(meta("batch", "Job", "shortened-8f3a", "odd", "js")))
     gang = make_gang(cluster, "train", uid="js", namespace=NAMESPACE)
     context = read_gang(cluster.pk, gang)
@@ -143,7 +143,7 @@ def test_a_child_is_known_by_its_controller_whatever_it_is_called(cluster: Clust
     assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"j0", "j1", "odd"}
 
 
-def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
+def test_nested_children_and_owner_cycles_are_handled(cluster: Cluster) -> None:
     top = meta("jobset.x-k8s.io", "JobSet", "top", "top", "middle")
     middle = meta("jobset.x-k8s.io", "JobSet", "top-m", "middle", "top")
     for model in (Owner(top), Owner(middle)):
@@ -155,7 +155,7 @@ def test_children_of_children_and_a_circle_of_owners(cluster: Cluster) -> None:
     assert {job.meta.ref.uid for job in (*context.jobs, *context.old_jobs)} == {"bottom"}
 
 
-def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
+def test_children_beyond_one_query_are_read(cluster: Cluster) -> None:
     for number in range(objects.BATCH + 1):
         store_object(cluster, JOBS, Owner(meta("batch", "Job", f"w-{number}", f"w-{number}", "js")))
     last = Hold(meta("gangboard.dev", "Hold", "last", "last"), "w", f"w-{objects.BATCH}")
@@ -167,5 +167,5 @@ def test_more_children_than_one_query_takes(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("uid", ["", "x" * 65, "a\x00b"])
-def test_what_is_no_uid_belongs_to_nobody(uid: str) -> None:
+def test_an_invalid_uid_has_no_children(uid: str) -> None:
     assert objects.owner_uid(Hold(meta("gangboard.dev", "Hold", "h", "h"), "train", uid)) is None

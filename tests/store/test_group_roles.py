@@ -48,7 +48,7 @@ def test_members_get_the_roles_of_their_groups_at_sign_in() -> None:
     assert not ada.has_usable_password()
 
 
-def test_roles_are_replaced_at_each_sign_in_and_those_by_hand_stay() -> None:
+def test_group_roles_are_replaced_at_sign_in_and_manual_roles_stay() -> None:
     grant_group(group="ml", role="operator", namespace="research")
     grant_group(group="sre", role="admin")
     ada = sign_in("1", "ada", "ml")
@@ -64,7 +64,7 @@ def test_roles_are_replaced_at_each_sign_in_and_those_by_hand_stay() -> None:
     assert [role[3] for role in roles(ada)] == ["hand", "hand"]
 
 
-def test_the_same_groups_write_no_row() -> None:
+def test_unchanged_groups_write_no_row() -> None:
     grant_group(group="ml", role="operator")
     ada = sign_in("1", "ada", "ml")
     before = Grant.objects.get(user=ada).pk, len(events())
@@ -72,7 +72,7 @@ def test_the_same_groups_write_no_row() -> None:
     assert (Grant.objects.get(user=ada).pk, len(events())) == before
 
 
-def test_a_change_of_the_table_counts_at_once() -> None:
+def test_a_change_of_the_table_takes_effect_at_once() -> None:
     ada = sign_in("1", "ada", "ml")
     assert not viewer_of(ada).scopes
     assert grant_group(group="ml", role="viewer")
@@ -82,7 +82,7 @@ def test_a_change_of_the_table_counts_at_once() -> None:
     assert not viewer_of(ada).scopes
 
 
-def test_a_role_by_hand_and_by_a_group_is_one_scope() -> None:
+def test_a_manual_role_and_a_group_role_form_one_scope() -> None:
     grant_group(group="ml", role="viewer")
     ada = sign_in("1", "ada", "ml")
     people.grant_role(user=ada, role="viewer")
@@ -93,7 +93,7 @@ def test_a_role_by_hand_and_by_a_group_is_one_scope() -> None:
         people.remove_role(name="ada", role="viewer")
 
 
-def test_the_audit_names_who_gave_the_role_and_to_whom() -> None:
+def test_the_audit_names_the_granter_and_the_user() -> None:
     grant_group(group="ml", role="viewer", by="olga")
     sign_in("1", "ada", "ml")
     sign_in("1", "ada")
@@ -107,7 +107,7 @@ def test_the_audit_names_who_gave_the_role_and_to_whom() -> None:
     ]
 
 
-def test_a_role_goes_by_its_id_too() -> None:
+def test_a_role_is_also_revoked_by_its_id() -> None:
     grant_group(group="ml", role="viewer")
     (row,) = list_group_roles()
     assert (row.group, row.role, row.cluster, row.namespace) == ("ml", "viewer", None, "")
@@ -122,7 +122,7 @@ def test_a_group_needs_a_name(group: str) -> None:
         grant_group(group=group, role="viewer")
 
 
-def test_what_cannot_be_given_or_taken_is_said() -> None:
+def test_an_impossible_grant_or_revocation_is_reported() -> None:
     with pytest.raises(PeopleError, match="there is no role 'god'"):
         grant_group(group="ml", role="god")
     with pytest.raises(clusters.ClusterError, match="there is no cluster 'west'"):
@@ -135,7 +135,7 @@ def test_what_cannot_be_given_or_taken_is_said() -> None:
 # --- whose account it is
 
 
-def test_two_people_of_one_name_stay_two_people() -> None:
+def test_two_users_with_one_name_stay_separate() -> None:
     first, second = sign_in("1", "ada@example.com"), sign_in("2", "ada@example.com")
     assert (first.username, second.username) == ("ada@example.com", "ada@example.com-2")
     assert sign_in("1", "renamed") == first
@@ -149,28 +149,28 @@ def test_two_people_of_one_name_stay_two_people() -> None:
 @pytest.mark.parametrize("name", ["admin", "ADMIN", "ａdmin"])
 def test_the_name_of_a_local_account_is_not_taken_over(name: str) -> None:
     local, _ = people.create_user(name="admin", role="admin")
-    other = sign_in("1", name)
-    assert other != local
-    assert other.username.lower() == "admin-2"
-    assert not viewer_of(other).scopes
+    user = sign_in("1", name)
+    assert user != local
+    assert user.username.lower() == "admin-2"
+    assert not viewer_of(user).scopes
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted"),
+    ("name", "expected"),
     [("", "person"), ("Ada Lovelace", "Ada-Lovelace"), ("<b>\n", "b"), ("x" * 300, "x" * 120)],
 )
-def test_a_name_that_no_account_can_have_is_changed(name: str, wanted: str) -> None:
-    assert sign_in("1", name).username == wanted
+def test_an_impossible_account_name_is_changed(name: str, expected: str) -> None:
+    assert sign_in("1", name).username == expected
 
 
 @pytest.mark.parametrize("subject", ["", "x" * 256, "a\0b"])
-def test_a_subject_that_cannot_be_stored_makes_no_account(subject: str) -> None:
+def test_an_unstorable_subject_creates_no_account(subject: str) -> None:
     with pytest.raises(PeopleError, match="a subject that cannot be stored"):
         sign_in(subject)
     assert User.objects.count() == 0
 
 
-def test_a_disabled_account_stays_closed_whatever_the_groups_are() -> None:
+def test_a_disabled_account_stays_closed_for_any_groups() -> None:
     grant_group(group="ml", role="viewer")
     ada = sign_in("1", "ada", "ml")
     people.disable_user(name="ada")

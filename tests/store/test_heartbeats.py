@@ -1,4 +1,4 @@
-"""A heartbeat goes on after every error of the database, and holds no connection in between."""
+"""A heartbeat continues after every error of the database, and holds no connection in between."""
 
 from __future__ import annotations
 

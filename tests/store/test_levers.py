@@ -1,4 +1,4 @@
-"""What clusters allow: the actor, the switches, the policy of the Hold, and what proofs have shown."""
+"""Permissions of clusters: the actor, the switches, the policy of the Hold, and proof results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_new_cluster_is_read_only_and_all_switches_are_off(east: Cluster) -> N
     assert levers.hold is PolicyState.NOT_SEEN
 
 
-def test_an_actor_is_sealed_audited_and_does_not_disturb_the_poll(east: Cluster) -> None:
+def test_an_actor_is_encrypted_and_audited_and_does_not_disturb_the_poll(east: Cluster) -> None:
     Lease.objects.create(cluster=east, holder="w", number=7, expires_at=NOW + timedelta(days=1))
     before, expires = east.data_version, NOW + timedelta(days=30)
     assert act(expires_at=expires)
@@ -99,7 +99,7 @@ def test_an_actor_of_another_address_is_refused(east: Cluster) -> None:
     assert not AuditEntry.objects.filter(event="switch").exists()
 
 
-def test_at_a_new_address_the_actor_is_forgotten(east: Cluster) -> None:
+def test_a_new_address_removes_the_actor(east: Cluster) -> None:
     act()
     clusters.replace_credentials(name="east", document={}, server="https://east")
     east.refresh_from_db()
@@ -109,13 +109,13 @@ def test_at_a_new_address_the_actor_is_forgotten(east: Cluster) -> None:
     assert not read_levers(east).has_actor
 
 
-def test_read_only_of_one_cluster_and_of_all(east: Cluster) -> None:
+def test_read_only_applies_to_a_cluster_or_to_all(east: Cluster) -> None:
     west = make_cluster("west")
     clusters.set_read_only(name="east", on=True, by="ada")
-    found = read_all_levers(Cluster.objects.all())
-    assert found[east.pk].read_only == "Cluster east is switched to read-only."
-    assert found[east.pk].read_only_command == "manage.py set_read_only east off"
-    assert found[west.pk].read_only == ""
+    cluster_levers = read_all_levers(Cluster.objects.all())
+    assert cluster_levers[east.pk].read_only == "Cluster east is switched to read-only."
+    assert cluster_levers[east.pk].read_only_command == "manage.py set_read_only east off"
+    assert cluster_levers[west.pk].read_only == ""
     clusters.set_read_only(name="east", on=False, by="ada")
     clusters.set_read_only(name=None, on=True, by="bob")
     for levers in read_all_levers(Cluster.objects.all()).values():
@@ -143,7 +143,7 @@ def test_parallelism_is_switched_per_cluster(east: Cluster) -> None:
     assert AuditEntry.objects.get(event="switch").details == {"switch": "parallelism", "on": True}
 
 
-def test_the_hold_is_installed_until_somebody_changes_it(east: Cluster) -> None:
+def test_the_hold_stays_installed_until_a_change(east: Cluster) -> None:
     install_hold(east)
     assert read_levers(east).hold is PolicyState.INSTALLED
     ref = ObjectRef(POLICY.group, POLICY.kind, "", "gangboard-hold", POLICY.plural)
@@ -155,7 +155,7 @@ def test_the_hold_is_installed_until_somebody_changes_it(east: Cluster) -> None:
     assert read_levers(east).hold is PolicyState.MISSING
 
 
-def test_bindings_that_may_not_be_looked_at_are_not_missing(east: Cluster) -> None:
+def test_unreadable_bindings_are_not_reported_missing(east: Cluster) -> None:
     install_hold(east)
     WatchedObject.objects.filter(resource=BINDING.key).delete()
     ResourceState.objects.filter(resource=BINDING.key).update(state="forbidden")
@@ -175,7 +175,7 @@ def test_the_last_proof_counts(east: Cluster) -> None:
     assert read_levers(east).hold_refuted_at is None
 
 
-def test_native_is_remembered_for_the_build_that_was_seen(east: Cluster) -> None:
+def test_the_native_lever_is_remembered_for_its_build(east: Cluster) -> None:
     LeverRecord.objects.create(cluster=east, lever="native", build="abc", proved_at=NOW)
     LeverRecord.objects.create(cluster=east, lever="native", build="", proved_at=NOW)
     assert not read_levers(east).native_honoured, "nobody knows which build this is"
@@ -189,7 +189,7 @@ def test_native_is_remembered_for_the_build_that_was_seen(east: Cluster) -> None
     assert not read_levers(east).native_honoured
 
 
-def test_many_clusters_cost_as_many_queries_as_one(
+def test_the_number_of_queries_is_independent_of_the_clusters(
     east: Cluster, django_assert_num_queries: Any
 ) -> None:
     install_hold(east)
@@ -197,12 +197,12 @@ def test_many_clusters_cost_as_many_queries_as_one(
         install_hold(make_cluster(f"more-{number}"))
     every = list(Cluster.objects.all())
     with django_assert_num_queries(4):
-        found = read_all_levers(every, forced=True)
-    assert len(found) == 6
-    assert all(one.forced and one.hold is PolicyState.INSTALLED for one in found.values())
+        levers = read_all_levers(every, forced=True)
+    assert len(levers) == 6
+    assert all(lever.forced and lever.hold is PolicyState.INSTALLED for lever in levers.values())
 
 
-def test_what_a_cluster_serves_decides_what_is_printed(east: Cluster) -> None:
+def test_served_resources_decide_the_printed_roles(east: Cluster) -> None:
     assert read_served(east) == Served("v1", frozenset()), "it was never asked"
     state = make_resource(east, POLICY.key, version="v1beta1")
     make_resource(east, "workloads.kueue.x-k8s.io", state="not-served")
@@ -212,7 +212,7 @@ def test_what_a_cluster_serves_decides_what_is_printed(east: Cluster) -> None:
     assert read_served(east).policy_version == ""
 
 
-def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
+def test_claims_are_listed_if_they_are_readable(east: Cluster) -> None:
     for namespace, name, claim in (
         ("a", "one", "x: Independent"),
         ("b", "two", "x: y"),
@@ -238,7 +238,7 @@ def test_claims_are_listed_where_one_may_look(east: Cluster) -> None:
         ("ok", "served"),
     ],
 )
-def test_what_could_not_be_looked_at_of_queues_is_not_called_absent(
+def test_unreadable_queues_are_not_reported_absent(
     east: Cluster, state: str | None, visibility: str
 ) -> None:
     if state is not None:

@@ -55,45 +55,55 @@ def cluster_id(db: None) -> int:
 
 
 def viewer(cluster_id: int | None, *namespaces: str, role: str = "viewer") -> Viewer:
-    return Viewer(1, "rene", tuple(Scope(cluster_id, one, role) for one in namespaces))
+    return Viewer(1, "rene", tuple(Scope(cluster_id, pattern, role) for pattern in namespaces))
 
 
-def seen_in_sql(who: Viewer) -> set[str]:
-    return set(WatchedObject.objects.filter(who.gang_filter()).values_list("namespace", flat=True))
+def seen_in_sql(pattern_viewer: Viewer) -> set[str]:
+    return set(
+        WatchedObject.objects.filter(pattern_viewer.gang_filter()).values_list(
+            "namespace", flat=True
+        )
+    )
 
 
 @pytest.mark.parametrize("pattern", COVERED)
 def test_sql_and_python_cover_the_same_namespaces(cluster_id: int, pattern: str) -> None:
-    who = viewer(cluster_id, pattern)
-    assert seen_in_sql(who) == set(COVERED[pattern])
-    assert {name for name in NAMES if who.sees(cluster_id, name)} == set(COVERED[pattern])
+    pattern_viewer = viewer(cluster_id, pattern)
+    assert seen_in_sql(pattern_viewer) == set(COVERED[pattern])
+    assert {name for name in NAMES if pattern_viewer.sees(cluster_id, name)} == set(
+        COVERED[pattern]
+    )
     assert {name for name in NAMES if matches(pattern, name)} == set(COVERED[pattern])
 
 
-def test_a_pattern_and_a_name_are_both_seen_on_their_cluster_alone(cluster_id: int) -> None:
-    who = viewer(cluster_id, "*-prod", "team")
-    assert seen_in_sql(who) == {"a-prod", "team-a-prod", "team"}
+def test_a_pattern_and_a_name_apply_to_their_cluster_only(cluster_id: int) -> None:
+    pattern_viewer = viewer(cluster_id, "*-prod", "team")
+    assert seen_in_sql(pattern_viewer) == {"a-prod", "team-a-prod", "team"}
     assert seen_in_sql(viewer(cluster_id + 1, "*-prod")) == set()
-    assert not who.sees(cluster_id + 1, "a-prod")
+    assert not pattern_viewer.sees(cluster_id + 1, "a-prod")
     everywhere = viewer(None, "*-prod")
     assert seen_in_sql(everywhere) == {"a-prod", "team-a-prod"}
     assert everywhere.sees(cluster_id + 1, "a-prod")
 
 
-def test_a_pattern_gives_nothing_of_the_whole_cluster(cluster_id: int) -> None:
-    who = viewer(None, "*-prod", role="admin")
-    assert (who.is_admin, who.sees_everything, who.sees_cluster(cluster_id)) == (False,) * 3
-    assert not who.names_nodes(cluster_id)
-    assert who.counts_nodes(cluster_id)
-    assert who.may_operate(cluster_id, "a-prod")
-    assert who.administers(cluster_id, "a-prod")
-    assert not who.may_operate(cluster_id, "prod")
+def test_a_pattern_grants_no_cluster_scope(cluster_id: int) -> None:
+    pattern_viewer = viewer(None, "*-prod", role="admin")
+    assert (
+        pattern_viewer.is_admin,
+        pattern_viewer.sees_everything,
+        pattern_viewer.sees_cluster(cluster_id),
+    ) == (False,) * 3
+    assert not pattern_viewer.names_nodes(cluster_id)
+    assert pattern_viewer.counts_nodes(cluster_id)
+    assert pattern_viewer.may_operate(cluster_id, "a-prod")
+    assert pattern_viewer.administers(cluster_id, "a-prod")
+    assert not pattern_viewer.may_operate(cluster_id, "prod")
 
 
-def test_a_condition_goes_through_a_relation_too(cluster_id: int) -> None:
-    found = FeedEvent.objects.filter(viewer(cluster_id, "te_m-*").gang_filter("span__"))
-    assert list(found) == []
-    sql = str(found.query)
+def test_a_condition_follows_a_relation(cluster_id: int) -> None:
+    events = FeedEvent.objects.filter(viewer(cluster_id, "te_m-*").gang_filter("span__"))
+    assert list(events) == []
+    sql = str(events.query)
     assert "GLOB" in sql or r"te\_m-%" in sql
 
 
@@ -104,7 +114,7 @@ def test_a_condition_goes_through_a_relation_too(cluster_id: int) -> None:
         *("a b*", "é*", "a.b*", "a\n*", f"{'a' * 63}*"),
     ],
 )
-def test_what_is_no_pattern_is_refused(text: str) -> None:
+def test_an_invalid_pattern_is_refused(text: str) -> None:
     assert not is_valid_pattern(text)
     user, _ = people.create_user(name="ada", role="viewer", namespace="team-a")
     with pytest.raises((PeopleError, ClusterError)):
@@ -115,7 +125,7 @@ def test_what_is_no_pattern_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["team-*", "*-prod", "a*", "*a", "ml-*-eval-*", f"{'a' * 62}*"])
-def test_patterns_are_roles_of_people_and_of_groups(text: str) -> None:
+def test_patterns_can_be_roles_of_users_and_groups(text: str) -> None:
     assert is_valid_pattern(text)
     east = make_cluster("east")
     user, _ = people.create_user(name="ada", role="viewer", cluster_name="east", namespace=text)
@@ -123,11 +133,11 @@ def test_patterns_are_roles_of_people_and_of_groups(text: str) -> None:
     eve = sign_in_person(Person("https://id", "1", "eve", ("ml",)))
     assert viewer_of(user).scopes == (Scope(east.pk, text, "viewer"),)
     assert viewer_of(eve).scopes == (Scope(east.pk, text, "operator"),)
-    left = people.remove_role(name="ada", role="viewer", cluster_name="east", namespace=text)
-    assert left == []
+    remaining = people.remove_role(name="ada", role="viewer", cluster_name="east", namespace=text)
+    assert remaining == []
 
 
-def test_what_is_wrong_with_a_pattern_is_one_sentence() -> None:
+def test_the_error_of_a_pattern_is_one_sentence() -> None:
     user, _ = people.create_user(name="ada", role="viewer")
     with pytest.raises(PeopleError, match=r"^leave out the namespace to select all namespaces"):
         people.grant_role(user=user, role="viewer", namespace="*")

@@ -1,4 +1,4 @@
-"""What a poll writes takes one statement, however much of it there is."""
+"""A poll writes its observations in one statement, whatever their number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.factories import NOW, make_cluster, make_resource
 pytestmark = pytest.mark.django_db
 
 
-def test_how_resources_can_be_seen_is_stored_at_once(django_assert_num_queries: Any) -> None:
+def test_resource_visibility_is_stored_in_one_statement(django_assert_num_queries: Any) -> None:
     east, west = make_cluster("east"), make_cluster("west")
     make_resource(west, "pods", sentence="as it was")
     problem: dict[str, str | bool] = {"namespace": "a", "name": "b", "sentence": "c", "lost": True}
@@ -42,7 +42,7 @@ def test_how_resources_can_be_seen_is_stored_at_once(django_assert_num_queries: 
     assert ResourceState.objects.get(cluster=west).sentence == "as it was"
 
 
-def test_what_fits_on_a_cluster_is_stored_at_once(django_assert_num_queries: Any) -> None:
+def test_cluster_capacity_is_stored_in_one_statement(django_assert_num_queries: Any) -> None:
     east = make_cluster("east")
     shape = ShapeCapacity({"cpu": "1"}, waiting=1, fits_now=2, fits_empty=3)
     for why, shapes in (("", [shape]), ("nodes: forbidden", [])):

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.services
 @pytest.mark.parametrize("room", ["store", "readmodels"])
-def test_the_room_works_on_postgresql(postgres_url: str, room: str) -> None:
+def test_the_store_works_on_postgresql(postgres_url: str, room: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-m", "not services", f"tests/{room}"],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What another version of a decoder has stored: it stays, and counts as not read yet."""
+"""Rows stored by another version of a decoder stay, and count as not read yet."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def versions(cluster: Cluster, resource: str) -> list[str]:
 
 
 @pytest.mark.parametrize("own", [1, 3], ids=["rolled back", "updated"])
-def test_rows_of_another_decoder_stay_and_their_versions_are_forgotten(
+def test_rows_of_another_decoder_stay_and_lose_their_resource_versions(
     cluster: Cluster, own: int
 ) -> None:
     invalidate_other_decoders(take(cluster), {JOBS: own, PODS: 2})
@@ -64,29 +64,30 @@ def test_rows_of_another_decoder_stay_and_their_versions_are_forgotten(
     assert (state.resource_version, state.decoder_version) == ("", 0)
 
 
-def test_other_resources_and_clusters_are_left_alone(cluster: Cluster) -> None:
-    other = make_cluster("west")
-    make_resource(other, JOBS, resource_version="5", decoder_version=2)
+def test_other_resources_and_clusters_are_unchanged(cluster: Cluster) -> None:
+    west = make_cluster("west")
+    make_resource(west, JOBS, resource_version="5", decoder_version=2)
     invalidate_other_decoders(take(cluster), {JOBS: 3, PODS: 2})
     assert versions(cluster, PODS) == ["1", "2", "3"]
     for state in (
         ResourceState.objects.get(cluster=cluster, resource=PODS),
-        ResourceState.objects.get(cluster=other),
+        ResourceState.objects.get(cluster=west),
     ):
         assert (state.resource_version != "", state.decoder_version) == (True, 2)
 
 
-def test_what_crashed_half_way_is_begun_anew(
+def test_an_interrupted_reset_is_repeated(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody goes on from a resourceVersion with rows of two decoders, whichever version comes next."""
+    """No worker continues from a resourceVersion with rows of two decoders, whichever version runs
+    next."""
     held = take(cluster)
     monkeypatch.setattr(observations, "CHUNK", 2)
-    left = [2]
+    remaining_calls = [2]
 
     def confirm(lease: ClusterLease) -> None:
-        left[0] -= 1
-        if left[0] < 0:
+        remaining_calls[0] -= 1
+        if remaining_calls[0] < 0:
             raise LeaseLostError("taken over")
         confirm_lease(lease)
 
@@ -99,7 +100,7 @@ def test_what_crashed_half_way_is_begun_anew(
     assert versions(cluster, JOBS) == ["", "", ""]
 
 
-def test_nothing_is_written_where_all_was_read_by_the_same(
+def test_rows_of_the_current_decoder_cause_no_write(
     cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     held = take(cluster)
@@ -107,14 +108,14 @@ def test_nothing_is_written_where_all_was_read_by_the_same(
         invalidate_other_decoders(held, {JOBS: 2, PODS: 2})
 
 
-def test_rows_without_a_state_are_of_nobody_knows_which_decoder(cluster: Cluster) -> None:
+def test_rows_without_a_state_have_an_unknown_decoder(cluster: Cluster) -> None:
     ResourceState.objects.filter(resource=JOBS).delete()
     invalidate_other_decoders(take(cluster), {JOBS: 2, PODS: 2})
     assert versions(cluster, JOBS) == ["", "", ""]
     assert not ResourceState.objects.filter(resource=JOBS).exists()
 
 
-def test_who_lost_the_cluster_forgets_nothing(cluster: Cluster) -> None:
+def test_a_worker_without_the_lease_resets_nothing(cluster: Cluster) -> None:
     held = take(cluster)
     with pytest.raises(LeaseLostError):
         invalidate_other_decoders(

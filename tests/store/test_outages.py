@@ -1,4 +1,4 @@
-"""When nothing was seen of a cluster: one row, with why, once it answers again."""
+"""Outages of a cluster: one row with its cause, written once the cluster answers again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 WHY: dict[str, Any] = {"problem": "timeout", "sentence": "lab.example did not answer in time."}
 
 
-def test_what_was_wrong_is_wrong_until_it_answers() -> None:
+def test_a_problem_lasts_until_the_cluster_answers() -> None:
     began_at = NOW - timedelta(minutes=5)
     cluster = make_cluster("lab", contact_at=began_at, **WHY)
     for contact_at in (None, began_at, began_at - timedelta(minutes=1)):
@@ -30,7 +30,7 @@ def test_what_was_wrong_is_wrong_until_it_answers() -> None:
     assert list(outages) == [{"began_at": began_at, "ended_at": NOW, **WHY}]
 
 
-def test_pages_are_told_that_a_time_without_a_look_is_over() -> None:
+def test_pages_learn_that_an_outage_is_over() -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=5), data_version=7)
     assert save_contact(cluster.pk, contact_at=NOW, problem="", sentence="", now=NOW)
     assert Outage.objects.get().problem == ""

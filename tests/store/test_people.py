@@ -33,9 +33,9 @@ def test_a_new_user_has_the_role_and_no_password() -> None:
 
 
 def test_creating_a_user_again_adds_the_role_and_keeps_the_user(ada: User) -> None:
-    again, created = people.create_user(name="ada", role="admin")
+    same_user, created = people.create_user(name="ada", role="admin")
     assert not created
-    assert again.pk == ada.pk
+    assert same_user.pk == ada.pk
     assert sorted(ada.grants.values_list("role", flat=True)) == ["admin", "viewer"]
     people.create_user(name="ada", role="admin")
     assert ada.grants.count() == 2
@@ -57,20 +57,18 @@ def test_a_role_can_be_for_one_cluster_only(ada: User) -> None:
         ({"name": ""}, "'' cannot be a user name"),
     ],
 )
-def test_what_cannot_be_granted_leaves_no_user_behind(
-    changes: dict[str, str], sentence: str
-) -> None:
+def test_a_failed_grant_creates_no_user(changes: dict[str, str], sentence: str) -> None:
     with pytest.raises((people.PeopleError, clusters.ClusterError), match=sentence):
         people.create_user(**{"name": "eve", "role": "viewer", **changes})
     assert not User.objects.exists()
 
 
-def test_a_role_is_taken_back_where_it_was_given_and_nowhere_else(ada: User) -> None:
+def test_a_role_is_revoked_only_in_its_scope(ada: User) -> None:
     clusters.add_cluster(name="east", document={}, server="https://east")
     people.grant_role(user=ada, role="viewer", cluster_name="east", namespace="team-a")
     people.grant_role(user=ada, role="admin", cluster_name="east")
-    left = people.remove_role(name="ada", role="admin", cluster_name="east")
-    assert sorted(left) == [
+    remaining = people.remove_role(name="ada", role="admin", cluster_name="east")
+    assert sorted(remaining) == [
         "viewer of everything",
         "viewer of team-a on east",
     ]
@@ -90,7 +88,7 @@ def test_a_role_is_taken_back_where_it_was_given_and_nowhere_else(ada: User) -> 
         ({"cluster_name": "west"}, "there is no cluster 'west'; the clusters are: none"),
     ],
 )
-def test_a_role_that_nobody_gave_cannot_be_taken_back(
+def test_a_missing_role_cannot_be_revoked(
     ada: User, changes: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises((people.PeopleError, clusters.ClusterError), match=sentence):
@@ -98,15 +96,15 @@ def test_a_role_that_nobody_gave_cannot_be_taken_back(
     assert ada.grants.count() == 1
 
 
-def test_a_disabled_user_has_nothing_left_that_lets_in(ada: User) -> None:
+def test_a_disabled_user_has_no_credentials_left(ada: User) -> None:
     ada.set_password("correct horse battery staple")
     ada.save()
     token, link = authentication.issue_token(user=ada), authentication.create_sign_in_link(user=ada)
     people.disable_user(name="ada")
-    again, created = people.create_user(name="ada", role="viewer", namespace="team-a")
-    assert (again.pk, created, again.is_active) == (ada.pk, False, True)
-    assert list(again.grants.values_list("role", "namespace")) == [("viewer", "team-a")]
-    assert not again.has_usable_password()
+    same_user, created = people.create_user(name="ada", role="viewer", namespace="team-a")
+    assert (same_user.pk, created, same_user.is_active) == (ada.pk, False, True)
+    assert list(same_user.grants.values_list("role", "namespace")) == [("viewer", "team-a")]
+    assert not same_user.has_usable_password()
     assert authentication.find_token(token) is None
     assert authentication.consume_sign_in_link(link) is None
 
@@ -131,7 +129,7 @@ def test_a_link_signs_in_once(ada: User) -> None:
     assert authentication.consume_sign_in_link(secret) is None
 
 
-def test_a_link_that_is_too_old_does_not_work(ada: User) -> None:
+def test_an_expired_link_does_not_work(ada: User) -> None:
     secret = authentication.create_sign_in_link(user=ada, life=timedelta(seconds=-1))
     assert authentication.consume_sign_in_link(secret) is None
 
@@ -142,7 +140,7 @@ def test_a_link_of_a_disabled_user_does_not_work(ada: User) -> None:
     assert authentication.consume_sign_in_link(secret) is None
 
 
-def test_other_words_are_not_a_link(ada: User) -> None:
+def test_an_invalid_link_does_not_work(ada: User) -> None:
     authentication.create_sign_in_link(user=ada)
     assert authentication.consume_sign_in_link("") is None
     assert authentication.consume_sign_in_link("\x00") is None
@@ -156,7 +154,7 @@ def test_the_secret_of_a_link_is_not_stored(ada: User) -> None:
 # --- tokens
 
 
-def test_a_token_stands_for_its_user_and_is_read_only_unless_said(ada: User) -> None:
+def test_a_token_belongs_to_its_user_and_is_read_only_by_default(ada: User) -> None:
     reading = authentication.find_token(authentication.issue_token(user=ada))
     acting = authentication.find_token(authentication.issue_token(user=ada, may_act=True))
     assert reading is not None
@@ -165,7 +163,7 @@ def test_a_token_stands_for_its_user_and_is_read_only_unless_said(ada: User) -> 
     assert (acting.user, acting.may_act) == (ada, True)
 
 
-def test_the_token_has_the_written_form_and_its_secret_is_not_stored(ada: User) -> None:
+def test_a_token_has_the_documented_form_and_its_secret_is_not_stored(ada: User) -> None:
     token = authentication.issue_token(user=ada)
     prefix, token_id, secret = token.split("_")
     assert prefix == "gb"
@@ -175,7 +173,7 @@ def test_the_token_has_the_written_form_and_its_secret_is_not_stored(ada: User) 
     assert secret not in stored
 
 
-def test_tokens_that_are_not_valid_are_not_found(ada: User) -> None:
+def test_invalid_tokens_are_not_accepted(ada: User) -> None:
     token = authentication.issue_token(user=ada)
     _, token_id, secret = token.split("_")
     for wrong in (
@@ -194,28 +192,28 @@ def test_tokens_that_are_not_valid_are_not_found(ada: User) -> None:
         assert authentication.find_token(wrong) is None, wrong
 
 
-def test_a_token_ends_with_its_time_its_revocation_or_its_user(ada: User) -> None:
-    old, revoked, kept = (authentication.issue_token(user=ada) for _ in range(3))
+def test_a_token_ends_by_expiry_revocation_or_with_its_user(ada: User) -> None:
+    old, revoked, valid = (authentication.issue_token(user=ada) for _ in range(3))
     AccessToken.objects.filter(pk=old.split("_")[1]).update(expires_at=timezone.now())
     assert authentication.find_token(old) is None
     assert authentication.revoke_token(revoked) == ada
     assert authentication.find_token(revoked) is None
-    assert authentication.find_token(kept) is not None
+    assert authentication.find_token(valid) is not None
     User.objects.update(is_active=False)
-    assert authentication.find_token(kept) is None
+    assert authentication.find_token(valid) is None
 
 
-def test_the_public_part_of_a_token_is_enough_to_revoke_it(ada: User) -> None:
-    token, kept = authentication.issue_token(user=ada), authentication.issue_token(user=ada)
+def test_the_public_part_of_a_token_revokes_it(ada: User) -> None:
+    token, valid = authentication.issue_token(user=ada), authentication.issue_token(user=ada)
     assert authentication.revoke_token(token.rpartition("_")[0]) == ada
     assert authentication.find_token(token) is None
-    assert authentication.find_token(kept) is not None
+    assert authentication.find_token(valid) is not None
 
 
 @pytest.mark.parametrize(
     "wrong", ["", "gb_", "gb_0000000000000000_sesame", "sesame", "\x00", "gb_\x00"]
 )
-def test_a_token_that_is_not_there_cannot_be_revoked_and_is_not_repeated(wrong: str) -> None:
+def test_a_missing_token_cannot_be_revoked_and_is_not_quoted(wrong: str) -> None:
     with pytest.raises(people.PeopleError, match="there is no such token") as caught:
         authentication.revoke_token(wrong)
     assert "sesame" not in str(caught.value)
@@ -223,23 +221,23 @@ def test_a_token_that_is_not_there_cannot_be_revoked_and_is_not_repeated(wrong: 
 
 def test_all_tokens_of_one_user_can_be_revoked(ada: User) -> None:
     bob = people.create_user(name="bob", role="viewer")[0]
-    tokens, kept = (
+    tokens, valid = (
         [authentication.issue_token(user=ada) for _ in range(2)],
         authentication.issue_token(user=bob),
     )
     assert authentication.revoke_tokens(name="ada") == 2
     assert [authentication.find_token(token) for token in tokens] == [None, None]
-    assert authentication.find_token(kept) is not None
+    assert authentication.find_token(valid) is not None
     assert authentication.revoke_tokens(name="ada") == 0
 
 
 @pytest.mark.parametrize("days", [0, -1, 367])
-def test_a_token_must_end(ada: User, days: int) -> None:
+def test_a_token_needs_an_expiry(ada: User, days: int) -> None:
     with pytest.raises(people.PeopleError, match="from 1 to 366 days"):
         authentication.issue_token(user=ada, days=days)
 
 
-def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
+def test_token_use_is_recorded_at_most_once_a_minute(ada: User) -> None:
     token = authentication.issue_token(user=ada)
     assert AccessToken.objects.get().last_used_at is None
     authentication.find_token(token)
@@ -255,7 +253,7 @@ def test_the_use_of_a_token_is_noted_at_most_once_a_minute(ada: User) -> None:
     assert noted > first
 
 
-def test_a_token_whose_use_cannot_be_noted_still_reads(
+def test_a_token_reads_although_its_use_cannot_be_recorded(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = authentication.issue_token(user=ada)
@@ -281,13 +279,13 @@ def tries(number: int, *, name: str = "ada", place: str = "10.0.0.1") -> list[in
     ]
 
 
-def test_the_eleventh_wrong_password_for_a_name_from_a_place_has_to_wait() -> None:
+def test_the_eleventh_wrong_password_from_an_address_has_to_wait() -> None:
     waits = tries(11)
     assert waits[:10] == [0] * 10
     assert 290 <= waits[10] <= 300
 
 
-def test_wrong_passwords_from_elsewhere_or_for_others_keep_nobody_out() -> None:
+def test_wrong_passwords_from_elsewhere_or_for_others_lock_no_user_out() -> None:
     tries(11)
     assert tries(1, place="10.0.0.2") == [0]
     assert tries(1, name="bob") == [0]
@@ -307,7 +305,7 @@ def test_attempts_are_forgotten_after_the_window_and_after_success() -> None:
     assert tries(1) == [0]
 
 
-def test_what_was_typed_as_a_name_is_not_stored() -> None:
+def test_a_mistyped_user_name_is_not_stored() -> None:
     tries(1, name="my-password")
     assert "my-password" not in str(list(Attempts.objects.values()))
 
@@ -315,7 +313,7 @@ def test_what_was_typed_as_a_name_is_not_stored() -> None:
 # --- the last admin, and accounts that are opened again
 
 
-def test_the_last_admin_of_everything_stays(ada: User) -> None:
+def test_the_last_global_admin_stays(ada: User) -> None:
     people.grant_role(user=ada, role="admin")
     with pytest.raises(people.PeopleError, match="the last admin"):
         people.remove_role(name="ada", role="admin", keep_admin=True)
@@ -327,7 +325,7 @@ def test_the_last_admin_of_everything_stays(ada: User) -> None:
     assert not viewer_of(ada).is_admin
 
 
-def test_a_disabled_admin_is_none(ada: User) -> None:
+def test_a_disabled_admin_does_not_count(ada: User) -> None:
     eve, _ = people.create_user(name="eve", role="admin")
     User.objects.filter(pk=eve.pk).update(is_active=False)
     people.grant_role(user=ada, role="admin")
@@ -335,7 +333,7 @@ def test_a_disabled_admin_is_none(ada: User) -> None:
         people.remove_role(name="ada", role="admin", keep_admin=True)
 
 
-def test_an_account_that_is_opened_again_has_no_role(ada: User) -> None:
+def test_a_reopened_account_has_no_role(ada: User) -> None:
     people.disable_user(name="ada")
     people.enable_user(name="ada")
     ada.refresh_from_db()
@@ -345,7 +343,7 @@ def test_an_account_that_is_opened_again_has_no_role(ada: User) -> None:
         people.enable_user(name="ada")
 
 
-def test_a_user_is_made_once(ada: User) -> None:
+def test_a_user_is_created_once(ada: User) -> None:
     with pytest.raises(people.PeopleError, match="already"):
         people.create_new_user(name="ada", role="admin")
     assert list(ada.grants.values_list("role", flat=True)) == ["viewer"]

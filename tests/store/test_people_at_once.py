@@ -41,10 +41,10 @@ def outcome(database_url: str, folder: Path) -> str:
     return run_python("-c", SCRIPT, database_url=database_url, folder=folder)
 
 
-def test_on_sqlite(tmp_path: Path) -> None:
+def test_concurrent_changes_of_users_work_on_sqlite(tmp_path: Path) -> None:
     assert outcome(f"sqlite:///{tmp_path}/db.sqlite3", tmp_path) == "1 10 8"
 
 
 @pytest.mark.services
-def test_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+def test_concurrent_changes_of_users_work_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
     assert outcome(postgres_url, tmp_path) == "1 10 8"

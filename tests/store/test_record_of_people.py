@@ -1,4 +1,4 @@
-"""Who may do what, and who has let whom in: each change is a line of the audit."""
+"""Changes of roles and sign-ins: each is a row of the audit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lines() -> list[Line]:
     return list(rows.values_list("event", "actor_name", "object_name", "sentence"))
 
 
-def test_what_is_done_to_a_person() -> None:
+def test_changes_of_a_user_are_audited() -> None:
     user, _ = people.create_user(name="bob", role="viewer", namespace="team-a", by=OPS)
     people.grant_role(user=user, role="viewer", namespace="team-a", by=OPS)  # has it already
     link = authentication.create_sign_in_link(user=user, by=OPS)
@@ -59,12 +59,12 @@ def test_what_is_done_to_a_person() -> None:
             ("role-given", "bob is admin of everything from now on."),
         )
     ]
-    said = str(list(AuditEntry.objects.values()))
-    assert link not in said
-    assert token.rpartition("_")[2] not in said
+    rows = str(list(AuditEntry.objects.values()))
+    assert link not in rows
+    assert token.rpartition("_")[2] not in rows
 
 
-def test_all_tokens_that_go_at_once_are_named() -> None:
+def test_tokens_revoked_together_are_named() -> None:
     user, _ = people.create_user(name="bob", role="viewer")
     tokens = {authentication.issue_token(user=user).rpartition("_")[0] for _ in range(2)}
     authentication.revoke_tokens(name="bob", by=OPS)
@@ -72,7 +72,7 @@ def test_all_tokens_that_go_at_once_are_named() -> None:
     assert revoked == {f"Token {token} of bob was revoked." for token in tokens}
 
 
-def test_what_could_not_be_done_leaves_no_line() -> None:
+def test_a_failed_change_is_not_audited() -> None:
     for wrong in (
         lambda: people.create_user(name="bob", role="god", by=OPS),
         lambda: people.remove_role(name="bob", role="viewer", by=OPS),
@@ -85,14 +85,14 @@ def test_what_could_not_be_done_leaves_no_line() -> None:
     assert lines() == []
 
 
-def test_what_becomes_of_a_cluster() -> None:
+def test_changes_of_a_cluster_are_audited() -> None:
     server = "https://east"
     clusters.add_cluster(name="east", document={}, server=server, by=OPS)
     clusters.replace_credentials(name="east", document={}, server=server, by=OPS)
     clusters.set_actor(name="east", document={}, server=server, by=OPS)
     clusters.set_read_only(name="east", on=True, by=OPS)
     clusters.remove_cluster(name="east", by=OPS)
-    assert [(event, who) for event, who, _, _ in lines()] == [
+    assert [(event, actor) for event, actor, _, _ in lines()] == [
         ("cluster-added", OPS),
         ("cluster-changed", OPS),
         ("switch", OPS),
@@ -117,7 +117,9 @@ def change_password(name: str = "olga") -> str:
     return out.getvalue()
 
 
-def test_a_password_that_is_set_by_a_command(olga: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_set_by_a_command_is_audited(
+    olga: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     type_in(monkeypatch, *["opal-marmot-quilt-72"] * 2)
     change_password()
     ((event, who, about, sentence),) = lines()
@@ -129,9 +131,7 @@ def test_a_password_that_is_set_by_a_command(olga: Person, monkeypatch: pytest.M
     assert sign_in("opal-marmot-quilt-72").status_code == 302
 
 
-def test_a_password_that_is_none_changes_nothing(
-    olga: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_password_changes_nothing(olga: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     for typed, sentence in (
         ((*("short",) * 2, "opal-marmot-quilt-72", "another", *("password1234",) * 2), "3 tries"),
         (("",), "no password was given"),
@@ -154,7 +154,7 @@ def test_a_disabled_account_gets_no_password(olga: Person, monkeypatch: pytest.M
     assert sign_in("opal-marmot-quilt-72").status_code == 403
 
 
-def test_no_account_is_made_without_a_line() -> None:
+def test_account_creation_is_audited() -> None:
     with pytest.raises(CommandError, match="create_user NAME --role admin"):
         call_command("createsuperuser")
 
@@ -177,11 +177,11 @@ def sources() -> list[tuple[str, str, str]]:
     return list(rows.values_list("event", "actor_name", "source"))
 
 
-def test_who_signed_in_and_out_and_from_where(olga: Person) -> None:
+def test_sign_ins_and_sign_outs_are_audited_with_their_address(olga: Person) -> None:
     client = Client(REMOTE_ADDR="198.51.100.1")
     client.post("/sign-in/", {"name": "olga", "password": PASSWORD})
     client.post("/sign-out/")
-    client.post("/sign-out/")  # nobody is signed in any more
+    client.post("/sign-out/")  # no user is signed in any more
     secret = authentication.create_sign_in_link(user=olga.user)
     Client(REMOTE_ADDR="203.0.113.7").get(f"/sign-in/link/{secret}/")
     for _ in range(2):
@@ -198,7 +198,7 @@ def test_who_signed_in_and_out_and_from_where(olga: Person) -> None:
     assert sentences[3] == "olga signed in by a link."
 
 
-def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
+def test_the_first_and_last_of_a_series_of_wrong_passwords_are_audited(
     olga: Person,
 ) -> None:
     for _ in range(authentication.MOST_WRONG_PASSWORDS + 5):
@@ -214,22 +214,22 @@ def test_of_a_series_of_wrong_passwords_the_first_and_the_last_are_written_down(
     ]
 
 
-def test_a_name_that_nobody_has_may_be_a_password_and_is_not_written_down() -> None:
+def test_an_unknown_user_name_is_not_audited_because_it_may_be_a_password() -> None:
     sign_in("x", name="my-secret-password")
     ((_, _, about, sentence),) = lines()
     assert (about, sentence) == ("", "A wrong password was given for an unknown name.")
     assert "my-secret-password" not in str(list(AuditEntry.objects.values()))
 
 
-def test_a_flood_of_failures_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_failures_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authentication, "FAILURES_ON_RECORD", 5)
     for number in range(1200):
         authentication.record_failed_sign_in(
             name=f"u{number}", source=f"2001:db8::{number:x}", number=1
         )
-    found = [sentence for *_, sentence in lines()]
-    assert len(found) == 6
-    assert found[5] == "1,000 sign-ins have failed within an hour, this one among them."
+    sentences = [sentence for *_, sentence in lines()]
+    assert len(sentences) == 6
+    assert sentences[5] == "1,000 sign-ins have failed within an hour, this one among them."
     rate_limits.reset_rate_limit("failed sign-ins")  # an hour later
     authentication.record_failed_sign_in(name="u", source="", number=1)
     assert len(lines()) == 7
@@ -252,7 +252,7 @@ def refusals() -> list[tuple[str, str, str]]:
     return list(rows.values_list("object_name", "sentence", "source"))
 
 
-def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
+def test_admins_see_the_reason_for_a_refused_token(olga: Person) -> None:
     tokens = [authentication.issue_token(user=olga.user) for _ in range(4)]
     public = [token.rpartition("_")[0] for token in tokens]
     wrong, expired, revoked, good = tokens
@@ -292,12 +292,12 @@ def test_why_a_token_was_refused_is_told_to_admins(olga: Person) -> None:
             "198.51.100.9",
         ),
     ]
-    said = str(list(AuditEntry.objects.values()))
-    assert "my-secret-password" not in said
-    assert not [token for token in tokens if token.rpartition("_")[2] in said]
+    rows = str(list(AuditEntry.objects.values()))
+    assert "my-secret-password" not in rows
+    assert not [token for token in tokens if token.rpartition("_")[2] in rows]
 
 
-def test_a_valid_token_and_none_leave_no_line(olga: Person) -> None:
+def test_valid_and_missing_tokens_are_not_audited(olga: Person) -> None:
     token = authentication.issue_token(user=olga.user)
     client = Client(headers={"authorization": f"Bearer {token}"})
     assert client.get("/api/v1/gangs/").status_code == 200
@@ -305,7 +305,7 @@ def test_a_valid_token_and_none_leave_no_line(olga: Person) -> None:
     assert refusals() == []
 
 
-def test_of_a_program_with_an_old_token_some_lines_tell_how_often(olga: Person) -> None:
+def test_repeated_use_of_an_expired_token_is_audited_as_counts(olga: Person) -> None:
     token = authentication.issue_token(user=olga.user)
     public = token.rpartition("_")[0]
     authentication.revoke_token(token)
@@ -321,7 +321,7 @@ def test_of_a_program_with_an_old_token_some_lines_tell_how_often(olga: Person) 
     assert len(refusals()) == 4
 
 
-def test_a_flood_of_wrong_tokens_fills_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flood_of_wrong_tokens_grows_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authentication, "FAILURES_ON_RECORD", 5)
     monkeypatch.setattr(authentication, "REFUSED_TOKENS_COUNTED", 20)
     for number in range(1100):
@@ -339,7 +339,7 @@ def test_a_flood_of_wrong_tokens_fills_no_table(monkeypatch: pytest.MonkeyPatch)
 # --- who may read it
 
 
-def test_admins_see_them_with_their_source_and_others_do_not(olga: Person) -> None:
+def test_admins_see_sign_ins_with_their_source_and_others_do_not(olga: Person) -> None:
     sign_in()
     page = olga.client.get("/actions/audit/?event=signed-in").content.decode()
     assert "olga signed in by a password." in page
@@ -354,7 +354,7 @@ def test_admins_see_them_with_their_source_and_others_do_not(olga: Person) -> No
     assert "role-given" not in page
 
 
-def test_the_export_has_them_and_is_written_down_itself(olga: Person) -> None:
+def test_an_export_contains_sign_ins_and_is_audited(olga: Person) -> None:
     sign_in()
     answer: Any = olga.client.post("/actions/audit/export.jsonl?event=signed-in")
     text = answer.getvalue().decode()

@@ -1,4 +1,4 @@
-"""Tables of before the first release: nothing is made of them, and nobody takes them for ours."""
+"""Tables from before the first release are refused and not migrated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gangboard.store.database_state import is_migrated
 
 
 @pytest.mark.django_db
-def test_tables_of_before_the_first_release_are_refused() -> None:
+def test_tables_older_than_the_first_release_are_refused() -> None:
     assert is_migrated()
     call_command("migrate", verbosity=0)
     MigrationRecorder(connection).record_applied("store", "0002_actions")

@@ -17,11 +17,11 @@ STEPS = (
 )
 
 
-def test_steps_come_back_as_they_were() -> None:
+def test_steps_survive_a_round_trip() -> None:
     assert unpack_advice(pack_advice(STEPS)) == STEPS
     detail = Detail((make_finding(advice=STEPS),))
     assert unpack_detail(pack_detail(detail)) == detail
-    # What the column gives back is compared with what is to be stored.
+    # The value read from the column is compared with the stored value.
     assert pack_advice(STEPS[1:]) == [
         {
             "text": "Read it.",
@@ -32,12 +32,12 @@ def test_steps_come_back_as_they_were() -> None:
     ]
 
 
-def test_sentences_of_an_older_release_are_steps_without_a_command() -> None:
+def test_sentences_of_an_older_release_become_steps_without_a_command() -> None:
     text = "Read what it wrote last: kubectl logs run-0"
     assert unpack_advice([text]) == (AdvisedStep(text),)
     finding = make_finding(advice=(text,))
-    whole = Detail((finding,), (make_job("run-1", finding=finding),), facts={"advice": text})
-    assert unpack_detail(older(whole)) == whole
+    detail = Detail((finding,), (make_job("run-1", finding=finding),), facts={"advice": text})
+    assert unpack_detail(older(detail)) == detail
     assert unpack_span_detail(older(SpanDetail((finding,)))) == SpanDetail((finding,))
 
 
@@ -54,6 +54,6 @@ def older(detail: Detail | SpanDetail) -> bytes:
     return msgspec.msgpack.encode(sentences(msgspec.msgpack.decode(msgspec.msgpack.encode(detail))))
 
 
-def test_a_kind_of_a_newer_release_is_some_advice() -> None:
+def test_advice_of_an_unknown_kind_becomes_generic_advice() -> None:
     (step,) = unpack_advice([{"text": "Do it.", "kind": "not known here"}])
     assert step == AdvisedStep("Do it.", AdviceKind.OTHER)

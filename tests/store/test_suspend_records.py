@@ -18,25 +18,25 @@ def cluster() -> Cluster:
     return make_cluster("east", now=NOW)
 
 
-def test_the_newest_suspend_of_each_object(cluster: Cluster) -> None:
+def test_the_newest_suspend_of_each_object_is_returned(cluster: Cluster) -> None:
     make_action(cluster, uid="u1", reason="old")
     newest = make_action(cluster, uid="u1", reason="make room", actor_name="ada", state="sent")
     make_action(cluster, uid="u1", state="refused", sent_at=None)
     assert newest.sent_at is not None
-    found = recorded_suspends(cluster.pk, {"u1": "research", "u2": "research"})
-    assert found == {"u1": RecordedSuspend("ada", "make room", newest.sent_at)}
+    suspends = recorded_suspends(cluster.pk, {"u1": "research", "u2": "research"})
+    assert suspends == {"u1": RecordedSuspend("ada", "make room", newest.sent_at)}
 
 
 @pytest.mark.parametrize(
     "later", [{"verb": "resume"}, {"state": "reverted"}, {"verb": "resume", "state": "sent"}]
 )
-def test_a_later_action_ends_it(cluster: Cluster, later: dict[str, str]) -> None:
+def test_a_later_action_ends_the_record(cluster: Cluster, later: dict[str, str]) -> None:
     make_action(cluster, uid="u1")
     make_action(cluster, uid="u1", **later)
     assert recorded_suspends(cluster.pk, {"u1": "research"}) == {}
 
 
-def test_the_record_of_another_cluster_says_nothing(cluster: Cluster) -> None:
+def test_a_record_of_another_cluster_is_ignored(cluster: Cluster) -> None:
     """An object can carry the uid or the annotation of another one: text of the cluster."""
     make_action(make_cluster("west", now=NOW), uid="u1")
     assert recorded_suspends(cluster.pk, {"u1": "research"}) == {}

@@ -58,7 +58,7 @@ class Story:
         self.row: Row | None = None
 
     def say(self, verdict: Row, at: datetime, since: datetime | None = None, **more: Any) -> None:
-        """Store a verdict; `since` is its own time, as the state of an object says it."""
+        """Store a verdict. `since` is its own time, taken from the state of an object."""
         row = stored(self.gang, gone_at=None, **{**verdict, "since": since or at, **more})
         before = {} if self.row is None else {row["uid"]: self.row}
         with transaction.atomic():
@@ -87,13 +87,13 @@ class Story:
 
 
 class TestTimes:
-    def test_a_change_ends_one_span_and_begins_the_next(self, cluster: Cluster) -> None:
+    def test_a_change_ends_a_span_and_starts_the_next(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(WAITING, NOON)
         story.say(RUNNING, NOON + 5 * MINUTE)
         assert story.told() == [("waiting", 0, 5), ("running", 5, None)]
 
-    def test_other_numbers_in_the_sentence_are_no_change(self, cluster: Cluster) -> None:
+    def test_changed_numbers_in_the_sentence_are_no_change(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(WAITING, NOON, message="3 are free.")
         story.say(WAITING, NOON + MINUTE, message="4 are free.")
@@ -107,37 +107,34 @@ class TestTimes:
         story.say({**code, "health": "blocked"}, NOON + 2 * MINUTE)
         assert story.told() == [("starting", 0, 2), ("blocked", 2, None)]
 
-    def test_the_state_s_own_time_counts(self, cluster: Cluster) -> None:
+    def test_the_recorded_time_of_the_state_counts(self, cluster: Cluster) -> None:
         """It became ready at 12:04, which was seen a minute later."""
         story = Story(cluster)
         story.say(WAITING, NOON)
         story.say(RUNNING, NOON + 5 * MINUTE, since=NOON + 4 * MINUTE)
         assert story.told() == [("waiting", 0, 4), ("running", 4, None)]
 
-    def test_a_time_before_the_verdict_that_it_follows_does_not_count(
-        self, cluster: Cluster
-    ) -> None:
+    def test_a_time_before_the_previous_verdict_is_ignored(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(WAITING, NOON)
         story.say(RUNNING, NOON + 5 * MINUTE, since=NOON - MINUTE)
         assert story.told() == [("waiting", 0, 5), ("running", 5, None)]
 
-    def test_what_is_first_seen_begins_when_its_state_says(self, cluster: Cluster) -> None:
+    def test_a_first_sight_starts_at_the_recorded_time_of_its_state(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(WAITING, NOON, since=NOON - 10 * MINUTE)
         assert story.told() == [("waiting", -10, None)]
 
-    def test_after_a_time_without_sight_the_same_verdict_is_a_span_of_its_own(
-        self, cluster: Cluster
-    ) -> None:
-        """The verdict's own `since` stays noon: the outage did not end it, but nobody saw it."""
+    def test_the_same_verdict_after_an_outage_is_a_new_span(self, cluster: Cluster) -> None:
+        """The verdict's own `since` stays noon: the outage did not end it, but it was not
+        observed."""
         story = Story(cluster)
         story.say(WAITING, NOON)
         story.say(UNKNOWN, NOON + 5 * MINUTE)
         story.say(WAITING, NOON + 9 * MINUTE, since=NOON)
         assert story.told() == [("waiting", 0, 5), ("unknown", 5, 9), ("waiting", 9, None)]
 
-    def test_a_clock_that_was_set_back_makes_nothing_negative(self, cluster: Cluster) -> None:
+    def test_a_clock_set_back_makes_no_negative_span(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(WAITING, NOON)
         story.say(RUNNING, NOON - 5 * MINUTE)
@@ -146,28 +143,28 @@ class TestTimes:
 
 
 class TestTheEnd:
-    def test_the_last_verdict_ends_when_the_owner_is_seen_deleted(self, cluster: Cluster) -> None:
+    def test_the_last_span_ends_with_the_deletion_of_the_owner(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(RUNNING, NOON)
         story.delete(NOON + 3 * MINUTE)
         assert story.told() == [("running", 0, 3)]
         assert [span.last for span in story.spans()] == [True]
 
-    def test_it_stays_when_the_gang_s_row_goes(self, cluster: Cluster) -> None:
+    def test_spans_survive_the_row_of_their_gang(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(RUNNING, NOON)
         story.delete(NOON + MINUTE)
         Gang.objects.all().delete()
         assert story.told() == [("running", 0, 1)]
 
-    def test_deleted_twice_keeps_the_first_time(self, cluster: Cluster) -> None:
+    def test_a_repeated_deletion_keeps_the_first_time(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(RUNNING, NOON)
         story.delete(NOON + MINUTE)
         story.delete(NOON + 2 * MINUTE)
         assert story.told() == [("running", 0, 1)]
 
-    def test_a_gang_that_is_there_again_goes_on(self, cluster: Cluster) -> None:
+    def test_a_returning_gang_continues(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(RUNNING, NOON)
         story.delete(NOON + MINUTE)
@@ -175,7 +172,7 @@ class TestTheEnd:
         assert story.told() == [("running", 0, 1), ("running", 2, None)]
         assert not any(span.last for span in story.spans())
 
-    def test_gangs_of_other_clusters_go_on(self, cluster: Cluster) -> None:
+    def test_gangs_of_other_clusters_continue(self, cluster: Cluster) -> None:
         story, twin = (Story(its, uid="one-uid") for its in (cluster, make_cluster("west")))
         for each in (story, twin):
             each.say(RUNNING, NOON)
@@ -184,7 +181,7 @@ class TestTheEnd:
 
 
 class TestWhatIsKept:
-    def test_who_it_is_and_what_it_asked_for(self, cluster: Cluster) -> None:
+    def test_a_span_has_the_owner_and_the_requests(self, cluster: Cluster) -> None:
         story = Story(cluster, requests={"nvidia.com/gpu": "16"}, desired=8, accelerators=16.0)
         story.say(WAITING, NOON)
         (span,) = story.spans()
@@ -194,7 +191,7 @@ class TestWhatIsKept:
         assert (span.desired, span.accelerators, span.created_at) == (8, 16, gang.created_at)
         assert span.shape == request_digest({"nvidia.com/gpu": "16"}, 8)
 
-    def test_the_finding_of_the_verdict_without_the_others(self, cluster: Cluster) -> None:
+    def test_a_span_stores_the_finding_of_the_verdict_only(self, cluster: Cluster) -> None:
         finding = make_finding(
             evidence=(Evidence("cordoned", "gpu-01", make_ref("Node", "gpu-01", namespace="")),)
         )
@@ -202,11 +199,11 @@ class TestWhatIsKept:
         story = Story(cluster, detail=detail)
         story.say(WAITING, NOON)
         (span,) = story.spans()
-        said = unpack_span_detail(bytes(span.findings))
-        assert said.findings == (finding,)
-        assert said.own_nodes == {"gpu-01"}
+        span_detail = unpack_span_detail(bytes(span.findings))
+        assert span_detail.findings == (finding,)
+        assert span_detail.own_nodes == {"gpu-01"}
 
-    def test_a_verdict_of_a_release_without_history_is_kept_when_it_ends(
+    def test_a_verdict_of_a_release_without_history_is_stored_when_it_ends(
         self, cluster: Cluster
     ) -> None:
         story = Story(cluster)
@@ -214,7 +211,7 @@ class TestWhatIsKept:
         story.say(RUNNING, NOON + 5 * MINUTE)
         assert story.told() == [("waiting", 0, 5), ("running", 5, None)]
 
-    def test_one_that_goes_on_from_such_a_release_begins_at_its_since(
+    def test_a_span_continued_from_such_a_release_starts_at_its_since(
         self, cluster: Cluster
     ) -> None:
         story = Story(cluster)
@@ -224,12 +221,12 @@ class TestWhatIsKept:
 
 
 class TestManyAtOnce:
-    def test_no_gang_has_a_query_of_its_own(self, cluster: Cluster) -> None:
+    def test_the_number_of_queries_is_independent_of_the_gangs(self, cluster: Cluster) -> None:
         def queries(number: int) -> int:
             gangs = [make_gang(cluster) for _ in range(number)]
             before = {gang.uid: stored(gang, **WAITING) for gang in gangs}
             record_verdicts([stored(gang, **WAITING) for gang in gangs], {}, at=NOON)
-            with CaptureQueriesContext(connection) as found:
+            with CaptureQueriesContext(connection) as captured:
                 rows = [stored(gang, **RUNNING, since=NOON + MINUTE) for gang in gangs]
                 record_verdicts(rows, before, at=NOON + MINUTE)
             open_spans = VerdictSpan.objects.filter(
@@ -237,21 +234,21 @@ class TestManyAtOnce:
             )
             assert {span.health for span in open_spans} == {"running"}
             assert len(open_spans) == number
-            return len(found)
+            return len(captured)
 
         # One to look, one to end, one to begin, one for the feed; SQLite takes up to 999 values at once.
         assert queries(2) == 4
         assert queries(120) <= 7
 
-    def test_where_nothing_changed_nothing_is_written(self, cluster: Cluster) -> None:
+    def test_unchanged_verdicts_write_nothing(self, cluster: Cluster) -> None:
         gangs = [make_gang(cluster) for _ in range(20)]
         rows = [stored(gang) for gang in gangs]
         record_verdicts(rows, {}, at=NOON)
-        with CaptureQueriesContext(connection) as found:
+        with CaptureQueriesContext(connection) as captured:
             record_verdicts(rows, {row["uid"]: row for row in rows}, at=NOON + MINUTE)
-        assert [query["sql"].split()[0] for query in found] == ["SELECT"]
+        assert [query["sql"].split()[0] for query in captured] == ["SELECT"]
 
-    def test_nothing_is_nothing(self, cluster: Cluster) -> None:
+    def test_an_empty_batch_writes_nothing(self, cluster: Cluster) -> None:
         record_verdicts([], {}, at=NOON)
         end_spans(cluster.pk, [], at=NOON)
         assert not VerdictSpan.objects.exists()
@@ -266,34 +263,34 @@ class TestManyAtOnce:
 
 
 class TestShapes:
-    def test_the_same_for_each_member_is_alike_at_any_size(self) -> None:
+    def test_equal_members_have_one_shape_at_any_size(self) -> None:
         assert request_digest({"nvidia.com/gpu": "8"}, 8) == request_digest(
             {"nvidia.com/gpu": "16.0"}, 16
         )
 
-    def test_order_does_not_count(self) -> None:
-        one, two = {"cpu": "4", "memory": "8"}, {"memory": "8", "cpu": "4"}
-        assert request_digest(one, 2) == request_digest(two, 2)
+    def test_the_order_of_members_does_not_count(self) -> None:
+        first, two = {"cpu": "4", "memory": "8"}, {"memory": "8", "cpu": "4"}
+        assert request_digest(first, 2) == request_digest(two, 2)
 
     @pytest.mark.parametrize(
-        "other", [{"cpu": "8"}, {"memory": "4"}, {"cpu": "4", "memory": "1"}, {}]
+        "requests", [{"cpu": "8"}, {"memory": "4"}, {"cpu": "4", "memory": "1"}, {}]
     )
-    def test_other_requests_are_another_shape(self, other: dict[str, str]) -> None:
-        assert request_digest({"cpu": "4"}, 1) != request_digest(other, 1)
+    def test_different_requests_have_different_shapes(self, requests: dict[str, str]) -> None:
+        assert request_digest({"cpu": "4"}, 1) != request_digest(requests, 1)
 
     def test_thirds_are_exact(self) -> None:
         assert request_digest({"cpu": "1"}, 3) == request_digest({"cpu": "2"}, 6)
 
     @pytest.mark.parametrize("amount", ["8Gi", "", "NaN", "Infinity"])
-    def test_what_is_no_number_is_no_shape(self, amount: str) -> None:
+    def test_invalid_quantities_have_no_shape(self, amount: str) -> None:
         assert request_digest({"cpu": "4", "memory": amount}, 8) == ""
 
-    def test_nothing_known_is_no_shape(self) -> None:
+    def test_unknown_requests_have_no_shape(self) -> None:
         assert request_digest({}, 8) == ""
 
 
 class TestForgetting:
-    def test_what_ended_long_ago_goes_and_what_holds_stays(self, cluster: Cluster) -> None:
+    def test_old_ended_spans_are_deleted_and_open_spans_stay(self, cluster: Cluster) -> None:
         story = Story(cluster)
         for minute, verdict in enumerate((WAITING, RUNNING, WAITING)):
             story.say(verdict, NOON + minute * MINUTE)
@@ -302,7 +299,7 @@ class TestForgetting:
         assert delete_old_spans(ended_before=NOON + timedelta(days=900)) == 1
         assert story.told() == [("waiting", 2, None)]
 
-    def test_many_go_in_batches(self, cluster: Cluster) -> None:
+    def test_spans_are_deleted_in_batches(self, cluster: Cluster) -> None:
         story = Story(cluster)
         story.say(WAITING, NOON)
         (span,) = story.spans()
@@ -325,7 +322,7 @@ SAID = st.tuples(
     st.integers(-30, 60),
     st.one_of(st.none(), st.integers(-100, 0)),
 )
-"""(verdict, minutes since the last look, minutes before now that the state says it began)."""
+"""(verdict, minutes since the last poll, age of the recorded start in minutes)."""
 HAPPENED = st.one_of(SAID, st.tuples(st.just("deleted"), st.integers(-30, 60), st.none()))
 
 
@@ -336,22 +333,22 @@ def test_spans_never_overlap_and_never_have_a_negative_length(
 ) -> None:
     with _undone():
         story, now, alive = Story(cluster), NOON, False
-        for what, minutes, ago in happened:
+        for event, minutes, ago in happened:
             now += minutes * MINUTE
-            if what == "deleted":
+            if event == "deleted":
                 story.delete(now)
                 alive = False
                 continue
-            story.say(what, now, since=None if ago is None else now + ago * MINUTE)
+            story.say(event, now, since=None if ago is None else now + ago * MINUTE)
             alive = True
-            assert story.spans()[-1].code == what["code"]
+            assert story.spans()[-1].code == event["code"]
         spans = story.spans()
         assert all(span.ended_at is None or span.began_at <= span.ended_at for span in spans)
-        for one, next_ in pairwise(spans):
-            assert one.ended_at is not None
-            assert one.ended_at <= next_.began_at
-            again = (one.code, one.health) == (next_.code, next_.health)
-            assert not again or one.ended_at <= next_.began_at
+        for current, next_ in pairwise(spans):
+            assert current.ended_at is not None
+            assert current.ended_at <= next_.began_at
+            is_same = (current.code, current.health) == (next_.code, next_.health)
+            assert not is_same or current.ended_at <= next_.began_at
         assert [span.pk for span in spans if span.ended_at is None] == [
             span.pk for span in spans[-1:] if alive
         ]
@@ -380,10 +377,10 @@ def test_health_words_fit_their_column() -> None:
     assert all(len(health) <= (longest or 0) for health in Health)
 
 
-def test_a_finding_without_evidence_is_kept_too(cluster: Cluster) -> None:
+def test_a_finding_without_evidence_is_stored(cluster: Cluster) -> None:
     finding: Finding = make_finding(evidence=())
     gang = make_gang(cluster, detail=Detail((finding,)))
     row = stored(gang, detail=pack_detail(Detail((finding,))))
     record_verdicts([row], {}, at=NOON)
-    said = unpack_span_detail(bytes(VerdictSpan.objects.get().findings))
-    assert (said.findings, said.own_nodes) == ((finding,), frozenset())
+    detail = unpack_span_detail(bytes(VerdictSpan.objects.get().findings))
+    assert (detail.findings, detail.own_nodes) == ((finding,), frozenset())

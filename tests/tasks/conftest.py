@@ -1,4 +1,5 @@
-"""The simulated fleet with nothing moving by itself, watched by a whole gangboard, and somebody who looks at it."""
+"""The simulated fleet without changes of its own, watched by a complete gangboard, and a person at
+its pages."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from tests.tasks.person import PAIRS, Form, Person
 MOST_CLICKS = 4
 PATIENCE = 120.0
 STOPPED = ("team-infra", "moe-serve")
-"""What Nina has stopped, and why."""
+"""The objects that Nina suspended, and her reason."""
 STOPPED_BECAUSE = "decode nodes get a new kernel"
 
 
@@ -58,39 +59,40 @@ def gangboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gangboard]:
             readers[name].write_text(cluster.kubeconfig_text(read_only=True))
             actors[name].write_text(cluster.kubeconfig_text())
         installation = stack.enter_context(Installation(readers, actors=actors))
-        made = Gangboard(installation, clusters["east"], clusters["west"])
+        watched = Gangboard(installation, clusters["east"], clusters["west"])
         wait_until(lambda: _is_told(installation), PATIENCE, "the verdicts of the fleet")
-        _stop_one(made)
-        yield made
+        _stop_one(watched)
+        yield watched
 
 
 def _is_told(installation: Installation) -> bool:
-    """Whether every gang of the fleet has the code that its scenario says."""
-    found = {
-        (one["namespace"], one["kind"], one["name"]): one["code"] for one in installation.gangs()
+    """Return whether every gang of the fleet has the code of its scenario."""
+    codes = {
+        (gang["namespace"], gang["kind"], gang["name"]): gang["code"]
+        for gang in installation.gangs()
     }
-    return all(found.get(key) == code for key, code in EXPECTED.items())
+    return all(codes.get(key) == code for key, code in EXPECTED.items())
 
 
-def _stop_one(made: Gangboard) -> None:
+def _stop_one(watched: Gangboard) -> None:
     """Let Nina, an operator, suspend a JobSet through the API."""
     namespace, name = STOPPED
-    made.installation.manage("create_user", "nina", "--role", "operator")
-    token = made.installation.manage("create_token", "nina", "--act").splitlines()[-1]
+    watched.installation.manage("create_user", "nina", "--role", "operator")
+    token = watched.installation.manage("create_token", "nina", "--act").splitlines()[-1]
     api_version = "jobset.x-k8s.io/v1alpha2"
-    found = made.east.objects.get(api_version, "JobSet", name, namespace)
-    assert found is not None
+    jobset = watched.east.objects.get(api_version, "JobSet", name, namespace)
+    assert jobset is not None
     target = {
         "cluster": "east",
         "api_group": api_version.split("/")[0],
         "kind": "JobSet",
         "namespace": namespace,
         "name": name,
-        "uid": found["metadata"]["uid"],
-        "generation": found["metadata"]["generation"],
+        "uid": jobset["metadata"]["uid"],
+        "generation": jobset["metadata"]["generation"],
     }
     body = {"verb": "suspend", "target": target, "reason": STOPPED_BECAUSE}
-    status, answer = made.installation.post("actions/", body, key="stop-moe-serve", token=token)
+    status, answer = watched.installation.post("actions/", body, key="stop-moe-serve", token=token)
     assert status == 202, answer
 
 
@@ -129,7 +131,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def person(
     request: pytest.FixtureRequest, gangboard: Gangboard, pages: dict[Form, Page]
 ) -> Iterator[Person]:
-    """Somebody at the Board. What is asked for has to be done with four clicks."""
+    """A person at the Board. Each task must take at most four clicks."""
     form: Form = request.param
     page = pages[form]
     page.goto(f"{gangboard.installation.url}/")

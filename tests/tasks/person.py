@@ -1,7 +1,7 @@
-"""Somebody with a question in front of a browser, who counts every click.
+"""A person with a question in front of a browser. Every click is counted.
 
-What a person can do here is what people can do: press what is in sight, type, and read what the page says. By
-keyboard the same is done with Tab, Enter and the keys of the help, and no pointer.
+A person can press visible elements, type, and read the page. By keyboard the same steps use Tab,
+Enter and the keys of the help, without a pointer.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Literal
 from playwright.sync_api import Locator, Page, expect
 
 MOST_TABS = 250
-"""So far is nothing from the place where somebody is: a page whose Tab goes in a circle is an error."""
+"""Tab presses within which any element must be reached. More mean that Tab goes in a circle."""
 
 _WAY = """wanted => {
     const here = document.activeElement;
     if (here === wanted) return "";
     return wanted.compareDocumentPosition(here) & Node.DOCUMENT_POSITION_FOLLOWING ? "Shift+Tab" : "Tab";
 }"""
-"""Which key leads from where the focus is to an element: none when it is there."""
+"""Key that moves the focus to an element. Empty if the element has the focus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How somebody looks at the pages and moves on them."""
+    """Options for viewing the pages and moving between them."""
 
     scheme: Literal["light", "dark"]
     size: Literal["wide", "phone"]
@@ -49,7 +49,7 @@ PAIRS = (
 
 @dataclass
 class Person:
-    """Somebody at a page. `trail` says what was pressed: each of it is a click, or a key that is one."""
+    """A person at a page. `trail` lists the clicks, and the keys that count as clicks."""
 
     page: Page
     form: Form
@@ -70,35 +70,35 @@ class Person:
         named = (within or self.page).get_by_role(role, name=name, exact=exact)
         return named.filter(visible=True).first
 
-    def row(self, *words: str) -> Locator:
+    def row(self, *texts: str) -> Locator:
         """Return the rows of tables that have all these words."""
         rows = self.page.get_by_role("row")
-        for word in words:
-            rows = rows.filter(has_text=word)
+        for text in texts:
+            rows = rows.filter(has_text=text)
         return rows
 
     def part(self, title: str) -> Locator:
         """Return the part of the page that has this title."""
         return self.page.get_by_role("region", name=title)
 
-    def press(self, thing: Locator) -> None:
+    def press(self, locator: Locator) -> None:
         """Press it, by the pointer or by going there and pressing Enter."""
-        expect(thing).to_be_visible()
-        self.trail.append(str(thing))
+        expect(locator).to_be_visible()
+        self.trail.append(str(locator))
         if self.form.by == "pointer":
-            thing.click()
+            locator.click()
         else:
-            self.go_to(thing)
+            self.go_to(locator)
             self.page.keyboard.press("Enter")
 
-    def go_to(self, thing: Locator) -> None:
+    def go_to(self, locator: Locator) -> None:
         """Move the focus there with Tab. Raises AssertionError where that does not lead there."""
         for _ in range(MOST_TABS):
-            key = thing.evaluate(_WAY)
+            key = locator.evaluate(_WAY)
             if not key:
                 return
             self.page.keyboard.press(key)
-        raise AssertionError(f"Tab does not lead to {thing}")
+        raise AssertionError(f"Tab does not lead to {locator}")
 
     def type(self, text: str) -> None:
         """Write where the focus is."""
@@ -113,7 +113,7 @@ class Person:
             self.page.keyboard.press("f")
         expect(field).to_be_focused()
         self.type(text)
-        # Who reads first waits until it is found: a tile that is pressed before would not know of it.
+        # Reading waits for the text. A tile pressed earlier would not have it yet.
         expect(self.page.locator("#tiles input[name=q]")).to_have_value(text)
 
     def open_gang(self, name: str) -> None:
@@ -122,8 +122,8 @@ class Person:
         self.press(self.link(name))
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(name)
 
-    def reads(self, where: Locator, *words: str) -> None:
-        """Expect that a part of the page is in sight and says all of this."""
-        expect(where.first).to_be_visible()
-        for word in words:
-            expect(where.first).to_contain_text(word, use_inner_text=True)
+    def reads(self, area: Locator, *texts: str) -> None:
+        """Expect that an area of the page is in sight and contains all of these texts."""
+        expect(area.first).to_be_visible()
+        for text in texts:
+            expect(area.first).to_contain_text(text, use_inner_text=True)

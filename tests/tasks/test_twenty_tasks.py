@@ -1,6 +1,6 @@
-"""Twenty things that people come for, each in at most four clicks from the Board, by pointer and by keyboard.
+"""Twenty common tasks, each in at most four clicks from the Board, by pointer and by keyboard.
 
-What the pages have to say is taken from the scenarios in `simulator/fleets/`.
+The expected texts come from the scenarios in `simulator/fleets/`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_which_nodes_take_no_pods_because_somebody_cordoned_them(person: Person)
 
 
 def test_how_many_gpus_are_free_in_gh200(person: Person) -> None:
-    """4 nodes with 4 each, and nobody on them."""
+    """4 nodes with 4 each, all of them free."""
     person.press(person.link("Capacity"))
     amounts = person.page.get_by_role("table", name="east: metal.gh200")
     gpus = amounts.get_by_role("row").filter(has_text="nvidia.com/gpu")
@@ -96,19 +96,21 @@ def test_hold_one_job_for_four_hours_and_say_why(person: Person, gangboard: Gang
     person.press(person.button("4 h", within=dialog))
     person.page.keyboard.press("Enter")
     expect(dialog.get_by_text(re.compile("Held|Requested")).first).to_be_visible()
-    asked = next(
-        one for one in gangboard.installation.get("actions/")["results"] if one["reason"] == because
+    action = next(
+        candidate
+        for candidate in gangboard.installation.get("actions/")["results"]
+        if candidate["reason"] == because
     )
-    assert asked["target"]["name"] == job
-    left = datetime.fromisoformat(asked["until"]) - datetime.now(UTC)
-    assert timedelta(hours=3, minutes=57) < left <= timedelta(hours=4)
+    assert action["target"]["name"] == job
+    remaining = datetime.fromisoformat(action["until"]) - datetime.now(UTC)
+    assert timedelta(hours=3, minutes=57) < remaining <= timedelta(hours=4)
 
 
 HELD = {
     "pointer": ("llama-ft", "llama-ft-driver-0"),
     "keyboard": ("rl-sweep", "rl-sweep-trials-0"),
 }
-"""A gang and its Job. What they leave is nothing that a gang of another task waits for."""
+"""A gang and its Job. No gang of another task waits for the capacity they free."""
 
 
 def test_let_what_is_suspended_run_again(person: Person) -> None:
@@ -126,7 +128,7 @@ SUSPENDED = {
     "pointer": ("asr-stream", "Resume JobSet asr-stream"),
     "keyboard": ("reward-probe", "Resume Job reward-probe"),
 }
-"""What is suspended on purpose in the fleet, and the button that ends it."""
+"""Object of the fleet that is suspended on purpose, and the button that resumes it."""
 
 
 def test_what_did_the_crashing_container_write(person: Person, gangboard: Gangboard) -> None:
@@ -173,8 +175,8 @@ def test_give_the_evidence_to_a_ticket(person: Person) -> None:
         person.press(person.link("Evidence for a ticket"))
     text = saved(download.value)
     assert text.startswith("# ")
-    for word in ("clip-eval", "team-vision", "fragmented", "3 pods"):
-        assert word in text
+    for expected in ("clip-eval", "team-vision", "fragmented", "3 pods"):
+        assert expected in text
 
 
 def test_all_failed_gangs_as_a_table_for_a_report(person: Person) -> None:
@@ -189,7 +191,7 @@ def test_all_failed_gangs_as_a_table_for_a_report(person: Person) -> None:
 
 
 def saved(download: Download) -> str:
-    """Return the text of a file that somebody has saved."""
+    """Return the text of a downloaded file."""
     return download.path().read_text()
 
 

@@ -20,20 +20,20 @@ A_WHILE = 2.0
 
 
 def attack(board: Installation) -> Figures:
-    """The page of somebody else waits for news as if there were no others."""
+    """Another user's page waits for news as usual."""
     greedy = _cookie(board, "greedy", *NOWHERE)
-    other = _cookie(board, "modest")
+    cookie = _cookie(board, "modest")
     address, version = _question(board, greedy)
     sent = (
         f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {greedy}\r\n"
         f"X-Live-Version: {version}\r\nX-Tab: "
     )
     with held_open(board, PAGES, sent.encode()) as sockets:
-        for number, one in enumerate(sockets):
-            one.sendall(f"{number}\r\n\r\n".encode())
+        for number, client in enumerate(sockets):
+            client.sendall(f"{number}\r\n\r\n".encode())
         time.sleep(A_WHILE)
-        waiting = sum(not _answered(one) for one in sockets)
-        assert _waits(board, other), "somebody else's page is told to ask every 2 s"
+        waiting = sum(not _answered(client) for client in sockets)
+        assert _waits(board, cookie), "somebody else's page is told to ask every 2 s"
         assert waiting <= MOST_OF_ONE, f"{waiting} pages of one person wait"
         return {"pages": PAGES, "waiting": waiting, "worst_seconds": worst_of(board, 2)}
 
@@ -51,16 +51,16 @@ def _question(board: Installation, cookie: str) -> tuple[str, str]:
         return read_question(page.data.decode())
 
 
-def _answered(one: socket.socket) -> bool:
-    one.setblocking(False)
+def _answered(client: socket.socket) -> bool:
+    client.setblocking(False)
     try:
-        return bool(one.recv(1))
+        return bool(client.recv(1))
     except BlockingIOError:
         return False
 
 
 def _waits(board: Installation, cookie: str) -> bool:
-    """Whether a page that shows everything is kept waiting, or is told news."""
+    """Return whether an up-to-date page is kept waiting, or receives news."""
     address, version = _question(board, cookie)
     headers = {"Cookie": cookie, "X-Live-Version": version, "X-Tab": "one"}
     with urllib3.PoolManager(retries=False, headers=headers) as pool:

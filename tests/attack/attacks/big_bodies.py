@@ -1,4 +1,4 @@
-"""Uploads that nobody asked for: 64 MiB each, announced or not, to whoever takes them."""
+"""Unsolicited uploads of 64 MiB each, announced or not, to every endpoint."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ SECONDS = 30
 SENDERS = 20
 UPLOAD = 64 * 2**20
 TAKEN = 8 * 2**20
-"""Bytes that may leave a sender before it is told: what fits into the buffers of two sockets."""
+"""Bytes that a sender can send before the refusal arrives: the buffers of two sockets."""
 GROWTH = 64 * 2**20
 """Bytes by which the server may grow."""
 _PIECE = b"x" * 2**16
@@ -40,22 +40,22 @@ class Sender(threading.Thread):
         self.answer = b""
 
     def run(self) -> None:
-        with socket.create_connection(self._address, timeout=PROMISE * 5) as one:
+        with socket.create_connection(self._address, timeout=PROMISE * 5) as client:
             try:
-                one.sendall(self._head)
+                client.sendall(self._head)
                 while self.sent < UPLOAD:
-                    one.sendall(self._piece)
+                    client.sendall(self._piece)
                     self.sent += len(_PIECE)
             except OSError:
-                pass  # it hung up; what it said stands in the socket, if the kernel has kept it
+                pass  # the server closed the connection, and its response is in the socket if the kernel has kept it
             try:
-                self.answer = one.recv(4096)
+                self.answer = client.recv(4096)
             except OSError:
                 self.answer = b"(hung up)"
 
 
 def attack(board: Installation) -> Figures:
-    """Nothing is written, the server does not grow, and others are answered in time."""
+    """The server writes no file and does not grow, and other clients are answered in time."""
     before = resident_bytes(board, "granian")
     files = _temporary_files(board)
     senders = [
@@ -67,12 +67,12 @@ def attack(board: Installation) -> Figures:
     for sender in senders:
         sender.start()
     worst = worst_of(board, 2)
-    seen = _temporary_files(board) - files
+    written = _temporary_files(board) - files
     for sender in senders:
         sender.join(10)
     sent = max(sender.sent for sender in senders)
     grown = resident_bytes(board, "granian") - before
-    assert not seen, f"written to {sorted(seen)[:3]}"
+    assert not written, f"written to {sorted(written)[:3]}"
     for sender in senders:
         assert sender.answer.startswith((b"HTTP/1.1 413 ", b"(hung up)")), sender.answer[:200]
     assert sum(sender.answer.startswith(b"HTTP/1.1 413 ") for sender in senders), "nobody was told"
@@ -83,7 +83,7 @@ def attack(board: Installation) -> Figures:
 
 def _temporary_files(board: Installation) -> set[str]:
     """Return the files that the web server has open and that no longer have, or never had, a place here."""
-    found = set()
+    files = set()
     for pid in board.children("granian"):
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             try:
@@ -91,5 +91,5 @@ def _temporary_files(board: Installation) -> set[str]:
             except OSError:
                 continue
             if name.startswith("/") and "upload" in name:
-                found.add(name)
-    return found
+                files.add(name)
+    return files

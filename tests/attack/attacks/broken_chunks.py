@@ -39,11 +39,11 @@ def attack(board: Installation) -> Figures:
 
 
 def _send(board: Installation, request: bytes) -> bytes:
-    """Send a request and nothing more; return all that comes back."""
+    """Send a request without more data. Return the whole response."""
     answer = b""
     with socket.create_connection(("127.0.0.1", board.port), timeout=5) as client:
         client.sendall(request)
         client.shutdown(socket.SHUT_WR)
-        while piece := client.recv(4096):
-            answer += piece
+        while chunk := client.recv(4096):
+            answer += chunk
     return answer

@@ -26,15 +26,15 @@ def attack(board: Installation) -> Figures:
         "GET /api/v1/gangs/?limit=5 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
         f"Authorization: Bearer {token}\r\n\r\n"
     )
-    began = time.monotonic()
+    started_at = time.monotonic()
     with held_open(board, CALLS, call.encode()) as sockets:
         worst = max(_seconds(board, path) for path in PATHS * 2)
-        statuses = Counter(_status(one) for one in sockets)
+        statuses = Counter(_status(client) for client in sockets)
     assert set(statuses) <= ALLOWED, dict(statuses)
     assert statuses[200] >= CALLS * 0.9, dict(statuses)
     return {
         "answered_200": statuses[200],
-        "seconds": round(time.monotonic() - began, 1),
+        "seconds": round(time.monotonic() - started_at, 1),
         "worst_seconds": worst,
     }
 
@@ -46,10 +46,10 @@ def _seconds(board: Installation, path: str) -> float:
     return round(answer.seconds, 3)
 
 
-def _status(one: socket.socket) -> int:
+def _status(client: socket.socket) -> int:
     """Return the status of the answer, read to its end."""
-    one.settimeout(SECONDS)
+    client.settimeout(SECONDS)
     answer = b""
-    while piece := one.recv(65_536):
-        answer += piece
+    while chunk := client.recv(65_536):
+        answer += chunk
     return int(answer.split(b" ", 2)[1])

@@ -1,4 +1,4 @@
-"""Somebody holds the writer of SQLite for some seconds."""
+"""A process holds the write lock of SQLite for some seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.installation import Installation
 
 SECONDS = 30
 SOON = 6.0
-"""Seconds until a request that writes is told: it waits for 3."""
+"""Seconds until a writing request is refused. It waits for 3."""
 _FORM = {
     "Cookie": "csrftoken=" + "a" * 32,
     "Content-Type": "application/x-www-form-urlencoded",
@@ -29,12 +29,12 @@ def attack(board: Installation) -> Figures:
         writer.execute("BEGIN IMMEDIATE")
         try:
             with ThreadPoolExecutor(1) as threads:
-                began = time.monotonic()
+                started_at = time.monotonic()
                 signing_in = threads.submit(_sign_in, board)
                 worst = worst_of(board, 1)
                 assert board.get("gangs/", limit="5")["results"]
                 answer = signing_in.result()
-                waited = time.monotonic() - began
+                waited = time.monotonic() - started_at
         finally:
             writer.execute("ROLLBACK")
     assert answer.status == 503, answer.status

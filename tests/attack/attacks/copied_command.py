@@ -20,8 +20,8 @@ minute only. The CRD of Volcano 1.14.1 has a pattern for queues."""
 
 
 def attack(board: Installation) -> Figures:
-    """Neither the Gang page nor the opened row nor the API has the command but as part of a sentence."""
-    objects = [one for number, queue in enumerate(QUEUES) for one in _gang(f"g{number}", queue)]
+    """The Gang page, the opened row and the API have the command only as part of a sentence."""
+    objects = [obj for number, queue in enumerate(QUEUES) for obj in _gang(f"g{number}", queue)]
     with api_server(board) as cluster, written(cluster, NAMESPACE, *objects):
         gangs = wait_for(
             lambda: board.gangs(namespace=NAMESPACE, code="queue-missing"), len(QUEUES)
@@ -69,12 +69,12 @@ def _check_page(path: str, page: str) -> None:
     reader = _Commands()
     reader.feed(page)
     assert COMMAND in reader.text, "it is quoted"
-    offered = [one for one in reader.commands if COMMAND in one]
+    offered = [command for command in reader.commands if COMMAND in command]
     assert not offered, f"{path} offers {offered}"
 
 
 class _Commands(HTMLParser):
-    """What a page offers to copy, and all that it says besides."""
+    """Commands that a page offers to copy, and its other text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class _Commands(HTMLParser):
         self._in_code = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what a button copies."""
+        """Record the command that a button copies."""
         self._in_code = tag == "code"
         self.commands += [value or "" for name, value in attrs if name == "data-copy"]
 
@@ -92,7 +92,7 @@ class _Commands(HTMLParser):
         self._in_code = self._in_code and tag != "code"
 
     def handle_data(self, data: str) -> None:
-        """Keep text, apart from what stands as code: people copy that, too."""
+        """Record text outside of code. People also copy code."""
         if self._in_code:
             self.commands.append(data)
         else:

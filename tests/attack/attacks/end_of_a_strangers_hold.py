@@ -1,4 +1,4 @@
-"""Somebody who may only create Holds makes one, with an end that is past, on a Job that another person holds."""
+"""A user who may only create Holds makes an expired one on a Job that another person holds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 def attack(board: Installation) -> Figures:
-    """Neither Hold is removed, and the Job stays suspended."""
+    """Both Holds stay, and the Job stays suspended."""
     held = next(row for row in board.get("holds/")["results"] if row["in_force"] is not False)
     kubeconfig = next(board.folder.rglob(f"{held['cluster']}-admin.kubeconfig"))
     connection = Connection(read_kubeconfig(kubeconfig.read_text()), total_deadline=10.0)
@@ -34,8 +34,8 @@ def attack(board: Installation) -> Figures:
         _make_hold(connection, place, held["name"])
         seen_after = _wait_seen(board)
         time.sleep(SWEEPS)
-        there = {hold["metadata"]["name"] for hold in _get(connection, place)["items"]}
-        assert {held["name"], NAME} <= there, there
+        names = {hold["metadata"]["name"] for hold in _get(connection, place)["items"]}
+        assert {held["name"], NAME} <= names, names
         assert _get(connection, job)["spec"]["suspend"] is True
     finally:
         _remove_hold(connection, place)
@@ -44,8 +44,8 @@ def attack(board: Installation) -> Figures:
 
 
 def _get(connection: Connection, path: str) -> Json:
-    found: Json = json.loads(connection.get(path))
-    return found
+    obj: Json = json.loads(connection.get(path))
+    return obj
 
 
 def _make_hold(connection: Connection, place: str, like: str) -> None:
@@ -61,11 +61,11 @@ def _make_hold(connection: Connection, place: str, like: str) -> None:
 
 
 def _wait_seen(board: Installation) -> float:
-    began = time.monotonic()
+    started_at = time.monotonic()
     while NAME not in {row["name"] for row in board.get("holds/")["results"]}:
-        assert time.monotonic() < began + SECONDS / 2, "its Hold was never seen"
+        assert time.monotonic() < started_at + SECONDS / 2, "its Hold was never seen"
         time.sleep(0.1)
-    return time.monotonic() - began
+    return time.monotonic() - started_at
 
 
 def _remove_hold(connection: Connection, place: str) -> None:

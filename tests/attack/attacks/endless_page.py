@@ -13,7 +13,7 @@ from tests.installation import Installation
 SECONDS = 60
 OBJECTS = 2_100_000
 MOST_MIB, MOST_SECONDS = 16, 1.0
-"""Of a processor: how busy the others are is not the question."""
+"""Processor seconds, so the load of other processes does not count."""
 READ = f"""
 import json, resource, time
 from gangboard.decode.list_watch_decoder import read_page
@@ -37,7 +37,7 @@ print(json.dumps({{"mib": peak() - before, "seconds": time.process_time() - bega
 
 
 def attack(board: Installation) -> Figures:  # the reader is a process of its own
-    """What reads it in a poll worker refuses it before anything of it is built."""
+    """The reader in a poll worker refuses it before building any object."""
     done = subprocess.run(
         [sys.executable, "-c", READ],
         cwd=Path(__file__).parents[3],
@@ -46,12 +46,12 @@ def attack(board: Installation) -> Figures:  # the reader is a process of its ow
         check=True,
         timeout=SECONDS,
     )
-    found = json.loads(done.stdout)
-    assert found["refused"] == "TooLargeError", found
-    assert found["mib"] <= MOST_MIB, found
-    assert found["seconds"] <= MOST_SECONDS, found
+    figures = json.loads(done.stdout)
+    assert figures["refused"] == "TooLargeError", figures
+    assert figures["mib"] <= MOST_MIB, figures
+    assert figures["seconds"] <= MOST_SECONDS, figures
     return {
         "objects": OBJECTS,
-        "mib": round(found["mib"], 1),
-        "seconds": round(found["seconds"], 3),
+        "mib": round(figures["mib"], 1),
+        "seconds": round(figures["seconds"], 3),
     }

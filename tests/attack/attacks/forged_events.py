@@ -24,7 +24,7 @@ JOB = {
 
 
 def attack(board: Installation) -> Figures:
-    """The gang tells the refusal of its own namespace's event, and no forged one."""
+    """The gang shows the refusal in its own namespace's event, and no forged one."""
     with api_server(board) as cluster, written(cluster, NAMESPACE, JOB):
         uid = cluster.get("batch/v1", "Job", "victim", NAMESPACE)["metadata"]["uid"]
         read_rows(board, f"gangs/?namespace={NAMESPACE}", board.token, 1)
@@ -35,10 +35,10 @@ def attack(board: Installation) -> Figures:
             (gang,) = wait_for(
                 lambda: board.gangs(namespace=NAMESPACE, code="pod-creation-refused"), 1
             )
-            told = board.get(f"gangs/{gang['id']}/")
+            detail = board.get(f"gangs/{gang['id']}/")
             cluster.delete(own["apiVersion"], "Event", "own.1", NAMESPACE)
-    assert "own-quota" in told["message"], told["message"]
-    assert "forged" not in json.dumps(told), told["message"]
+    assert "own-quota" in detail["message"], detail["message"]
+    assert "forged" not in json.dumps(detail), detail["message"]
     return {"events": EVENTS}
 
 

@@ -1,4 +1,4 @@
-"""One person's pages ask with versions that nobody was given, each of them another one."""
+"""One person's pages send forged versions, each a different one."""
 
 import base64
 import random
@@ -17,7 +17,7 @@ PAGES = 128
 LONGEST = 60_000
 """Characters of a version."""
 MOST_BYTES = 48 * 1024 * 1024
-"""By how much the web server may grow. What it keeps has a bound of 64 MiB, and these pages are empty."""
+"""Allowed growth of the web server. Its cache is limited to 64 MiB, and these pages are empty."""
 
 
 def attack(board: Installation) -> Figures:

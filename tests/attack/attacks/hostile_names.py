@@ -22,7 +22,8 @@ NOTE = f"Preempted by pod 1f0c on node {NODE}, ask {MENTION} or a\\|b"
 
 
 def attack(board: Installation) -> Figures:
-    """All pages answer, a viewer of one namespace reads no node's name, and a ticket notifies nobody."""
+    """All pages answer, a viewer of one namespace reads no node's name, and a ticket mentions no
+    user."""
     with Simulator(fleet=FLEET, story=False, name=NAME, extra=KUEUE_RESOURCES) as simulator:
         kubeconfig = board.folder / f"{NAME}.kubeconfig"
         kubeconfig.write_text(simulator.kubeconfig_text(read_only=True))
@@ -32,14 +33,16 @@ def attack(board: Installation) -> Figures:
         simulator.objects.put(_event(shell["metadata"]["uid"]))
         board.manage("add_cluster", NAME, "--kubeconfig", str(kubeconfig))
         try:
-            return _look(board)
+            return _check_pages(board)
         finally:
             board.manage("remove_cluster", NAME)
 
 
-def _look(board: Installation) -> Figures:
+def _check_pages(board: Installation) -> Figures:
     (gang,) = wait_for(lambda: board.gangs(cluster=NAME), 1)
-    wait_for(lambda: [one for one in board.get("queues/")["results"] if one["name"] == QUEUE], 1)
+    wait_for(
+        lambda: [queue for queue in board.get("queues/")["results"] if queue["name"] == QUEUE], 1
+    )
     assert QUEUE in board.page("/queues/")
     board.manage(
         "create_user", "ticket", "--role", "viewer", "--cluster", NAME, "--namespace", NAMESPACE
@@ -50,7 +53,7 @@ def _look(board: Installation) -> Figures:
     assert NODE not in ticket, "a viewer of one namespace reads the name of a node"
     (row,) = (line for line in ticket.splitlines() if MENTION in line)
     code = row.split("`")[1::2]
-    assert any(MENTION in part for part in code), f"{MENTION} is notified: {row}"
+    assert any(MENTION in text for text in code), f"{MENTION} is notified: {row}"
     assert "a\\`\\|`b" in row, f"a bar ends the code: {row}"
     return {"pages": 2, "tickets": 1}
 

@@ -19,7 +19,8 @@ KEY = "encryption_key"
 
 
 def attack(board: Installation) -> Figures:
-    """No form of the name is taken, with or without the flag, and the server hears nothing."""
+    """Every form of the name is refused, with or without the flag, and the server receives no
+    request."""
     authority = issue("stranger", names=(), is_authority=True)
     server = Server(issue("localhost", authority), lambda _, wire: wire.json({}, status=401))
     tried = 0

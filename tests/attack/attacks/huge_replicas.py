@@ -20,10 +20,10 @@ TENANT, OTHER = "huge-replicas", "huge-replicas-other"
 NEWS = 4
 """Jobs of another tenant that are awaited, one after the other."""
 MOST_SECONDS = 5.0
-"""In which each of them comes to the API. It was 19 to 69 s for ten such LeaderWorkerSets, and never after one
-DisaggregatedSet of five roles."""
+"""Seconds within which each of them reaches the API. It was 19 to 69 s for ten such
+LeaderWorkerSets, and never after one DisaggregatedSet of five roles."""
 MOST_BYTES = 256 * 1024
-"""Of what the API answers about one such gang."""
+"""Bytes of the API's response about one such gang."""
 _TEMPLATE = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
 
 
@@ -79,7 +79,7 @@ def _job(name: str) -> Json:
 
 
 def attack(board: Installation) -> Figures:
-    """News of others comes in time all the same, and what is told of such a gang is short."""
+    """News of other gangs stays in time, and the texts about such a gang are short."""
     huge = [
         *map(_leaderworkerset, range(6)),
         *map(_podcliqueset, range(3)),
@@ -87,25 +87,26 @@ def attack(board: Installation) -> Figures:
     ]
     with _tenant(board, huge) as client:
         worst = max(_news(board, client, huge, number) for number in range(NEWS))
-        told = board.gangs(namespace=TENANT)
-        assert len(told) == len(huge), [one["name"] for one in told]
-        largest = max(len(json.dumps(board.get(f"gangs/{one['id']}/"))) for one in told)
+        gangs = board.gangs(namespace=TENANT)
+        assert len(gangs) == len(huge), [gang["name"] for gang in gangs]
+        largest = max(len(json.dumps(board.get(f"gangs/{gang['id']}/"))) for gang in gangs)
         assert largest <= MOST_BYTES, f"{largest} bytes about one gang"
     return {"objects": len(huge), "worst_seconds": round(worst, 3), "largest_answer": largest}
 
 
 def _news(board: Installation, client: Client, huge: list[Json], number: int) -> float:
-    """Change what is huge, make a Job of another tenant, and return after how long it is told."""
-    for one in huge:
+    """Change the huge objects, make a Job of another tenant, and return the seconds until it is
+    shown."""
+    for obj in huge:
         body = {"metadata": {"annotations": {"touched": str(number)}}}
-        client.patch(one["apiVersion"], one["kind"], one["metadata"]["name"], body, TENANT)
-    name, began = f"news-{number}", time.monotonic()
+        client.patch(obj["apiVersion"], obj["kind"], obj["metadata"]["name"], body, TENANT)
+    name, started_at = f"news-{number}", time.monotonic()
     client.create(_job(name))
     while not board.get("gangs/", namespace=OTHER, q=name)["results"]:
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started_at
         assert seconds <= MOST_SECONDS, f"a Job is not told after {seconds:.1f} s"
         time.sleep(0.05)
-    return time.monotonic() - began
+    return time.monotonic() - started_at
 
 
 @contextmanager
@@ -124,11 +125,11 @@ def _tenant(board: Installation, huge: list[Json]) -> Iterator[Client]:
     ]
     jobs = [_job(f"news-{number}") for number in range(NEWS)]
     try:
-        for one in (*namespaces, *huge):
-            client.create(one)
+        for obj in (*namespaces, *huge):
+            client.create(obj)
         yield client
     finally:
-        for one in (*huge, *jobs, *namespaces):
-            meta = one["metadata"]
-            client.delete(one["apiVersion"], one["kind"], meta["name"], meta.get("namespace"))
+        for obj in (*huge, *jobs, *namespaces):
+            meta = obj["metadata"]
+            client.delete(obj["apiVersion"], obj["kind"], meta["name"], meta.get("namespace"))
         client.close()

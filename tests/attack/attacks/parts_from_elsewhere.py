@@ -1,4 +1,5 @@
-"""Holds and Jobs of another namespace that say that they belong to a JobSet: a preview must not be made of them."""
+"""Holds and Jobs of another namespace that claim to belong to a JobSet. A preview must ignore
+them."""
 
 import json
 
@@ -23,20 +24,20 @@ def attack(board: Installation) -> Figures:
             "kind": JOBSET[1],
         }
         jobs = board.get(f"gangs/{running['id']}/")["jobs"]
-        targets = [_target(running), *(_target({**running, **_JOB, **one}) for one in jobs)]
+        targets = [_target(running), *(_target({**running, **_JOB, **change}) for change in jobs)]
         before = [_dry_runs(board, target) for target in targets]
         uid = jobset["metadata"]["uid"]
-        parts = [
-            *(hold(NAMESPACE, one["name"], job=one["name"], owner=uid) for one in jobs),
+        components = [
+            *(hold(NAMESPACE, change["name"], job=change["name"], owner=uid) for change in jobs),
             *(job(NAMESPACE, f"part-{number}", owner=jobset) for number in range(3)),
         ]
-        with written(cluster, NAMESPACE, *parts):
+        with written(cluster, NAMESPACE, *components):
             read_rows(board, f"holds/?namespace={NAMESPACE}", board.token, len(jobs))
             read_rows(board, f"gangs/?namespace={NAMESPACE}", board.token, 3)
             after = [_dry_runs(board, target) for target in targets]
     assert NAMESPACE not in json.dumps(after), "the plan has requests for another namespace"
     assert after == before, (before, after)
-    return {"objects": len(parts), "dry_runs": 2 * len(targets)}
+    return {"objects": len(components), "dry_runs": 2 * len(targets)}
 
 
 _JOB = {"api_group": "batch", "kind": "Job"}
@@ -48,10 +49,10 @@ def _target(row: Json) -> Json:
 
 
 def _dry_runs(board: Installation, target: Json) -> list[Json]:
-    found = []
+    answers = []
     for verb in ("suspend", "resume"):
         body = {"verb": verb, "target": target, "reason": "attack"}
         status, answer = board.post("actions/?dry_run=true", body)
         assert status == 200, answer
-        found.append(answer)
-    return found
+        answers.append(answer)
+    return answers

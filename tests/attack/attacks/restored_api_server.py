@@ -11,7 +11,7 @@ from tests.installation import Installation
 
 SECONDS = 60
 MOST_SECONDS = 15.0
-"""Within which the API shows what is there. The repair list would come after 900 s."""
+"""Seconds within which the API shows the restored state. The repair list would come after 900 s."""
 NAME = "restored"
 SHELL = "debug-shell"
 FLEET = replace(EAST, gangs=tuple(gang for gang in EAST.gangs if gang.key[2] == SHELL))
@@ -41,14 +41,14 @@ def _restore(board: Installation, simulator: Simulator) -> Figures:
     simulator.objects.put({**shell, "metadata": later})
     simulator.objects.delete("v1", "Pod", SHELL, "team-infra")
     _wait(shows("later"), "a change is not shown")
-    began = time.monotonic()
+    started_at = time.monotonic()
     simulator.restore(backup)
     _wait(shows(SHELL), "what was before the restore is still shown as live")
-    return {"seconds": round(time.monotonic() - began, 1)}
+    return {"seconds": round(time.monotonic() - started_at, 1)}
 
 
-def _wait(look: Callable[[], bool], what: str) -> None:
+def _wait(condition: Callable[[], bool], description: str) -> None:
     give_up_at = time.monotonic() + MOST_SECONDS
-    while not look():
-        assert time.monotonic() < give_up_at, f"{what} after {MOST_SECONDS:g} s"
+    while not condition():
+        assert time.monotonic() < give_up_at, f"{description} after {MOST_SECONDS:g} s"
         time.sleep(0.2)

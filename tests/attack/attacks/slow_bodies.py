@@ -27,28 +27,28 @@ OTHER_WAYS = (
 
 
 def attack(board: Installation) -> Figures:
-    """Pages, probes and files are answered in time meanwhile, and the senders are told 408."""
+    """Pages, probes and files are answered in time meanwhile, and the senders receive 408."""
     with contextlib.ExitStack() as open_ones:
         sockets = open_ones.enter_context(held_open(board, SOCKETS, SIGNING_IN))
-        for way in OTHER_WAYS:
-            sockets += open_ones.enter_context(held_open(board, OTHERS, way))
-        began = time.monotonic()
+        for path in OTHER_WAYS:
+            sockets += open_ones.enter_context(held_open(board, OTHERS, path))
+        started_at = time.monotonic()
         worst = worst_of(board, 5)
-        for one in sockets:
-            answer = _answer(one, began + LET_GO)
+        for client in sockets:
+            answer = _answer(client, started_at + LET_GO)
             assert answer.startswith(b"HTTP/1.1 408 "), answer[:80]
-        ended = round(time.monotonic() - began, 1)
+        ended = round(time.monotonic() - started_at, 1)
     return {"sockets": len(sockets), "worst_seconds": worst, "all_ended_after_seconds": ended}
 
 
-def _answer(one: socket.socket, until: float) -> bytes:
+def _answer(client: socket.socket, until: float) -> bytes:
     """Return everything that comes until the other side has ended the connection."""
     answer = b""
     try:
-        one.settimeout(max(0.1, until - time.monotonic()))
-        while piece := one.recv(4096):
-            answer += piece
-            one.settimeout(max(0.1, until - time.monotonic()))
+        client.settimeout(max(0.1, until - time.monotonic()))
+        while chunk := client.recv(4096):
+            answer += chunk
+            client.settimeout(max(0.1, until - time.monotonic()))
     except TimeoutError:
         raise AssertionError(f"still open after {LET_GO:g} s, said: {answer[:80]!r}") from None
     return answer

@@ -23,17 +23,17 @@ def attack(board: Installation) -> Figures:
     before = sockets_of(board, "granian")
     with contextlib.ExitStack() as open_ones:
         for _ in range(SOCKETS):
-            one = open_ones.enter_context(socket.socket())
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)  # the kernel's least
-            one.settimeout(5)
-            one.connect(("127.0.0.1", board.port))
-            one.sendall(_ASK * ASKED)
+            client = open_ones.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)  # the kernel's least
+            client.settimeout(5)
+            client.connect(("127.0.0.1", board.port))
+            client.sendall(_ASK * ASKED)
         held = sockets_of(board, "granian") - before
-        time.sleep(3)  # until what can be sent has been
+        time.sleep(3)  # until the socket buffers are full
         worst = worst_of(board, 3)
-        began = time.monotonic()
+        started_at = time.monotonic()
         while sockets_of(board, "granian") - before > SOCKETS // 50:
-            assert time.monotonic() - began < LET_GO, (
+            assert time.monotonic() - started_at < LET_GO, (
                 f"still {sockets_of(board, 'granian')} sockets"
             )
             time.sleep(0.2)

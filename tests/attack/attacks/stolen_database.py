@@ -1,4 +1,5 @@
-"""A thief has a copy of the database, such as a backup, and tries what stands in it as cookies and tokens."""
+"""A thief has a copy of the database, such as a backup, and tries its values as cookies and
+tokens."""
 
 import sqlite3
 from contextlib import closing
@@ -27,8 +28,8 @@ def attack(board: Installation) -> Figures:
     assert opened == 0, f"{opened} of {len(keys)} rows open pages"
     assert _opens(board, cookies[0]), "a cookie opens pages"
     in_use = [*cookies, board.token.rpartition("_")[2]]
-    found = sum(secret in text for secret in in_use)
-    assert found == 0, f"{found} of {len(in_use)} secrets in use stand in the database"
+    count = sum(secret in text for secret in in_use)
+    assert count == 0, f"{count} of {len(in_use)} secrets in use stand in the database"
     return {"rows_tried": len(keys), "secrets_sought": len(in_use)}
 
 

@@ -38,7 +38,7 @@ def attack(board: Installation) -> Figures:
                 texts.append(read(board, f"gangs/{gang['id']}/bundle/", token))
     for victim in victims:
         name = victim["metadata"]["name"]
-        told = sum(name in text for text in texts)
-        assert not told, f"{victim['kind']} {name} is told in {told} answers"
+        count = sum(name in text for text in texts)
+        assert not count, f"{victim['kind']} {name} is told in {count} answers"
     assert all(row["lost"] for row in rows), rows
     return {"uids": len(victims), "answers": len(texts)}

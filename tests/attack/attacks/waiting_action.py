@@ -27,7 +27,7 @@ TOKEN = "c" * 32
 
 
 def attack(board: Installation) -> Figures:
-    """The action goes on at once, and the refused stop stands in the audit with its address."""
+    """The action continues at once, and the refused stop is in the audit with its address."""
     gang = running_jobset(board)
     changes = ", ".join(f"{name} = datetime({name}, '+2 hours')" for name in MOMENTS)
     with stopped_act_worker(board):
@@ -36,10 +36,10 @@ def attack(board: Installation) -> Figures:
         with database_of(board) as database:
             database.execute(LATER.format(changes), (BATCH, action))
         _stop(board, gang["namespace"])
-        began = time.monotonic()
+        started_at = time.monotonic()
     with in_cluster(board, gang) as owner:
         wait_for(lambda: owner.is_suspended, "carried out")
-        seconds = round(time.monotonic() - began, 1)
+        seconds = round(time.monotonic() - started_at, 1)
         owner.resume()
     wait_for(lambda: state_of(board, action) == "reverted", "reverted")
     return {"carried_out_after": seconds}
