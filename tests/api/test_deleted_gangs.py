@@ -30,7 +30,7 @@ def gone(world: World) -> Gang:
     return gang
 
 
-def test_within_the_hour_it_is_as_it_was(ask: Ask, world: World) -> None:
+def test_a_recently_deleted_gang_keeps_its_fields(ask: Ask, world: World) -> None:
     gang = world.gangs["east/team-a"]
     alive = ask("reader", f"gangs/{gang.pk}/").json()
     gone_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
@@ -50,7 +50,7 @@ def test_within_the_hour_it_is_as_it_was(ask: Ask, world: World) -> None:
     }
 
 
-def test_a_silent_cluster_does_not_make_unknown_what_is_gone(ask: Ask, world: World) -> None:
+def test_a_deleted_gang_keeps_its_health_in_a_silent_cluster(ask: Ask, world: World) -> None:
     gone_at = timezone.now() - timedelta(minutes=20)
     Gang.objects.filter(pk=world.gangs["east/team-a"].pk).update(gone_at=gone_at)
     Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=10))
@@ -59,7 +59,7 @@ def test_a_silent_cluster_does_not_make_unknown_what_is_gone(ask: Ask, world: Wo
     assert (answer["last_health"], answer["stale"]) == (None, False)
 
 
-def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) -> None:
+def test_an_old_deleted_gang_has_only_its_history(ask: Ask, gone: Gang) -> None:
     answer = ask("reader", f"gangs/{gone.pk}/").json()
     assert list(answer) == list(ask("reader", f"gangs/{_living(ask)}/").json())
     timeline, findings = answer.pop("timeline"), answer.pop("findings")
@@ -117,7 +117,7 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
     assert [finding["code"] for finding in findings] == ["fragmented"]
 
 
-def test_what_is_sent_is_what_the_schema_says(ask: Ask, gone: Gang) -> None:
+def test_answers_match_the_schema(ask: Ask, gone: Gang) -> None:
     document = ask("admin", "schema/").json()
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
@@ -131,7 +131,7 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, gone: Gang) -> None:
     )
 
 
-def test_who_could_not_see_it_gets_what_a_missing_one_gets(ask: Ask, gone: Gang) -> None:
+def test_a_hidden_deleted_gang_looks_missing(ask: Ask, gone: Gang) -> None:
     elsewhere = make_gang("east", "team-b", "hum")
     make_history(elsewhere, BORN, ("room", 20), gone=True)
     Gang.objects.filter(pk=elsewhere.pk).delete()
@@ -140,7 +140,7 @@ def test_who_could_not_see_it_gets_what_a_missing_one_gets(ask: Ask, gone: Gang)
     assert ask("admin", f"gangs/{elsewhere.pk}/").status_code == 200
 
 
-def test_lists_have_none_that_is_gone(ask: Ask, gone: Gang) -> None:
+def test_lists_have_no_deleted_gangs(ask: Ask, gone: Gang) -> None:
     assert gone.pk not in [row["id"] for row in ask("reader", "gangs/").json()["results"]]
 
 

@@ -17,7 +17,7 @@ def fit_of(ask: Ask, persona: str, *rows: Any) -> Any:
     return ask(persona, f"gangs/{gang.pk}/").json()["fit"]
 
 
-def test_every_number_of_the_table(ask: Ask, world: World) -> None:
+def test_the_answer_has_every_number_of_the_table(ask: Ask, world: World) -> None:
     assert fit_of(ask, "admin", make_fit()) == [
         {
             "unit": "llama",
@@ -57,13 +57,13 @@ def test_every_number_of_the_table(ask: Ask, world: World) -> None:
     ]
 
 
-def test_names_of_nodes_are_for_who_sees_the_whole_cluster(ask: Ask, world: World) -> None:
+def test_node_names_need_access_to_the_whole_cluster(ask: Ask, world: World) -> None:
     (row,) = fit_of(ask, "reader", make_fit())
     assert [reason["nodes"] for reason in row["saturated"] + row["excluded"]] == [5, 2, 32, 1]
     assert all(not reason["examples"] for reason in row["saturated"] + row["excluded"])
 
 
-def test_what_cannot_be_told_is_null_and_never_zero(ask: Ask, world: World) -> None:
+def test_unknown_numbers_are_null_and_never_zero(ask: Ask, world: World) -> None:
     (row,) = fit_of(ask, "admin", make_fit(why="nodes: forbidden"))
     assert row["why"] == "nodes: forbidden"
     assert row["waiting"] == 4
@@ -72,5 +72,5 @@ def test_what_cannot_be_told_is_null_and_never_zero(ask: Ask, world: World) -> N
     assert row["saturated"] == row["excluded"] == []
 
 
-def test_a_gang_that_waits_for_no_node_has_no_rows(ask: Ask, world: World) -> None:
+def test_a_placed_gang_has_no_rows(ask: Ask, world: World) -> None:
     assert ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()["fit"] == []

@@ -49,13 +49,13 @@ def test_gangs_are_found_by_label_and_name(
 
 
 @pytest.mark.usefixtures("labelled")
-def test_labels_and_submitter_are_told(ask: Ask) -> None:
+def test_labels_and_submitter_are_returned(ask: Ask) -> None:
     two = ask("admin", "gangs/", name="two").json()["results"][0]
     assert (two["labels"], two["submitter"]) == ({"team": "vision"}, "kubectl-create")
 
 
 @pytest.mark.usefixtures("labelled")
-def test_fields_leave_out_all_others(ask: Ask) -> None:
+def test_the_fields_parameter_limits_the_answer(ask: Ask) -> None:
     rows = ask("admin", "gangs/", name="one", fields="name,code").json()["results"]
     assert rows == [{"name": "one", "code": "fragmented"}]
     id_ = ask("admin", "gangs/", name="one", fields="id").json()["results"][0]["id"]
@@ -74,12 +74,12 @@ def test_fields_leave_out_all_others(ask: Ask) -> None:
         ({"code": "nope"}, "code"),
     ],
 )
-def test_what_cannot_be_is_refused(ask: Ask, query: dict[str, str], parameter: str) -> None:
+def test_invalid_filters_are_refused(ask: Ask, query: dict[str, str], parameter: str) -> None:
     response = ask("admin", "gangs/", **query)
     assert (response.status_code, list(response.json()["errors"])) == (400, [parameter])
 
 
-def test_a_code_that_a_newer_release_stored_is_known(ask: Ask, world: World) -> None:
+def test_a_code_of_a_newer_release_is_accepted(ask: Ask, world: World) -> None:
     make_gang("east", "team-a", "new", code="of-tomorrow")
     assert found(ask("admin", "gangs/", code="of-tomorrow")) == ["new"]
 
@@ -106,20 +106,20 @@ class TestEntityTags:
         client = Client(headers={"Authorization": f"Bearer {token_of(persona)}"})
         return client.get(address, headers={"If-None-Match": tag} if tag else {})
 
-    def test_nothing_new_is_304(self, world: World) -> None:
+    def test_an_unchanged_list_is_a_304(self, world: World) -> None:
         for address in ("/api/v1/gangs/", f"/api/v1/gangs/{world.gangs['east/team-a'].pk}/"):
             tag = self.get(address)["ETag"]
             again = self.get(address, tag)
             assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
 
-    def test_news_another_query_or_another_person_is_not(self, world: World) -> None:
+    def test_a_change_another_query_or_another_user_is_a_200(self, world: World) -> None:
         tag = self.get("/api/v1/gangs/")["ETag"]
         assert self.get("/api/v1/gangs/?limit=1", tag).status_code == 200
         assert self.get("/api/v1/gangs/", tag, "reader").status_code == 200
         Cluster.objects.filter(name="east").update(data_version=99)
         assert self.get("/api/v1/gangs/", tag).status_code == 200
 
-    def test_what_the_clock_changes_is_known_by_its_content(
+    def test_the_entity_tag_covers_ages(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = timezone.now()
@@ -161,7 +161,7 @@ def entry(manager: str, time: str = CREATED, **more: Any) -> dict[str, Any]:
         ([], ""),
     ],
 )
-def test_the_submitter_is_told_only_where_it_is_certain(
+def test_the_submitter_is_returned_only_if_certain(
     entries: list[dict[str, Any]], expected: str
 ) -> None:
     model, problem = owner({"team": "nlp"}, entries)

@@ -35,17 +35,17 @@ TWIN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", TWIN)
-def test_each_filter_finds_the_one_that_differs(ask: Ask, name: str) -> None:
+def test_each_filter_returns_the_matching_gang(ask: Ask, name: str) -> None:
     make_gang("east", "team-a", "twin", **TWIN[name])
     assert found(ask("reader", "gangs/", **TWIN[name])) == ["twin"]
 
 
-def test_the_core_group_can_be_asked_for(ask: Ask) -> None:
+def test_the_core_group_is_a_filter_value(ask: Ask) -> None:
     make_gang("east", "team-a", "pod", api_group="", kind="Pod")
     assert found(ask("reader", "gangs/", api_group="")) == ["pod"]
 
 
-def test_cluster_and_namespace_filter_for_who_sees_more(ask: Ask) -> None:
+def test_cluster_and_namespace_are_filters(ask: Ask) -> None:
     assert found(ask("admin", "gangs/", cluster="west")) == ["train-west-team-a"]
     assert found(ask("admin", "gangs/", namespace="team-b")) == ["train-east-team-b"]
     assert len(found(ask("admin", "gangs/", cluster="east"))) == 2
@@ -57,25 +57,25 @@ def test_several_healths_are_separated_by_commas(ask: Ask) -> None:
     assert found(ask("reader", "gangs/", health="running,failed")) == ["bad", "good"]
 
 
-def test_search_wants_all_words(ask: Ask) -> None:
+def test_a_search_matches_all_words(ask: Ask) -> None:
     assert found(ask("admin", "gangs/", q="train team-b")) == ["train-east-team-b"]
     assert found(ask("admin", "gangs/", q="train nothing")) == []
 
 
-def test_search_does_not_tell_the_names_of_others(ask: Ask) -> None:
+def test_a_search_reveals_no_hidden_names(ask: Ask) -> None:
     make_gang("east", "team-a", "mine", message="mine was preempted by team-b/secret.")
     assert found(ask("admin", "gangs/", q="team-b/secret")) == ["mine"]
     assert found(ask("reader", "gangs/", q="team-b/secret")) == []
     assert found(ask("reader", "gangs/", q="mine fragmented")) == ["mine"]
 
 
-def test_the_worst_is_first_then_the_longest(ask: Ask, world: World) -> None:
+def test_the_default_order_is_severity_then_duration(ask: Ask, world: World) -> None:
     make_gang("east", "team-a", "b", since=SINCE - timedelta(hours=1))
     make_gang("east", "team-a", "c", health="failed")
     assert found(ask("reader", "gangs/")) == ["c", "b", "train-east-team-a"]
 
 
-def test_other_orders(ask: Ask) -> None:
+def test_a_list_has_further_orders(ask: Ask) -> None:
     make_gang("east", "team-a", "a", accelerators=1.0, since=SINCE + timedelta(hours=1))
     expected = {
         "name": ["a", "train-east-team-a"],
@@ -112,7 +112,7 @@ def test_other_orders(ask: Ask) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_understood_is_refused_and_named(ask: Ask, query: dict[str, Any]) -> None:
+def test_unknown_parameters_are_refused_and_named(ask: Ask, query: dict[str, Any]) -> None:
     response = ask("reader", "gangs/", **query)
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
@@ -127,7 +127,7 @@ def test_what_is_not_understood_is_refused_and_named(ask: Ask, query: dict[str, 
     assert problem["detail"] == problem["errors"][next(iter(query))][0]
 
 
-def test_all_that_is_wrong_is_said_at_once(ask: Ask) -> None:
+def test_all_errors_are_returned_at_once(ask: Ask) -> None:
     problem = ask("reader", "gangs/", health="bad", foo="1", limit="0").json()
     assert sorted(problem["errors"]) == ["foo", "health", "limit"]
     assert problem["errors"]["health"] == [
@@ -137,7 +137,9 @@ def test_all_that_is_wrong_is_said_at_once(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("path", ["clusters/", "clusters/east/", "summary/", "gangs/{gang}/"])
-def test_addresses_without_parameters_refuse_any(ask: Ask, world: World, path: str) -> None:
+def test_addresses_without_parameters_refuse_every_parameter(
+    ask: Ask, world: World, path: str
+) -> None:
     path = path.format(gang=world.gangs["east/team-a"].pk)
     response = ask("admin", path, health="failed")
     assert response.status_code == 400
@@ -174,7 +176,7 @@ def walk(ask: Ask, path: str, **query: Any) -> list[list[str]]:
         "-created_at",
     ],
 )
-def test_a_walk_over_pages_meets_each_gang_once(ask: Ask, ordering: str) -> None:
+def test_paging_returns_each_gang_once(ask: Ask, ordering: str) -> None:
     for number in range(20):
         health = "failed" if number % 3 else "running"
         value = number // 3 - 2 if number % 4 else None
@@ -186,7 +188,7 @@ def test_a_walk_over_pages_meets_each_gang_once(ask: Ask, ordering: str) -> None
     assert names == found(ask("admin", "gangs/", ordering=ordering))
 
 
-def test_rows_that_come_and_go_during_a_walk_move_no_other(ask: Ask, world: World) -> None:
+def test_inserts_and_deletes_during_paging_move_no_other_row(ask: Ask, world: World) -> None:
     for number in range(12):
         make_gang("west", "team-a", f"g{number:02}")
     first = ask("admin", "gangs/", ordering="name", namespace="team-a", limit=4).json()
@@ -207,7 +209,7 @@ def test_rows_that_come_and_go_during_a_walk_move_no_other(ask: Ask, world: Worl
     ]
 
 
-def test_filters_stay_in_the_address_of_the_next_page(ask: Ask) -> None:
+def test_the_next_link_keeps_the_filters(ask: Ask) -> None:
     for number in range(3):
         make_gang("west", "team-a", f"g{number}", queue="a&b=c")
     pages = walk(ask, "gangs/", queue="a&b=c", limit=2)
@@ -237,13 +239,13 @@ def test_a_time_outside_the_calendar_is_no_cursor(ask: Ask, time: str) -> None:
 @pytest.mark.parametrize(
     "time", ["0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59Z", "2026-11-01T10:00:00+14:00"]
 )
-def test_any_time_in_the_calendar_may_be_asked_for(ask: Ask, time: str) -> None:
+def test_a_filter_takes_any_calendar_time(ask: Ask, time: str) -> None:
     response = ask("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
     assert response.status_code == 200
 
 
 @pytest.mark.parametrize("number", [0.5, -1e299, 1e299, 10**200, 2**63, -(2**63) - 1])
-def test_no_number_in_a_cursor_is_an_error_of_the_server(ask: Ask, number: float) -> None:
+def test_numbers_in_a_cursor_cause_no_server_error(ask: Ask, number: float) -> None:
     for ordering, cursor in (
         ("priority", crafted("priority_unknown,shown_priority,id", 0, number, "x")),
         ("-priority", crafted("priority_unknown,-shown_priority,id", number, number, "x")),

@@ -124,7 +124,7 @@ LOOK_ONLY: list[dict[str, Any]] = [
 ]
 
 
-def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World) -> None:
+def test_a_single_gang_adds_its_explanation(ask: Ask, world: World) -> None:
     listed = ask("reader", "gangs/").json()["results"][0]
     gang = ask("reader", f"gangs/{listed['id']}/").json()
     assert list(gang) == [
@@ -245,9 +245,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
     assert more["gone_at"] is None
 
 
-def test_the_timeline_has_verdicts_beside_actions_and_the_wait_its_stages(
-    ask: Ask, world: World
-) -> None:
+def test_the_timeline_has_verdicts_actions_and_wait_stages(ask: Ask, world: World) -> None:
     gang = world.gangs["east/team-a"]
     born = datetime.fromisoformat("2026-11-01T08:29:00Z")
     make_history(gang, born, ("room", 30), ("images", 12), ("runs", 0))
@@ -287,7 +285,7 @@ def test_the_timeline_has_verdicts_beside_actions_and_the_wait_its_stages(
     }
 
 
-def test_what_is_typical_has_its_number_of_cases(ask: Ask, world: World) -> None:
+def test_the_typical_wait_has_its_sample_size(ask: Ask, world: World) -> None:
     gang = world.gangs["east/team-a"]
     for number, minutes in enumerate((10, 20, 34, 50, 90)):
         case = make_gang("east", "team-a", f"case-{number}")
@@ -298,7 +296,7 @@ def test_what_is_typical_has_its_number_of_cases(ask: Ask, world: World) -> None
     assert waits["typical"] == {"median_seconds": 2040, "cases": 5}
 
 
-def test_a_gang_of_a_silent_cluster_is_unknown_and_says_what_it_was(ask: Ask) -> None:
+def test_a_gang_of_a_silent_cluster_is_unknown_with_its_last_health(ask: Ask) -> None:
     Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=3))
     gang = ask("reader", "gangs/").json()["results"][0]
     assert (gang["health"], gang["last_health"], gang["code"]) == (
@@ -311,7 +309,7 @@ def test_a_gang_of_a_silent_cluster_is_unknown_and_says_what_it_was(ask: Ask) ->
     assert found(ask("reader", "gangs/", health="waiting")) == []
 
 
-def test_in_silence_findings_and_pods_are_not_told_as_of_now(ask: Ask, world: World) -> None:
+def test_findings_and_pods_of_a_silent_cluster_are_not_current(ask: Ask, world: World) -> None:
     Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=10))
     gang = ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
     assert gang["findings"]

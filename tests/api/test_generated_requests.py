@@ -72,7 +72,7 @@ def known(world: World, runs: dict[str, Run]) -> Known:
     return Known(objects, query, schemas)
 
 
-def test_every_answer_is_as_the_document_says(
+def test_every_answer_matches_the_schema(
     ask: Ask, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gangboard.pages.core.api.read_limit.BURST", 10**9)

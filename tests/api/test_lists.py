@@ -85,7 +85,7 @@ def admin(world: World) -> Client:
     return Client(headers={"authorization": f"Bearer {token_of('admin')}"})
 
 
-def test_these_are_all_lists(ask: Ask) -> None:
+def test_the_table_has_all_lists(ask: Ask) -> None:
     paths = ask("admin", "schema/").json()["paths"]
     lists = {
         path
@@ -101,7 +101,7 @@ def test_these_are_all_lists(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_pages_of_one_row_have_all_rows_in_their_order(admin: Client) -> None:
+def test_single_row_pages_return_all_rows_in_order(admin: Client) -> None:
     for name in LISTS:
         whole = admin.get(f"{API}{name}/").json()
         assert whole["next"] is None, name
@@ -110,7 +110,7 @@ def test_pages_of_one_row_have_all_rows_in_their_order(admin: Client) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_no_list_takes_a_cursor_of_another_one_or_a_made_up_one(admin: Client) -> None:
+def test_foreign_and_forged_cursors_are_refused(admin: Client) -> None:
     following = admin.get(f"{API}audit/?limit=1").json()["next"]
     cursor = following.rpartition("cursor=")[2]
     for name in (*LISTS, "events"):
@@ -124,7 +124,7 @@ def test_no_list_takes_a_cursor_of_another_one_or_a_made_up_one(admin: Client) -
 
 
 @pytest.mark.usefixtures("filled")
-def test_fields_leave_out_all_others_in_every_list(admin: Client) -> None:
+def test_the_fields_parameter_limits_every_list(admin: Client) -> None:
     for name in LISTS:
         rows = admin.get(f"{API}{name}/").json()["results"]
         if not rows:
@@ -136,7 +136,7 @@ def test_fields_leave_out_all_others_in_every_list(admin: Client) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_answer_that_is_known_is_304(admin: Client) -> None:
+def test_an_unchanged_answer_is_a_304(admin: Client) -> None:
     for name in (*LISTS, "me", "summary", "trends", "clusters/east"):
         first = admin.get(f"{API}{name}/")
         again = admin.get(f"{API}{name}/", headers={"if-none-match": first["ETag"]})
@@ -147,7 +147,7 @@ def test_an_answer_that_is_known_is_304(admin: Client) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_has_changed_is_no_304(admin: Client) -> None:
+def test_a_changed_answer_is_a_200(admin: Client) -> None:
     tags = {name: admin.get(f"{API}{name}/")["ETag"] for name in LISTS}
     authentication.issue_token(user=_admin(), may_act=True)
     people.create_user(name="new", role="viewer", namespace="nowhere")
@@ -179,7 +179,7 @@ def test_what_has_changed_is_no_304(admin: Client) -> None:
         ("-since", ["fragmented", "crash-loop", "image-pull"]),
     ],
 )
-def test_reasons_are_ordered(admin: Client, ordering: str, expected: list[str]) -> None:
+def test_reasons_have_orders(admin: Client, ordering: str, expected: list[str]) -> None:
     Gang.objects.filter(code="fragmented").update(since=SINCE + timedelta(hours=1))
     path = f"reasons/?ordering={ordering}"
     assert [row["code"] for row in admin.get(f"{API}{path}").json()["results"]] == expected

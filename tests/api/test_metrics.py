@@ -82,7 +82,7 @@ def series(name: str) -> dict[tuple[str, ...], float]:
 # --- who may
 
 
-def test_it_is_closed_by_default(settings: Settings) -> None:
+def test_metrics_are_closed_by_default(settings: Settings) -> None:
     settings.METRICS_TOKEN = ""
     answer = Client().get("/metrics", headers={"Authorization": "Bearer "})
     assert answer.status_code == HTTPStatus.FORBIDDEN
@@ -105,11 +105,11 @@ def test_a_wrong_token_is_refused(sent: str) -> None:
     assert TOKEN not in answer.content.decode()
 
 
-def test_whoever_is_signed_in_needs_the_token_too(admin_client: Client) -> None:
+def test_a_signed_in_user_needs_the_token(admin_client: Client) -> None:
     assert admin_client.get("/metrics").status_code == HTTPStatus.UNAUTHORIZED
 
 
-def test_only_reading_is_answered() -> None:
+def test_only_get_requests_are_answered() -> None:
     assert Client().post("/metrics", headers=AUTHORIZED).status_code == 405
     assert Client().head("/metrics", headers=AUTHORIZED).status_code == HTTPStatus.OK
 
@@ -128,7 +128,9 @@ def test_only_reading_is_answered() -> None:
         ("172.30.77.2", "", 403),
     ],
 )
-def test_networks(settings: Settings, peer: str, forwarded: str, status: int) -> None:
+def test_only_configured_networks_are_answered(
+    settings: Settings, peer: str, forwarded: str, status: int
+) -> None:
     settings.METRICS_TOKEN = ""
     settings.METRICS_NETWORKS = (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))
     settings.TRUSTED_PROXIES = (ip_network("172.30.77.0/24"),)
@@ -137,7 +139,7 @@ def test_networks(settings: Settings, peer: str, forwarded: str, status: int) ->
     assert answer.status_code == status
 
 
-def test_where_both_rules_are_set_both_must_hold(settings: Settings) -> None:
+def test_token_and_network_must_both_match(settings: Settings) -> None:
     settings.METRICS_NETWORKS = (ip_network("10.1.0.0/16"),)
     inside, outside = Client(REMOTE_ADDR="10.1.2.3"), Client(REMOTE_ADDR="10.2.2.3")
     assert inside.get("/metrics").status_code == HTTPStatus.UNAUTHORIZED
@@ -155,7 +157,7 @@ def test_a_scraper_behind_the_proxy_that_ends_tls_is_not_sent_to_https(
 # --- what is said
 
 
-def test_a_fleet_with_a_silent_cluster() -> None:
+def test_a_silent_cluster_has_its_own_series() -> None:
     now = timezone.now()
     up = make_cluster("east", now=now)
     make_resource(up, "pods", objects_count=12, problems_count=1)
@@ -194,7 +196,7 @@ def test_a_fleet_with_a_silent_cluster() -> None:
     assert series("database_up") == {(): 1}
 
 
-def test_processes_by_their_signs_of_life() -> None:
+def test_heartbeats_are_metrics() -> None:
     now = timezone.now()
     make_heartbeats(now=now, slots=8)
     assert series("process_up") == {
@@ -220,7 +222,7 @@ def test_processes_by_their_signs_of_life() -> None:
     assert series("orders_arrive") == {("poll",): 0}
 
 
-def test_this_process_is_told_too() -> None:
+def test_the_web_process_exports_its_own_metrics() -> None:
     found = scrape()
     assert found["gangboard_build_info", (("version", __version__),)] == 1
     assert found["process_resident_memory_bytes", ()] > 0
@@ -250,7 +252,7 @@ def test_requests_are_counted_by_their_view(
     assert requests_counted(*counted) == before + 1
 
 
-def test_when_the_database_fails_nothing_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_database_exports_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cluster("east", now=timezone.now())
 
     def fail(**_: Any) -> None:
@@ -269,7 +271,7 @@ def test_when_the_database_fails_nothing_is_zero(monkeypatch: pytest.MonkeyPatch
 # --- what is not said
 
 
-def test_labels_are_bounded_and_tell_no_names_and_no_secrets() -> None:
+def test_labels_are_bounded_and_contain_no_names_or_secrets() -> None:
     now = timezone.now()
     cluster = make_cluster(
         "east",
@@ -289,7 +291,7 @@ def test_labels_are_bounded_and_tell_no_names_and_no_secrets() -> None:
     assert labels <= ALLOWED_LABELS
 
 
-def test_the_paper_names_every_metric_with_its_labels(settings: Settings) -> None:
+def test_the_docs_list_every_metric_with_its_labels(settings: Settings) -> None:
     settings.METRICS_NAMESPACES = 1
     now = timezone.now()
     cluster = make_cluster("east", now=now, credentials_expire_at=now, problem="timeout")
@@ -310,7 +312,7 @@ def test_the_paper_names_every_metric_with_its_labels(settings: Settings) -> Non
     assert said == told
 
 
-def test_figures_are_shared_for_some_seconds(
+def test_figures_are_cached_for_seconds(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     make_cluster("east", now=timezone.now())
@@ -323,7 +325,7 @@ def test_figures_are_shared_for_some_seconds(
 # --- actions, accelerators, waits, namespaces
 
 
-def test_ended_actions_are_a_counter_that_begins_at_0() -> None:
+def test_ended_actions_are_a_counter_from_0() -> None:
     now = timezone.now()
     cluster = make_cluster("east", now=now)
     assert set(series("actions_finished_total").values()) == {0}
@@ -399,7 +401,7 @@ def test_waits_of_gangs_that_began_to_run_within_the_hour() -> None:
     assert series("start_wait_seconds_gsum") == {("east",): 630}
 
 
-def test_namespaces_are_named_if_a_setting_says_how_many(settings: Settings) -> None:
+def test_namespaces_are_labels_up_to_the_setting(settings: Settings) -> None:
     now = timezone.now()
     cluster = make_cluster("east", now=now)
     for namespace, devices in (("ads", 64), ("chat", 8), ("maps", 16)):
@@ -439,7 +441,7 @@ print([line for line in text.decode().splitlines() if line.startswith("gangboard
 """
 
 
-def test_what_a_worker_did_every_web_process_tells_also_after_a_restart(tmp_path: Path) -> None:
+def test_worker_metrics_are_exported_by_every_web_process_after_a_restart(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path}/db.sqlite3"
     run_python("-c", WORKER, database_url=database_url, folder=tmp_path)
     told = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
@@ -447,7 +449,7 @@ def test_what_a_worker_did_every_web_process_tells_also_after_a_restart(tmp_path
     assert told == [str([line])] * 2
 
 
-def test_a_cluster_that_is_removed_leaves_no_series() -> None:
+def test_a_removed_cluster_leaves_no_series() -> None:
     make_gang(make_cluster("east", now=timezone.now()))
     assert series("gangs")
     Cluster.objects.all().delete()

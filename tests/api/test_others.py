@@ -90,7 +90,7 @@ def test_groups_are_filtered_and_paged(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("groups_are_seen")
-def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
+def test_unreadable_groups_are_not_an_empty_list(ask: Ask) -> None:
     assert ask("reader", "groups/").json()["unseen"] == []
     ResourceState.objects.filter(resource=PODGROUPS).update(state="forbidden")
     answer = ask("reader", "groups/").json()
@@ -109,7 +109,7 @@ def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
 # --- clusters
 
 
-def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
+def test_a_cluster_lists_served_and_forbidden_resources(ask: Ask) -> None:
     Cluster.objects.filter(name="east").update(answer_ms=12, events_a_minute=340)
     cluster = ask("admin", "clusters/east/").json()
     assert cluster == ask("admin", "clusters/").json()["results"][0]
@@ -127,7 +127,7 @@ def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
     }
 
 
-def test_a_cluster_that_cannot_be_reached_says_why(ask: Ask) -> None:
+def test_an_unreachable_cluster_has_a_cause(ask: Ask) -> None:
     Cluster.objects.filter(name="east").update(
         contact_at=None, problem="unauthorized", sentence="https://east refused the token."
     )
@@ -163,7 +163,7 @@ def test_the_summary_adds_up(ask: Ask) -> None:
     assert summary["unseen"] == []
 
 
-def test_a_summary_says_what_could_not_be_looked_at(ask: Ask) -> None:
+def test_a_summary_lists_unreadable_resources(ask: Ask) -> None:
     Cluster.objects.filter(name="east").update(listed_at=None)
     assert ask("reader", "summary/").json()["unseen"] == [
         {
@@ -235,7 +235,7 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
-def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
+def test_answers_match_the_schema(ask: Ask, world: World) -> None:
     document = ask("admin", "schema/").json()
     gang = world.gangs["east/team-a"]
     group = world.groups["east/team-a"]
@@ -332,7 +332,7 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
+def test_a_server_error_is_a_problem_document_without_details(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
@@ -372,7 +372,7 @@ def test_healthz_answers_without_the_database() -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_wants_the_database_and_no_worker() -> None:
+def test_readyz_needs_the_database_and_no_worker() -> None:
     response = Client().get("/readyz")
     assert response.status_code == 200
     checks = {"database": True, "migrations": True}
@@ -392,7 +392,7 @@ def test_readyz_without_all_migrations_is_not_ready() -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_with_a_table_that_cannot_be_read_is_not_ready(
+def test_readyz_with_an_unreadable_table_is_not_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail() -> None:

@@ -62,7 +62,7 @@ def queues(world: World) -> str:
     return gang_of(east, mine).pk
 
 
-def test_a_queue_with_its_numbers(ask: Ask, queues: str) -> None:
+def test_a_queue_has_its_numbers(ask: Ask, queues: str) -> None:
     found = answer(ask, "admin", "queues/")
     assert (found["next"], found["serving"], found["unseen"]) == (None, ["east"], [])
     gpu, secret = found["results"]
@@ -86,7 +86,7 @@ def test_a_queue_with_its_numbers(ask: Ask, queues: str) -> None:
     assert (lost["namespace"], lost["name"], lost["target"]) == ("team-a", "lost-lq", "nowhere")
 
 
-def test_a_page_and_its_filters(ask: Ask, queues: str) -> None:
+def test_queues_are_paged_and_filtered(ask: Ask, queues: str) -> None:
     first = answer(ask, "admin", "queues/", limit="1")
     cursor = first["next"].partition("cursor=")[2]
     second = answer(ask, "admin", "queues/", limit="1", cursor=cursor)
@@ -98,14 +98,14 @@ def test_a_page_and_its_filters(ask: Ask, queues: str) -> None:
     assert ask("admin", "queues/", colour="red").status_code == 400
 
 
-def test_one_queue_with_who_has_its_quota(ask: Ask, queues: str) -> None:
+def test_a_queue_lists_its_quota_holders(ask: Ask, queues: str) -> None:
     found = answer(ask, "admin", "queues/east/gpu/")
     (holder,) = found["holders"]
     assert {"flavor": "h100", "resource": GPU, "amount": "6"} in holder["amounts"]
     assert len(found["line"]) == 2
 
 
-def test_a_reader_is_told_numbers_and_no_names(ask: Ask, queues: str) -> None:
+def test_a_reader_gets_numbers_without_names(ask: Ask, queues: str) -> None:
     found = answer(ask, "reader", "queues/")
     (gpu,) = found["results"]
     assert gpu["quotas"][0]["used"] == "6"
@@ -130,14 +130,12 @@ def test_a_reader_is_told_numbers_and_no_names(ask: Ask, queues: str) -> None:
         ("admin", "queues/east/all/"),
     ],
 )
-def test_what_is_not_there_or_not_to_be_seen(
-    ask: Ask, queues: str, persona: str, path: str
-) -> None:
+def test_missing_and_hidden_queues_get_404(ask: Ask, queues: str, persona: str, path: str) -> None:
     response = ask(persona, path)
     assert (response.status_code, response.json()) == (404, NOT_FOUND)
 
 
-def test_a_gang_that_waits_says_what_is_ahead(ask: Ask, queues: str) -> None:
+def test_a_waiting_gang_lists_the_queue_ahead(ask: Ask, queues: str) -> None:
     (wait,) = answer(ask, "admin", f"gangs/{queues}/")["queue_waits"]
     assert (wait["queue"], wait["position"], wait["in_line"]) == ("gpu", 2, 2)
     assert [one["name"] for one in wait["ahead"]] == ["theirs"]
@@ -159,7 +157,7 @@ def test_a_gang_that_waits_says_what_is_ahead(ask: Ask, queues: str) -> None:
         ("gangs/{}/", "gangs/{gang_id}/"),
     ],
 )
-def test_answers_are_what_the_schema_says(ask: Ask, queues: str, path: str, operation: str) -> None:
+def test_answers_match_the_schema(ask: Ask, queues: str, path: str, operation: str) -> None:
     document = answer(ask, "admin", "schema/", format="json")
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
@@ -171,7 +169,7 @@ def test_answers_are_what_the_schema_says(ask: Ask, queues: str, path: str, oper
     jsonschema.validate(found, schema, jsonschema.Draft202012Validator)
 
 
-def test_a_queue_of_a_scheduler_has_no_places_and_its_own_words(ask: Ask, world: World) -> None:
+def test_a_scheduler_queue_has_no_positions_and_its_own_terms(ask: Ask, world: World) -> None:
     east = Cluster.objects.get(name="east")
     ResourceState.objects.filter(cluster=east).exclude(resource="pods").delete()
     serve_scheduler(east, KAI)

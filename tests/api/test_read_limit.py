@@ -41,7 +41,7 @@ def test_a_bucket_is_emptied_by_a_burst_and_fills_again(clock: Clock) -> None:
     assert buckets.take("a") > 0
 
 
-def test_buckets_take_no_more_memory_than_they_may(
+def test_buckets_stay_within_the_memory_limit(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_limit, "MOST_BUCKETS", 3)
@@ -51,7 +51,7 @@ def test_buckets_take_no_more_memory_than_they_may(
     assert list(buckets._left) == ["c", "d", "a"]
 
 
-def test_a_token_that_reads_too_often_is_told_when_to_try_again(
+def test_a_throttled_token_gets_retry_after(
     world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_limit, "BURST", 2)
@@ -72,5 +72,5 @@ def test_a_token_that_reads_too_often_is_told_when_to_try_again(
     assert other.get("/api/v1/summary/").status_code == 200
 
 
-def test_the_limit_lets_a_burst_of_300_pass_twice() -> None:
+def test_the_limit_allows_a_burst_of_300_twice() -> None:
     assert (BURST, PER_SECOND) == (600, 20.0)

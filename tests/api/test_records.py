@@ -62,7 +62,7 @@ def test_a_list_is_filtered_and_paged(ask: Ask, runs: Runs) -> None:
     assert ask("reader", "actions/", cursor="x").status_code == 400
 
 
-def test_nothing_of_other_tenants_is_in_any_answer(ask: Ask, runs: Runs) -> None:
+def test_answers_contain_no_other_tenants(ask: Ask, runs: Runs) -> None:
     action = make_action(
         Cluster.objects.get(name="east"),
         name="canary",
@@ -84,7 +84,7 @@ def test_nothing_of_other_tenants_is_in_any_answer(ask: Ask, runs: Runs) -> None
         assert ask(persona, f"actions/{action.pk}/").json() == NOT_FOUND
 
 
-def test_the_file_and_the_answer_are_the_same(ask: Ask, runs: Runs) -> None:
+def test_the_export_matches_the_answer(ask: Ask, runs: Runs) -> None:
     east = Cluster.objects.get(name="east")
     action = make_action(
         east,
@@ -107,7 +107,7 @@ def test_the_file_and_the_answer_are_the_same(ask: Ask, runs: Runs) -> None:
     assert ask("admin", f"actions/{action.pk}/").json() == document(row)
 
 
-def test_answers_to_requests_are_what_the_schema_says(ask: Ask, post: Post, runs: Runs) -> None:
+def test_action_answers_match_the_schema(ask: Ask, post: Post, runs: Runs) -> None:
     document = ask("admin", "schema/").json()
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
@@ -131,7 +131,7 @@ def test_answers_to_requests_are_what_the_schema_says(ask: Ask, post: Post, runs
 # --- Holds
 
 
-def test_holds_are_listed_with_what_is_known_of_them(ask: Ask, runs: Runs) -> None:
+def test_holds_are_listed_with_their_status(ask: Ask, runs: Runs) -> None:
     gang = runs["east/team-a"].gang
     hold = make_hold(gang.cluster, gang, "run-workers-1")
     make_hold(gang.cluster, runs["east/team-b"].gang, "canary")
@@ -164,7 +164,7 @@ def test_holds_are_listed_with_what_is_known_of_them(ask: Ask, runs: Runs) -> No
     assert ask("reader", "holds/", cursor="x").status_code == 400
 
 
-def test_holds_that_cannot_be_seen_are_not_none(ask: Ask, runs: Runs) -> None:
+def test_unreadable_holds_are_not_an_empty_list(ask: Ask, runs: Runs) -> None:
     answer = ask("reader", "holds/").json()
     assert answer["results"] == []
     assert answer["unseen"] == [

@@ -44,7 +44,7 @@ def nodes(world: World) -> None:
 # --- reasons
 
 
-def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
+def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
     make_gang("east", "team-a", "small", accelerators=0.5, desired=1, health="blocked")
     make_gang("west", "team-a", "typo", code="image-pull", stage="start", accelerators=0.0, ready=3)
     for health in ("running", "succeeded", "succeeded"):
@@ -91,7 +91,7 @@ def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
     assert start["accelerators"] == "0"
 
 
-def test_reasons_say_what_the_nodes_lack(ask: Ask) -> None:
+def test_reasons_name_the_missing_node_resources(ask: Ask) -> None:
     make_gang("west", "team-b", "full", Detail(fit=(make_fit(),)), code="exceeds-capacity")
     found = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
     assert [row["limits"] for row in found["results"]] == [
@@ -100,7 +100,7 @@ def test_reasons_say_what_the_nodes_lack(ask: Ask) -> None:
     assert found["clusters"] == 1
 
 
-def test_a_silent_cluster_is_no_zero(ask: Ask) -> None:
+def test_a_silent_cluster_is_not_zero(ask: Ask) -> None:
     long_ago = timezone.now() - timedelta(minutes=4)
     Cluster.objects.filter(name="west").update(contact_at=long_ago, problem="timeout")
     found = answer(ask, "admin", "reasons/")
@@ -114,7 +114,7 @@ def test_a_silent_cluster_is_no_zero(ask: Ask) -> None:
     ]
 
 
-def test_a_reader_counts_its_own_gangs(ask: Ask) -> None:
+def test_a_reader_counts_own_gangs(ask: Ask) -> None:
     found = answer(ask, "reader", "reasons/")
     assert (found["gangs"], found["accelerators"], found["clusters"]) == (1, "8", 1)
     assert [one["name"] for one in found["results"][0]["examples"]] == ["train-east-team-a"]
@@ -128,7 +128,7 @@ def test_a_reader_counts_its_own_gangs(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_capacity_in_base_units(ask: Ask) -> None:
+def test_capacity_is_in_base_units(ask: Ask) -> None:
     east, west = answer(ask, "admin", "capacity/")["results"]
     assert (east["cluster"], east["freshness"], east["stale"], east["why"], east["nodes"]) == (
         *("east", "live", False),
@@ -172,7 +172,7 @@ def test_capacity_in_base_units(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_what_fits(ask: Ask) -> None:
+def test_capacity_has_fitting_shapes(ask: Ask) -> None:
     (east,) = answer(ask, "admin", "capacity/", cluster="east")["results"]
     exact, at_most, unclear = east["shapes"]
     assert exact == {
@@ -191,7 +191,7 @@ def test_what_fits(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_nodes_stand_together_by_a_label(ask: Ask) -> None:
+def test_nodes_are_grouped_by_a_label(ask: Ask) -> None:
     NodeCapacity.objects.filter(name="h100-1").update(labels={"rack": "r7"})
     (east,) = answer(ask, "admin", "capacity/", cluster="east", by="rack")["results"]
     assert [(pool["label"], pool["value"], pool["nodes"]) for pool in east["pools"]] == [
@@ -201,7 +201,7 @@ def test_nodes_stand_together_by_a_label(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_cluster_without_nodes_and_one_that_was_not_read_yet(ask: Ask) -> None:
+def test_empty_and_unread_clusters_differ(ask: Ask) -> None:
     NodeCapacity.objects.all().delete()
     ClusterCapacity.objects.filter(cluster__name="west").delete()
     east, west = answer(ask, "admin", "capacity/")["results"]
@@ -213,7 +213,7 @@ def test_a_cluster_without_nodes_and_one_that_was_not_read_yet(ask: Ask) -> None
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_cluster_that_is_silent(ask: Ask) -> None:
+def test_a_silent_cluster_has_no_capacity(ask: Ask) -> None:
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
     east = answer(ask, "admin", "capacity/")["results"][0]
     assert (east["freshness"], east["nodes"], east["all_nodes"]) == ("silent", None, None)
@@ -223,7 +223,7 @@ def test_a_cluster_that_is_silent(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_cluster_that_is_too_large_beside_others(
+def test_a_too_large_cluster_has_no_capacity_in_a_list(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     west = Cluster.objects.get(name="west")
@@ -240,7 +240,7 @@ def test_a_cluster_that_is_too_large_beside_others(
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_reader_of_one_namespace_is_told_numbers_of_nodes_and_no_names(ask: Ask) -> None:
+def test_a_namespace_reader_gets_node_counts_without_names(ask: Ask) -> None:
     found = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
     (east,) = found["results"]
     (whole, _) = answer(ask, "admin", "capacity/")["results"]
@@ -257,7 +257,7 @@ def test_a_reader_of_one_namespace_is_told_numbers_of_nodes_and_no_names(ask: As
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_stranger_is_told_of_nothing(ask: Ask) -> None:
+def test_a_stranger_gets_empty_answers(ask: Ask) -> None:
     assert answer(ask, "stranger", "capacity/") == {"next": None, "results": []}
     found = answer(ask, "stranger", "reasons/")
     assert (found["results"], found["gangs"], found["clusters"]) == ([], 0, 0)
@@ -265,7 +265,7 @@ def test_a_stranger_is_told_of_nothing(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_anonymous_gets_401(ask: Ask, path: str) -> None:
+def test_an_anonymous_request_gets_401(ask: Ask, path: str) -> None:
     assert ask("anonymous", path).status_code == 401
 
 
@@ -280,7 +280,7 @@ def test_an_anonymous_gets_401(ask: Ask, path: str) -> None:
         ({"limit": "0"}, "limit"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_invalid_parameters_are_refused(
     ask: Ask, path: str, query: dict[str, str], field: str
 ) -> None:
     response = ask("admin", path, **query)
@@ -291,7 +291,7 @@ def test_what_makes_no_sense_is_refused(
 
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize("path", PATHS)
-def test_full_answers_are_as_the_schema_says(ask: Ask, path: str) -> None:
+def test_full_answers_match_the_schema(ask: Ask, path: str) -> None:
     make_gang("east", "team-a", "full", Detail(fit=(make_fit(),)))
     Cluster.objects.filter(name="west").update(contact_at=timezone.now() - timedelta(minutes=4))
     document = ask("admin", "schema/").json()

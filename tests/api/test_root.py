@@ -12,14 +12,14 @@ from tests.api.conftest import World, token_of
 Ask = Callable[..., Any]
 
 
-def test_the_root_names_what_there_is(ask: Ask, world: World) -> None:
+def test_the_root_lists_all_resources(ask: Ask, world: World) -> None:
     found = ask("reader", "/api/v1/").json()
     assert len(found) == 14
     assert {ask("admin", address).status_code for address in found.values()} == {200}
     assert ask("anonymous", "/api/v1/").status_code == 401
 
 
-def test_head_is_a_get_without_a_body(world: World) -> None:
+def test_head_answers_like_get_without_a_body(world: World) -> None:
     client = Client(headers={"authorization": f"Bearer {token_of('admin')}"})
     for address in ("/api/v1/gangs/", "/api/v1/events/", "/api/v1/"):
         response = client.head(address)
@@ -32,7 +32,7 @@ def test_a_request_to_act_needs_no_last_slash(world: World) -> None:
     assert response.status_code == 400
 
 
-def test_a_summary_of_one_place(ask: Ask, world: World) -> None:
+def test_a_summary_filters_by_cluster_and_namespace(ask: Ask, world: World) -> None:
     assert ask("admin", "summary/").json()["gangs"] == 3
     east = ask("admin", "summary/", cluster="east").json()
     assert (east["gangs"], list(east["by_cluster"])) == (2, ["east"])

@@ -26,7 +26,7 @@ def make_token(person: Person, **body: object) -> str:
     return str(response.json()["token"])
 
 
-def test_me_says_who_sends_the_request(reader: Person) -> None:
+def test_me_returns_the_current_user(reader: Person) -> None:
     me = reader.client.get("/api/v1/me/").json()
     assert me["name"] == "rene"
     assert me["roles"] == [{"role": "viewer", "cluster": "eu-train", "namespace": "research"}]
@@ -56,7 +56,7 @@ def test_a_revoked_token_is_refused(owner: Person) -> None:
     assert not AccessToken.objects.exists()
 
 
-def test_nobody_revokes_the_token_of_somebody_else(owner: Person, reader: Person) -> None:
+def test_a_user_cannot_revoke_another_users_token(owner: Person, reader: Person) -> None:
     public = make_token(owner).rpartition("_")[0]
     assert reader.client.delete(f"/api/v1/me/tokens/{public}/").status_code == 404
     assert reader.client.post(f"/account/tokens/{public}/revoke/").status_code == 404
@@ -64,7 +64,7 @@ def test_nobody_revokes_the_token_of_somebody_else(owner: Person, reader: Person
     assert AccessToken.objects.count() == 1
 
 
-def test_a_token_makes_and_revokes_no_token(owner: Person) -> None:
+def test_a_token_cannot_create_or_revoke_tokens(owner: Person) -> None:
     token = make_token(owner, may_act=True)
     public = token.rpartition("_")[0]
     robot = Client(headers=bearer(token))
@@ -85,7 +85,7 @@ def test_a_viewer_gets_no_token_that_acts(reader: Person) -> None:
 
 
 @pytest.mark.parametrize("days", ["0", "367", "x", ""])
-def test_a_wrong_number_of_days_is_said_at_its_field(owner: Person, days: str) -> None:
+def test_an_invalid_number_of_days_is_a_field_error(owner: Person, days: str) -> None:
     response = owner.client.post("/account/tokens/", {"days": days})
     assert response.status_code == 400
     assert 'aria-invalid="true"' in response.content.decode()
@@ -114,7 +114,7 @@ def test_views_of_the_board_are_listed_and_removed(owner: Person, reader: Person
     assert len(board_preferences.read_views(reader.user.pk)) == 1
 
 
-def test_the_account_is_for_who_has_signed_in(anonymous: Client, stranger: Person) -> None:
+def test_the_account_page_needs_a_sign_in(anonymous: Client, stranger: Person) -> None:
     assert anonymous.get("/account/").status_code == 302
     assert anonymous.get("/api/v1/me/").status_code == 401
     page = stranger.client.get("/account/")
@@ -138,7 +138,7 @@ def sign_in(name: str, password: str = PASSWORD) -> Client:
     return client
 
 
-def test_my_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
+def test_own_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
     here, there, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
     theirs = sign_in("rene")
     rows = here.get("/api/v1/me/sessions/").json()["results"]
@@ -165,7 +165,7 @@ def test_my_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None
     assert AuditEntry.objects.filter(event="sessions-ended", actor_name="olga").count() == 2
 
 
-def test_other_sessions_end_by_the_api(owner: Person) -> None:
+def test_the_api_ends_other_sessions(owner: Person) -> None:
     here, there = sign_in("olga"), sign_in("olga")
     robot = Client(headers=bearer(authentication.issue_token(user=owner.user, may_act=True)))
     assert robot.delete("/api/v1/me/sessions/").status_code == 403
@@ -197,7 +197,7 @@ def test_the_password_is_changed_and_other_sessions_end(reader: Person) -> None:
         ({"new": "short", "again": "short"}, 400, "new"),
     ],
 )
-def test_a_password_that_cannot_be_is_said_at_its_field(
+def test_an_invalid_password_is_a_field_error(
     reader: Person, change: dict[str, str], status: int, field: str
 ) -> None:
     body = {"current": PASSWORD, "new": NEW, "again": NEW, **change}
@@ -225,7 +225,7 @@ def test_the_current_password_cannot_be_guessed(reader: Person) -> None:
     assert AuditEntry.objects.filter(event="sign-in-failed").count() == 2
 
 
-def test_who_came_by_a_link_sets_a_first_password(reader: Person) -> None:
+def test_a_user_with_a_sign_in_link_sets_a_first_password(reader: Person) -> None:
     reader.user.set_unusable_password()
     reader.user.save()
     client = Client()
@@ -246,7 +246,7 @@ def test_a_person_of_a_provider_has_no_password_here(
     assert owner.client.post("/account/password/", {}).status_code == 404
 
 
-def test_what_changes_credentials_asks_for_a_fresh_sign_in(owner: Person, reader: Person) -> None:
+def test_credential_changes_need_a_fresh_sign_in(owner: Person, reader: Person) -> None:
     session = owner.client.session
     session["signed_in_at"] -= 3600
     session.save()

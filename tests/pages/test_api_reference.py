@@ -61,7 +61,7 @@ def test_every_link_leads_somewhere(reader: Person) -> None:
     assert broken == []
 
 
-def test_a_call_has_its_parameters_answers_and_fields(reader: Person) -> None:
+def test_a_call_shows_its_parameters_answers_and_fields(reader: Person) -> None:
     page = plain(text_of(reader, "/reference/gangs/"))
     for words in (
         "GET gangs/{gang_id}/bundle/",
@@ -82,11 +82,11 @@ def test_a_call_has_its_parameters_answers_and_fields(reader: Person) -> None:
     assert "until optional string (date-time) or null When gangboard releases the Hold" in page
 
 
-def test_an_unknown_resource_is_missing(reader: Person) -> None:
+def test_an_unknown_resource_is_a_404(reader: Person) -> None:
     assert reader.client.get("/reference/nothing/").status_code == 404
 
 
-def test_it_is_found_from_the_menu_and_the_account(reader: Person) -> None:
+def test_the_menu_and_the_account_link_to_the_reference(reader: Person) -> None:
     assert text_of(reader, "/account/").count('href="/reference/"') == 2
 
 
@@ -110,7 +110,7 @@ def test_it_is_found_from_the_menu_and_the_account(reader: Person) -> None:
         ({}, ApiType("any")),
     ],
 )
-def test_a_type_in_words(schema: dict[str, Any], expected: ApiType) -> None:
+def test_types_are_described_in_words(schema: dict[str, Any], expected: ApiType) -> None:
     thing = {"type": "object", "properties": {"field": schema}, "required": ["field"]}
     word = {"enum": ["a", "b"], "type": "string"}
     answer = {"content": {"application/json": {"schema": {"$ref": "#/x/Thing"}}}}
@@ -125,6 +125,6 @@ def test_a_type_in_words(schema: dict[str, Any], expected: ApiType) -> None:
     assert found.fields[0].type == expected
 
 
-def test_backticks_become_code_and_nothing_else_does() -> None:
+def test_only_backticks_become_code() -> None:
     assert with_code("Read `a<b` of `c`.") == ("Read <code>a&lt;b</code> of <code>c</code>.")
     assert with_code("One ` alone & <b>") == "One ` alone &amp; &lt;b&gt;"

@@ -97,7 +97,7 @@ def test_a_held_job_offers_its_release(owner: Viewer, cluster: Cluster, levers: 
     assert primary(detail.jobs[0].actions).verb == "suspend"
 
 
-def test_without_the_hold_it_says_why_and_what_would_help(
+def test_a_missing_hold_has_a_reason_and_a_requirement(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     levers(hold=PolicyState.MISSING)
@@ -107,7 +107,7 @@ def test_without_the_hold_it_says_why_and_what_would_help(
     assert "manage.py print_rbac --cluster eu-train | kubectl apply -f -" in offer.needs
 
 
-def test_without_an_actor_every_button_says_so(
+def test_every_button_mentions_a_missing_actor(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     levers(has_actor=False)
@@ -126,7 +126,7 @@ def test_without_an_actor_every_button_says_so(
         ("admin", False, "This token may look but not act; make one with create_token --act."),
     ],
 )
-def test_who_may_only_look_is_told_so_and_nothing_is_read_for_it(
+def test_a_viewer_reads_the_missing_right_without_queries(
     cluster: Cluster, role: str, may_act: bool, why_not: str, levers: Levers
 ) -> None:
     gang = make_jobset(cluster, suspended={"llama-workers-2"})
@@ -143,22 +143,22 @@ def test_who_may_only_look_is_told_so_and_nothing_is_read_for_it(
     assert primary(detail.jobs[2].actions).verb == "resume"
 
 
-def test_rights_on_another_namespace_are_none_here(cluster: Cluster, levers: Levers) -> None:
+def test_rights_on_another_namespace_do_not_apply(cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     scopes = (Scope(cluster.pk, "research", "viewer"), Scope(cluster.pk, "other", "admin"))
     detail = read(Viewer(3, "rene", scopes), gang)
     assert not any(offer.allowed for job in detail.jobs for offer in job.actions)
 
 
-def test_an_owner_that_is_gone_has_no_buttons(
-    owner: Viewer, cluster: Cluster, levers: Levers
-) -> None:
+def test_a_deleted_owner_has_no_buttons(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     detail = read(owner, make_jobset(cluster, gone_at=NOW))
     assert detail.actions == ()
     assert all(job.actions == () for job in detail.jobs)
 
 
-def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_an_object_without_a_lever_has_a_reason(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
     gang = make_gang(cluster, "lonely", api_group="", api_version="v1", kind="Pod")
     (suspend, _) = read(owner, gang).actions
     assert (suspend.allowed, suspend.why_not) == (
@@ -167,9 +167,7 @@ def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Lev
     )
 
 
-def test_a_job_that_was_replaced_since_is_not_acted_on(
-    owner: Viewer, cluster: Cluster, levers: Levers
-) -> None:
+def test_a_replaced_job_has_no_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     WatchedObject.objects.filter(name="llama-workers-1").delete()
     offer = primary(read(owner, gang).jobs[1].actions)
@@ -177,7 +175,7 @@ def test_a_job_that_was_replaced_since_is_not_acted_on(
     assert (offer.name, offer.generation) == ("llama-workers-1", 3)
 
 
-def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_stale_data_shows_a_warning(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     Cluster.objects.update(contact_at=NOW - timedelta(seconds=50), problem="timeout")
     offer = primary(read(owner, gang).jobs[0].actions)
@@ -188,7 +186,7 @@ def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Lever
 
 
 @pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])
-def test_nothing_is_offered_in_a_cluster_that_is_silent(
+def test_a_silent_cluster_has_no_actions(
     owner: Viewer, cluster: Cluster, levers: Levers, problem: str, verb: str
 ) -> None:
     gang = make_jobset(cluster)
@@ -203,7 +201,7 @@ def test_nothing_is_offered_in_a_cluster_that_is_silent(
     assert [(offer.allowed, offer.why_not) for offer in rows] == [(False, why)]
 
 
-def test_time_alone_changes_no_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_buttons_do_not_change_with_time(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     later = gang_detail(viewer=owner, gang_id=gang.pk, now=NOW + timedelta(seconds=20))
     assert later is not None
@@ -212,7 +210,7 @@ def test_time_alone_changes_no_button(owner: Viewer, cluster: Cluster, levers: L
     assert repr(later.actions) == repr(now.actions)
 
 
-def test_500_jobs_cost_no_more_queries_than_3(
+def test_500_jobs_need_as_many_queries_as_3(
     owner: Viewer,
     cluster: Cluster,
     levers: Levers,
@@ -225,7 +223,7 @@ def test_500_jobs_cost_no_more_queries_than_3(
     assert all(primary(job.actions).allowed for job in detail.jobs)
 
 
-def test_what_was_done_is_on_the_page(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_past_actions_are_on_the_page(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     uid = f"{gang.uid}-job-1"
     make_action(cluster, gang_id=gang.pk, uid=uid)
@@ -251,7 +249,7 @@ def on_board(viewer: Viewer) -> dict[str, OfferRow]:
     return {row.name: offers[row.id][0] for row in rows if row.id in offers}
 
 
-def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster: Cluster) -> None:
+def test_the_board_offers_the_effective_verb(owner: Viewer, cluster: Cluster) -> None:
     make_gang(cluster, "runs", health="running", stage="run", code="running")
     make_gang(cluster, "paused", health="suspended", stage="admission", code="suspended")
     make_gang(cluster, "one-held", health="suspended", stage="admission", code="job-suspended")
@@ -272,7 +270,7 @@ def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster
     )
 
 
-def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> None:
+def test_the_board_explains_a_disabled_row(cluster: Cluster, owner: Viewer) -> None:
     bare = make_cluster("bare")
     make_gang(cluster, "a")
     make_gang(bare, "b")
@@ -286,7 +284,7 @@ def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> Non
     assert on_board(owner)["a"].why_not.startswith("gangboard is switched to read-only")
 
 
-def test_a_board_of_100_rows_costs_five_queries(
+def test_a_board_of_100_rows_needs_five_queries(
     owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(100):
@@ -305,7 +303,7 @@ def test_a_board_of_100_rows_costs_five_queries(
 # --- a node
 
 
-def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_every_job_on_a_node_has_a_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     make_jobset(
         cluster,
         "llama",
@@ -338,7 +336,7 @@ def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) ->
     assert names(operator, where="west") == []
 
 
-def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
+def test_a_viewer_sees_the_jobs_on_a_node_and_the_missing_right(
     cluster: Cluster, levers: Levers
 ) -> None:
     make_jobset(cluster, nodes={"llama-workers-0": ("gpu-01",)})
@@ -351,7 +349,7 @@ def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
     )
 
 
-def test_a_job_on_a_node_says_its_state_and_its_gang(owner: Viewer, cluster: Cluster) -> None:
+def test_a_job_on_a_node_has_its_state_and_gang(owner: Viewer, cluster: Cluster) -> None:
     make_jobset(cluster, "llama", nodes={"llama-workers-0": ("gpu-01",)})
     (job,) = jobs_on_node(viewer=owner, cluster="eu-train", node="gpu-01", now=NOW)
     gang = Gang.objects.get(name="llama")

@@ -71,7 +71,7 @@ def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> ActionRow:
         ("suspend", "hold", "from-tomorrow", "From-tomorrow", "unknown"),
     ],
 )
-def test_states_in_words(
+def test_states_have_labels(
     owner: Viewer, cluster: Cluster, verb: str, lever: str, state: str, label: str, tone: str
 ) -> None:
     row = read(owner, cluster, verb=verb, lever=lever, state=state)
@@ -79,13 +79,13 @@ def test_states_in_words(
     assert row.face.icon
 
 
-def test_a_revert_names_who_did_it(owner: Viewer, cluster: Cluster) -> None:
+def test_a_revert_names_its_author(owner: Viewer, cluster: Cluster) -> None:
     row = read(owner, cluster, state="reverted", reverted_by="jobset", held_seconds=0.1)
     assert (row.label, row.tone, row.held_seconds) == ("Reverted by jobset", "failed", 0.1)
     assert read(owner, cluster, state="reverted").label == "Reverted"
 
 
-def test_a_release_under_a_suspended_jobset_is_not_called_resumed(
+def test_a_release_under_a_suspended_jobset_is_not_shown_as_resumed(
     owner: Viewer, cluster: Cluster
 ) -> None:
     removal = ("delete-hold", "Remove the Hold", "done", "The Hold is gone.")
@@ -105,7 +105,7 @@ def test_a_release_under_a_suspended_jobset_is_not_called_resumed(
         ([], "Suspend"),
     ],
 )
-def test_a_button_for_several_objects_has_their_word_or_the_verb(
+def test_a_button_for_several_objects_has_the_shared_label_or_the_verb(
     labels: list[str], label: str
 ) -> None:
     assert shared_label("suspend", labels) == label
@@ -122,7 +122,7 @@ def test_steps_are_shown_with_the_exact_patch(owner: Viewer, cluster: Cluster) -
     )
 
 
-def test_texts_of_strangers_are_fit_to_print(owner: Viewer, cluster: Cluster) -> None:
+def test_foreign_texts_are_sanitized(owner: Viewer, cluster: Cluster) -> None:
     row = read(owner, cluster, reason="a\u202egnp.exe\nb", message="x\x1b[31m")
     assert row.reason == "a‹U+202E›gnp.exe b"
     assert row.message == "x␛[31m"
@@ -156,7 +156,7 @@ def test_a_reader_sees_its_namespace_only(cluster: Cluster) -> None:
     assert "canary" not in "".join(csv_lines(all_actions(reader, ActionFilters(q="canary"))))
 
 
-def test_the_record_outlives_its_cluster(owner: Viewer, cluster: Cluster) -> None:
+def test_actions_outlive_their_cluster(owner: Viewer, cluster: Cluster) -> None:
     action = make_action(cluster)
     cluster.delete()
     row = action_row(viewer=owner, action_id=action.pk)
@@ -167,7 +167,7 @@ def test_the_record_outlives_its_cluster(owner: Viewer, cluster: Cluster) -> Non
 # --- lists
 
 
-def test_filters(owner: Viewer, cluster: Cluster) -> None:
+def test_actions_are_filtered(owner: Viewer, cluster: Cluster) -> None:
     make_action(cluster, name="held")
     make_action(cluster, name="resumed", verb="resume", lever="suspend", actor_name="rene")
     make_action(cluster, name="open", state="sent", finished_at=None, reason="cable swap")
@@ -188,9 +188,7 @@ def test_filters(owner: Viewer, cluster: Cluster) -> None:
     ]
 
 
-def test_pages_follow_each_other_also_while_actions_come_in(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_pages_are_stable_while_actions_are_added(owner: Viewer, cluster: Cluster) -> None:
     for number in range(7):
         make_action(cluster, name=f"a{number}")
     walked: list[str] = []
@@ -206,14 +204,14 @@ def test_pages_follow_each_other_also_while_actions_come_in(
 
 
 @pytest.mark.parametrize("cursor", ["x", "e30", "WyItcmVxdWVzdGVkX2F0LC1pZCIsWzEsMl1d"])
-def test_a_cursor_that_is_not_ours(owner: Viewer, cursor: str) -> None:
+def test_a_foreign_cursor_is_refused(owner: Viewer, cursor: str) -> None:
     with pytest.raises(CursorError):
         read_actions(viewer=owner, filters=ActionFilters(), cursor=cursor)
     with pytest.raises(CursorError):
         audit_lines(viewer=owner, filters=AuditFilters(), cursor=cursor)
 
 
-def test_a_page_costs_three_queries(
+def test_a_page_needs_three_queries(
     owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(20):
@@ -224,7 +222,7 @@ def test_a_page_costs_three_queries(
         actions_of_gang(viewer=owner, gang_id="gang-1")
 
 
-def test_a_suspend_that_was_resumed_says_by_whom_and_how_long_it_lasted(
+def test_a_resumed_suspension_shows_its_author_and_duration(
     owner: Viewer, cluster: Cluster
 ) -> None:
     def act(minutes: int, verb: str, actor: str, **columns: Any) -> str:
@@ -257,7 +255,7 @@ def test_a_suspend_that_was_resumed_says_by_whom_and_how_long_it_lasted(
     assert action_row(viewer=owner, action_id=held) == rows[held]
 
 
-def test_a_resume_in_another_cluster_ends_nothing(owner: Viewer, cluster: Cluster) -> None:
+def test_a_resume_in_another_cluster_has_no_effect(owner: Viewer, cluster: Cluster) -> None:
     held = make_action(cluster, uid="one")
     other = make_cluster("west")
     make_action(other, uid="one", verb="resume", requested_at=NOW + timedelta(hours=1))
@@ -270,7 +268,7 @@ def test_a_resume_in_another_cluster_ends_nothing(owner: Viewer, cluster: Cluste
     ("within", "found"),
     [("1h", ["now"]), ("12h", ["now", "night"]), ("7d", ["now", "night"]), ("x", None)],
 )
-def test_actions_of_the_last_hours(
+def test_actions_are_filtered_by_recent_hours(
     owner: Viewer, cluster: Cluster, within: str, found: list[str] | None
 ) -> None:
     now = timezone.now()
@@ -283,7 +281,7 @@ def test_actions_of_the_last_hours(
     ("within", "found"),
     [("1h", ["now"]), ("12h", ["now", "night"]), ("x", ["now", "night", "old"])],
 )
-def test_lines_of_the_audit_of_the_last_hours(
+def test_audit_lines_are_filtered_by_recent_hours(
     owner: Viewer, cluster: Cluster, within: str, found: list[str]
 ) -> None:
     now = timezone.now()
@@ -293,12 +291,12 @@ def test_lines_of_the_audit_of_the_last_hours(
     assert [row.sentence for row in page.rows] == found
 
 
-def test_every_state_has_a_name_for_people() -> None:
+def test_every_state_has_a_label() -> None:
     names = [state_label(state) for state in ActionState]
     assert len(set(names)) == len(ActionState)
 
 
-def test_a_batch_is_in_the_order_of_asking(
+def test_a_batch_keeps_the_requested_order(
     owner: Viewer, stranger: Viewer, cluster: Cluster
 ) -> None:
     make_action(cluster, name="first", batch="b1")
@@ -341,7 +339,7 @@ def test_cells_with_quotes_and_breaks_stay_one_cell(owner: Viewer, cluster: Clus
     assert '"a ""b"", c"' in lines[1]
 
 
-def test_json_lines_are_whole_and_in_order(owner: Viewer, cluster: Cluster) -> None:
+def test_json_lines_are_complete_and_in_order(owner: Viewer, cluster: Cluster) -> None:
     for number in range(3):
         make_action(cluster, name=f"=a{number}", steps=(("patch", "Suspend", "done", ""),))
     found = [json.loads(line) for line in json_lines(all_actions(owner, ActionFilters()))]
@@ -369,9 +367,7 @@ def lines(viewer: Viewer, **filters: Any) -> list[str]:
     return [row.sentence for row in page.rows]
 
 
-def test_who_sees_which_line_of_the_audit(
-    owner: Viewer, stranger: Viewer, cluster: Cluster
-) -> None:
+def test_audit_lines_follow_permissions(owner: Viewer, stranger: Viewer, cluster: Cluster) -> None:
     other = make_cluster("us-train")
     make_audit(cluster, "research", "denied here")
     make_audit(cluster, "other", "denied there")

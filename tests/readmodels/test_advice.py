@@ -59,9 +59,7 @@ def runs(cluster: Cluster, name: str, priority: int = 0, **columns: Any) -> Gang
     )
 
 
-def test_least_harm_first_and_of_whole_gangs_the_lowest_priority(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_advice_is_ordered_by_harm_then_priority(owner: Viewer, cluster: Cluster) -> None:
     high, low = runs(cluster, "high", 5), runs(cluster, "low", -3)
     broken = runs(cluster, "half", stage="placement", code="partly-placed", health="degraded")
     steps = (
@@ -80,7 +78,7 @@ def test_least_harm_first_and_of_whole_gangs_the_lowest_priority(
     assert [one.name for step in found for one in step.victims] == ["half", "low", "high"]
 
 
-def test_to_stop_a_whole_gang_is_never_first(owner: Viewer, cluster: Cluster) -> None:
+def test_stopping_a_complete_gang_is_never_first(owner: Viewer, cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
     for kind in (AdviceKind.SUSPEND_GANGS, AdviceKind.SUSPEND_BROKEN):
         row = read(owner, advised(cluster, f"run-{kind}", stop(moe, kind=kind))).row
@@ -88,13 +86,13 @@ def test_to_stop_a_whole_gang_is_never_first(owner: Viewer, cluster: Cluster) ->
         assert "Suspend" not in row.next_step
 
 
-def test_a_gang_that_has_come_apart_since_is_no_whole_one(owner: Viewer, cluster: Cluster) -> None:
+def test_a_now_incomplete_gang_is_not_complete(owner: Viewer, cluster: Cluster) -> None:
     half = runs(cluster, "half", stage="placement", code="partly-placed", health="degraded")
     (step,) = read(owner, advised(cluster, "run", stop(half))).row.next_steps
     assert step.harm is Harm.BROKEN_GANGS
 
 
-def test_a_victim_says_what_it_costs_and_who_else_is_told(owner: Viewer, cluster: Cluster) -> None:
+def test_a_victim_has_its_cost_and_beneficiaries(owner: Viewer, cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
     run, *_ = [advised(cluster, f"run-{at}", stop(moe), priority_value=0) for at in range(3)]
     _, step = read(owner, run).row.next_steps
@@ -107,7 +105,7 @@ def test_a_victim_says_what_it_costs_and_who_else_is_told(owner: Viewer, cluster
     )
 
 
-def test_gangs_that_the_viewer_may_not_see_are_not_counted(cluster: Cluster) -> None:
+def test_hidden_gangs_are_not_counted(cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
     run = advised(cluster, "run", stop(moe))
     advised(cluster, "other", stop(moe), namespace="secret")
@@ -127,7 +125,7 @@ def test_priority_is_compared(
     assert step.victims[0].compared.startswith(words)
 
 
-def test_typical_wait_is_said_or_that_it_is_unknown() -> None:
+def test_the_typical_wait_is_shown_or_unknown() -> None:
     assert typical_text(TypicalWait(720, 9)) == "Typical wait: 12 min."
     assert "unknown, no similar gang" in typical_text(TypicalWait(None, 0))
     assert "unknown, only 3 similar gangs" in typical_text(TypicalWait(None, 3))

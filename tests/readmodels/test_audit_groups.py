@@ -33,7 +33,7 @@ def _shown(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[lis
     ]
 
 
-def test_each_action_stands_once_where_its_newest_line_is(recorded: None) -> None:
+def test_each_action_is_listed_once_at_its_newest_line(recorded: None) -> None:
     assert _shown(AuditFilters()) == [
         ["a3", "a1", "a2", "a3"],
         ["b2", "b1", "b2"],
@@ -56,7 +56,7 @@ def test_files_keep_every_line(recorded: None) -> None:
     assert len(list(all_audit_lines(OWNER, AuditFilters()))) == 6
 
 
-def test_each_event_has_words() -> None:
+def test_each_event_has_a_label() -> None:
     labels = [event_label(event) for event in (*ACTION_EVENTS, *ADMIN_EVENTS)]
     assert all(label[:1].isupper() and "-" not in label.removeprefix("Sign-in") for label in labels)
     assert len(set(labels)) == len(labels)

@@ -60,7 +60,7 @@ def test_amounts_are_added_up_exactly(owner: Viewer, cluster: Cluster) -> None:
     assert (pods.allocatable, pods.used, pods.held, pods.free) == ("330", "9", "3", "321")
 
 
-def test_free_room_on_nodes_that_take_no_pods_is_not_free(owner: Viewer, cluster: Cluster) -> None:
+def test_capacity_of_unschedulable_nodes_is_not_free(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "ready")
     make_node(cluster, "cordoned", cordoned=True)
     make_node(cluster, "lost", ready=False)
@@ -72,7 +72,7 @@ def test_free_room_on_nodes_that_take_no_pods_is_not_free(owner: Viewer, cluster
     assert (gpus.free, gpus.away) == ("2", "6")
 
 
-def test_an_overfull_node_takes_nothing_from_the_others(owner: Viewer, cluster: Cluster) -> None:
+def test_an_overcommitted_node_does_not_reduce_other_nodes(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "a", used={"nvidia.com/gpu": "11"})
     make_node(cluster, "b", used={"nvidia.com/gpu": "5"})
     assert amount(read(owner).clusters[0].whole, "nvidia.com/gpu").free == "3"
@@ -115,14 +115,14 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
         ("130", "cpu 130 % used"),
     ],
 )
-def test_a_share_is_never_rounded_to_nothing_or_to_all(
+def test_a_share_is_never_rounded_to_zero_or_all(
     owner: Viewer, cluster: Cluster, used: str, said: str
 ) -> None:
     make_node(cluster, "a", allocatable={"cpu": "100"}, used={"cpu": used}, held={})
     assert amount(read(owner).clusters[0].whole, "cpu").short == said
 
 
-def test_a_share_says_what_is_not_in_it(owner: Viewer, cluster: Cluster) -> None:
+def test_a_share_names_excluded_amounts(owner: Viewer, cluster: Cluster) -> None:
     room = {"allocatable": {"cpu": "100"}, "used": {"cpu": "40"}, "held": {}}
     make_node(cluster, "a", **room)
     make_node(cluster, "b", **room, unreadable=["cpu"])
@@ -131,7 +131,7 @@ def test_a_share_says_what_is_not_in_it(owner: Viewer, cluster: Cluster) -> None
     assert amount(read(owner).clusters[0].whole, "cpu").short == "cpu not known"
 
 
-def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluster: Cluster) -> None:
+def test_network_devices_are_not_accelerators(owner: Viewer, cluster: Cluster) -> None:
     room = {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32", "intel.com/sriov": "4"}
     used = {"nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "16"}
     make_node(cluster, "a", allocatable={**room, "cpu": "8"}, used=used, held={})
@@ -150,7 +150,7 @@ def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluste
     assert row.shapes[0].asks == "4 GPUs, 1 Gi memory, 16 vpc.amazonaws.com/efa"
 
 
-def test_what_nobody_has_is_left_out(owner: Viewer, cluster: Cluster) -> None:
+def test_absent_resources_are_omitted(owner: Viewer, cluster: Cluster) -> None:
     room = {"cpu": "4", "hugepages-2Mi": "0", "ephemeral-storage": "1", "example.com/fpga": "0"}
     make_node(cluster, "a", allocatable=room, used={}, held={})
     whole = read(owner).clusters[0].whole
@@ -161,7 +161,7 @@ def test_what_nobody_has_is_left_out(owner: Viewer, cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     "broken", [{"unreadable": ["nvidia.com/gpu"]}, {"used": {"nvidia.com/gpu": "x"}}]
 )
-def test_an_unreadable_amount_is_in_no_sum_and_is_said(
+def test_an_unparsable_amount_is_reported_and_not_summed(
     owner: Viewer, cluster: Cluster, broken: dict[str, Any]
 ) -> None:
     make_node(cluster, "a")
@@ -194,7 +194,7 @@ def test_a_pool_is_named_by_its_well_known_label(
     assert (pool.label, pool.value) == expected
 
 
-def test_nodes_stand_together_by_any_label(owner: Viewer, cluster: Cluster) -> None:
+def test_nodes_are_grouped_by_any_label(owner: Viewer, cluster: Cluster) -> None:
     zone = "topology.kubernetes.io/zone"
     for name, labels in (("a", {zone: "z1"}), ("b", {zone: "z2"}), ("c", {zone: "z1"}), ("d", {})):
         make_node(cluster, name, labels={**labels, "kubernetes.io/hostname": name})
@@ -209,7 +209,7 @@ def test_nodes_stand_together_by_any_label(owner: Viewer, cluster: Cluster) -> N
     assert [pool.nodes for pool in read(owner, by="no-such").clusters[0].pools] == [4]
 
 
-def test_the_label_of_the_pools_is_no_second_choice(owner: Viewer, cluster: Cluster) -> None:
+def test_the_pool_label_is_not_a_fallback(owner: Viewer, cluster: Cluster) -> None:
     """It is the default: with "their pool" beside it one choice stood there twice."""
     pool, zone = "karpenter.sh/nodepool", "topology.kubernetes.io/zone"
     for name in ("a", "b"):
@@ -222,7 +222,7 @@ def test_the_label_of_the_pools_is_no_second_choice(owner: Viewer, cluster: Clus
     assert (found.default_label, found.labels) == ("", (zone, pool))
 
 
-def test_taints_that_keep_pods_away_are_named(owner: Viewer, cluster: Cluster) -> None:
+def test_blocking_taints_are_named(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "a", taints=["spot=true:NoSchedule", "soft:PreferNoSchedule"])
     make_node(cluster, "b", taints=["spot=true:NoSchedule", "gpu:NoExecute"])
     away = "node.kubernetes.io/unschedulable:NoSchedule"
@@ -232,7 +232,7 @@ def test_taints_that_keep_pods_away_are_named(owner: Viewer, cluster: Cluster) -
     assert whole.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
 
 
-def test_shapes_with_what_fits(owner: Viewer) -> None:
+def test_shapes_show_how_many_fit(owner: Viewer) -> None:
     cluster = make_cluster()
     make_node(cluster, "a")
     shapes = (
@@ -257,7 +257,7 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
     assert [one.unsupported for one in found] == [(), (), (), ("volume claims", "topology spread")]
 
 
-def test_a_shape_that_an_older_release_stored(owner: Viewer, cluster: Cluster) -> None:
+def test_a_shape_of_an_older_release_is_read(owner: Viewer, cluster: Cluster) -> None:
     stored = make_shape()
     del stored["unsupported"]
     ClusterCapacity.objects.update(shapes=[stored])
@@ -273,9 +273,7 @@ def blind(viewer: Viewer) -> str:
     return before + ("AGE" if since else "") + after
 
 
-def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_node_counts_need_access_to_a_gang_of_the_cluster(owner: Viewer, cluster: Cluster) -> None:
     """The same that the node-fit table of that gang is made of; names and labels are not."""
     ClusterCapacity.objects.update(shapes=[make_shape()])
     make_node(cluster, "a", taints=["team=vision:NoSchedule"])
@@ -297,7 +295,7 @@ def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
         assert row.shapes
 
 
-def test_who_sees_another_cluster_sees_nothing_of_this_one(cluster: Cluster) -> None:
+def test_a_viewer_of_another_cluster_sees_no_capacity(cluster: Cluster) -> None:
     other = make_cluster("west")
     viewer = Viewer(6, "wes", (Scope(other.pk, "research", "viewer"),))
     assert [row.cluster for row in read(viewer).clusters] == ["west"]
@@ -308,7 +306,7 @@ def test_a_stranger_sees_no_cluster(stranger: Viewer, cluster: Cluster) -> None:
     assert read(stranger).clusters == ()
 
 
-def test_forbidden_nodes_are_no_zeros(owner: Viewer) -> None:
+def test_forbidden_nodes_are_not_zero(owner: Viewer) -> None:
     cluster = make_cluster()
     # Rows of a time at which they could be read mean nothing now.
     make_node(cluster, "a")
@@ -316,7 +314,7 @@ def test_forbidden_nodes_are_no_zeros(owner: Viewer) -> None:
     assert blind(owner) == "Nothing can be said of room in this cluster: nodes: forbidden."
 
 
-def test_nodes_that_were_not_read_yet_are_no_zeros(owner: Viewer) -> None:
+def test_unread_nodes_are_not_zero(owner: Viewer) -> None:
     make_cluster()
     assert blind(owner) == "The nodes of this cluster have not been read yet."
 
@@ -331,7 +329,7 @@ def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
     assert blind(owner) == f"This cluster has not been read for AGE: {unknown}"
 
 
-def test_a_cluster_that_never_answered(owner: Viewer) -> None:
+def test_an_unread_cluster_has_no_numbers(owner: Viewer) -> None:
     make_cluster(contact_at=None, problem="unreachable")
     assert blind(owner) == "This cluster has never answered: what its nodes offer is not known."
     Cluster.objects.update(problem="")
@@ -343,7 +341,7 @@ def test_a_cluster_without_nodes_has_none(owner: Viewer, cluster: Cluster) -> No
     assert (row.blind, row.whole, row.pools) == (None, None, ())
 
 
-def test_very_many_nodes_are_added_up_when_asked_for(
+def test_very_many_nodes_are_added_up_on_request(
     owner: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b"):
@@ -367,7 +365,7 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
             read(owner)
 
 
-def test_each_node_of_a_pool_has_its_square(owner: Viewer, cluster: Cluster) -> None:
+def test_each_node_of_a_pool_has_a_square(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "d", held={})
     make_node(cluster, "a", labels={"cloud.google.com/gke-nodepool": "h100", RACK: "r1"}, held={})
     make_node(cluster, "b", used={"nvidia.com/gpu": "8"}, held={})

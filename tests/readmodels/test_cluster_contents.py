@@ -39,7 +39,7 @@ def east() -> Cluster:
     return cluster
 
 
-def test_gangs_that_exist_are_counted_by_health_worst_first(east: Cluster) -> None:
+def test_existing_gangs_are_counted_by_severity(east: Cluster) -> None:
     counts = counted(read()["east"])
     assert list(counts.items()) == [
         *(("failed", 1), ("blocked", 1), ("running", 2), ("succeeded", 1))
@@ -56,7 +56,7 @@ def test_a_viewer_of_one_namespace_counts_its_gangs(east: Cluster) -> None:
     assert counted(read(viewer)["east"]) == {"failed": 1}
 
 
-def test_nodes_are_added_up_where_they_are_known(east: Cluster) -> None:
+def test_known_nodes_are_added_up(east: Cluster) -> None:
     make_capacity(east)
     make_node(east, "a", allocatable={GPU: "8"}, used={GPU: "3"})
     make_node(east, "b", allocatable={GPU: "8"}, used={GPU: "8"}, cordoned=True)
@@ -73,7 +73,7 @@ def test_nodes_are_added_up_where_they_are_known(east: Cluster) -> None:
     assert [found[name].nodes_known for name in ("east", "west", "empty")] == [True, False, False]
 
 
-def test_more_clusters_make_no_more_queries(east: Cluster) -> None:
+def test_the_number_of_queries_does_not_grow_with_clusters(east: Cluster) -> None:
     make_capacity(east)
     make_node(east, "a")
     clusters = read_freshness(viewer=OWNER, now=NOW)

@@ -25,7 +25,7 @@ def row(lever: str, levers: ClusterLevers = READY, not_served: tuple[str, ...] =
     return next(row for row in rows if row.lever == lever)
 
 
-def test_levers_are_listed_in_the_order_in_which_they_are_tried() -> None:
+def test_levers_are_listed_in_order_of_preference() -> None:
     rows = lever_board(READY, ()).rows
     assert [row.lever for row in rows] == [
         "suspend",
@@ -37,7 +37,7 @@ def test_levers_are_listed_in_the_order_in_which_they_are_tried() -> None:
     ]
 
 
-def test_what_the_cluster_does_not_serve_has_no_lever() -> None:
+def test_unserved_kinds_have_no_lever() -> None:
     absent = ("workloads.kueue.x-k8s.io", "jobsets.jobset.x-k8s.io", "jobs.batch.volcano.sh")
     rows = lever_board(READY, absent).rows
     assert [row.lever for row in rows] == ["suspend"]
@@ -93,7 +93,7 @@ def test_what_the_cluster_does_not_serve_has_no_lever() -> None:
         ),
     ],
 )
-def test_installed_proved_and_in_force_are_three_things(
+def test_installed_proved_and_in_force_are_distinct(
     changes: dict[str, Any], ready: bool, word: str, sentence: str
 ) -> None:
     found = row("hold", replace(READY, **changes))
@@ -102,7 +102,7 @@ def test_installed_proved_and_in_force_are_three_things(
     assert found.refuted_at == changes.get("hold_refuted_at")
 
 
-def test_a_claim_is_not_a_lever_until_it_was_seen() -> None:
+def test_a_claimed_lever_counts_after_its_proof() -> None:
     claimed = row("native", replace(READY, build="EC375E2361C61A1F"))
     assert (claimed.ready, claimed.face.word) == (False, "unproved")
     assert claimed.sentence == (
@@ -115,7 +115,7 @@ def test_a_claim_is_not_a_lever_until_it_was_seen() -> None:
 @pytest.mark.parametrize(
     "shut", [{"has_actor": False}, {"read_only": "Cluster east is switched to read-only."}]
 )
-def test_nothing_is_ready_where_nothing_may_be_sent(shut: dict[str, Any]) -> None:
+def test_no_lever_is_ready_without_an_actor(shut: dict[str, Any]) -> None:
     everything = replace(READY, parallelism=True, native_honoured=True, hold_proved_at=NOW, **shut)
     board = lever_board(everything, ())
     assert not any(row.ready for row in board.rows)
@@ -137,14 +137,14 @@ def test_nothing_is_ready_where_nothing_may_be_sent(shut: dict[str, Any]) -> Non
         ({"hold": PolicyState.NOT_SEEN}, (), ""),
     ],
 )
-def test_one_command_for_the_next_step(
+def test_the_next_step_has_one_command(
     changes: dict[str, Any], not_served: tuple[str, ...], command: str
 ) -> None:
     assert lever_board(replace(READY, **changes), not_served).command == command
 
 
 @pytest.mark.django_db
-def test_who_sees_one_namespace_sees_the_levers_without_the_command(owner: Viewer) -> None:
+def test_a_namespace_viewer_sees_the_levers_without_the_command(owner: Viewer) -> None:
     cluster = make_cluster("east", actor_expires_at=NOW + timedelta(days=2))
     make_resource(cluster, "holds.gangboard.dev", state="not-served")
     (state,) = list_clusters(viewer=owner, now=NOW)

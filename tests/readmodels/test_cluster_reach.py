@@ -26,7 +26,7 @@ def shown(cluster: Cluster, viewer: Viewer) -> ClusterRow:
     return state
 
 
-def test_a_cluster_that_never_answered_has_no_number_and_its_cause_as_step(owner: Viewer) -> None:
+def test_an_unread_cluster_has_no_numbers_and_a_step_for_the_cause(owner: Viewer) -> None:
     dead = make_cluster("dead", contact_at=None, listed_at=None, problem="unreachable")
     state = shown(dead, owner)
     assert (state.gangs, state.objects, state.levers.rows) == (None, None, ())
@@ -43,7 +43,7 @@ def test_a_cluster_that_never_answered_has_no_number_and_its_cause_as_step(owner
     ],
     ids=["read", "pods forbidden", "silent", "first look"],
 )
-def test_no_gangs_is_zero_only_where_all_was_read(
+def test_zero_gangs_requires_a_complete_read(
     owner: Viewer, columns: dict[str, Any], pods: str, gangs: int | None
 ) -> None:
     cluster = make_cluster("east", **columns)
@@ -53,7 +53,7 @@ def test_no_gangs_is_zero_only_where_all_was_read(
     assert shown(cluster, owner).gangs == 1, "what was seen is counted"
 
 
-def test_a_second_name_does_not_name_a_cluster_that_the_viewer_may_not_see(owner: Viewer) -> None:
+def test_a_duplicate_name_reveals_no_hidden_cluster(owner: Viewer) -> None:
     first = make_cluster("west")
     told = second_name_sentence("west", "west2")
     second = make_cluster("west2", contact_at=None, problem="same-cluster", sentence=told)
@@ -76,11 +76,11 @@ def test_a_second_name_does_not_name_a_cluster_that_the_viewer_may_not_see(owner
     assert shown(second, owner).sentence == told, "that of a removed cluster is no secret to them"
 
 
-def test_every_step_is_about_a_problem_that_is_stored() -> None:
+def test_every_step_belongs_to_a_stored_problem() -> None:
     assert set(STEPS) <= set(KubeErrorCode)
 
 
-def test_a_name_that_is_not_safe_has_no_command() -> None:
+def test_an_unsafe_name_has_no_command() -> None:
     step = reach_step("a; rm -rf /", "unreachable")
     assert step is not None
     assert step.command == ""

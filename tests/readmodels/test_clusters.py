@@ -56,9 +56,7 @@ pytestmark = pytest.mark.django_db
         ),
     ],
 )
-def test_one_sentence_about_a_cluster(
-    owner: Viewer, columns: dict[str, Any], sentence: str
-) -> None:
+def test_a_cluster_has_one_sentence(owner: Viewer, columns: dict[str, Any], sentence: str) -> None:
     make_cluster(**columns)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.headline == sentence
@@ -74,7 +72,7 @@ def test_one_sentence_about_a_cluster(
         ({"problem": "forbidden", "sentence": "Not allowed."}, (None, None)),
     ],
 )
-def test_the_pace_of_an_api_server_that_answers_now(
+def test_a_live_api_server_has_its_latency(
     owner: Viewer, columns: dict[str, Any], shown: tuple[int | None, int | None]
 ) -> None:
     cluster = make_cluster(**{"answer_ms": 12, "events_a_minute": 340, **columns})
@@ -85,7 +83,7 @@ def test_the_pace_of_an_api_server_that_answers_now(
     assert (state.answer_ms, state.events_a_minute) == (None, None), "how busy others are"
 
 
-def test_one_failure_of_everything_is_said_once(owner: Viewer) -> None:
+def test_a_shared_failure_is_listed_once(owner: Viewer) -> None:
     why = "lab.example did not answer in time."
     cluster = make_cluster("lab", problem="timeout", sentence=why)
     for resource in ("pods", "nodes", "jobs.batch"):
@@ -107,7 +105,7 @@ def test_one_failure_of_everything_is_said_once(owner: Viewer) -> None:
     assert len(state.faults) == 4, "each of its own while the cluster answers"
 
 
-def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
+def test_forbidden_unserved_and_empty_are_distinct(owner: Viewer) -> None:
     cluster = make_cluster()
     make_resource(cluster, "pods", objects_count=0)
     make_resource(
@@ -124,7 +122,7 @@ def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
     assert state.headline == "It answers; not everything can be read: jobs.batch."
 
 
-def test_what_needs_a_look_is_first_and_what_is_not_served_apart(owner: Viewer) -> None:
+def test_problems_come_first_and_unserved_resources_separately(owner: Viewer) -> None:
     cluster = make_cluster()
     make_resource(cluster, "jobs.batch")
     make_resource(cluster, "pods", state="forbidden")
@@ -134,7 +132,7 @@ def test_what_needs_a_look_is_first_and_what_is_not_served_apart(owner: Viewer) 
     assert [row.resource for row in state.not_served] == ["rayjobs.ray.io"]
 
 
-def test_objects_of_the_last_look_are_kept_while_nothing_can_be_read(owner: Viewer) -> None:
+def test_objects_are_kept_during_an_outage(owner: Viewer) -> None:
     """Nothing is deleted because nobody answers, and the card says so."""
     cluster = make_cluster()
     make_resource(cluster, "pods", objects_count=40, state="failing")
@@ -147,7 +145,7 @@ def test_objects_of_the_last_look_are_kept_while_nothing_can_be_read(owner: View
     }
 
 
-def test_objects_that_were_not_understood_are_named(owner: Viewer) -> None:
+def test_undecodable_objects_are_named(owner: Viewer) -> None:
     cluster = make_cluster()
     problem = {"namespace": "vision", "name": "odd", "sentence": "spec.replicas is not a number."}
     make_resource(cluster, "jobs.batch", problems=[problem], problems_count=1)
@@ -164,7 +162,7 @@ def test_objects_that_were_not_understood_are_named(owner: Viewer) -> None:
         (timedelta(days=30), "The token is good for 30 d.", "running"),
     ],
 )
-def test_the_end_of_the_credentials_is_told(
+def test_the_expiry_of_credentials_is_shown(
     owner: Viewer, left: timedelta, sentence: str, tone: str
 ) -> None:
     make_cluster(credentials_expire_at=NOW + left)
@@ -184,7 +182,7 @@ def test_only_a_lease_in_force_has_a_holder(owner: Viewer) -> None:
     assert [state.holder for state in list_clusters(viewer=owner, now=NOW)] == ["worker-1", ""]
 
 
-def test_a_reader_of_a_namespace_is_not_told_cluster_wide_texts() -> None:
+def test_a_namespace_reader_gets_no_cluster_wide_texts() -> None:
     cluster = make_cluster(sentence="https://10.0.0.1 refuses", problem="unreachable")
     make_resource(
         cluster,
@@ -252,7 +250,7 @@ def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:
     assert found.observed_at == NOW - timedelta(minutes=5)
 
 
-def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> None:
+def test_unreadable_resources_are_listed_beside_the_counts(owner: Viewer) -> None:
     make_gang(make_cluster("eu-train"))
     assert read_summary(viewer=owner, now=NOW).unseen == ()
     make_cluster("new", listed_at=None)
@@ -265,7 +263,7 @@ def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> 
     ]
 
 
-def test_counts_of_a_cluster_that_never_answered_have_no_time(owner: Viewer) -> None:
+def test_counts_of_an_unread_cluster_have_no_time(owner: Viewer) -> None:
     make_cluster("eu-train")
     make_cluster("new", contact_at=None)
     assert read_summary(viewer=owner, now=NOW).observed_at is None

@@ -61,7 +61,7 @@ def read_gone(viewer: Viewer, gang: Gang) -> DeletedGang:
 
 
 class TestList:
-    def test_the_newest_first_with_their_times(self, owner: Viewer, cluster: Cluster) -> None:
+    def test_entries_are_newest_first_with_times(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 30), ("images", 12), ("runs", 0))
         entries = read(owner, gang).timeline
@@ -72,7 +72,7 @@ class TestList:
         ]
         assert [entry.duration for entry in entries] == ["", "12 min", "30 min"]
 
-    def test_only_the_newest_are_listed_and_the_wait_is_still_known(
+    def test_older_entries_are_omitted_and_the_wait_stays_known(
         self, owner: Viewer, cluster: Cluster
     ) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
@@ -91,7 +91,7 @@ class TestList:
             None,
         )
 
-    def test_a_wait_comes_with_what_is_typical(self, owner: Viewer, cluster: Cluster) -> None:
+    def test_a_wait_has_its_typical_value(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
         history = read(owner, gang).gang_history
@@ -99,7 +99,7 @@ class TestList:
 
 
 class TestSilence:
-    def test_the_silence_is_a_line_of_the_cluster_and_no_verdict(self, owner: Viewer) -> None:
+    def test_an_outage_is_a_cluster_line_and_no_verdict(self, owner: Viewer) -> None:
         silent_at = NOW - 10 * MINUTE
         cluster = make_cluster(
             "lab", contact_at=silent_at, problem="timeout", sentence="lab.example did not answer."
@@ -126,7 +126,7 @@ class TestSilence:
         assert history.wait.by_stage == {"placement": 110 * 60}
         assert [one.seconds for one in history.wait.parts if one.is_unseen] == [600]
 
-    def test_one_that_is_over_interrupts_nothing_but_what_is_known(self, owner: Viewer) -> None:
+    def test_a_past_outage_interrupts_only_known_verdicts(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
@@ -149,7 +149,7 @@ class TestSilence:
         assert detail.gang_history.wait.text == "2 h"
         assert detail.gang_history.wait.by_stage == {"placement": 90 * 60}
 
-    def test_what_kept_us_from_it_is_for_who_sees_the_cluster(
+    def test_the_cause_of_an_outage_needs_access_to_the_cluster(
         self, cluster: Cluster, reader: Viewer
     ) -> None:
         gang = make_gang(cluster, namespace="research")
@@ -160,14 +160,14 @@ class TestSilence:
         outage = read(reader, gang).timeline[0]
         assert outage.message == "What was in it at that time is not known."
 
-    def test_a_time_in_which_nobody_asked_is_no_fault_of_the_cluster(self, owner: Viewer) -> None:
+    def test_a_time_without_polling_is_not_an_outage(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
         gang = make_gang(cluster)
         make_history(gang, BEGIN, ("room", 0))
         make_outage(cluster, BEGIN + MINUTE, BEGIN + 5 * MINUTE)
         assert read(owner, gang).timeline[0].title == "Cluster lab was not read"
 
-    def test_a_gang_that_had_gone_before_stays_as_it_was(self, owner: Viewer) -> None:
+    def test_an_earlier_deleted_gang_stays_unchanged(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - 10 * MINUTE)
         gang = make_gang(cluster, gone_at=BEGIN + 5 * MINUTE)
         make_history(gang, BEGIN, ("room", 5), gone=True)
@@ -189,7 +189,7 @@ def a_span(begin: float, end: float | None, health: str = "waiting") -> SpanRow:
 
 
 class TestStrip:
-    def test_as_wide_as_it_was_long(self) -> None:
+    def test_segments_are_proportional_to_their_duration(self) -> None:
         strip = make_strip((a_span(90, None, "running"), a_span(0, 90)), NOW)
         assert [
             (piece.face.label, piece.start, piece.width, piece.duration) for piece in strip
@@ -199,12 +199,12 @@ class TestStrip:
         ]
         assert [piece.ended_at for piece in strip] == [BEGIN + 90 * MINUTE, None]
 
-    def test_a_moment_can_still_be_seen(self) -> None:
+    def test_a_short_segment_stays_visible(self) -> None:
         strip = make_strip((a_span(1, None), a_span(0.999, 1, "failed"), a_span(0, 0.999)), NOW)
         assert strip[1].width > 0.5
         assert strip[1].room == ""
 
-    def test_a_time_in_which_it_was_not_there_is_said(self) -> None:
+    def test_a_time_of_absence_is_a_segment(self) -> None:
         strip = make_strip((a_span(60, None), a_span(0, 30)), NOW)
         assert [(piece.face.label, piece.width) for piece in strip] == [
             ("Waiting", 25.0),
@@ -212,20 +212,20 @@ class TestStrip:
             ("Waiting", 50.0),
         ]
 
-    def test_what_lasted_no_time_is_in_the_list_only(self) -> None:
+    def test_a_verdict_without_duration_has_no_segment(self) -> None:
         strip = make_strip((a_span(5, None), a_span(5, 5, "failed"), a_span(0, 5)), NOW)
         assert [piece.face.label for piece in strip] == ["Waiting", "Waiting"]
 
-    def test_a_verdict_of_this_very_moment_fills_it(self) -> None:
+    def test_a_new_verdict_fills_the_strip(self) -> None:
         (piece,) = make_strip((a_span(120, None),), NOW)
         assert (piece.start, piece.width) == (0, 100)
 
-    def test_a_clock_that_runs_behind_makes_nothing_negative(self) -> None:
+    def test_clock_skew_makes_no_negative_width(self) -> None:
         strip = make_strip((a_span(200, None), a_span(0, 200)), NOW)
         assert all(piece.width > 0 for piece in strip)
 
     @given(lengths=st.lists(st.floats(0.001, 1e5), min_size=1, max_size=MOST_SPANS))
-    def test_pieces_lie_side_by_side_and_fill_it(self, lengths: list[float]) -> None:
+    def test_segments_are_adjacent_and_fill_the_strip(self, lengths: list[float]) -> None:
         spans: list[SpanRow] = []
         begin = 0.0
         for length in lengths:
@@ -271,17 +271,19 @@ TOLD = "a gang you may not see holds a node you may not see; gpu-01 lost power."
 
 
 class TestNames:
-    def test_old_sentences_keep_their_secrets_too(self, cluster: Cluster, reader: Viewer) -> None:
+    def test_old_sentences_are_redacted(self, cluster: Cluster, reader: Viewer) -> None:
         gang = a_telling_gang(cluster)
         # Its pods are elsewhere by now, and the verdict is another one.
         Gang.objects.filter(pk=gang.pk).update(detail=b"", message="All run.")
         assert [span.message for span in read(reader, gang).gang_history.spans] == [TOLD]
 
-    def test_who_sees_all_reads_all(self, cluster: Cluster, owner: Viewer) -> None:
+    def test_a_cluster_viewer_reads_unredacted_sentences(
+        self, cluster: Cluster, owner: Viewer
+    ) -> None:
         (span,) = read(owner, a_telling_gang(cluster)).gang_history.spans
         assert span.message == "team-x/eval-92 holds gpu-17; gpu-01 lost power."
 
-    def test_the_node_of_a_claim_is_in_nothing_that_is_told(
+    def test_the_node_of_a_claim_is_redacted_everywhere(
         self, cluster: Cluster, reader: Viewer
     ) -> None:
         said = "has brought node n7, which is not initialized yet"
@@ -302,7 +304,7 @@ class TestNames:
         assert "n7" not in str((told.findings[0].evidence[0], told.timeline[0].message))
         assert [item.value for item in told.findings[0].evidence][1] == "a node you may not see"
 
-    def test_also_when_the_gang_is_gone(self, cluster: Cluster, reader: Viewer) -> None:
+    def test_a_deleted_gang_stays_redacted(self, cluster: Cluster, reader: Viewer) -> None:
         gang = a_telling_gang(cluster)
         Gang.objects.all().delete()
         found = read_gone(reader, gang)
@@ -317,7 +319,9 @@ class TestNames:
 
 
 class TestGone:
-    def test_the_last_verdict_and_all_before_it(self, owner: Viewer, cluster: Cluster) -> None:
+    def test_a_deleted_gang_shows_its_last_verdict_and_history(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
         gang = a_telling_gang(cluster)
         gone_at = BEGIN + 20 * MINUTE
         end_spans(cluster.pk, [gang.uid], at=gone_at)
@@ -344,9 +348,7 @@ class TestGone:
             assert find_deleted_gang(viewer=owner, gang_id=id_, now=NOW) is None
         assert find_deleted_gang(viewer=owner, gang_id=gang.pk, now=NOW) is not None
 
-    def test_within_the_first_hour_it_is_shown_as_it_was(
-        self, owner: Viewer, cluster: Cluster
-    ) -> None:
+    def test_a_recently_deleted_gang_keeps_its_page(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, gone_at=NOW - MINUTE, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 30), ("runs", 5), gone=True)
         assert [entry.last for entry in read(owner, gang).timeline] == [True, False]

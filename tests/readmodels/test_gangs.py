@@ -42,7 +42,7 @@ def reader(cluster_id: int, namespace: str) -> Viewer:
 
 
 class TestOrder:
-    def test_worst_first_then_longest_waiting(self, owner: Viewer) -> None:
+    def test_the_default_order_is_severity_then_wait(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gang(cluster, "runs", health="running")
         make_gang(cluster, "waits-long", since=NOW - timedelta(hours=5))
@@ -70,7 +70,9 @@ class TestOrder:
             ("created_at", ["c", "a", "b"]),
         ],
     )
-    def test_by_column(self, owner: Viewer, ordering: str, expected: list[str]) -> None:
+    def test_gangs_are_ordered_by_column(
+        self, owner: Viewer, ordering: str, expected: list[str]
+    ) -> None:
         cluster = make_cluster()
         hour = timedelta(hours=1)
         make_gang(cluster, "a", since=NOW - hour, accelerators=8, created_at=NOW - 2 * hour)
@@ -106,7 +108,7 @@ class TestPages:
                 break
         assert read == [row.id for row in whole.rows]
 
-    def test_a_row_that_comes_in_before_does_not_repeat_one(self, owner: Viewer) -> None:
+    def test_an_inserted_row_repeats_no_row_on_the_next_page(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gangs(cluster, 6)
         filters = GangFilters(ordering="name")
@@ -121,7 +123,7 @@ class TestPages:
         "cursor",
         ["x", "💥", "e30", "W10", "WyJuYW1lLGlkIixbXV0", "W1wibmFtZSxpZFwiXQ", "A" * 5000],
     )
-    def test_a_cursor_of_somebody_else_is_refused(self, owner: Viewer, cursor: str) -> None:
+    def test_a_foreign_cursor_is_refused(self, owner: Viewer, cursor: str) -> None:
         with pytest.raises(CursorError):
             list_gangs(viewer=owner, filters=GangFilters(ordering="name"), cursor=cursor, now=NOW)
 
@@ -154,7 +156,9 @@ class TestFilters:
             GangFilters(q="cordoned"),
         ],
     )
-    def test_each_filter_finds_the_one(self, owner: Viewer, filters: GangFilters) -> None:
+    def test_each_filter_returns_the_matching_gang(
+        self, owner: Viewer, filters: GangFilters
+    ) -> None:
         make_gang(make_cluster("eu-train"), "other")
         make_gang(
             make_cluster("us-train"),
@@ -171,7 +175,7 @@ class TestFilters:
         page = list_gangs(viewer=owner, filters=filters, now=NOW)
         assert names(page) == ["the-wanted-one"]
 
-    def test_the_core_group_is_a_group_that_can_be_asked_for(self, owner: Viewer) -> None:
+    def test_the_core_group_is_a_filter_value(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gang(cluster, "a-jobset")
         make_gang(cluster, "a-pod", api_group="", kind="Pod")
@@ -201,12 +205,12 @@ class TestFilters:
         make_gang(cluster, "llama", code="no-room", message="3 are free, 50% of 6.", detail=detail)
         assert names(list_gangs(viewer=owner, filters=GangFilters(q=q), now=NOW)) == ["llama"]
 
-    def test_all_words_of_a_search_must_occur(self, owner: Viewer) -> None:
+    def test_a_search_matches_all_words(self, owner: Viewer) -> None:
         make_gang(make_cluster(), "llama")
         page = list_gangs(viewer=owner, filters=GangFilters(q="llama nowhere"), now=NOW)
         assert page.rows == ()
 
-    def test_succeeded_gangs_are_hidden_until_asked_for(self, owner: Viewer) -> None:
+    def test_succeeded_gangs_are_hidden_by_default(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gang(cluster, "runs", health="running")
         make_gang(cluster, "done", health="succeeded")
@@ -221,24 +225,24 @@ class TestFilters:
         assert asked() == ["broke", "runs", "done"]
         assert asked(show_finished=False, health=("succeeded",)) == ["done"]
 
-    def test_a_gang_whose_owner_is_gone_is_in_no_list(self, owner: Viewer) -> None:
+    def test_a_gang_of_a_deleted_owner_is_not_listed(self, owner: Viewer) -> None:
         make_gang(make_cluster(), "gone", gone_at=NOW)
         assert list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows == ()
 
 
 class TestFreshness:
-    def test_after_30_seconds_stale_and_the_health_is_kept(self, owner: Viewer) -> None:
+    def test_a_cluster_is_stale_after_30_seconds_and_health_is_kept(self, owner: Viewer) -> None:
         cluster = make_cluster(contact_at=NOW - timedelta(seconds=31))
         make_gang(cluster, health="running")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert (row.stale, row.health) == (True, "running")
 
-    def test_at_29_seconds_nothing_is_said(self, owner: Viewer) -> None:
+    def test_a_cluster_is_live_at_29_seconds(self, owner: Viewer) -> None:
         make_gang(make_cluster(contact_at=NOW - timedelta(seconds=29)), health="running")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert (row.stale, row.health) == (False, "running")
 
-    def test_after_two_minutes_unknown_with_what_it_was(self, owner: Viewer) -> None:
+    def test_health_is_unknown_after_two_minutes_with_the_last_health(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
         make_gang(cluster, health="running", since=NOW - timedelta(days=2))
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
@@ -251,7 +255,7 @@ class TestFreshness:
         assert row.members_were, "old numbers are said to be old"
         assert row.bar.ready == 0
 
-    def test_a_cluster_that_never_answered_makes_unknown(self, owner: Viewer) -> None:
+    def test_health_is_unknown_in_an_unread_cluster(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=None, problem="unreachable")
         make_gang(cluster, health="blocked")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
@@ -261,7 +265,7 @@ class TestFreshness:
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert row.message == "Cluster lab has not been read yet. It was blocked."
 
-    def test_what_was_unknown_keeps_what_it_was_before(self, owner: Viewer) -> None:
+    def test_unknown_health_keeps_the_last_health(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4), problem="timeout")
         make_gang(cluster, health="unknown", last_health="waiting")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
@@ -289,12 +293,12 @@ class TestFreshness:
         whole = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
         assert names(whole) == ["runs", "was-failed"], "finished ones do not come up in an outage"
 
-    def test_what_is_not_shown_any_more_is_not_found(self, owner: Viewer) -> None:
+    def test_hidden_health_does_not_match_filters(self, owner: Viewer) -> None:
         silent = make_cluster("lab", contact_at=NOW - timedelta(hours=1))
         make_gang(silent, "x", message="All nodes are cordoned.")
         assert list_gangs(viewer=owner, filters=GangFilters(q="cordoned"), now=NOW).rows == ()
 
-    def test_members_that_cannot_be_looked_at_have_no_numbers(self, owner: Viewer) -> None:
+    def test_unreadable_members_have_no_numbers(self, owner: Viewer) -> None:
         make_gang(make_cluster(), health="unknown", code="not-observed")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert not row.members_known
@@ -319,7 +323,7 @@ class TestAccess:
         page = list_gangs(viewer=reader(eu.pk, "research"), filters=GangFilters(), now=NOW)
         assert names(page) == ["mine"]
 
-    def test_names_of_others_are_not_told_in_sentences(self) -> None:
+    def test_sentences_contain_no_hidden_names(self) -> None:
         cluster = make_cluster()
         other = make_ref("JobSet", "eval-92", namespace="team-x")
         own = make_ref("JobSet", "eval-9", namespace="research")
@@ -346,7 +350,7 @@ class TestAccess:
         assert row.advice == ("gpu-170 is another node.",)
         assert row.next_step == "gpu-170 is another node."
 
-    def test_advice_about_what_one_may_not_see_is_left_out(self, owner: Viewer) -> None:
+    def test_advice_about_hidden_objects_is_omitted(self, owner: Viewer) -> None:
         """Owner of the gang's namespace, reader of the cluster, admin; a stranger sees no gang."""
         cluster = make_cluster()
         other = make_ref("Job", "eval", namespace="team-x")
@@ -362,7 +366,7 @@ class TestAccess:
         }
         assert list(told.values()) == [[()], [(suspend,)], [(suspend,)], []]
 
-    def test_who_sees_the_whole_cluster_is_told_the_names(self, owner: Viewer) -> None:
+    def test_a_cluster_viewer_sees_the_names(self, owner: Viewer) -> None:
         other = make_ref("JobSet", "eval-92", namespace="team-x")
         finding = make_finding(evidence=(Evidence("holds the room", "eval-92", other),))
         make_gang(
@@ -396,7 +400,7 @@ class TestSearchTellsNoNames:
         return names(list_gangs(viewer=viewer, filters=GangFilters(q=q), now=NOW))
 
     @pytest.mark.parametrize("q", ["secret", "sec", "team-b", "team-b/secret", "llama secret"])
-    def test_a_reader_finds_nothing_by_what_is_not_printed(self, cluster: Cluster, q: str) -> None:
+    def test_a_search_ignores_redacted_names(self, cluster: Cluster, q: str) -> None:
         one = reader(cluster.pk, "research")
         row = list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows[0]
         assert row.message == "llama was preempted by a gang you may not see."
@@ -406,17 +410,17 @@ class TestSearchTellsNoNames:
         assert {tile.gangs for tile in tiles} == {0}
 
     @pytest.mark.parametrize("q", ["llama", "RESEARCH", "preempt", "JobSet", "eu-train"])
-    def test_a_reader_finds_by_what_names_nobody_else(self, cluster: Cluster, q: str) -> None:
+    def test_a_search_matches_unredacted_text(self, cluster: Cluster, q: str) -> None:
         assert self.found(reader(cluster.pk, "research"), q) == ["llama"]
 
-    def test_who_sees_the_whole_cluster_finds_by_the_sentence(
+    def test_a_cluster_viewer_searches_whole_sentences(
         self, owner: Viewer, cluster: Cluster
     ) -> None:
         keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
         assert self.found(keeper, "team-b/secret") == ["llama"]
         assert self.found(owner, "team-b/secret") == ["llama"]
 
-    def test_one_whole_cluster_says_nothing_of_another(self, cluster: Cluster) -> None:
+    def test_access_to_one_cluster_does_not_extend_to_another(self, cluster: Cluster) -> None:
         us = make_cluster("us-train")
         both = Viewer(
             5, "kay", (Scope(us.pk, "", "viewer"), Scope(cluster.pk, "research", "viewer"))
@@ -451,13 +455,13 @@ class TestFindByName:
             ("gone-0-0", {}, []),
         ],
     )
-    def test_only_whole_names_count(
+    def test_only_whole_names_match(
         self, owner: Viewer, cluster: Cluster, name: str, place: dict[str, str], found: list[str]
     ) -> None:
         ids = find_gangs_named(name, viewer=owner, **place)
         assert [Gang.objects.get(pk=one).name for one in ids] == found
 
-    def test_who_may_not_see_it_finds_nothing(self, cluster: Cluster) -> None:
+    def test_a_user_without_access_gets_no_match(self, cluster: Cluster) -> None:
         elsewhere = reader(cluster.pk, "vision")
         assert find_gangs_named("llama-0-1", viewer=elsewhere) == ()
 
@@ -471,7 +475,7 @@ class TestText:
         assert len(message) < 2100
 
 
-def test_the_cost_of_a_list_does_not_grow_with_it(
+def test_the_number_of_queries_does_not_grow_with_the_list(
     owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     make_gangs(make_cluster(), 60)

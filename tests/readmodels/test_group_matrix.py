@@ -21,7 +21,7 @@ def members(
     return make_members(job, number, state, group=group)
 
 
-def test_a_group_that_spans_two_roles() -> None:
+def test_a_group_may_span_two_roles() -> None:
     found = group_matrix(
         jobs(init="init", leader="leader", worker="worker"),
         (
@@ -39,7 +39,7 @@ def test_a_group_that_spans_two_roles() -> None:
     ]
 
 
-def test_pods_in_no_group_stand_last() -> None:
+def test_pods_without_a_group_come_last() -> None:
     found = group_matrix(
         jobs(init="init", leader="leader", worker="worker"),
         (
@@ -63,12 +63,12 @@ def test_groups_of_one_role_each_need_no_table() -> None:
     )
 
 
-def test_pods_without_a_group_are_no_group() -> None:
+def test_pods_without_a_group_form_no_group() -> None:
     found = jobs(a="leader", b="worker")
     assert group_matrix(found, (*members("a", 1, ""), *members("b", 2, ""))) is None
 
 
-def test_of_more_than_twelve_jobs_a_column_is_a_role() -> None:
+def test_more_than_twelve_jobs_are_shown_by_role() -> None:
     many = tuple(make_job(f"w-{index}", part="worker") for index in range(12))
     pods = (
         *(pod for job in many for pod in members(job.ref.name, 2, "ring")),

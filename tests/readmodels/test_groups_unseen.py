@@ -62,7 +62,7 @@ def said(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...]
     return [(one.cluster, one.state, one.kinds, one.sentence) for one in unseen]
 
 
-def test_what_is_read_or_not_served_is_seen(owner: Viewer) -> None:
+def test_read_and_unserved_kinds_count_as_seen(owner: Viewer) -> None:
     cluster = make_site()
     make_podgroup(cluster)
     page = read(owner)
@@ -70,7 +70,7 @@ def test_what_is_read_or_not_served_is_seen(owner: Viewer) -> None:
     assert [row.stale for row in page.rows] == [False]
 
 
-def test_a_cluster_that_serves_no_groups_truthfully_has_none(owner: Viewer) -> None:
+def test_a_cluster_without_group_kinds_has_no_groups(owner: Viewer) -> None:
     cluster = make_site()
     ResourceState.objects.filter(cluster=cluster).update(state="not-served", listed_at=None)
     page = read(owner)
@@ -96,7 +96,7 @@ def test_a_cluster_that_serves_no_groups_truthfully_has_none(owner: Viewer) -> N
         ),
     ],
 )
-def test_what_cannot_be_seen_is_said_and_its_old_rows_are_marked(
+def test_unreadable_kinds_are_reported_and_old_rows_marked(
     owner: Viewer, state: str, sentence: str
 ) -> None:
     cluster, other = make_site(), make_site("us-train")
@@ -115,9 +115,7 @@ def test_what_cannot_be_seen_is_said_and_its_old_rows_are_marked(
 
 
 @pytest.mark.parametrize("state", ["ok", "listing"])
-def test_while_they_are_listed_for_the_first_time_some_may_be_missing(
-    owner: Viewer, state: str
-) -> None:
+def test_groups_may_be_missing_during_the_first_list(owner: Viewer, state: str) -> None:
     change(make_site(), state=state, listed_at=None)
     assert said(owner) == [
         (
@@ -129,7 +127,7 @@ def test_while_they_are_listed_for_the_first_time_some_may_be_missing(
     ]
 
 
-def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
+def test_kinds_in_the_same_state_share_a_notice(owner: Viewer) -> None:
     cluster = make_site()
     ResourceState.objects.filter(cluster=cluster).update(state="forbidden")
     ((_, _, kinds, sentence),) = said(owner)
@@ -144,7 +142,7 @@ def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
     ("owner_kind", "kinds"),
     [(("grove.io", "PodCliqueSet"), ["PodGang"]), (("batch", "Job"), [])],
 )
-def test_of_a_gang_only_what_could_have_groups_of_it_is_told(
+def test_a_gang_lists_only_its_possible_group_kinds(
     owner: Viewer, owner_kind: tuple[str, str], kinds: list[str]
 ) -> None:
     cluster = make_site()
@@ -154,7 +152,7 @@ def test_of_a_gang_only_what_could_have_groups_of_it_is_told(
     assert [kind for one in found.unseen for kind in one.kinds] == kinds
 
 
-def test_kinds_in_different_states_are_told_apart(owner: Viewer) -> None:
+def test_kinds_in_different_states_have_separate_notices(owner: Viewer) -> None:
     cluster = make_site()
     change(cluster, state="forbidden")
     change(cluster, WORKLOADS, state="failing")
@@ -164,7 +162,7 @@ def test_kinds_in_different_states_are_told_apart(owner: Viewer) -> None:
     ]
 
 
-def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
+def test_notices_cover_only_the_requested_kinds(owner: Viewer) -> None:
     cluster = make_site()
     make_site("us-train")
     change(cluster, state="forbidden")
@@ -202,7 +200,7 @@ def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
         ),
     ],
 )
-def test_a_cluster_that_does_not_answer(
+def test_a_silent_cluster_has_its_own_notice(
     owner: Viewer, contact: timedelta | None, problem: str, state: str, sentence: str
 ) -> None:
     make_site(contact_at=None if contact is None else NOW - contact, problem=problem)
@@ -211,7 +209,7 @@ def test_a_cluster_that_does_not_answer(
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
 
 
-def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None:
+def test_a_live_unread_cluster_has_its_own_notice(owner: Viewer) -> None:
     make_cluster("young")
     ((_, state, _, sentence),) = said(owner)
     assert (state, sentence) == (
@@ -221,7 +219,7 @@ def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None
     )
 
 
-def test_nobody_is_told_of_a_cluster_that_they_may_not_see(stranger: Viewer) -> None:
+def test_notices_omit_hidden_clusters(stranger: Viewer) -> None:
     cluster, other = make_site(), make_site("us-train")
     for one in (cluster, other):
         change(one, state="forbidden")
@@ -230,7 +228,7 @@ def test_nobody_is_told_of_a_cluster_that_they_may_not_see(stranger: Viewer) -> 
     assert [told[0] for told in said(reader)] == ["eu-train"]
 
 
-def test_a_page_of_groups_asks_once_for_what_cannot_be_seen(
+def test_a_page_of_groups_reads_unreadable_kinds_once(
     owner: Viewer, django_assert_num_queries: Any
 ) -> None:
     for name in ("eu-train", "us-train", "lab"):
@@ -268,7 +266,7 @@ def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, 
         ((), "It has no group now."),
     ],
 )
-def test_no_group_is_the_plain_case_only_where_none_is_missing(
+def test_a_gang_without_groups_is_plain_only_after_a_complete_read(
     owner: Viewer, modes: tuple[str, ...], sentence: str
 ) -> None:
     jobs = tuple(
@@ -279,7 +277,7 @@ def test_no_group_is_the_plain_case_only_where_none_is_missing(
 
 
 @pytest.mark.parametrize(("group", "sentence"), [("", PLAIN), ("gone", "It has no group now.")])
-def test_pods_without_jobs_are_scheduled_one_by_one_unless_they_name_a_group(
+def test_bare_pods_are_scheduled_separately_unless_they_name_a_group(
     owner: Viewer, group: str, sentence: str
 ) -> None:
     detail = Detail(members=make_members("run", 2, group=group))
@@ -287,9 +285,7 @@ def test_pods_without_jobs_are_scheduled_one_by_one_unless_they_name_a_group(
 
 
 @pytest.mark.parametrize("state", BLIND)
-def test_a_gang_whose_groups_cannot_be_seen_is_not_said_to_have_none(
-    owner: Viewer, state: str
-) -> None:
+def test_unreadable_groups_of_a_gang_are_not_zero(owner: Viewer, state: str) -> None:
     cluster = make_site()
     change(cluster, state=state)
     jobs = (make_job("run", scheduling=Scheduling("pod-by-pod", "Pod by pod", "")),)
@@ -298,7 +294,7 @@ def test_a_gang_whose_groups_cannot_be_seen_is_not_said_to_have_none(
     assert [one for one in unseen if "PodGroups" in one] == unseen != []
 
 
-def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
+def test_groups_of_a_silent_cluster_are_last_known(owner: Viewer) -> None:
     cluster = make_site(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     assert on_its_page(owner, cluster) == (
         "No group of it is known.",
@@ -306,12 +302,12 @@ def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
     )
 
 
-def test_of_a_gang_that_is_gone_no_group_is_left(owner: Viewer) -> None:
+def test_a_deleted_gang_has_no_groups(owner: Viewer) -> None:
     said = on_its_page(owner, make_site(), gone_at=NOW)
     assert said == ("None of its groups is left.", [])
 
 
-def test_where_there_are_groups_nothing_is_said_of_none(owner: Viewer) -> None:
+def test_a_gang_with_groups_has_no_notice(owner: Viewer) -> None:
     cluster = make_site()
     group = make_podgroup(cluster)
     assert on_its_page(owner, cluster, detail=Detail(groups=(group.meta.ref,))) == ("", [])

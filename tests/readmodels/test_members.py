@@ -20,7 +20,7 @@ def branches(*members: MemberState, opened: tuple[str, ...] = ()) -> tuple[Branc
     return make_branches([member_row(one) for one in members], opened=opened)
 
 
-def test_a_whole_job_is_one_line_until_it_is_opened() -> None:
+def test_a_complete_job_is_one_line_until_opened() -> None:
     members = make_members("a", 70, since=NOW)
     (folded,) = branches(*members)
     assert (folded.name, folded.pods, folded.ready, folded.rows) == ("a", 70, 70, ())
@@ -30,7 +30,7 @@ def test_a_whole_job_is_one_line_until_it_is_opened() -> None:
         assert (len(shown.rows), shown.folded, shown.is_open) == (70, (), True)
 
 
-def test_a_small_job_that_is_not_whole_shows_all_its_pods() -> None:
+def test_a_small_incomplete_job_shows_all_its_pods() -> None:
     members = (*make_members("a", 3), *make_members("a", 2, **WAITING))
     (branch,) = branches(
         *(replace(one, ref=replace(one.ref, uid=f"u{n}")) for n, one in enumerate(members))
@@ -39,7 +39,7 @@ def test_a_small_job_that_is_not_whole_shows_all_its_pods() -> None:
     assert branch.worst.label == "Waiting"
 
 
-def test_of_many_pods_the_bad_ones_are_named_and_equal_ones_counted() -> None:
+def test_failing_pods_are_named_and_equal_pods_counted() -> None:
     waiting = make_members("a", 100, **WAITING)
     ready = make_members("a", 200)[100:]
     failed = make_members("a", 201, Health.FAILED, label="failed", reason="Error")[200:]
@@ -52,7 +52,7 @@ def test_of_many_pods_the_bad_ones_are_named_and_equal_ones_counted() -> None:
     assert branch.worst.label == "Failed"
 
 
-def test_a_job_stands_since_its_last_pod_came_or_since_its_first_is_not_well() -> None:
+def test_the_age_of_a_job_state_is_its_last_ready_or_first_failing_pod() -> None:
     early, late = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
     first, second = make_members("a", 2)
     (whole,) = branches(replace(first, since=early), replace(second, since=late))
@@ -64,7 +64,7 @@ def test_a_job_stands_since_its_last_pod_came_or_since_its_first_is_not_well() -
     assert untold.since is None
 
 
-def test_pods_that_no_job_made_stand_by_their_replica() -> None:
+def test_pods_without_a_job_are_grouped_by_replica() -> None:
     members = (
         *(replace(one, job="", part="llama-0") for one in make_members("llama-0", 2)),
         *(replace(one, job="", part="llama-1") for one in make_members("llama-1", 1)),
@@ -77,7 +77,7 @@ def test_pods_that_no_job_made_stand_by_their_replica() -> None:
     ]
 
 
-def test_pods_that_have_succeeded_are_counted_as_that() -> None:
+def test_succeeded_pods_are_counted_separately() -> None:
     (branch,) = branches(*make_members("a", 4, Health.SUCCEEDED, label="succeeded"))
     assert (branch.ready, branch.succeeded, branch.worst.label) == (0, 4, "Succeeded")
 
@@ -110,9 +110,7 @@ def test_pods_that_have_succeeded_are_counted_as_that() -> None:
         ({"state": Health.WAITING}, "kubectl describe pod -n research a-0"),
     ],
 )
-def test_each_pod_has_the_command_that_shows_what_it_says(
-    fields: dict[str, Any], command: str
-) -> None:
+def test_each_pod_has_its_log_command(fields: dict[str, Any], command: str) -> None:
     (member,) = make_members("a", 1, **fields)
     found = member_command("research", member_row(member), KubectlPlace("east", "prod/admin"))
     assert found is not None
@@ -129,14 +127,14 @@ def test_a_cluster_without_a_context_is_named_beside_the_command() -> None:
     )
 
 
-def test_no_command_is_offered_with_a_name_that_a_shell_would_read() -> None:
+def test_commands_contain_no_shell_metacharacters() -> None:
     (member,) = make_members("$(reboot)", 1)
     assert (
         member_command("research", member_row(member), KubectlPlace("east", "prod/admin")) is None
     )
 
 
-def test_jobs_of_which_the_same_is_said_are_named_together() -> None:
+def test_jobs_with_equal_states_share_a_line() -> None:
     ganged = [(f"w-{n}", "as a gang", "x") for n in range(5)]
     alone = ("driver", "pod by pod", "y")
     first, second = group_by_scheduling([ganged[0], alone, *ganged[1:]])

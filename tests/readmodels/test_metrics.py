@@ -41,7 +41,7 @@ def test_gangs_are_counted_by_cluster_health_and_code(owner: Viewer) -> None:
     }
 
 
-def test_of_a_silent_cluster_nothing_is_healthy_and_nothing_is_zero(owner: Viewer) -> None:
+def test_a_silent_cluster_exports_no_healthy_gangs_and_no_zeros(owner: Viewer) -> None:
     silent = make_cluster("east", contact_at=SILENT, problem="unreachable")
     make_resource(silent, "pods")
     make_gang(silent, health="running", code="running")
@@ -52,14 +52,14 @@ def test_of_a_silent_cluster_nothing_is_healthy_and_nothing_is_zero(owner: Viewe
     assert [(one.is_silent, one.problem) for one in found.clusters] == [(True, "unreachable")]
 
 
-def test_of_a_cluster_that_was_never_read_there_is_no_count(owner: Viewer) -> None:
+def test_an_unread_cluster_exports_no_counts(owner: Viewer) -> None:
     make_cluster("east", contact_at=None, listed_at=None)
     found = read(owner)
     assert (found.gangs, found.resources, found.holds) == ((), (), ())
     assert [(one.contact_at, one.listed) for one in found.clusters] == [(None, False)]
 
 
-def test_resources_are_readable_once_they_were_listed(owner: Viewer) -> None:
+def test_resources_are_readable_after_a_list(owner: Viewer) -> None:
     cluster = make_cluster("east")
     make_resource(cluster, "pods", objects_count=12, problems_count=2)
     make_resource(cluster, "nodes", state="forbidden", objects_count=0)
@@ -72,7 +72,7 @@ def test_resources_are_readable_once_they_were_listed(owner: Viewer) -> None:
     }
 
 
-def test_ends_of_credentials_where_they_are_known(owner: Viewer) -> None:
+def test_known_credential_expiries_are_exported(owner: Viewer) -> None:
     make_cluster("east", credentials_expire_at=NOW, actor_expires_at=NOW + timedelta(days=1))
     make_cluster("west")
     assert read(owner).expiries == (
@@ -81,7 +81,7 @@ def test_ends_of_credentials_where_they_are_known(owner: Viewer) -> None:
     )
 
 
-def test_actions_of_watched_clusters(owner: Viewer) -> None:
+def test_actions_of_watched_clusters_are_counted(owner: Viewer) -> None:
     cluster = make_cluster("east")
     for state in ("verified", "verified", "refused"):
         make_action(cluster, state=state)
@@ -130,12 +130,12 @@ def counted(viewer: Viewer) -> set[tuple[str, str, int]]:
 
 
 @pytest.mark.usefixtures("installed")
-def test_holds_by_what_is_known_of_them(owner: Viewer) -> None:
+def test_holds_are_counted_by_status(owner: Viewer) -> None:
     make_holds(make_cluster("east"))
     assert counted(owner) == {("east", "yes", 1), ("east", "no", 1), ("east", "unknown", 2)}
 
 
-def test_without_their_policy_no_hold_is_in_force(
+def test_holds_without_their_policy_are_not_in_force(
     owner: Viewer, installed: dict[str, PolicyState]
 ) -> None:
     make_holds(make_cluster("east"))
@@ -144,7 +144,7 @@ def test_without_their_policy_no_hold_is_in_force(
 
 
 @pytest.mark.usefixtures("installed")
-def test_holds_of_an_owner_that_is_gone_are_lost(owner: Viewer) -> None:
+def test_holds_of_a_deleted_owner_are_lost(owner: Viewer) -> None:
     cluster = make_cluster("east")
     make_holds(cluster)
     WatchedObject.objects.filter(resource=JOBSETS).delete()
@@ -156,7 +156,7 @@ def test_holds_of_an_owner_that_is_gone_are_lost(owner: Viewer) -> None:
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("blind", ["silent", "forbidden", "failing"])
-def test_holds_that_cannot_be_seen_are_unknown(owner: Viewer, blind: str) -> None:
+def test_unreadable_holds_are_unknown(owner: Viewer, blind: str) -> None:
     cluster = make_cluster("east", contact_at=SILENT if blind == "silent" else NOW)
     make_holds(cluster)
     if blind != "silent":
@@ -164,7 +164,7 @@ def test_holds_that_cannot_be_seen_are_unknown(owner: Viewer, blind: str) -> Non
     assert counted(owner) == {("east", "unknown", 4)}
 
 
-def test_no_hold_is_a_zero_only_where_one_would_be_seen(owner: Viewer) -> None:
+def test_zero_holds_requires_readable_holds(owner: Viewer) -> None:
     make_resource(make_cluster("none-made"), HOLDS)
     make_resource(make_cluster("not-installed"), HOLDS, state="not-served")
     make_resource(make_cluster("forbidden"), HOLDS, state="forbidden")
@@ -196,7 +196,7 @@ def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
         read(owner)
 
 
-def test_who_has_no_role_counts_nothing(owner: Viewer, stranger: Viewer) -> None:
+def test_a_user_without_roles_gets_no_counts(owner: Viewer, stranger: Viewer) -> None:
     cluster = make_cluster("east", credentials_expire_at=NOW)
     make_holds(cluster)
     make_action(cluster)

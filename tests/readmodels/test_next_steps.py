@@ -84,7 +84,7 @@ def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
     assert detail.row.advice == ("Read it: kubectl --context prod/admin logs -n a b -c main",)
 
 
-def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang) -> None:
+def test_a_suspend_step_links_to_its_gang(owner: Viewer, cluster: Cluster, other: Gang) -> None:
     text = "Suspend JobSet team-rl/dreamer (priority 0), which holds 8 cpu: then the pod fits."
     advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
     detail, step = read(owner, cluster, advice, ref_of(other), message="dreamer is not named so.")
@@ -94,7 +94,7 @@ def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang)
     assert [segment.gang_id for segment in detail.named.segments(detail.row.message)] == [""]
 
 
-def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, other: Gang) -> None:
+def test_a_user_without_access_gets_no_link_or_button(cluster: Cluster, other: Gang) -> None:
     reader = Viewer(1, "reader", (Scope(cluster.pk, "research", "operator"),))
     text = "Wait for JobSet team-rl/dreamer to end."
     advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other),))
@@ -104,7 +104,7 @@ def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, oth
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_the_cluster_are_no_commands(owner: Viewer, cluster: Cluster, name: str) -> None:
+def test_unsafe_cluster_names_make_no_commands(owner: Viewer, cluster: Cluster, name: str) -> None:
     text = f"Create Queue {name}, or give the PodGroup another one (needs re-creating)."
     node = ObjectRef("", "Node", "", name, "")
     steps = (
@@ -138,7 +138,7 @@ class TestButtons:
             },
         )
 
-    def test_suspend_whom_the_step_acts_on(
+    def test_a_suspend_step_has_a_suspend_button(
         self, owner: Viewer, cluster: Cluster, other: Gang
     ) -> None:
         rival = make_gang(cluster, "rival", namespace="team-rl", kind="JobSet")
@@ -151,7 +151,7 @@ class TestButtons:
             rival.id,
         ]
 
-    def test_resume_what_the_step_acts_on(self, owner: Viewer, cluster: Cluster) -> None:
+    def test_a_resume_step_has_a_resume_button(self, owner: Viewer, cluster: Cluster) -> None:
         one, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
         text = "Resume Job run-10 to let it run."
         advice = AdvisedStep(text, AdviceKind.RESUME, objects=(ten.ref,))
@@ -164,7 +164,7 @@ class TestButtons:
         (step,) = make_steps_to_take(detail.row.next_steps, detail.named, offers)
         assert [offer.name for offer in step.offers] == ["run-10"]
 
-    def test_none_for_whom_a_name_seems_to_mean(
+    def test_a_matching_name_alone_has_no_button(
         self, owner: Viewer, cluster: Cluster, other: Gang
     ) -> None:
         """A queue can be called `Suspend JobSet team-rl/dreamer`, and quoted first in a sentence."""
@@ -172,9 +172,7 @@ class TestButtons:
         _, step = read(owner, cluster, advice, ref_of(other))
         assert step.offers == ()
 
-    def test_no_link_to_a_gang_whose_uid_only_is_borrowed(
-        self, owner: Viewer, cluster: Cluster, other: Gang
-    ) -> None:
+    def test_a_borrowed_uid_has_no_link(self, owner: Viewer, cluster: Cluster, other: Gang) -> None:
         mine = make_ref("JobSet", "mine", group="jobset.x-k8s.io", uid=other.uid)
         text = "Suspend JobSet research/mine: then the pod fits."
         advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(mine,))

@@ -145,7 +145,7 @@ def place(cluster: Cluster) -> Place:
     return make_place(cluster)
 
 
-def test_who_is_there_with_its_pods_and_how_many_are_elsewhere(owner: Viewer, place: Place) -> None:
+def test_a_node_lists_gangs_with_pods_here_and_elsewhere(owner: Viewer, place: Place) -> None:
     gang = place.gang("nlp", "asr", "4", elsewhere=2)
     place.gang("research", "eval", "1", "1")
     place.put("kube-system", "exporter", "0", stays=True)
@@ -166,7 +166,7 @@ def test_who_is_there_with_its_pods_and_how_many_are_elsewhere(owner: Viewer, pl
     assert found.sentence == "2 of 8 GPUs are free."
 
 
-def test_other_namespaces_are_a_sum_without_names(place: Place) -> None:
+def test_other_namespaces_are_summed_without_names(place: Place) -> None:
     place.gang("research", "eval", "2")
     place.gang("secret", "moonshot", "3", "1")
     place.waits("own", "2")
@@ -181,14 +181,14 @@ def test_other_namespaces_are_a_sum_without_names(place: Place) -> None:
     assert "secret" not in repr(found)
 
 
-def test_a_node_without_pods_of_the_viewer_is_not_there(place: Place, stranger: Viewer) -> None:
+def test_a_node_without_visible_pods_is_a_404(place: Place, stranger: Viewer) -> None:
     place.gang("secret", "moonshot", "3")
     nina = Viewer(3, "nina", (Scope(place.cluster.pk, "research", "viewer"),))
     assert place.read(nina) is None
     assert place.read(stranger) is None
 
 
-def test_what_has_left_since_is_not_on_it(owner: Viewer, place: Place) -> None:
+def test_moved_pods_are_not_on_the_node(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4")
     place.row.pods["uid-of-a-pod-that-is-gone"] = "uid-of-a-gang"
     place.row.save()
@@ -196,7 +196,7 @@ def test_what_has_left_since_is_not_on_it(owner: Viewer, place: Place) -> None:
     assert (len(found.occupants), found.other_pods, found.staying.pods) == (1, (), 0)
 
 
-def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, place: Place) -> None:
+def test_a_node_lists_fitting_gangs_and_obstacles_for_others(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4", "2")
     place.waits("fits", "1", pods=4)
     place.waits("large", "8")
@@ -213,7 +213,7 @@ def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, pl
     assert place.seen(owner).waiting[0].gang.name == "fits"
 
 
-def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Place) -> None:
+def test_gangs_with_the_same_obstacle_are_grouped(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4", "2")
     place.waits("fits", "1")
     place.waits("large", "8")
@@ -228,7 +228,7 @@ def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Plac
     assert found.excluded[0].rows[0].gang.name == "large", "that waits for the most"
 
 
-def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Cluster) -> None:
+def test_a_cordon_as_the_only_obstacle_is_reported(owner: Viewer, cluster: Cluster) -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
     place = make_place(cluster, used="4", unschedulable=True, taints=(cordon,))
     place.gang("nlp", "asr", "4")
@@ -273,7 +273,7 @@ def test_accelerators_without_cpu_are_stranded(owner: Viewer) -> None:
     assert found.sentence == ("2 of 8 GPUs are stranded: too little cpu is left for any pod.")
 
 
-def test_what_is_not_known_is_not_told(owner: Viewer) -> None:
+def test_unknown_values_are_omitted(owner: Viewer) -> None:
     cluster = make_cluster(contact_at=NOW - timedelta(minutes=4))
     make_capacity(cluster)
     place = make_place(cluster)
@@ -283,7 +283,7 @@ def test_what_is_not_known_is_not_told(owner: Viewer) -> None:
     assert (found.sentence, found.amounts, found.waiting) == ("", (), ())
 
 
-def test_a_node_that_is_not_ready_says_why(owner: Viewer, cluster: Cluster) -> None:
+def test_an_unready_node_has_a_reason(owner: Viewer, cluster: Cluster) -> None:
     found = make_place(cluster, ready=None).seen(owner)
     assert found.sentence == "Not ready: nothing new starts here, and what was here may be lost."
     assert found.ready is False

@@ -60,7 +60,7 @@ def member_of(cluster: Cluster, namespace: str = "team-a") -> Viewer:
 # Quota
 
 
-def test_used_reserved_and_borrowed(cluster: Cluster, owner: Viewer) -> None:
+def test_a_queue_shows_used_reserved_and_borrowed_quota(cluster: Cluster, owner: Viewer) -> None:
     limits = {"borrowing_limit": Decimal(4), "lending_limit": Decimal(1)}
     store(cluster, a_queue("gpu", quotas=(gpus("8", "10", "2", reserved=Decimal(11), **limits),)))
     (quota,) = row(owner).quotas
@@ -81,7 +81,7 @@ def test_used_reserved_and_borrowed(cluster: Cluster, owner: Viewer) -> None:
     assert quota.borrowed_from == 72.7
 
 
-def test_what_one_queue_alone_can_have_lent_is_known(cluster: Cluster, owner: Viewer) -> None:
+def test_a_single_possible_lender_is_named(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="all", quotas=(gpus("8", "3"),)),
@@ -95,7 +95,7 @@ def test_what_one_queue_alone_can_have_lent_is_known(cluster: Cluster, owner: Vi
     assert row(owner, "other").quotas[0].lent_text == ""
 
 
-def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) -> None:
+def test_two_possible_lenders_are_not_named(cluster: Cluster, owner: Viewer) -> None:
     """4 are borrowed; gpu has 5 to spare, more has 3, whose limit lets it lend 1: so gpu lent 3 or 4."""
     store(
         cluster,
@@ -107,7 +107,7 @@ def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) 
     assert row(owner, "more").quotas[0].lent_text == "0 to 1"
 
 
-def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None:
+def test_lending_stays_within_the_cohort(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="all", quotas=(gpus("8"),)),
@@ -118,7 +118,7 @@ def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None
     assert row(owner).shares_with == 0
 
 
-def test_the_quota_of_a_cohort_itself_is_lent_too(cluster: Cluster, owner: Viewer) -> None:
+def test_the_cohorts_own_quota_is_lent(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="team", quotas=(gpus("2", "2"),)),
@@ -134,7 +134,7 @@ def test_the_quota_of_a_cohort_itself_is_lent_too(cluster: Cluster, owner: Viewe
 @pytest.mark.parametrize(
     ("state", "known"), [("ok", False), ("forbidden", True), ("failing", False)]
 )
-def test_a_flavor_that_does_not_exist_is_said_where_flavors_can_be_seen(
+def test_a_missing_flavor_is_reported_if_flavors_are_readable(
     db: None, owner: Viewer, state: str, known: bool
 ) -> None:
     made = make_cluster("west")
@@ -146,7 +146,7 @@ def test_a_flavor_that_does_not_exist_is_said_where_flavors_can_be_seen(
 # Line
 
 
-def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: Viewer) -> None:
+def test_waiting_gangs_are_ordered_by_priority_age_and_uid(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", pending=5),
@@ -176,7 +176,7 @@ def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: View
         ([{}], "Of those with priority 0 and its time its uid comes first."),
     ],
 )
-def test_why_the_first_is_first(
+def test_the_first_gang_has_its_reason(
     cluster: Cluster, owner: Viewer, others: list[dict[str, Any]], why: str
 ) -> None:
     store(cluster, a_queue("gpu"), waits("a"), *(waits("b", **one) for one in others))
@@ -185,7 +185,7 @@ def test_why_the_first_is_first(
     assert first.why == why
 
 
-def test_who_stands_in_no_line_has_no_place(cluster: Cluster, owner: Viewer) -> None:
+def test_an_ineligible_gang_has_no_position(cluster: Cluster, owner: Viewer) -> None:
     gated = QueueMessage(QueueCode.QUEUE_EVALUATING, "admission is gated", is_out_of_line=True)
     store(
         cluster,
@@ -203,7 +203,7 @@ def test_who_stands_in_no_line_has_no_place(cluster: Cluster, owner: Viewer) -> 
     assert (found.in_line, found.kept_out) == (1, 1)
 
 
-def test_where_usage_decides_no_places_are_told(cluster: Cluster, owner: Viewer) -> None:
+def test_positions_are_omitted_under_usage_based_ordering(cluster: Cluster, owner: Viewer) -> None:
     store(cluster, a_queue("gpu", is_by_usage=True), waits("a"), waits("b"))
     found = row(owner)
     assert [one.position for one in found.line or ()] == [None, None]
@@ -221,7 +221,7 @@ def test_an_entry_without_an_owner_is_shown_by_its_own_name(
     assert (first.name, first.gang, first.namespace) == (lost.meta.ref.name, None, "team-a")
 
 
-def test_who_has_the_quota_comes_largest_first(cluster: Cluster, owner: Viewer) -> None:
+def test_quota_holders_are_ordered_by_size(cluster: Cluster, owner: Viewer) -> None:
     small, large = has("small", "2"), has("large", "6", "team-b")
     store(cluster, a_queue("gpu"), small, large, has("elsewhere", "8", queue="other"))
     gang_of(cluster, large)
@@ -235,7 +235,7 @@ def test_who_has_the_quota_comes_largest_first(cluster: Cluster, owner: Viewer) 
 # Rights
 
 
-def test_a_member_sees_the_queues_of_his_namespace_and_hides_nobody_from_the_count(
+def test_a_namespace_viewer_sees_own_queues_with_full_counts(
     cluster: Cluster,
 ) -> None:
     mine, theirs = waits("mine"), waits("theirs", "team-b", priority=5)
@@ -267,7 +267,7 @@ def test_a_member_sees_the_queues_of_his_namespace_and_hides_nobody_from_the_cou
     assert "team-b" not in str(page(mia))
 
 
-def test_a_stranger_sees_none(cluster: Cluster, stranger: Viewer) -> None:
+def test_a_stranger_sees_no_queues(cluster: Cluster, stranger: Viewer) -> None:
     store(cluster, a_queue("gpu"), waits("a"))
     found = page(stranger)
     assert (found.rows, found.lost, found.serving) == ((), (), ())
@@ -277,7 +277,7 @@ def test_a_stranger_sees_none(cluster: Cluster, stranger: Viewer) -> None:
 # What is not there
 
 
-def test_not_served_forbidden_and_empty_are_three_things(owner: Viewer) -> None:
+def test_unserved_forbidden_and_empty_are_distinct(owner: Viewer) -> None:
     for name, state in (("none", "not-served"), ("shut", "forbidden"), ("bare", "ok")):
         serve(make_cluster(name), **dict.fromkeys(KEYS, state))
     found = page(owner)
@@ -289,12 +289,12 @@ def test_not_served_forbidden_and_empty_are_three_things(owner: Viewer) -> None:
     assert serves_queues(owner)
 
 
-def test_no_page_is_offered_where_no_cluster_serves_queues(owner: Viewer) -> None:
+def test_the_page_is_hidden_without_queue_support(owner: Viewer) -> None:
     serve(make_cluster("none"), **dict.fromkeys(KEYS, "not-served"))
     assert not serves_queues(owner)
 
 
-def test_without_its_entries_a_queue_has_numbers_and_no_line(owner: Viewer) -> None:
+def test_a_queue_without_readable_entries_has_only_numbers(owner: Viewer) -> None:
     made = make_cluster("east")
     serve(made, Workload="forbidden")
     store(made, a_queue("gpu", pending=4, quotas=(gpus("8", "3"),)))
@@ -305,7 +305,7 @@ def test_without_its_entries_a_queue_has_numbers_and_no_line(owner: Viewer) -> N
     assert detail.holders is None
 
 
-def test_without_cohorts_and_queues_in_full_nothing_is_said_of_what_is_lent(owner: Viewer) -> None:
+def test_lending_is_unknown_without_all_cohorts_and_queues(owner: Viewer) -> None:
     made = make_cluster("east")
     serve(made, Cohort="forbidden")
     store(made, a_queue("gpu", cohort="all", quotas=(gpus("8"),)))
@@ -313,7 +313,7 @@ def test_without_cohorts_and_queues_in_full_nothing_is_said_of_what_is_lent(owne
     assert row(owner).stale
 
 
-def test_an_alias_that_leads_nowhere_is_told(cluster: Cluster, owner: Viewer) -> None:
+def test_a_dangling_alias_is_reported(cluster: Cluster, owner: Viewer) -> None:
     (one, two) = page(owner).lost
     assert (one.kind, one.namespace, one.name, one.target) == (
         "LocalQueue", "team-a", "gpu-lq", "gpu",
@@ -324,7 +324,7 @@ def test_an_alias_that_leads_nowhere_is_told(cluster: Cluster, owner: Viewer) ->
     assert page(owner).lost == ()
 
 
-def test_cohorts_in_a_circle_admit_nobody(cluster: Cluster, owner: Viewer) -> None:
+def test_cyclic_cohorts_admit_no_gangs(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="a", quotas=(gpus("8"),)),
@@ -337,7 +337,7 @@ def test_cohorts_in_a_circle_admit_nobody(cluster: Cluster, owner: Viewer) -> No
     assert row(member_of(cluster)).cause == "What it shares quota in goes in a circle."
 
 
-def test_a_silent_cluster_shows_its_last_look_and_one_without_queues_says_nothing(
+def test_a_silent_cluster_shows_last_known_queues(
     owner: Viewer,
 ) -> None:
     silent_at = NOW - timedelta(minutes=5)
@@ -371,7 +371,7 @@ def test_filters_by_cluster_state_and_words(cluster: Cluster, owner: Viewer) -> 
     assert names(q="nothing") == []
 
 
-def test_pages_go_on_after_the_last_row(cluster: Cluster, owner: Viewer) -> None:
+def test_a_page_continues_after_the_last_row(cluster: Cluster, owner: Viewer) -> None:
     store(cluster, *(a_queue(f"q{number}") for number in range(5)))
     seen, cursor = [], None
     while True:
@@ -384,12 +384,12 @@ def test_pages_go_on_after_the_last_row(cluster: Cluster, owner: Viewer) -> None
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "eyJ9", "W10", "WyJ0ZXh0cyIsWzFdXQ", "a" * 5000])
-def test_a_cursor_of_somebody_else_is_refused(cluster: Cluster, owner: Viewer, cursor: str) -> None:
+def test_a_foreign_cursor_is_refused(cluster: Cluster, owner: Viewer, cursor: str) -> None:
     with pytest.raises(CursorError):
         list_queues(viewer=owner, filters=QueueFilters(), cursor=cursor, now=NOW)
 
 
-def test_a_list_costs_the_same_queries_however_long(
+def test_the_number_of_queries_does_not_grow_with_the_list(
     cluster: Cluster, owner: Viewer, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(20):
@@ -414,7 +414,9 @@ LACKS = QueueMessage(
 )
 
 
-def test_what_is_ahead_and_who_has_what_it_needs(cluster: Cluster, owner: Viewer) -> None:
+def test_a_waiting_gang_has_the_queue_ahead_and_the_quota_holders(
+    cluster: Cluster, owner: Viewer
+) -> None:
     mine = waits("mine", message=LACKS)
     before, large, other = (
         waits("before", priority=9),
@@ -445,7 +447,7 @@ def test_what_is_ahead_and_who_has_what_it_needs(cluster: Cluster, owner: Viewer
     assert lack.hidden == 0
 
 
-def test_a_member_is_told_the_sums_of_those_that_he_may_not_see(cluster: Cluster) -> None:
+def test_a_namespace_viewer_sees_sums_of_hidden_gangs(cluster: Cluster) -> None:
     mine = waits("mine", message=LACKS)
     store(
         cluster,
@@ -467,7 +469,7 @@ def test_a_member_is_told_the_sums_of_those_that_he_may_not_see(cluster: Cluster
 @pytest.mark.parametrize(
     "fields", [{"has_quota": True, "admitted": True, "admitted_by": "gpu"}, {"active": False}]
 )
-def test_who_does_not_wait_is_told_of_no_line(
+def test_a_running_gang_has_no_queue_position(
     cluster: Cluster, owner: Viewer, fields: dict[str, Any]
 ) -> None:
     entry = waits("mine", **fields)
@@ -477,7 +479,7 @@ def test_who_does_not_wait_is_told_of_no_line(
     assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()
 
 
-def test_an_entry_of_another_namespace_is_none_of_the_gang(cluster: Cluster, owner: Viewer) -> None:
+def test_an_entry_of_another_namespace_is_ignored(cluster: Cluster, owner: Viewer) -> None:
     store(cluster, a_queue("gpu"), mine := waits("mine"))
     gang = gang_of(cluster, mine)
     alien = waits("alien", "team-b", in_line_since=ago(900))
@@ -490,7 +492,7 @@ def test_an_entry_of_another_namespace_is_none_of_the_gang(cluster: Cluster, own
     assert [one.gang and one.gang.id for one in line] == [None, gang.pk]
 
 
-def test_nothing_is_told_where_the_queue_is_missing_or_entries_cannot_be_read(
+def test_the_position_is_unknown_without_queue_or_entries(
     owner: Viewer,
 ) -> None:
     made = make_cluster("east")

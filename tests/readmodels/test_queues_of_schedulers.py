@@ -43,7 +43,7 @@ QUEUE = Queue(
 )
 
 
-def test_only_a_flavor_that_is_named_can_be_missing() -> None:
+def test_only_a_named_flavor_can_be_missing() -> None:
     without, named = quota_rows(QUEUE, None, set())
     assert (without.is_flavor_known, named.is_flavor_known) == (True, False)
 
@@ -76,7 +76,7 @@ def row(viewer: Viewer, name: str = "research") -> QueueRow:
 
 
 @SYSTEMS
-def test_its_gangs_wait_in_it_the_oldest_first_and_without_places(
+def test_waiting_gangs_are_oldest_first_without_positions(
     cluster: Cluster, owner: Viewer, system: str
 ) -> None:
     serve_scheduler(cluster, system)
@@ -109,7 +109,7 @@ def test_its_gangs_wait_in_it_the_oldest_first_and_without_places(
         ({"stage": Stage.ADMISSION, "health": Health.SUSPENDED}, False, False),
     ],
 )  # fmt: skip
-def test_who_waits_and_who_has_nodes(
+def test_waiting_and_placed_gangs_are_separated(
     cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
 ) -> None:
     serve_scheduler(cluster, KAI)
@@ -122,9 +122,7 @@ def test_who_waits_and_who_has_nodes(
     assert [one.name for one in found.holders or ()] == ["run"] * has_nodes
 
 
-def test_what_has_nodes_is_counted_only_where_all_of_it_has(
-    cluster: Cluster, owner: Viewer
-) -> None:
+def test_usage_counts_only_fully_placed_gangs(cluster: Cluster, owner: Viewer) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING}
@@ -137,7 +135,9 @@ def test_what_has_nodes_is_counted_only_where_all_of_it_has(
     assert told == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
 
 
-def test_blocked_is_not_eligible_and_unknown_is_neither(cluster: Cluster, owner: Viewer) -> None:
+def test_a_blocked_gang_is_ineligible_and_an_unknown_one_neither(
+    cluster: Cluster, owner: Viewer
+) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     in_queue(cluster, KAI, "research", "never", health=Health.BLOCKED, code="exceeds-quota")
@@ -149,7 +149,9 @@ def test_blocked_is_not_eligible_and_unknown_is_neither(cluster: Cluster, owner:
 @pytest.mark.parametrize(
     ("phase", "word"), [("Pending", "Pending"), ("Inqueue", "Inqueue"), ("", "not looked at")]
 )
-def test_volcano_tells_its_phase(cluster: Cluster, owner: Viewer, phase: str, word: str) -> None:
+def test_a_volcano_queue_shows_its_phase(
+    cluster: Cluster, owner: Viewer, phase: str, word: str
+) -> None:
     serve_scheduler(cluster, VOLCANO)
     scheduler_queue(cluster, VOLCANO, "research", pending=7)
     in_queue(cluster, VOLCANO, "research", "run", phase=phase)
@@ -171,7 +173,7 @@ def test_a_gang_with_many_groups_waits_once(cluster: Cluster, owner: Viewer) -> 
 
 
 @pytest.mark.parametrize("state", ["forbidden", "not-looked", "listing"])
-def test_groups_that_cannot_be_read_are_not_nobody(
+def test_unreadable_groups_do_not_mean_an_empty_queue(
     cluster: Cluster, owner: Viewer, state: str
 ) -> None:
     serve_scheduler(cluster, KAI, groups=state)
@@ -181,13 +183,13 @@ def test_groups_that_cannot_be_read_are_not_nobody(
     assert page.unseen
 
 
-def test_groups_of_a_scheduler_without_queues_are_no_news(cluster: Cluster, owner: Viewer) -> None:
+def test_groups_without_queues_cause_no_notice(cluster: Cluster, owner: Viewer) -> None:
     serve_scheduler(cluster, KAI, groups="forbidden")
     set_state(cluster, f"queues.{KAI}", "not-served")
     assert list_queues(viewer=owner, filters=QueueFilters(), now=NOW).unseen == ()
 
 
-def test_a_member_sees_the_queues_that_his_gangs_are_in(cluster: Cluster) -> None:
+def test_a_namespace_viewer_sees_the_queues_of_own_gangs(cluster: Cluster) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     scheduler_queue(cluster, KAI, "secret")
@@ -202,7 +204,9 @@ def test_a_member_sees_the_queues_that_his_gangs_are_in(cluster: Cluster) -> Non
 
 
 @SYSTEMS
-def test_any_namespace_may_use_it(cluster: Cluster, owner: Viewer, system: str) -> None:
+def test_a_scheduler_queue_is_open_to_every_namespace(
+    cluster: Cluster, owner: Viewer, system: str
+) -> None:
     serve_scheduler(cluster, system)
     scheduler_queue(cluster, system, "research")
     in_queue(cluster, system, "research", "mine")
@@ -215,7 +219,7 @@ def test_any_namespace_may_use_it(cluster: Cluster, owner: Viewer, system: str) 
     assert found.reached_by.startswith("Any namespace can name this queue")
 
 
-def test_kueue_needs_an_alias_and_says_what_it_does_not_know(
+def test_a_kueue_queue_needs_an_alias_and_marks_unknown_fields(
     cluster: Cluster, owner: Viewer
 ) -> None:
     serve_scheduler(cluster, KAI)
@@ -228,7 +232,7 @@ def test_kueue_needs_an_alias_and_says_what_it_does_not_know(
     assert row(owner).reached_by == ""
 
 
-def test_each_system_has_its_words(cluster: Cluster, owner: Viewer) -> None:
+def test_each_system_has_its_own_terms(cluster: Cluster, owner: Viewer) -> None:
     serve_scheduler(cluster, KAI)
     set_state(cluster, f"queues.{VOLCANO}", "ok")
     terms = (QuotaTerm("limit", Decimal(8)), QuotaTerm("over-quota weight", Decimal(2), True))
@@ -253,7 +257,7 @@ def test_each_system_has_its_words(cluster: Cluster, owner: Viewer) -> None:
     assert [(one.name, one.text) for one in row(owner, "volcano").terms] == [("weight", "3")]
 
 
-def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> None:
+def test_usage_above_quota_is_not_lent(cluster: Cluster, owner: Viewer) -> None:
     """KAI gives it out of what the cluster has beyond all quotas."""
     serve_scheduler(cluster, KAI)
     parent = Queue(QUEUE.meta, QueueLevel.SHARED).name._replace(group=KAI, name="root")
@@ -263,7 +267,7 @@ def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> 
     assert (row(owner).quotas[0].lent_text, row(owner).quotas[0].lent) == ("", None)
 
 
-def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:
+def test_a_gang_links_to_its_queue(cluster: Cluster) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     gang = in_queue(cluster, KAI, "research", "mine")
@@ -272,7 +276,7 @@ def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:
     assert queue_of_gang(lost, unpack_detail(bytes(lost.detail)).groups) == ""
 
 
-def test_of_two_queues_of_one_name_the_groups_decide(cluster: Cluster) -> None:
+def test_the_groups_decide_between_queues_of_the_same_name(cluster: Cluster) -> None:
     """A LocalQueue and a queue of Volcano may both be called default."""
     serve_scheduler(cluster, VOLCANO)
     scheduler_queue(cluster, VOLCANO, "default")

@@ -51,7 +51,7 @@ def fill(eu: Cluster, us: Cluster) -> None:
         make_gang(eu, health=health, code=health, stage="run", accelerators=999.0)
 
 
-def test_reasons_are_counted_by_stage_the_heaviest_first(owner: Viewer) -> None:
+def test_reasons_are_counted_by_stage_heaviest_first(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     found = read(owner)
     assert [
@@ -90,7 +90,7 @@ def test_a_reason_names_its_largest_gangs_and_the_longest_wait(owner: Viewer) ->
     assert row.next_step == "It goes when 5 GPUs become free."
 
 
-def test_the_faces_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
+def test_the_healths_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     row = next(row for row in rows(read(owner)) if row.code == "image-pull")
     assert [(count.face.word, count.gangs) for count in row.healths] == [
@@ -99,7 +99,7 @@ def test_the_faces_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
     ]
 
 
-def test_what_is_no_trouble_is_counted_apart(owner: Viewer) -> None:
+def test_healthy_gangs_are_counted_separately(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     assert {count.face.word: count.gangs for count in read(owner).apart} == {
         "running": 1,
@@ -109,7 +109,7 @@ def test_what_is_no_trouble_is_counted_apart(owner: Viewer) -> None:
     }
 
 
-def test_shares_are_of_accelerators_and_without_any_of_gangs(owner: Viewer) -> None:
+def test_shares_are_of_accelerators_or_else_of_gangs(owner: Viewer) -> None:
     eu = make_cluster()
     make_gang(eu, accelerators=24.0)
     make_gang(eu, code="fragmented", accelerators=8.0)
@@ -129,12 +129,12 @@ def test_shares_are_of_accelerators_and_without_any_of_gangs(owner: Viewer) -> N
         ({"cluster": "no-such"}, 0),
     ],
 )
-def test_filters(owner: Viewer, filters: dict[str, str], gangs: int) -> None:
+def test_reasons_are_filtered(owner: Viewer, filters: dict[str, str], gangs: int) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     assert read(owner, **filters).gangs == gangs
 
 
-def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
+def test_only_visible_gangs_are_counted(stranger: Viewer) -> None:
     eu, us = make_cluster(), make_cluster("us-train")
     fill(eu, us)
     reader = Viewer(3, "rene", (Scope(us.pk, "vision", "viewer"),))
@@ -152,7 +152,7 @@ def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
     ("oldest", "youngest", "unsure"),
     [(False, False, False), (True, False, True), (False, True, True)],
 )
-def test_the_longest_is_at_least_that_where_the_beginning_of_one_is_not_known(
+def test_the_longest_wait_is_a_minimum_for_unknown_starts(
     owner: Viewer, oldest: bool, youngest: bool, unsure: bool
 ) -> None:
     """Also the one that was seen last may have been so before all others."""
@@ -167,7 +167,7 @@ def silent(now: datetime = NOW) -> Cluster:
     return make_cluster("lab", contact_at=now - timedelta(minutes=4))
 
 
-def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> None:
+def test_a_silent_cluster_is_named_and_not_counted_as_zero(owner: Viewer) -> None:
     make_cluster()
     lab = silent()
     for _ in range(2):
@@ -213,7 +213,7 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
         ),
     ],
 )
-def test_what_could_not_be_looked_at_is_said(
+def test_unreadable_resources_are_reported(
     owner: Viewer, make: Callable[[], Cluster], sentence: str
 ) -> None:
     make()
@@ -221,12 +221,12 @@ def test_what_could_not_be_looked_at_is_said(
     assert one.before + one.after == sentence
 
 
-def test_clusters_that_answer_need_no_words(owner: Viewer) -> None:
+def test_live_clusters_have_no_notice(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     assert read(owner).unseen == ()
 
 
-def test_what_decides_on_the_nodes(owner: Viewer) -> None:
+def test_the_bottleneck_on_the_nodes_is_named(owner: Viewer) -> None:
     eu = make_cluster()
     of_two_shapes = (
         make_fit(saturated=(FitReason("memory", 3), FitReason("nvidia.com/gpu", 9))),
@@ -245,7 +245,7 @@ def test_what_decides_on_the_nodes(owner: Viewer) -> None:
     )
 
 
-def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
+def test_the_filter_is_the_cause_without_eligible_nodes(owner: Viewer) -> None:
     excluded = (FitReason("node selector or required node affinity", 2), FitReason("cordoned", 5))
     fit = make_fit(saturated=(), excluded=excluded, fits_empty=0)
     make_gang(make_cluster(), code="nodes-unschedulable", detail=Detail(fit=(fit,)))
@@ -263,13 +263,13 @@ def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
         make_fit(fits_now=2, open_nodes=1, saturated=()),
     ],
 )
-def test_the_nodes_are_not_blamed_where_they_have_room(owner: Viewer, fit: FitRow) -> None:
+def test_nodes_with_enough_capacity_are_not_the_cause(owner: Viewer, fit: FitRow) -> None:
     make_gang(make_cluster(), code="scheduler-error", detail=Detail(fit=(fit,)))
     (row,) = rows(read(owner))
     assert row.limits == ()
 
 
-def test_most_gangs_and_most_accelerators_may_be_two_reasons(owner: Viewer) -> None:
+def test_the_top_reasons_by_gangs_and_accelerators_may_differ(owner: Viewer) -> None:
     eu = make_cluster()
     make_gang(eu, code="exceeds-capacity", accelerators=96.0)
     for _ in range(2):
@@ -310,7 +310,7 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
             read(owner)
 
 
-def test_of_gangs_of_one_size_the_first_to_wait_are_named(owner: Viewer) -> None:
+def test_equally_large_gangs_are_ordered_by_wait(owner: Viewer) -> None:
     eu = make_cluster()
     for name, minutes in (("second", 8), ("fourth", 2), ("first", 9), ("third", 5)):
         make_gang(eu, name, since=NOW - timedelta(minutes=minutes))
@@ -319,7 +319,7 @@ def test_of_gangs_of_one_size_the_first_to_wait_are_named(owner: Viewer) -> None
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL sorts in other ways")
-def test_nothing_is_sorted_to_be_counted(owner: Viewer) -> None:
+def test_the_count_query_does_not_sort(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     with CaptureQueriesContext(connection) as asked:
         read(owner)

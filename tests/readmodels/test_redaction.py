@@ -37,7 +37,7 @@ def node(name: str) -> ObjectRef:
         ("node train is NotReady", node("train"), f"{NODE} is NotReady"),
     ],
 )
-def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None:
+def test_a_hidden_name_is_replaced(text: str, ref: ObjectRef, told: str) -> None:
     assert redact(text, (ref,), own="train") == told
 
 
@@ -51,7 +51,7 @@ def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None
         ("team-b/train and n7", f"{GANG} and {NODE}"),
     ],
 )
-def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
+def test_several_hidden_names_share_one_note(text: str, told: str) -> None:
     hidden = (job("train"), node("n7"), node("n8"))
     assert redact(text, hidden, own="mine") == told
 
@@ -69,7 +69,7 @@ def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
         ("my-team-b/train is another.", job("train")),
     ],
 )
-def test_what_only_looks_like_it_stays(text: str, ref: ObjectRef) -> None:
+def test_similar_names_stay(text: str, ref: ObjectRef) -> None:
     assert redact(text, (ref,), own="train") == text
 
 
@@ -97,7 +97,7 @@ END = "{} 12:12 UTC at the latest ({}): then all 4 pods fit."
         ),
     ],
 )
-def test_who_waits_need_not_see_for_what(text: str, told: str) -> None:
+def test_a_waiting_gangs_holder_is_redacted(text: str, told: str) -> None:
     hidden = (job("train"), job("two"), node("n7"), node("n8"))
     waits = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=hidden)
     lower = AdvisedStep("Lower it to 4.", AdviceKind.SIZE)

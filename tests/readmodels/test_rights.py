@@ -75,7 +75,7 @@ Role = tuple[str, str | None, str | None]
         ([("viewer", "e", "a"), ("viewer", "e", "a")], ["may see a on e, may not act"]),
     ],
 )
-def test_roles_are_told_together(roles: list[Role], texts: list[str]) -> None:
+def test_equal_roles_are_listed_together(roles: list[Role], texts: list[str]) -> None:
     assert list(right_texts(roles)) == texts
     assert list(right_texts(reversed(roles))) == texts
 
@@ -86,7 +86,7 @@ def test_a_token_that_only_reads_may_not_act() -> None:
     assert line == "May see everything, may not act."
 
 
-def test_no_role_and_many_roles() -> None:
+def test_no_role_and_many_roles_have_sentences() -> None:
     assert rights_of(Viewer(1, "ada", ())) == ("No role yet: ask an admin for one.",)
     many = tuple(Scope(None, f"team-{number}", "viewer") for number in range(MOST + 3))
     lines = rights_of(Viewer(1, "ada", many))

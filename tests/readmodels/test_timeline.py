@@ -52,26 +52,26 @@ def messages(*oldest_first: ActionRow, now: tuple[str, ...] = ()) -> list[str]:
     return [row.message for row in make_timeline(rows, {("Job", "train-w-1"): now})]
 
 
-def test_a_relocation_names_both_places() -> None:
+def test_a_relocation_names_both_nodes() -> None:
     held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
     newest, oldest = messages(held, resumed, now=("n2",))
     assert newest == "It is so. It was on n1; it came up on n2."
     assert oldest == "It is so. It was on n1."
 
 
-def test_a_return_to_the_same_node_is_said() -> None:
+def test_a_return_to_the_same_node_is_reported() -> None:
     held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
     assert messages(held, resumed, now=("n1",))[0] == (
         "It is so. It was on n1; it came up again on n1."
     )
 
 
-def test_while_no_pod_has_a_node_nothing_is_claimed() -> None:
+def test_an_unplaced_relocation_claims_no_node() -> None:
     held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
     assert messages(held, resumed, now=())[0] == "It is so."
 
 
-def test_what_came_later_does_not_change_what_is_told_of_before() -> None:
+def test_later_actions_do_not_change_earlier_entries() -> None:
     first = an_action(1, "suspend", ("n1",))
     back = an_action(2, "resume", ())
     again = an_action(3, "suspend", ("n2",))
@@ -83,7 +83,7 @@ def test_what_came_later_does_not_change_what_is_told_of_before() -> None:
     ]
 
 
-def test_an_action_that_did_not_hold_says_nothing_of_places() -> None:
+def test_a_failed_action_names_no_nodes() -> None:
     assert messages(an_action(1, "suspend", ("n1",), state="reverted"), now=("n1",)) == [
         "It is so."
     ]
@@ -95,7 +95,7 @@ def test_many_nodes_are_counted() -> None:
     assert told == "It is so. It was on n0, n1, n2, n3, n4, n5, n6, n7 and 2 more."
 
 
-def test_the_time_is_that_of_the_end() -> None:
+def test_an_entry_has_its_end_time() -> None:
     row = replace(an_action(1, "suspend", ()), finished_at=NOON)
     (entry,) = make_timeline((row,), {})
     assert (entry.at, entry.kind, entry.actor, entry.action_id) == (NOON, "action", "alice", "a1")

@@ -65,7 +65,7 @@ def test_each_quarter_of_the_day_has_its_point_and_the_newest_is_last(owner: Vie
     assert found.times[0] == NOW - timedelta(days=1) + QUARTER
 
 
-def test_accelerators_in_use_and_held_are_told_apart_and_add_up(owner: Viewer) -> None:
+def test_used_and_held_accelerators_are_separate_and_add_up(owner: Viewer) -> None:
     point(make_cluster(), NOW)
     found = read(owner)
     room = [curve.last for curve in (found.used, found.held, found.free, found.away) if curve]
@@ -74,7 +74,7 @@ def test_accelerators_in_use_and_held_are_told_apart_and_add_up(owner: Viewer) -
     assert (found.gangs["running"].last, found.gangs["failed"].last) == (5, 0)
 
 
-def test_clusters_are_added_up_and_one_that_could_not_be_looked_at_is_a_gap(owner: Viewer) -> None:
+def test_clusters_are_added_up_and_an_unreachable_one_is_a_gap(owner: Viewer) -> None:
     east, west = make_cluster("east"), make_cluster("west")
     for at in (NOW - 2 * QUARTER, NOW):
         point(east, at)
@@ -121,7 +121,7 @@ def test_a_fortnight_has_a_point_every_two_hours(owner: Viewer) -> None:
     assert found.waiting.known == (13.0, 7.0, 0.0)
 
 
-def test_minutes_between_the_quarters_are_not_read(owner: Viewer) -> None:
+def test_only_quarter_hours_are_read(owner: Viewer) -> None:
     cluster = make_cluster()
     point(cluster, NOW - QUARTER)
     point(cluster, NOW - QUARTER + timedelta(minutes=3), is_lasting=False, waiting=77.0)
@@ -130,7 +130,7 @@ def test_minutes_between_the_quarters_are_not_read(owner: Viewer) -> None:
     assert found.waiting.known == (16.0,)
 
 
-def test_who_sees_a_namespace_gets_curves_of_nodes_and_none_of_gangs() -> None:
+def test_a_namespace_viewer_gets_only_node_curves() -> None:
     cluster = make_cluster()
     point(cluster, NOW)
     found = read(Viewer(3, "nina", (Scope(cluster.pk, "research", "viewer"),)))
@@ -139,13 +139,13 @@ def test_who_sees_a_namespace_gets_curves_of_nodes_and_none_of_gangs() -> None:
     assert found.free.last == 6.0
 
 
-def test_a_stranger_gets_nothing(stranger: Viewer) -> None:
+def test_a_stranger_gets_no_curves(stranger: Viewer) -> None:
     point(make_cluster(), NOW)
     found = read(stranger)
     assert (found.gangs, found.waiting, found.free, found.left_out) == ({}, None, None, ())
 
 
-def test_the_curves_of_healths_are_read_alone(
+def test_health_curves_are_read_separately(
     owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     east, lab = make_cluster("east"), make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
@@ -160,7 +160,7 @@ def test_the_curves_of_healths_are_read_alone(
     assert (found.free, found.left_out) == (None, ("lab",))
 
 
-def test_who_sees_a_namespace_has_no_curves_of_healths_read(
+def test_a_namespace_viewer_reads_no_health_curves(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     cluster = make_cluster()

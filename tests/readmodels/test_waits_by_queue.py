@@ -31,7 +31,7 @@ def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns
     return gang
 
 
-def test_the_median_and_what_nine_of_ten_did_not_exceed(owner: Viewer) -> None:
+def test_a_queue_has_the_median_and_90th_percentile(owner: Viewer) -> None:
     eu = make_cluster()
     for minutes in (90, 10, 20, 30, 40, 50, 60, 70, 80, 100):
         a_case(eu, minutes)
@@ -52,7 +52,9 @@ def test_the_median_and_what_nine_of_ten_did_not_exceed(owner: Viewer) -> None:
         (10, "7 min", "7 min"),
     ],
 )
-def test_too_few_are_no_basis(owner: Viewer, number: int, median: str, most: str) -> None:
+def test_too_few_cases_have_no_statistics(
+    owner: Viewer, number: int, median: str, most: str
+) -> None:
     eu = make_cluster()
     for _ in range(number):
         a_case(eu, 7)
@@ -60,14 +62,14 @@ def test_too_few_are_no_basis(owner: Viewer, number: int, median: str, most: str
     assert (row.gangs, row.median_text, row.most_text) == (number, median, most)
 
 
-def test_suspended_time_is_no_wait(owner: Viewer) -> None:
+def test_suspended_time_is_not_counted(owner: Viewer) -> None:
     eu = make_cluster()
     for _ in range(5):
         a_case(eu, 5, ("held", 120), ("room", 2))
     assert [row.median_seconds for row in read(owner).rows] == [7 * 60]
 
 
-def test_only_whole_first_waits_count(owner: Viewer) -> None:
+def test_only_complete_first_waits_count(owner: Viewer) -> None:
     eu = make_cluster()
     for _ in range(5):
         a_case(eu, 5, ("runs", 60), ("room", 100))
@@ -81,7 +83,7 @@ def test_only_whole_first_waits_count(owner: Viewer) -> None:
     assert found.gangs == 5
 
 
-def test_queues_sizes_and_clusters_apart(owner: Viewer) -> None:
+def test_queues_sizes_and_clusters_are_separate(owner: Viewer) -> None:
     eu, us = make_cluster(), make_cluster("us-train")
     a_case(eu, 1, accelerators=0.0)
     a_case(eu, 1, accelerators=0.0, queue="")
@@ -110,11 +112,11 @@ def test_queues_sizes_and_clusters_apart(owner: Viewer) -> None:
         (513, "more than 512"),
     ],
 )
-def test_sizes(accelerators: float, label: str) -> None:
+def test_gangs_are_grouped_by_size(accelerators: float, label: str) -> None:
     assert size_of(accelerators).label == label
 
 
-def test_only_gangs_that_the_viewer_may_see(stranger: Viewer) -> None:
+def test_only_visible_gangs_are_counted(stranger: Viewer) -> None:
     eu = make_cluster()
     for namespace in ("research", "vision"):
         for _ in range(3):
@@ -124,7 +126,7 @@ def test_only_gangs_that_the_viewer_may_see(stranger: Viewer) -> None:
     assert read(stranger) == WaitsByQueue((), 0)
 
 
-def test_the_newest_are_asked_with_three_queries(
+def test_the_newest_waits_need_three_queries(
     owner: Viewer, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
     monkeypatch.setattr(waits_by_queue, "MOST_GANGS", 5)

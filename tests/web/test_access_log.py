@@ -92,7 +92,7 @@ def test_a_request_of_a_user_and_one_of_a_token(lines: list[str], settings: Sett
         "/sign-in/?next=/sign-in/link/{}/",
     ],
 )
-def test_a_one_time_secret_is_in_no_line(lines: list[str], path: str) -> None:
+def test_a_one_time_secret_is_not_logged(lines: list[str], path: str) -> None:
     secret = create_sign_in_link(user=make_owner().user)
     Client().get(path.format(secret))
     assert len(lines) == 1
@@ -107,7 +107,7 @@ def test_a_refused_request_is_logged_and_its_text_forges_no_line(lines: list[str
     assert len(lines[-1].splitlines()) == 1
 
 
-def test_nothing_is_logged_unless_a_setting_says_so(lines: list[str], settings: Settings) -> None:
+def test_requests_are_not_logged_by_default(lines: list[str], settings: Settings) -> None:
     settings.ACCESS_LOG = settings.AUDIT_LOG = False
     Client().get("/healthz")
     audit("switch", "Ada switched it.", at=timezone.now(), actor="ada")
@@ -115,7 +115,7 @@ def test_nothing_is_logged_unless_a_setting_says_so(lines: list[str], settings: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_of_the_audit_is_a_line_once_it_is_stored(lines: list[str]) -> None:
+def test_an_audit_row_is_logged_after_the_commit(lines: list[str]) -> None:
     with transaction.atomic():
         audit("switch", "Ada switched it.", at=timezone.now(), actor="ada")
         transaction.set_rollback(True)

@@ -301,7 +301,7 @@ def test_every_address_has_a_row() -> None:
 
 
 @pytest.mark.parametrize("who", EVERYBODY)
-def test_the_matrix(world: World, who: str) -> None:
+def test_each_address_answers_as_the_table_lists(world: World, who: str) -> None:
     client = client_of(who)
     requests = [(route, method, world.home) for route, method in asked(who)]
     requests += [(route, method, world.foreign) for route, method in OF_A_NAMESPACE]

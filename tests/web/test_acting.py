@@ -57,7 +57,7 @@ def ask(person: Person, gang: Gang, *indexes: int, **more: Any) -> Answer:
 
 
 class TestBefore:
-    def test_says_lever_steps_reactions_and_the_exact_requests(
+    def test_the_confirmation_shows_lever_steps_reactions_and_requests(
         self, operator: Person, gang: Gang
     ) -> None:
         response = operator.client.get("/actions/confirm/", confirm_jobs(gang, 1))
@@ -79,7 +79,7 @@ class TestBefore:
             assert part in page, part
         assert response["Cache-Control"] == "no-store"
 
-    def test_says_first_how_many_pods_end_and_what_becomes_free(
+    def test_the_confirmation_begins_with_ended_pods_and_freed_resources(
         self, operator: Person, gang: Gang
     ) -> None:
         ref = ObjectRef("", "Pod", "research", "p", "pod-uid")
@@ -91,7 +91,9 @@ class TestBefore:
             page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, job)))
             assert (sentence in page) == expected
 
-    def test_writes_nothing(self, operator: Person, gang: Gang, viewer: Person) -> None:
+    def test_the_confirmation_writes_no_rows(
+        self, operator: Person, gang: Gang, viewer: Person
+    ) -> None:
         versions = list(Cluster.objects.values_list("data_version", flat=True))
         for person in (operator, viewer):
             person.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2))
@@ -136,7 +138,7 @@ class TestBefore:
             "verb=suspend&" + "&".join(f"target=c/batch/Job/n/j{i}/u{i}/1" for i in range(51)),
         ],
     )
-    def test_an_address_that_says_nothing_is_a_400(self, operator: Person, query: str) -> None:
+    def test_an_address_without_targets_is_a_400(self, operator: Person, query: str) -> None:
         assert operator.client.get(f"/actions/confirm/?{query}").status_code == 400
 
     @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ class TestBefore:
             ("operator", "", False),
         ],
     )
-    def test_an_admin_of_the_place_is_offered_what_the_api_lets_him_do(
+    def test_a_namespace_admin_gets_the_actions_of_the_api(
         self, role: str, namespace: str, offered: bool, cluster: Cluster, gang: Gang
     ) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
@@ -162,7 +164,7 @@ class TestBefore:
         answer = person.client.get("/actions/confirm/", forced)
         assert (answer.status_code == 200) is offered, "as the service says to the API"
 
-    def test_an_admin_may_try_what_is_not_proved(self, gang: Gang) -> None:
+    def test_an_admin_may_use_an_unproved_lever(self, gang: Gang) -> None:
         admin = make_owner()
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
         page = text_of(admin.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
@@ -173,7 +175,7 @@ class TestBefore:
         assert "expect that it is undone" in page
         assert 'name="forced" value="1"' in page
 
-    def test_an_operator_may_not(self, operator: Person, gang: Gang) -> None:
+    def test_an_operator_may_not_use_an_unproved_lever(self, operator: Person, gang: Gang) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "Not possible" in page
@@ -181,7 +183,7 @@ class TestBefore:
 
 
 class TestAsking:
-    def test_leads_to_the_page_of_the_action(self, operator: Person, gang: Gang) -> None:
+    def test_a_request_redirects_to_its_action(self, operator: Person, gang: Gang) -> None:
         response = ask(operator, gang, 1)
         action = Action.objects.get()
         assert response.status_code == 303
@@ -198,7 +200,7 @@ class TestAsking:
         assert "Requested" in page
         assert REASON in page
 
-    def test_sent_twice_is_asked_once(self, operator: Person, gang: Gang) -> None:
+    def test_a_repeated_form_makes_one_action(self, operator: Person, gang: Gang) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         answers = [
             operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
@@ -207,9 +209,7 @@ class TestAsking:
         assert Action.objects.count() == 1
         assert answers[0] == answers[1]
 
-    def test_an_end_is_asked_for_in_the_zone_of_the_person(
-        self, operator: Person, gang: Gang
-    ) -> None:
+    def test_an_end_is_entered_in_the_users_time_zone(self, operator: Person, gang: Gang) -> None:
         operator.client.cookies["zone"] = "Asia/Kolkata"
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "(Asia/Kolkata, optional)" in page
@@ -238,7 +238,7 @@ class TestAsking:
             ("until", "0001-01-01T00:00+14:00", "The end is not a time"),
         ],
     )
-    def test_what_is_wrong_is_said_beside_the_button_and_nothing_is_lost(
+    def test_an_error_stands_beside_the_button_and_the_form_keeps_its_values(
         self, operator: Person, gang: Gang, field: str, value: str, sentence: str
     ) -> None:
         response = ask(operator, gang, 1, **{field: value})
@@ -254,7 +254,7 @@ class TestAsking:
             assert f'value="{REASON}"' in page
         assert Action.objects.count() == 0
 
-    def test_a_page_that_is_too_old_shows_both_and_offers_it_again(
+    def test_a_stale_page_shows_both_generations_and_offers_a_retry(
         self, operator: Person, gang: Gang
     ) -> None:
         old = {"verb": "suspend", "target": job_target(gang, 1, GENERATION - 1), "key": "k-1"}
@@ -269,7 +269,7 @@ class TestAsking:
         assert again.status_code == 303
         assert Action.objects.get().generation == GENERATION
 
-    def test_another_object_of_that_name_is_never_offered(
+    def test_a_recreated_object_of_the_same_name_is_not_offered(
         self, operator: Person, gang: Gang
     ) -> None:
         other = job_target(gang, 1).replace("-job-1", "-job-9")
@@ -278,7 +278,7 @@ class TestAsking:
         assert "Another object has the name llama-workers-1 now" in text_of(response)
         assert 'class="primary"' not in text_of(response)
 
-    def test_somebody_was_quicker(self, operator: Person, gang: Gang) -> None:
+    def test_a_conflicting_action_is_refused(self, operator: Person, gang: Gang) -> None:
         ask(operator, gang, 1)
         response = ask(make_owner(), gang, 1)
         assert response.status_code == 409
@@ -287,7 +287,7 @@ class TestAsking:
 
 
 class TestSeveral:
-    def test_one_confirmation_for_three_jobs(self, operator: Person, gang: Gang) -> None:
+    def test_three_jobs_share_one_confirmation(self, operator: Person, gang: Gang) -> None:
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
         assert "Suspend 3 Jobs" in page
         response = ask(operator, gang, 0, 1, 2)
@@ -299,7 +299,7 @@ class TestSeveral:
             assert f"llama-workers-{index}" in page
         assert "3 of 3 not sent yet." in page
 
-    def test_sent_twice_leads_to_the_same(self, operator: Person, gang: Gang) -> None:
+    def test_a_repeated_form_leads_to_the_same_actions(self, operator: Person, gang: Gang) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
         answers = [
             operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
@@ -308,7 +308,9 @@ class TestSeveral:
         assert answers[0] == answers[1]
         assert Action.objects.count() == 2
 
-    def test_each_succeeds_or_fails_by_itself(self, operator: Person, gang: Gang) -> None:
+    def test_each_action_succeeds_or_fails_independently(
+        self, operator: Person, gang: Gang
+    ) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
         ask(operator, gang, 1)
         response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
@@ -322,7 +324,7 @@ class TestSeveral:
             "llama-workers-1",
         }
 
-    def test_what_cannot_be_done_is_listed_and_left_out(
+    def test_impossible_actions_are_listed_and_skipped(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         hold_job(cluster, gang, 2, now=timezone.now())
@@ -330,7 +332,7 @@ class TestSeveral:
         assert "Not possible" in text_of(response)
         assert form_of(response)["target"] == [job_target(gang, 1)]
 
-    def test_what_the_same_reason_refuses_is_told_once(self, operator: Person, gang: Gang) -> None:
+    def test_equal_refusals_are_listed_once(self, operator: Person, gang: Gang) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
         assert page.count("Not possible") == 1
@@ -341,7 +343,7 @@ class TestSeveral:
         assert "<b>Job llama-workers-1</b>" in alone
         assert "3 Jobs" not in alone
 
-    def test_the_rest_can_be_stopped(self, operator: Person, gang: Gang) -> None:
+    def test_pending_actions_can_be_stopped(self, operator: Person, gang: Gang) -> None:
         address = ask(operator, gang, 0, 1, 2)["Location"]
         response = operator.client.post(f"{address}stop/")
         assert response.status_code == 303
@@ -350,7 +352,7 @@ class TestSeveral:
         assert late.status_code == 409
         assert "Nothing was left to stop: 3 had been stopped before." in text_of(late)
 
-    def test_what_was_sent_and_what_had_ended_is_told_apart(
+    def test_sent_and_finished_actions_are_distinguished(
         self, operator: Person, gang: Gang
     ) -> None:
         address = ask(operator, gang, 0, 1, 2)["Location"]
@@ -366,7 +368,7 @@ class TestSeveral:
             "1 had been stopped before." in text_of(late)
         )
 
-    def test_a_viewer_has_no_stop_and_is_told_why(
+    def test_a_viewer_has_no_stop_button_and_reads_the_reason(
         self, operator: Person, viewer: Person, gang: Gang
     ) -> None:
         address = ask(operator, gang, 0, 1, 2)["Location"]
@@ -383,7 +385,7 @@ class TestSeveral:
         assert "may not stop “Suspend Job research/" in denied.sentence
         assert denied.source == "127.0.0.1"
 
-    def test_the_stop_of_who_asked_is_not_shown_to_others_of_the_same_role(
+    def test_the_requesters_stop_button_is_hidden_from_others_of_the_same_role(
         self,
         operator: Person,
         viewer: Person,
@@ -403,7 +405,7 @@ class TestSeveral:
 
 
 class TestRoles:
-    def test_a_viewer_is_refused_and_that_is_recorded(self, viewer: Person, gang: Gang) -> None:
+    def test_a_viewers_request_is_refused_and_audited(self, viewer: Person, gang: Gang) -> None:
         page = viewer.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         assert page.status_code == 403
         assert "no operator" in text_of(page)
@@ -413,7 +415,7 @@ class TestRoles:
         denied = AuditEntry.objects.get()
         assert (denied.event, denied.source) == ("denied", "127.0.0.1")
 
-    def test_to_a_stranger_nothing_exists(self, gang: Gang) -> None:
+    def test_a_stranger_gets_404(self, gang: Gang) -> None:
         stranger = make_stranger()
         missing = without_token(stranger.client.get("/no-such-page/").content.decode())
         for index in (1, 9):
@@ -424,7 +426,7 @@ class TestRoles:
             sent = stranger.client.post("/actions/confirm/", {**query, "reason": REASON})
             assert sent.status_code == 404
 
-    def test_nobody_is_sent_to_sign_in(self, gang: Gang) -> None:
+    def test_an_anonymous_user_is_sent_to_sign_in(self, gang: Gang) -> None:
         for answer in (
             Client().get("/actions/confirm/", confirm_jobs(gang, 1)),
             Client().post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON}),
@@ -435,7 +437,7 @@ class TestRoles:
         assert Action.objects.count() == 0
 
 
-def test_without_the_token_nothing_is_done(operator: Person, gang: Gang) -> None:
+def test_a_form_without_the_csrf_token_is_refused(operator: Person, gang: Gang) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(operator.user)
     form = form_of(strict.get("/actions/confirm/", confirm_jobs(gang, 1)))

@@ -96,7 +96,7 @@ def test_a_gang_without_such_advice_has_no_such_group(
 
 
 @pytest.mark.parametrize(("number", "words"), [(1, "1 waiting gang"), (3, "3 waiting gangs")])
-def test_the_dialog_says_what_it_costs_and_how_many_want_it(
+def test_the_dialog_shows_the_cost_and_the_number_of_beneficiaries(
     operator: Person, cluster: Cluster, victim: Gang, number: int, words: str
 ) -> None:
     for at in range(number):
@@ -106,7 +106,7 @@ def test_the_dialog_says_what_it_costs_and_how_many_want_it(
     assert f"6 of 6 ready, namespace research, priority 0, advised to {words}." in cost
 
 
-def test_the_dialog_of_what_nobody_wants_stopped_counts_nobody(
+def test_the_dialog_of_an_unadvised_stop_counts_no_beneficiary(
     operator: Person, victim: Gang
 ) -> None:
     page = dialog(operator, victim)
@@ -122,9 +122,7 @@ def test_the_dialog_counts_only_gangs_that_its_reader_may_see(
     assert "advised to 1 waiting gang." in dialog(operator, victim)
 
 
-def test_of_a_gang_that_its_reader_may_not_see_nothing_is_told(
-    cluster: Cluster, victim: Gang
-) -> None:
+def test_the_dialog_of_a_hidden_gang_is_a_404(cluster: Cluster, victim: Gang) -> None:
     """No step stops it, because its reader cannot; a step to wait for its end does not name it."""
     ref = ref_of(victim)
     steps = (

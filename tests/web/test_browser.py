@@ -71,7 +71,7 @@ BEFORE_SIGN_IN = {"sign-in", "sign-in-link", "sign-in-provider", "sign-in-provid
 """Pages that are looked at by who has not signed in."""
 
 
-def test_no_page_is_forgotten(site: Site) -> None:
+def test_every_page_is_visited(site: Site) -> None:
     """A new address has to be looked at below, or be said to be no page; what is live belongs to its page."""
     named = {str(pattern.name) for pattern in (*urlpatterns, *page_patterns)}
     named = {name for name in named if not name.startswith("api-")}
@@ -109,9 +109,7 @@ def faults_of(
     return found
 
 
-def test_axe_objects_to_nothing_and_no_page_is_wider_than_the_screen(
-    page: Page, site: Site
-) -> None:
+def test_pages_have_no_axe_violations_and_fit_the_screen(page: Page, site: Site) -> None:
     """One visit of each page serves both widths and both themes. On the phone all that is folded is open.
 
     So the dark theme is looked at there: it shows the most, in the same colours.
@@ -163,7 +161,7 @@ def test_panels_of_a_silent_cluster_do_not_touch(page: Page, site: Site) -> None
     assert min(gaps) >= 12, gaps
 
 
-def test_buttons_of_a_confirmation_of_several_on_a_phone(page: Page, site: Site) -> None:
+def test_a_confirmation_of_several_has_clear_buttons_on_a_phone(page: Page, site: Site) -> None:
     """Those that are links look like those that are buttons, and stand clear of what is above."""
     page.set_viewport_size({"width": PHONE, "height": 900})
     jobs = "".join(f"&target={site.target('llama', index)}" for index in (1, 2))
@@ -226,12 +224,12 @@ class TestLive:
         expect(page.get_by_role("link", name="is-running")).to_have_count(1, timeout=SOON)
         assert names(page) == before
 
-    def test_a_gang_page_changes_too(self, page: Page, site: Site) -> None:
+    def test_a_gang_page_updates(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         site.write("UPDATE store_gang SET message = 'All 8 fit now.' WHERE name = 'llama-sft'")
         expect(page.locator("#verdict .sentence")).to_have_text("All 8 fit now.", timeout=SOON)
 
-    def test_what_somebody_opened_and_marked_stays(self, page: Page, site: Site) -> None:
+    def test_opened_rows_and_selected_text_stay(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/?q=is-waiting")
         row = page.locator("#gangs tr", has=page.get_by_role("link", name="is-waiting"))
         row.get_by_label("Actions on is-waiting").click()
@@ -261,7 +259,7 @@ class TestLive:
         expect(table).to_be_focused()
         assert table.evaluate("(element) => element.scrollLeft") == 120
 
-    def test_the_last_change_is_told_to_who_listens(self, page: Page, site: Site) -> None:
+    def test_the_last_change_is_announced_to_screen_readers(self, page: Page, site: Site) -> None:
         page.clock.install()
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         told = page.locator("#announcer")
@@ -275,7 +273,7 @@ class TestLive:
         page.clock.fast_forward(10_000)
         expect(told).to_have_text("llama-sft is now waiting", timeout=SOON)
 
-    def test_a_pause_holds_everything_still(self, page: Page, site: Site) -> None:
+    def test_a_pause_stops_all_updates(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
         page.keyboard.press("p")
         expect(page.locator("#live-state")).to_contain_text("paused at")
@@ -285,7 +283,9 @@ class TestLive:
         page.get_by_role("button", name="Resume updates").click()
         expect(page.get_by_text("While paused.")).to_be_visible(timeout=SOON)
 
-    def test_a_silent_server_is_said_and_a_new_one_found(self, page: Page, site: Site) -> None:
+    def test_a_silent_server_is_reported_and_a_restart_detected(
+        self, page: Page, site: Site
+    ) -> None:
         page.goto(f"{site.url}/")
         page.wait_for_timeout(500)
         site.stop()
@@ -314,7 +314,7 @@ NOTIFICATION = """window.Notification = class {
 
 
 class TestPersonal:
-    def test_who_asked_is_told_when_a_gang_runs_and_reads_its_own_time(
+    def test_a_running_gang_notifies_its_watcher_in_local_time(
         self, browser: Browser, session: Path, site: Site
     ) -> None:
         context = browser.new_context(storage_state=session, timezone_id="Asia/Kolkata")
@@ -335,7 +335,9 @@ class TestPersonal:
 
 
 class TestHistory:
-    def test_each_piece_of_the_strip_has_its_word_and_times(self, page: Page, site: Site) -> None:
+    def test_each_segment_of_the_strip_has_its_label_and_times(
+        self, page: Page, site: Site
+    ) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")
         strip = page.locator(".strip")
         expect(strip.locator("text", has_text="Running").first).to_be_visible()
@@ -352,7 +354,7 @@ class TestHistory:
         expect(told).to_have_count(8)
         expect(told.nth(1)).to_contain_text("55 min")
 
-    def test_pieces_fill_the_strip_and_none_is_too_thin(self, page: Page, site: Site) -> None:
+    def test_segments_fill_the_strip_and_stay_visible(self, page: Page, site: Site) -> None:
         for width in (WIDE, PHONE):
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")
@@ -363,7 +365,7 @@ class TestHistory:
             assert min(boxes) >= 1.5
             assert abs(sum(boxes) - whole) < 2
 
-    def test_a_new_verdict_appears_by_itself(self, page: Page, site: Site) -> None:
+    def test_a_new_verdict_appears_without_a_reload(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         expect(page.locator(".strip")).to_have_count(0)
         site.write(
@@ -378,7 +380,7 @@ class TestHistory:
         expect(page.locator(".strip > svg")).to_have_count(1)
         expect(page.locator("#past")).to_contain_text("unknown, no similar gang has run yet")
 
-    def test_an_open_page_becomes_that_of_a_gone_gang(self, page: Page, site: Site) -> None:
+    def test_an_open_page_becomes_that_of_a_deleted_gang(self, page: Page, site: Site) -> None:
         id_ = site.gang_id("will-go")
         page.goto(f"{site.url}/gangs/{id_}/")
         expect(page.locator("#tree-title")).to_be_visible()
@@ -419,7 +421,7 @@ class TestFilters:
         page.go_back()
         expect(page.locator("#gangs th a")).to_have_text(["is-blocked"])
 
-    def test_typing_searches(self, page: Page, site: Site) -> None:
+    def test_typing_filters_the_board(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
         page.keyboard.press("f")
         page.keyboard.type("degr")
@@ -466,7 +468,7 @@ def test_the_search_is_one_key_away_and_enter_opens_the_only_hit(
 
 
 @pytest.mark.parametrize("path", ["/capacity/", "/groups/"])
-def test_rows_of_these_pages_have_the_keyboard_too(page: Page, site: Site, path: str) -> None:
+def test_rows_of_other_pages_have_keyboard_navigation(page: Page, site: Site, path: str) -> None:
     page.goto(site.url + path)
     page.keyboard.press("j")
     first = page.evaluate("document.activeElement.outerHTML")
@@ -476,7 +478,7 @@ def test_rows_of_these_pages_have_the_keyboard_too(page: Page, site: Site, path:
     assert page.evaluate("document.activeElement !== document.body")
 
 
-def test_a_screen_reader_hears_what_a_gang_became_and_nothing_else(page: Page, site: Site) -> None:
+def test_a_screen_reader_hears_only_health_changes(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/?q=is-starting")
     site.write("UPDATE store_gang SET message = 'Only words.' WHERE name = 'is-starting'")
     expect(page.get_by_text("Only words.")).to_be_visible(timeout=SOON)
@@ -495,7 +497,7 @@ def test_the_chosen_theme_is_kept(page: Page, site: Site) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_ages_go_on_as_the_server_says_them(page: Page, site: Site) -> None:
+def test_ages_tick_in_the_server_format(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/")
     script = "module => import('/static/js/ages.js').then(m => module.map(m.durationText))"
     seconds = [-5, 0, 59, 60, 3599, 3600, 8040, 86_400, 183_600, 7 * 86_400]
@@ -514,7 +516,7 @@ def test_ages_go_on_as_the_server_says_them(page: Page, site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/holds/", "/actions/", "/actions/audit/", "/groups/"])
-def test_where_a_script_sends_the_filters_no_button_does(page: Page, site: Site, path: str) -> None:
+def test_filters_need_no_button_with_script(page: Page, site: Site, path: str) -> None:
     page.goto(f"{site.url}{path}")
     expect(page.get_by_role("button", name="Show", exact=True)).to_have_count(0)
     page.locator("#q").fill("llama")

@@ -117,7 +117,9 @@ class TestSuspendedWhole:
         assert bar(page) == ["Hold", "Release"]
         assert f"<b>Release</b>: {RELEASE}" in page
 
-    def test_the_dialog_says_it_too(self, operator: Person, cluster: Cluster, gang: Gang) -> None:
+    def test_the_dialog_has_the_same_verb(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
         suspend_all(gang)
         page = asked(operator, *job_targets(gang, 1))
         assert re.findall(r"<h1[^>]*>([^<]+)</h1>", page) == ["Hold Job llama-workers-1"]
@@ -142,7 +144,7 @@ class TestSuspendedWhole:
 class TestRecord:
     """What was requested keeps the word of its button: in the dialog, on all pages, in audit and API."""
 
-    def test_a_hold(self, operator: Person, gang: Gang) -> None:
+    def test_a_hold_keeps_its_verb(self, operator: Person, gang: Gang) -> None:
         suspend_all(gang)
         what = "Hold Job llama-workers-1"
         assert heading(press(operator, *job_targets(gang, 1))) == what
@@ -157,7 +159,7 @@ class TestRecord:
         assert (answer["verb"], answer["button"]) == ("suspend", "Hold")
         assert "oda asked to hold Job" in AuditEntry.objects.get(event="requested").sentence
 
-    def test_a_release_and_its_way_back(
+    def test_a_release_and_its_undo_keep_their_verbs(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         suspend_all(gang)
@@ -189,7 +191,7 @@ class TestPartlySuspended:
         assert {"Resume Job llama-workers-0", "Suspend Job llama-workers-1"} <= set(buttons(page))
         assert bar(page) == ["Suspend", "Resume"]
 
-    def test_words_that_differ_make_the_verb(
+    def test_differing_suspend_states_set_the_verb(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         suspend_stored(gang, "llama-workers-0")
@@ -202,7 +204,7 @@ class TestPartlySuspended:
         assert page.count("Keep this Job suspended.") == 1
 
     @pytest.mark.parametrize(("stopped", "others"), [((), 1), ((0,), 1), ((0, 1), 0)])
-    def test_others_run_on_where_two_jobs_run(
+    def test_the_note_on_other_jobs_needs_two_running_jobs(
         self, operator: Person, gang: Gang, stopped: tuple[int, ...], others: int
     ) -> None:
         stop_in_page(gang, *stopped)
@@ -220,7 +222,7 @@ class TestNothingCanBeSuspended:
         assert bar(page) == []
         assert page.count(FAILED) <= 1, "no sentence for each Job"
 
-    def test_a_reason_is_said_once_and_on_demand(self, viewer: Person, gang: Gang) -> None:
+    def test_a_reason_is_shown_once_and_on_demand(self, viewer: Person, gang: Gang) -> None:
         page = page_of(viewer, gang)
         assert buttons(page) == []
         assert page.count(LOOK_ONLY) == 1

@@ -44,7 +44,7 @@ def _delete(gang: Gang) -> None:
     Gang.objects.filter(pk=gang.pk).update(gone_at=timezone.now() - timedelta(minutes=3))
 
 
-def test_the_page_of_a_deleted_gang_stops_nobody(operator: Person, gang: Gang) -> None:
+def test_the_page_of_a_deleted_gang_offers_no_stop(operator: Person, gang: Gang) -> None:
     """The button on such a page suspended a healthy gang of somebody else."""
     alive = operator.client.get(f"/gangs/{gang.pk}/").content.decode()
     assert "Next step" in alive
@@ -61,7 +61,7 @@ def test_the_page_of_a_deleted_gang_stops_nobody(operator: Person, gang: Gang) -
 
 
 @pytest.mark.parametrize("path", ["/gangs/{}/row/", "/gangs/{}/bundle.md"])
-def test_no_file_and_no_row_of_a_deleted_gang_advises(
+def test_files_and_rows_of_a_deleted_gang_have_no_advice(
     operator: Person, gang: Gang, path: str
 ) -> None:
     assert FREES in operator.client.get(path.format(gang.pk)).content.decode()
@@ -70,7 +70,7 @@ def test_no_file_and_no_row_of_a_deleted_gang_advises(
     assert FREES not in told.content.decode()
 
 
-def test_the_answer_about_a_deleted_gang_advises_nothing(operator: Person, gang: Gang) -> None:
+def test_the_api_answer_for_a_deleted_gang_has_no_advice(operator: Person, gang: Gang) -> None:
     _delete(gang)
     answer = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()
     assert (answer["advice"], answer["next_steps"]) == ([], [])

@@ -9,7 +9,7 @@ from gangboard.pages.templatetags.pages import due, http_method
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 
 
-def test_a_time_to_come_counts_down() -> None:
+def test_a_future_time_counts_down() -> None:
     text = due({"now": NOW}, NOW + timedelta(hours=1))
     assert text.startswith("2026-11-21 11:00:00 UTC, <time")
     assert ">in 1 h</time>" in text

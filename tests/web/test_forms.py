@@ -70,7 +70,7 @@ def test_form_and_json_make_the_same_request() -> None:
     assert body.save(idempotency_key="k-1") == replace(ASKED, via="api")
 
 
-def test_each_of_several_has_a_key_of_its_own() -> None:
+def test_each_selected_target_has_its_own_key() -> None:
     other = WORD.replace("-0", "-1")
     form = sent(target=[WORD, other, WORD])
     assert [one.idempotency_key for one in form.requests] == ["k-1.uid-0", "k-1.uid-1"]
@@ -89,7 +89,7 @@ def test_each_of_several_has_a_key_of_its_own() -> None:
         ({"until": "2026-11-21T19:00+01:00"}, "until", ASKED.until),
     ],
 )
-def test_what_cannot_be_used_is_left_out(
+def test_unusable_targets_are_skipped(
     changes: dict[str, Any], field: str, expected: object
 ) -> None:
     form = sent(**changes)
@@ -113,11 +113,13 @@ def test_what_cannot_be_used_is_left_out(
         ),
     ],
 )
-def test_what_is_not_told_is_said_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+def test_a_missing_field_is_reported_in_one_sentence(
+    changes: dict[str, Any], sentence: str
+) -> None:
     assert sent(**changes).missing_input == sentence
 
 
-def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
+def test_an_invalid_end_stays_in_the_form_as_typed() -> None:
     form = sent(until=" tomorrow, " + "after lunch " * 5)
     assert form.missing_input == ""
     assert form.errors["until"] == ["The end is not a time: write it as 2026-11-21T18:00."]
@@ -135,11 +137,11 @@ def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
         ("Europe/Berlin", "2026-11-21T18:00+00:00"),
     ],
 )
-def test_an_end_is_read_in_the_zone_in_which_it_was_typed(zone: str, typed: str) -> None:
+def test_an_end_is_parsed_in_the_users_time_zone(zone: str, typed: str) -> None:
     assert sent(zone=zone, until=typed).requests == (ASKED,)
 
 
-def test_the_address_says_what_is_asked_for_and_nothing_that_was_typed() -> None:
+def test_the_address_names_the_targets_without_typed_text() -> None:
     word = WORD.replace("/", "%2F")
     assert sent(gang="0a1b").query == f"verb=suspend&target={word}&gang=0a1b&forced=1"
     assert sent(gang="no gang", forced="").query == f"verb=suspend&target={word}"

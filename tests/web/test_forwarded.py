@@ -40,7 +40,7 @@ def https(monkeypatch: pytest.MonkeyPatch) -> None:
         (NAMED, "127.0.0.1", False),
     ],
 )
-def test_https_is_believed_of_a_proxy_of_ours_only(
+def test_https_is_accepted_only_from_a_trusted_proxy(
     monkeypatch: pytest.MonkeyPatch, named: tuple[object, ...], peer: str, believed: bool
 ) -> None:
     monkeypatch.setattr(settings, "TRUSTED_PROXIES", named)
@@ -50,7 +50,7 @@ def test_https_is_believed_of_a_proxy_of_ours_only(
     assert (answer.status_code == 301) is not believed
 
 
-def test_the_log_says_it_once_in_a_while(
+def test_an_untrusted_https_header_is_logged_at_intervals(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = [1000.0]
@@ -80,7 +80,7 @@ def test_the_log_says_it_once_in_a_while(
     assert seen == [True, False, False, False, False]
 
 
-def test_nothing_is_said_where_pages_are_not_reached_over_https(
+def test_plain_http_logs_no_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(settings, "HTTPS", False)

@@ -41,7 +41,7 @@ def test_the_page_has_labels_that_lead_to_their_gangs(owner: Person, world: Worl
     assert f"/gangs/{other.pk}/" not in board
 
 
-def test_many_labels_unfold(owner: Person, world: World) -> None:
+def test_many_labels_are_folded(owner: Person, world: World) -> None:
     labels = {f"l{number:02}": "x" for number in range(20)}
     gang = make_gang(world.cluster, "run", now=timezone.now(), labels=labels)
     facts = facts_of(owner, f"/gangs/{gang.pk}/")
@@ -50,14 +50,14 @@ def test_many_labels_unfold(owner: Person, world: World) -> None:
     assert (shown.count("=x</a>"), folded.count("=x</a>")) == (8, 12)
 
 
-def test_without_labels_nothing_is_said_of_them(owner: Person, world: World) -> None:
+def test_a_gang_without_labels_has_no_label_section(owner: Person, world: World) -> None:
     gang = make_gang(world.cluster, "run", now=timezone.now())
     facts = facts_of(owner, f"/gangs/{gang.pk}/")
     assert "Labels" not in facts
     assert "Submitted" not in facts
 
 
-def test_who_may_not_see_the_gang_sees_no_label(stranger: Person, world: World) -> None:
+def test_a_user_without_access_sees_no_label(stranger: Person, world: World) -> None:
     gang = make_gang(world.cluster, "run", now=timezone.now(), labels={"canary": "yes"})
     for path in (f"/gangs/{gang.pk}/", "/?q=label%3Acanary%3Dyes"):
         assert "canary</a>" not in stranger.client.get(path).content.decode()

@@ -230,7 +230,7 @@ def make_hostile_record(cluster: Cluster, gang: Gang) -> None:
         "/live/clusters/eu-train/?version=x",
     ],
 )
-def test_it_is_printed_and_never_obeyed(hostile: tuple[Person, str], path: str) -> None:
+def test_hostile_text_is_printed_and_never_executed(hostile: tuple[Person, str], path: str) -> None:
     person, gang_id = hostile
     response = person.client.get(path.replace("GANG", gang_id))
     assert response.status_code == 200
@@ -245,14 +245,14 @@ def test_it_is_printed_and_never_obeyed(hostile: tuple[Person, str], path: str) 
     assert not re.findall(r'(?:href|src|action)="(?!/|#)[^"]*"', page)
 
 
-def test_its_stage_is_not_one_of_ours_and_still_prints(hostile: tuple[Person, str]) -> None:
+def test_an_unknown_stage_still_prints(hostile: tuple[Person, str]) -> None:
     person, gang_id = hostile
     assert "Admission" in person.client.get(f"/gangs/{gang_id}/").content.decode()
 
 
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true", "HX-Target": "act-body"}])
 @pytest.mark.parametrize("verb", ["suspend", HOSTILE])
-def test_a_confirmation_never_obeys_its_address(
+def test_a_confirmation_never_trusts_its_address(
     hostile: tuple[Person, str], headers: dict[str, str], verb: str
 ) -> None:
     person, _ = hostile

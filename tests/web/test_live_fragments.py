@@ -13,7 +13,7 @@ from gangboard.pages.core.live.cache import Page
 
 
 class TestVersion:
-    def test_a_version_knows_its_own_page(self) -> None:
+    def test_a_version_matches_its_own_page(self) -> None:
         page = (
             fragments.Fragment("a", "x.html", {}, ("shown",)),
             fragments.FragmentList(
@@ -50,7 +50,7 @@ class TestManyFragments:
         return (fragments.Fragment("top", "x.html", {}, top), fragments.FragmentList("rows", rows))
 
     @pytest.mark.parametrize("number", [100, 478, 479, 1_000, 20_000])
-    def test_any_page_fits(self, number: int) -> None:
+    def test_a_version_of_any_page_is_short(self, number: int) -> None:
         page = self.page({f"block-{n}": n for n in range(number)})
         text = fragments.write_version(page, 1_793_000_000_123)
         assert len(text) <= fragments.LONGEST_VERSION
@@ -71,7 +71,7 @@ class TestManyFragments:
             assert len(sent) <= 12, "about two of a thousand are in one bucket of 480"
 
     @pytest.mark.parametrize("most", [1, 7, 480])
-    def test_a_browser_comes_to_show_the_page(
+    def test_updates_bring_a_browser_to_the_current_page(
         self, monkeypatch: pytest.MonkeyPatch, most: int
     ) -> None:
         monkeypatch.setattr(fragments, "MOST_MARKS", most)

@@ -44,7 +44,7 @@ class TestNotifier:
         thread.start()
         return thread, answers
 
-    def test_wakes_whom_it_concerns_and_nobody_else(self) -> None:
+    def test_a_change_wakes_only_the_pages_of_its_viewers(self) -> None:
         notifier, clusters = self.make()
         first, first_answers = self.wait_in_thread(notifier, self.OWNER, "a", LONG)
         second, second_answers = self.wait_in_thread(notifier, self.READER, "b", 1)
@@ -55,14 +55,14 @@ class TestNotifier:
         assert second_answers == [False]
         assert notifier.waiting == 0
 
-    def test_freshness_wakes(self) -> None:
+    def test_a_freshness_change_wakes_pages(self) -> None:
         notifier, clusters = self.make()
         thread, answers = self.wait_in_thread(notifier, self.READER, "a", LONG)
         clusters[1] = (1, Level.SILENT)
         thread.join(SOON)
         assert answers == [True]
 
-    def test_a_newer_request_of_the_same_page_takes_the_place(self) -> None:
+    def test_a_newer_request_of_the_same_page_takes_its_slot(self) -> None:
         notifier, _ = self.make()
         thread, answers = self.wait_in_thread(notifier, self.OWNER, "same", LONG)
         newer = notifier.enter(1, "same", most=1)
@@ -71,7 +71,7 @@ class TestNotifier:
         assert notifier.waiting == 1, "the older one did not take the newer one with it"
         notifier.leave(newer)
 
-    def test_who_joins_wakes_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_new_waiter_wakes_no_other(self, monkeypatch: pytest.MonkeyPatch) -> None:
         notifier, clusters = self.make()
         woken = threading.Semaphore(0)
 
@@ -91,7 +91,7 @@ class TestNotifier:
         thread.join(SOON)
         assert answers == [True], "and it still waits for what concerns it"
 
-    def test_nobody_takes_more_than_twenty_places(self) -> None:
+    def test_a_user_takes_at_most_twenty_slots(self) -> None:
         notifier, _ = self.make()
         for number in range(20):
             notifier.enter(1, f"tab {number}", most=300)
@@ -105,7 +105,7 @@ class TestNotifier:
         assert not any(ticket.superseded for ticket in others)
         assert notifier.waiting == 40
 
-    def test_the_bound_holds(self) -> None:
+    def test_the_waiter_limit_holds(self) -> None:
         notifier, _ = self.make()
         notifier.enter(1, "a", most=1)
         with pytest.raises(TooManyWaiting):

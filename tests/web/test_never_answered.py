@@ -126,7 +126,7 @@ def never_answered(world: World) -> Cluster:
 
 @pytest.mark.usefixtures("never_answered")
 @pytest.mark.parametrize(("route", "name"), pages())
-def test_pages_say_that_it_is_not_counted(owner: Person, route: str, name: str) -> None:
+def test_pages_mark_an_unread_cluster_as_not_counted(owner: Person, route: str, name: str) -> None:
     lines = int(route in COUNTING_PAGES)
     text = main_text(owner.client.get(f"/{route}").content.decode())
     assert text.count(LINE) == lines
@@ -138,7 +138,7 @@ def test_pages_say_that_it_is_not_counted(owner: Person, route: str, name: str) 
 
 
 @pytest.mark.parametrize(("route", "name"), api_lists())
-def test_lists_of_the_api_have_no_zero_of_it(
+def test_api_lists_show_no_zero_for_an_unread_cluster(
     owner: Person, never_answered: Cluster, route: str, name: str
 ) -> None:
     answers = [owner.client.get(f"/{route}")]
@@ -151,14 +151,14 @@ def test_lists_of_the_api_have_no_zero_of_it(
 
 
 @pytest.mark.usefixtures("never_answered")
-def test_sums_are_those_of_the_clusters_that_answer(owner: Person) -> None:
+def test_sums_count_only_clusters_that_answer(owner: Person) -> None:
     summary = owner.client.get("/api/v1/summary/").json()
     assert summary["by_cluster"][NAME] == {"gangs": None, "accelerators": None}
     assert summary["by_cluster"]["us-train"] == {"gangs": 1, "accelerators": "8"}
     assert (summary["gangs"], summary["by_health"]["failed"]["gangs"]) == (2, 0)
 
 
-def test_without_any_other_cluster_no_sum_is_known(
+def test_sums_are_unknown_without_any_read_cluster(
     owner: Person, world: World, never_answered: Cluster
 ) -> None:
     Cluster.objects.exclude(pk=never_answered.pk).delete()
@@ -169,7 +169,7 @@ def test_without_any_other_cluster_no_sum_is_known(
 
 
 @pytest.mark.usefixtures("never_answered")
-def test_a_list_without_rows_names_it(owner: Person) -> None:
+def test_an_empty_list_names_the_unread_cluster(owner: Person) -> None:
     for name in ("gangs", "groups", "queues", "reasons", "holds"):
         answer = owner.client.get(f"/api/v1/{name}/", {"cluster": NAME}).json()
         assert answer["results"] == []
@@ -177,7 +177,7 @@ def test_a_list_without_rows_names_it(owner: Person) -> None:
 
 
 @pytest.mark.usefixtures("never_answered")
-def test_metrics_have_no_series_of_its_numbers(owner: Person, settings: Settings) -> None:
+def test_metrics_have_no_series_for_an_unread_cluster(owner: Person, settings: Settings) -> None:
     settings.METRICS_TOKEN, settings.METRICS_NETWORKS = TOKEN, ()
     answer = owner.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     series = re.findall(rf'^(\w+)\{{[^}}]*cluster="{NAME}"', answer.content.decode(), re.MULTILINE)

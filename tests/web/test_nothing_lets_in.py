@@ -51,7 +51,7 @@ def sign_in(client: Client, name: str, password: str) -> int:
     return client.post(SIGN_IN, {"name": name, "password": password}).status_code
 
 
-def test_no_row_holds_a_secret_of_somebody_who_is_signed_in() -> None:
+def test_rows_contain_no_secret_of_a_signed_in_user() -> None:
     owner = make_owner()
     browser, linked = Client(), Client()
     assert browser.get(SIGN_IN).status_code == 200
@@ -81,7 +81,7 @@ def test_no_row_holds_a_secret_of_somebody_who_is_signed_in() -> None:
     assert len(sessions) >= 2, "the scan has read the sessions"
 
 
-def test_the_key_of_a_row_opens_no_page() -> None:
+def test_a_stored_session_key_opens_no_page() -> None:
     owner = make_owner()
     assert owner.client.get("/").status_code == 200
     with connection.cursor() as cursor:
@@ -95,7 +95,7 @@ def test_the_key_of_a_row_opens_no_page() -> None:
         assert (answer.status_code, answer.headers["Location"]) == (302, SIGN_IN)
 
 
-def test_a_session_goes_on_and_ends_as_before() -> None:
+def test_sessions_continue_and_end_with_hashed_keys() -> None:
     owner, other = make_owner(), Client()
     assert sign_in(other, "olga", PASSWORD) == 302
     assert other.get("/").status_code == 200
@@ -134,7 +134,7 @@ def test_a_session_can_change_its_key_and_be_deleted() -> None:
     assert (gone.get("page"), gone.session_key) == (None, None)
 
 
-def test_asynchronous_calls_hash_as_well() -> None:
+def test_asynchronous_calls_hash_keys() -> None:
     async def play() -> Any:
         session = SessionStore()
         await session.aset("page", "board")
@@ -151,7 +151,7 @@ def test_asynchronous_calls_hash_as_well() -> None:
     assert async_to_sync(play)() == "board"
 
 
-def test_sessions_outlive_a_new_secret_key_while_the_old_one_is_kept(settings: Any) -> None:
+def test_sessions_survive_a_secret_key_rotation(settings: Any) -> None:
     """Django signs a session anew that it reads with the old key."""
     owner, idle = make_owner(), Client()
     idle.force_login(owner.user)

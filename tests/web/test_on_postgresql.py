@@ -152,7 +152,7 @@ def test_a_burst_is_answered_with_few_connections(web: Web) -> None:
     assert 1 <= most.result() <= CONNECTIONS
 
 
-def test_a_table_that_is_locked_is_told_soon(web: Web) -> None:
+def test_a_locked_table_is_reported_soon(web: Web) -> None:
     with closing(psycopg.connect(web.database)) as locking:
         locking.execute("LOCK TABLE store_cluster IN ACCESS EXCLUSIVE MODE")
         with ThreadPoolExecutor(3) as threads:
@@ -167,7 +167,7 @@ def test_a_table_that_is_locked_is_told_soon(web: Web) -> None:
     assert web.ask("/").status == 200
 
 
-def test_a_database_that_is_gone_is_told_soon_and_is_back_at_once(web: Web) -> None:
+def test_a_lost_database_is_reported_soon_and_recovers_at_once(web: Web) -> None:
     with web.shut(), ThreadPoolExecutor(4) as threads:
         began = time.monotonic()
         paths = ("/", "/api/v1/gangs/", "/live/board/", "/readyz")
@@ -211,7 +211,7 @@ def test_a_database_of_another_encoding_is_refused_at_migrate_and_by_workers(web
         assert "Traceback" not in ended.stderr
 
 
-def test_pages_that_wait_for_news_hold_no_connection(web: Web) -> None:
+def test_waiting_pages_hold_no_connection(web: Web) -> None:
     """Twenty wait, more than the process has connections, and another page is answered."""
     address, version = read_question(web.ask("/").data.decode())
     with ExitStack() as opened:

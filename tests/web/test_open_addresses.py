@@ -48,24 +48,24 @@ def address_of(route: str) -> str:
 ROUTES = sorted(routes(get_resolver()))
 
 
-def test_what_is_open_is_there() -> None:
+def test_open_addresses_exist() -> None:
     assert set(OPEN) <= set(ROUTES)
 
 
 @pytest.mark.parametrize("route", OPEN)
-def test_what_is_open_answers_by_itself(anonymous: Client, route: str) -> None:
+def test_open_addresses_answer_anonymous_requests(anonymous: Client, route: str) -> None:
     response = getattr(anonymous, METHOD.get(route, "get"))(address_of(route))
     assert response.status_code == OPEN[route]
     assert "?next=" not in response.headers.get("Location", "")
 
 
-def test_a_health_check_asks_no_database_who_asks(owner: Person) -> None:
+def test_a_health_check_reads_no_session(owner: Person) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert owner.client.get("/healthz").status_code == 200
     assert len(queries) == 0
 
 
-def test_no_page_of_allauth_is_served() -> None:
+def test_allauth_pages_are_not_served() -> None:
     names = [
         pattern.name or "" for pattern in get_resolver().url_patterns if hasattr(pattern, "name")
     ]

@@ -73,7 +73,7 @@ def test_a_hold_names_no_object_of_another_namespace(viewer: Person) -> None:
 
 
 @pytest.mark.usefixtures("alien_holds")
-def test_a_hold_whose_owner_is_not_in_its_namespace_is_lost_for_everybody(cluster: Cluster) -> None:
+def test_a_hold_with_an_owner_in_another_namespace_is_lost(cluster: Cluster) -> None:
     owner, now = make_owner(), timezone.now()
     rows = read_holds(viewer=owner.viewer, now=now).rows
     assert [(row.lost, row.owner.name, row.gang_id) for row in rows] == [(True, "", "")] * 6
@@ -84,7 +84,7 @@ def test_a_hold_whose_owner_is_not_in_its_namespace_is_lost_for_everybody(cluste
     assert counted == {InForce.YES: 0, InForce.NO: 6, InForce.UNKNOWN: 0}
 
 
-def test_a_run_of_a_cronjob_of_another_namespace_has_no_maker(
+def test_a_job_of_a_cronjob_in_another_namespace_has_no_creator(
     operator: Person, cluster: Cluster
 ) -> None:
     cronjob = Owner(a_meta("batch", "CronJob", f"{OTHER}-cronjob", namespace=OTHER))
@@ -121,7 +121,7 @@ def alien_parts(cluster: Cluster, gang: Gang) -> Gang:
 
 
 @pytest.mark.parametrize("verb", ["suspend", "resume"])
-def test_what_is_confirmed_is_made_of_the_gangs_own_namespace(
+def test_a_confirmation_uses_only_objects_of_the_gangs_namespace(
     operator: Person, alien_parts: Gang, verb: str
 ) -> None:
     if verb == "resume":

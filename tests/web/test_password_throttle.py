@@ -33,14 +33,14 @@ def test_one_sender_leaves_slots_for_the_others() -> None:
         assert again, "slots come back"
 
 
-def test_there_are_no_more_slots_than_that_for_all_together() -> None:
+def test_all_senders_share_a_fixed_number_of_slots() -> None:
     throttle = PasswordThrottle()
     with ExitStack() as held:
         taken = [held.enter_context(throttle.slot(f"sender {n}")) for n in range(MOST + 2)]
         assert taken == [True] * MOST + [False] * 2
 
 
-def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_attempts_are_served_in_order_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(password_throttle, "PATIENCE", 20.0)
     throttle, outcomes, lock = PasswordThrottle(), [], threading.Lock()
     asked = threading.Semaphore(0)
@@ -70,7 +70,7 @@ def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None
     assert WAITING_OF_ONE < WAITING
 
 
-def test_a_slot_ends_with_an_error_too() -> None:
+def test_an_error_releases_the_slot() -> None:
     throttle = PasswordThrottle()
     for _ in range(MOST_OF_ONE * 2):
         with pytest.raises(ZeroDivisionError), throttle.slot("ada"):

@@ -73,7 +73,7 @@ def test_a_header_from_anyone_else_is_ignored_and_logged_once(
     assert len(lines) == 1
 
 
-def test_a_header_that_is_there_twice_is_refused() -> None:
+def test_a_repeated_header_is_refused() -> None:
     assert ask(Client(), user="ada,olga") == 302
     scope = {
         "method": "GET",
@@ -111,14 +111,14 @@ def test_the_api_and_probes_start_no_session() -> None:
     assert User.objects.count() == 0
 
 
-def test_a_disabled_person_stays_out() -> None:
+def test_a_disabled_user_is_refused() -> None:
     client = Client()
     ask(client)
     people.disable_user(name="ada")
     assert ask(client) == 302
 
 
-def test_without_the_setting_no_header_signs_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_is_ignored_without_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "PROXY_USER_HEADER", "")
     assert ask(Client()) == 302
     assert User.objects.count() == 0

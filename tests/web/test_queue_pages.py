@@ -70,7 +70,7 @@ def queued(world: World) -> str:
     return gang_of(eu, mine).pk
 
 
-def test_numbers_who_is_first_and_why(owner: Person, queued: str) -> None:
+def test_the_list_shows_numbers_and_the_first_waiting_gang(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/")
     for said in (
         "ClusterQueue · eu-train · Cohort all", "10 of 8", "2 borrowed", "2 lent", "theirs", "Stopped",
@@ -82,9 +82,7 @@ def test_numbers_who_is_first_and_why(owner: Person, queued: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", HOSTILE])
-def test_a_queue_whose_name_fits_no_address_is_told_without_a_link(
-    owner: Person, world: World, name: str
-) -> None:
+def test_a_queue_with_an_unusable_name_has_no_link(owner: Person, world: World, name: str) -> None:
     """The name `a/b` made the Queues page of all clusters a 500."""
     serve(world.cluster)
     mine = waits("mine", "research")
@@ -99,9 +97,7 @@ def test_a_queue_whose_name_fits_no_address_is_told_without_a_link(
     assert "In the queue" in text_of(owner, f"/gangs/{gang.pk}/")
 
 
-def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
-    owner: Person, world: World
-) -> None:
+def test_an_ineligible_gang_is_not_first(owner: Person, world: World) -> None:
     serve(world.cluster)
     kept_out = QueueMessage(QueueCode.QUEUE_STOPPED, "it is stopped", is_out_of_line=True)
     store(
@@ -115,7 +111,7 @@ def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
     assert "nobody is eligible" in page
 
 
-def test_one_queue_in_full(owner: Person, queued: str) -> None:
+def test_a_queue_page_shows_all_details(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/eu-train/gpu/")
     for said in (
         "theirs",
@@ -128,14 +124,14 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
         assert said.lower() in page.lower()
 
 
-def test_what_a_queue_does_not_say_of_itself_is_not_known(owner: Person, world: World) -> None:
+def test_unset_fields_of_a_queue_are_unknown(owner: Person, world: World) -> None:
     serve(world.cluster)
     store(world.cluster, a_queue("gpu", pending=None, admitted=None))
     page = text_of(owner, "/queues/eu-train/gpu/")
     assert "how many are waiting is not known · how many are admitted is not known" in page
 
 
-def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queued: str) -> None:
+def test_a_reader_sees_own_queues_with_own_names_only(reader: Person, queued: str) -> None:
     for path in ("/queues/", "/queues/eu-train/gpu/", f"/gangs/{queued}/"):
         page = text_of(reader, path)
         assert "a gang you may not see" in page
@@ -145,12 +141,12 @@ def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queu
     assert reader.client.get("/queues/eu-train/idle/").status_code == 404
 
 
-def test_a_stranger_sees_none(stranger: Person, queued: str) -> None:
+def test_a_stranger_sees_no_queues(stranger: Person, queued: str) -> None:
     assert "You have no role yet, so there is nothing to see." in text_of(stranger, "/queues/")
     assert stranger.client.get("/queues/eu-train/gpu/").status_code == 404
 
 
-def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queued: str) -> None:
+def test_a_gang_shows_the_queue_ahead_and_the_quota_holders(owner: Person, queued: str) -> None:
     page = text_of(owner, f"/gangs/{queued}/")
     for said in (
         "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
@@ -161,7 +157,7 @@ def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queu
 
 
 @pytest.mark.parametrize("path", ["/queues/", "/queues/eu-train/gpu/"])
-def test_text_of_the_cluster_is_text(owner: Person, queued: str, path: str) -> None:
+def test_cluster_text_is_escaped(owner: Person, queued: str, path: str) -> None:
     assert HOSTILE not in owner.client.get(path).content.decode()
 
 
@@ -171,7 +167,7 @@ def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World
     assert 'href="/queues/"' in owner.client.get("/").content.decode()
 
 
-def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> None:
+def test_unserved_and_empty_are_distinguished(owner: Person, world: World) -> None:
     serve(world.cluster, **dict.fromkeys(KEYS, "not-served"))
     assert "No cluster that could be looked at serves queues." in text_of(owner, "/queues/")
     serve(world.other_cluster, **dict.fromkeys(KEYS, "not-served"))
@@ -182,7 +178,7 @@ def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> Non
     assert "No queue is like that." in text_of(owner, "/queues/?state=stopped")
 
 
-def test_open_pages_are_told_of_a_stop(owner: Person, queued: str, world: World) -> None:
+def test_open_pages_show_a_stopped_queue(owner: Person, queued: str, world: World) -> None:
     question = first_question(owner.client, "/queues/")
     stop(world.cluster)
     answer = question.ask(owner.client).content.decode()
@@ -197,7 +193,7 @@ def stop(cluster: Cluster) -> None:
     cluster.save()
 
 
-def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> None:
+def test_a_scheduler_queue_lists_its_waiting_gangs(owner: Person, world: World) -> None:
     serve_scheduler(world.cluster, KAI)
     quota = Quota("", GPU, Decimal(4), terms=(QuotaTerm("limit", None),))
     scheduler_queue(world.cluster, KAI, "lab", quota)
@@ -222,7 +218,7 @@ def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> Non
     assert '<option value="lab"' in owner.client.get("/").content.decode()
 
 
-def test_groups_that_may_not_be_listed_are_not_nobody(owner: Person, world: World) -> None:
+def test_unreadable_groups_do_not_mean_an_empty_queue(owner: Person, world: World) -> None:
     serve_scheduler(world.cluster, KAI, groups="forbidden")
     scheduler_queue(world.cluster, KAI, "lab")
     assert "not known: what is in it cannot be read" in text_of(owner, "/queues/")

@@ -71,16 +71,14 @@ def gang(world: World) -> Gang:
         "/api/v1/gangs/{}/",
     ],
 )
-def test_a_text_names_to_a_reader_only_what_he_may_see(
-    reader: Person, gang: Gang, path: str
-) -> None:
+def test_a_text_shows_a_reader_only_permitted_names(reader: Person, gang: Gang, path: str) -> None:
     text = _text(reader, path.format(gang.pk))
     assert [name for name in HIDDEN if name in text] == []
     if path.startswith("/gangs/{}/") and "row" not in path:
         assert [name for name in SHOWN if name not in text] == []
 
 
-def test_who_sees_the_whole_cluster_reads_the_texts_as_they_are(owner: Person, gang: Gang) -> None:
+def test_a_cluster_viewer_reads_the_unredacted_texts(owner: Person, gang: Gang) -> None:
     text = _text(owner, f"/gangs/{gang.pk}/")
     assert [name for name in (*HIDDEN, *SHOWN) if name not in text] == []
 

@@ -15,7 +15,7 @@ NAMES = "() => [...document.querySelectorAll('#gangs > tr th a')].map(link => li
 ORDER = "() => [...document.querySelectorAll('#gangs > tr')].map(row => row.id)"
 
 
-def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site) -> None:
+def test_an_opened_row_stays_below_its_gang_during_updates(page: Page, site: Site) -> None:
     llama, other = (f"g-{site.gang_id(name)}" for name in ("llama", "llama-sft"))
     page.goto(f"{site.url}/?q=llama")
     button = page.get_by_role("button", name="Essentials of llama", exact=True)
@@ -39,7 +39,7 @@ def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site
     site.write("UPDATE store_gang SET health = 'running', severity = 6 WHERE name = 'llama'")
 
 
-def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site: Site) -> None:
+def test_several_gangs_are_selected_and_suspended_by_keyboard(page: Page, site: Site) -> None:
     llama, mixtral = (site.gang_id(name) for name in ("llama", "mixtral"))
     page.goto(f"{site.url}/?kind=JobSet&ordering=name")
     bar = page.locator("#pick")
@@ -92,9 +92,7 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     expect(bar).to_be_hidden()
 
 
-def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
-    page: Page, site: Site
-) -> None:
+def test_open_and_selected_rows_survive_reordering(page: Page, site: Site) -> None:
     opened, ticked = (site.gang_id(name) for name in ("llama", "mixtral"))
     page.goto(f"{site.url}/?ordering=-created_at")
     names = page.evaluate(NAMES)
@@ -135,7 +133,7 @@ def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
         site.write("UPDATE store_gang SET gone_at = NULL WHERE name = ?", name)
 
 
-def test_a_thumb_opens_a_row_beside_its_menu(page: Page, site: Site) -> None:
+def test_a_touch_opens_a_row_beside_its_menu(page: Page, site: Site) -> None:
     """An operator's row has a tick, the way to open it and a menu at its corner."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site.url}/?q=llama")

@@ -68,9 +68,7 @@ def end_of(client: Client) -> datetime:
 HOUR = timedelta(hours=1)
 
 
-def test_a_session_that_no_one_uses_ends_after_8_hours(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_session_ends_after_8_hours(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     with monkeypatch.context() as later:
         move(8 * HOUR - timedelta(minutes=1), later)
@@ -81,9 +79,7 @@ def test_a_session_that_no_one_uses_ends_after_8_hours(
     assert list_sessions(user_id=ada.pk) == ()
 
 
-def test_a_session_that_is_used_ends_after_12_hours(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_used_session_ends_after_12_hours(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     for hours in (5, 10):
         with monkeypatch.context() as later:
@@ -95,7 +91,9 @@ def test_a_session_that_is_used_ends_after_12_hours(
     assert not is_open(client)
 
 
-def test_updates_of_an_open_page_are_no_use(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_of_an_open_page_do_not_extend_the_session(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = signed_in()
     with monkeypatch.context() as later:
         move(5 * HOUR, later)
@@ -118,7 +116,7 @@ def test_reading_writes_at_most_once_a_minute(ada: User, monkeypatch: pytest.Mon
     assert counts == [2, 0]
 
 
-def test_a_database_that_is_busy_ends_no_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_database_ends_no_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     move(timedelta(minutes=2), monkeypatch)
 
@@ -142,7 +140,7 @@ def test_the_list_has_times_and_addresses(ada: User, monkeypatch: pytest.MonkeyP
     assert second.cookies["sessionid"].value not in str(list(SessionRecord.objects.values()))
 
 
-def test_sessions_end_by_hand(ada: User) -> None:
+def test_sessions_can_be_ended(ada: User) -> None:
     first, second, third = signed_in(), signed_in(), signed_in()
     here = next(
         row for row in list_sessions(user_id=ada.pk, current=first.session) if row.is_current
@@ -165,7 +163,7 @@ def test_sessions_end_by_hand(ada: User) -> None:
     ]
 
 
-def test_a_password_and_a_disabled_account_end_all(ada: User) -> None:
+def test_a_new_password_and_a_disabled_account_end_all_sessions(ada: User) -> None:
     client = signed_in()
     people.change_password(name="ada", password=PASSWORD)
     assert not is_open(client)
@@ -189,7 +187,7 @@ def test_signing_out_and_expiry_leave_no_record(ada: User) -> None:
     assert SessionRecord.objects.count() == 0
 
 
-def test_a_link_begins_a_session_too(ada: User) -> None:
+def test_a_sign_in_link_begins_a_session(ada: User) -> None:
     client = Client()
     client.post("/sign-in/link/", {"secret": authentication.create_sign_in_link(user=ada)})
     assert [row.method for row in list_sessions(user_id=ada.pk)] == ["link"]
@@ -201,7 +199,7 @@ TARGETS = "verb=suspend&target=east/batch/Job/a/b/u1/1&target=east/batch/Job/a/c
 AGAIN = timedelta(minutes=16)
 
 
-def test_several_objects_ask_for_a_fresh_sign_in(
+def test_acting_on_several_objects_needs_a_fresh_sign_in(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in()
@@ -238,9 +236,7 @@ def test_a_dialog_leads_the_whole_page_to_sign_in(
     assert answer["HX-Redirect"] == "/sign-in/?next=%2F%3Fhealth%3Dblocked&fresh=1"
 
 
-def test_a_form_that_is_not_kept_leads_back_to_its_page(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unsaved_form_leads_back_to_its_page(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     move(AGAIN, monkeypatch)
     for referer, page in (

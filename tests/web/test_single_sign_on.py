@@ -98,14 +98,14 @@ def test_the_way_to_the_provider_has_pkce_state_and_nonce(
     assert SECRET not in location
 
 
-def test_what_a_stranger_adds_to_the_address_does_not_reach_the_provider(
+def test_extra_query_parameters_do_not_reach_the_provider(
     provider: FakeProvider, browser: Client
 ) -> None:
     location = browser.get(f"{BEGIN}?scope=admin&auth_params=prompt%3Dnone&process=connect")
     assert not {"admin", "none"} & set(location["Location"].replace("&", "=").split("="))
 
 
-def test_a_person_signs_in_and_groups_decide_what_is_seen(
+def test_a_user_signs_in_and_groups_decide_the_roles(
     provider: FakeProvider, browser: Client
 ) -> None:
     grant_group(group="ml", role="operator", namespace="research")
@@ -144,7 +144,7 @@ def test_groups_and_name_may_come_from_userinfo(provider: FakeProvider, browser:
     assert provider.asked[-1] == "/userinfo"
 
 
-def test_a_dot_leads_into_an_object(
+def test_a_dot_in_a_claim_name_reads_a_nested_object(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "OIDC_GROUPS_CLAIM", "realm_access.roles")
@@ -201,7 +201,9 @@ def test_a_disabled_person_is_not_signed_in(provider: FakeProvider, browser: Cli
 
 
 @pytest.mark.parametrize("address", ["https://evil.example/", "//evil.example", "javascript:x"])
-def test_nobody_is_sent_elsewhere(provider: FakeProvider, browser: Client, address: str) -> None:
+def test_a_sign_in_never_redirects_to_another_host(
+    provider: FakeProvider, browser: Client, address: str
+) -> None:
     assert sign_in(provider, browser, f"?next={address}")["Location"] == "/"
 
 
@@ -305,7 +307,7 @@ def test_another_code_is_refused(provider: FakeProvider, browser: Client) -> Non
     )
 
 
-def test_a_person_who_said_no_is_not_signed_in(provider: FakeProvider, browser: Client) -> None:
+def test_a_cancelled_sign_in_is_refused(provider: FakeProvider, browser: Client) -> None:
     response = sign_in(provider, browser, error="access_denied")
     assert response.status_code == 403
     assert sentence_of(response) == "ACME did not sign you in. You, or a rule there, said no."
@@ -314,7 +316,7 @@ def test_a_person_who_said_no_is_not_signed_in(provider: FakeProvider, browser: 
 # --- a provider that is down
 
 
-def test_a_provider_that_is_down_is_one_sentence(
+def test_an_unreachable_provider_is_reported_in_one_sentence(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "OIDC_ISSUER", "http://127.0.0.1:9")
@@ -325,7 +327,9 @@ def test_a_provider_that_is_down_is_one_sentence(
     )
 
 
-def test_a_provider_that_fails_half_way(provider: FakeProvider, browser: Client) -> None:
+def test_a_provider_that_fails_half_way_is_reported(
+    provider: FakeProvider, browser: Client
+) -> None:
     parameters = provider.begin(browser.get(BEGIN)["Location"])
     provider.status = 500
     response = browser.get(FINISH, {"code": "the-code", "state": parameters["state"]})
@@ -334,7 +338,7 @@ def test_a_provider_that_fails_half_way(provider: FakeProvider, browser: Client)
     assert sign_in(provider, browser).status_code == 302
 
 
-def test_an_answer_that_does_not_end_is_given_up(
+def test_an_endless_answer_is_aborted(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adapters, "LARGEST_ANSWER", 50)
@@ -347,7 +351,7 @@ def test_an_answer_that_does_not_end_is_given_up(
 @pytest.mark.parametrize(
     "changes", [{"issuer": "https://evil.example"}, {"token_endpoint": None}, {"jwks_uri": 7}]
 )
-def test_a_configuration_that_cannot_be_right(
+def test_an_invalid_configuration_is_refused(
     provider: FakeProvider, browser: Client, changes: dict[str, Any]
 ) -> None:
     provider.configuration = changes
@@ -417,7 +421,7 @@ def test_a_role_of_a_group_that_is_revoked_ends_at_once(
     assert "You have no role yet" in browser.get("/").content.decode()
 
 
-def test_a_form_that_came_too_late_is_found_again_after_the_provider(
+def test_a_late_form_is_restored_after_single_sign_on(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_in(provider, browser)

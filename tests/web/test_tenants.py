@@ -134,7 +134,7 @@ def walk(client: Client, reader: Tenant) -> tuple[dict[str, set[str]], str]:
 
 
 @pytest.mark.parametrize("word", [FIRST, SECOND])
-def test_no_page_and_no_list_has_a_canary_of_the_other(
+def test_pages_and_lists_contain_no_canary_of_another_tenant(
     tenants: Pair, clients: dict[str, Client], word: str
 ) -> None:
     reader = next(one for one in tenants if one.word == word)
@@ -156,7 +156,7 @@ WITHOUT_TENANTS = frozenset(
 """Tables of the installation, of a whole cluster, or without words that a tenant has chosen."""
 
 
-def test_every_table_has_words_of_both(tenants: Pair) -> None:
+def test_every_table_has_rows_of_both_tenants(tenants: Pair) -> None:
     empty = {
         model.__name__
         for model in apps.get_app_config("store").get_models()
@@ -182,7 +182,7 @@ def words_in(model: type[Model]) -> set[str]:
     }
 
 
-def test_objects_of_the_other_are_missing_whoever_asks_how(
+def test_objects_of_another_tenant_get_404_by_every_method(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     reader, other = tenants
@@ -201,7 +201,7 @@ def test_objects_of_the_other_are_missing_whoever_asks_how(
     assert found == {}
 
 
-def test_what_is_hidden_and_what_does_not_exist_look_the_same(
+def test_hidden_and_missing_objects_look_the_same(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     other = tenants[1]
@@ -259,7 +259,7 @@ def words_of(other: Tenant) -> dict[str, Any]:
     }
 
 
-def test_no_change_tells_of_the_other(tenants: Pair, clients: dict[str, Client]) -> None:
+def test_changes_reveal_no_other_tenant(tenants: Pair, clients: dict[str, Client]) -> None:
     reader, other = tenants
     found, exports = {}, set()
     for route, methods in {**PAGES, **API}.items():
@@ -274,7 +274,7 @@ def test_no_change_tells_of_the_other(tenants: Pair, clients: dict[str, Client])
     assert exports == {route for route in PAGES if "export." in route}
 
 
-def test_no_filter_order_or_search_tells_of_the_other(
+def test_filters_orders_and_searches_reveal_no_other_tenant(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     """Each choice of each list of the API, and words of the other one in each filter that takes a text."""
@@ -323,7 +323,7 @@ def list_parameters() -> Iterator[tuple[str, dict[str, Any]]]:
                     yield path, parameter
 
 
-def test_no_message_has_a_canary_of_another_tenant(tenants: Pair) -> None:
+def test_messages_contain_no_canary_of_another_tenant(tenants: Pair) -> None:
     post = Post(now=timezone.now())
     with transaction.atomic():
         orders = [*post.look(), *post.look(120)]
@@ -338,7 +338,7 @@ def test_no_message_has_a_canary_of_another_tenant(tenants: Pair) -> None:
         assert {f"{word}-{field}" for field in wanted} - found == set()
 
 
-def test_names_of_others_are_taken_out_of_a_verdict(
+def test_names_of_another_tenant_are_redacted_from_a_verdict(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     gang = tenants[0].parameters["<str:gang_id>"]

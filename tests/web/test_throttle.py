@@ -47,7 +47,7 @@ class Worker:
         self.running.result(SOON)
 
 
-def test_so_many_work_at_a_time_and_then_the_next() -> None:
+def test_requests_run_up_to_the_limit_then_in_turn() -> None:
     throttle = Throttle(2, SOON)
     first, second = Worker(throttle), Worker(throttle)
     assert first.has_slot.wait(SOON)
@@ -60,7 +60,7 @@ def test_so_many_work_at_a_time_and_then_the_next() -> None:
     third.end()
 
 
-def test_who_only_waits_lets_others_work_and_queues_again() -> None:
+def test_a_waiting_request_releases_its_slot_and_queues_again() -> None:
     throttle = Throttle(1, SOON)
     with throttle.acquired():
         with throttle.released():
@@ -77,7 +77,7 @@ def test_who_only_waits_lets_others_work_and_queues_again() -> None:
     late.end()
 
 
-def test_who_came_first_is_the_next() -> None:
+def test_the_oldest_request_is_next() -> None:
     throttle = Throttle(1, SOON)
     with throttle.acquired():
         first = Worker(throttle)
@@ -90,7 +90,7 @@ def test_who_came_first_is_the_next() -> None:
     first.end()
 
 
-def test_a_slot_that_does_not_come_is_done_without() -> None:
+def test_a_request_proceeds_after_the_slot_timeout() -> None:
     patience = 1.0
     throttle = Throttle(1, patience)
     stuck = Worker(throttle)
@@ -109,7 +109,7 @@ def test_a_slot_that_does_not_come_is_done_without() -> None:
     another.end()
 
 
-def test_a_crash_gives_the_slot_back() -> None:
+def test_a_crash_releases_the_slot() -> None:
     throttle = Throttle(1, SOON)
     with pytest.raises(LookupError), throttle.acquired():
         raise LookupError
@@ -119,9 +119,7 @@ def test_a_crash_gives_the_slot_back() -> None:
 
 
 @pytest.mark.parametrize(("path", "queues"), [("/live/board/", True), ("/", False)])
-def test_only_what_open_pages_ask_queues(
-    monkeypatch: pytest.MonkeyPatch, path: str, queues: bool
-) -> None:
+def test_only_live_requests_queue(monkeypatch: pytest.MonkeyPatch, path: str, queues: bool) -> None:
     throttle = Throttle(1, SOON)
     monkeypatch.setattr(module, "live_throttle", throttle)
     answered = threading.Event()

@@ -52,21 +52,19 @@ def test_a_suspend_that_held_has_its_resume(operator: Person, cluster: Cluster, 
 
 
 @pytest.mark.parametrize("state", ["refused", "reverted", "failed", "unknown"])
-def test_what_did_not_happen_cannot_be_undone(
+def test_a_failed_action_cannot_be_undone(
     operator: Person, cluster: Cluster, gang: Gang, state: str
 ) -> None:
     assert undo_links(page_of(operator, made(cluster, gang, 1, state=state))) == []
 
 
-def test_what_was_resumed_since_is_not_undone_again(
-    operator: Person, cluster: Cluster, gang: Gang
-) -> None:
+def test_an_already_resumed_job_has_no_undo(operator: Person, cluster: Cluster, gang: Gang) -> None:
     suspended = made(cluster, gang, 1)
     made(cluster, gang, 1, verb="resume")
     assert undo_links(page_of(operator, suspended)) == []
 
 
-def test_a_viewer_gets_no_way_back(viewer: Person, cluster: Cluster, gang: Gang) -> None:
+def test_a_viewer_gets_no_undo(viewer: Person, cluster: Cluster, gang: Gang) -> None:
     action = made(cluster, gang, 1)
     page = page_of(viewer, action)
     assert action.reason in page
@@ -91,9 +89,7 @@ def updates(person: Person, shown: str) -> str:
     return answer.content.decode()
 
 
-def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
-    operator: Person, gang: Gang
-) -> None:
+def test_the_dialog_shows_the_watch_time_then_the_end(operator: Person, gang: Gang) -> None:
     shown = dialog(operator, gang, 1)
     assert "gangboard goes on until it is over" in shown
     now = timezone.now()
@@ -109,7 +105,7 @@ def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
     assert len(undo_links(over)) == 1
 
 
-def test_several_are_undone_together_once_all_are_over(operator: Person, gang: Gang) -> None:
+def test_several_actions_are_undone_together_after_all_ended(operator: Person, gang: Gang) -> None:
     shown = dialog(operator, gang, 0, 1, 2)
     first, *rest = Action.objects.order_by("name")
     Action.objects.filter(pk=first.pk).update(state="verified", finished_at=timezone.now())
