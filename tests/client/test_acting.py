@@ -19,7 +19,7 @@ BECAUSE = ("--reason", "gpu-07 is broken")
 pytestmark = pytest.mark.usefixtures("runs")
 
 
-def test_one_job_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
+def test_one_job_is_suspended(as_persona: Run, runs: dict[str, Runs]) -> None:
     found = as_persona("operator", "suspend", RUN, "--job", "run-workers-0", *BECAUSE)
     action = Action.objects.get()
     assert found.code == 0
@@ -29,7 +29,7 @@ def test_one_job_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
     assert (action.reason, action.via) == ("gpu-07 is broken", "api")
 
 
-def test_the_gang_as_a_whole_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
+def test_a_whole_gang_is_suspended(as_persona: Run, runs: dict[str, Runs]) -> None:
     found = as_persona("operator", "suspend", RUN, *BECAUSE, "-o", "json")
     assert found.code == 0
     target = json.loads(found.out)["target"]
@@ -39,7 +39,7 @@ def test_the_gang_as_a_whole_is_asked_for(as_persona: Run, runs: dict[str, Runs]
     )
 
 
-def test_the_end_of_the_hold_is_counted_from_now(as_persona: Run) -> None:
+def test_the_end_of_a_hold_is_relative_to_now(as_persona: Run) -> None:
     asked = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE, "--until")
     assert as_persona("operator", *asked, "4h").code == 0
     until = Action.objects.get().until
@@ -54,7 +54,7 @@ def test_the_same_key_acts_once(as_persona: Run) -> None:
     assert Action.objects.count() == 1
 
 
-def test_an_action_in_the_way_is_named(as_persona: Run) -> None:
+def test_a_conflicting_action_is_named(as_persona: Run) -> None:
     asked = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE)
     as_persona("operator", *asked)
     found = as_persona("operator", *asked)
@@ -69,13 +69,13 @@ def test_a_dry_run_writes_nothing(as_persona: Run) -> None:
     assert not Action.objects.exists()
 
 
-def test_a_dry_run_of_what_is_not_allowed(as_persona: Run) -> None:
+def test_a_dry_run_of_a_forbidden_action_is_refused(as_persona: Run) -> None:
     found = as_persona("operator", "resume", RUN, "--dry-run")
     assert found.code == 1
     assert found.out.strip()
 
 
-def test_who_may_not_act_is_refused_with_the_sentence(as_persona: Run) -> None:
+def test_a_viewer_is_refused_with_a_sentence(as_persona: Run) -> None:
     found = as_persona("reader", "suspend", RUN, *BECAUSE)
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith("gangboard: ")
@@ -96,7 +96,7 @@ def _become(state: str, message: str = "So it is.") -> None:
         (("failed",), 1),
     ],
 )
-def test_wait_says_done_only_when_it_was_seen_to_hold(
+def test_wait_reports_done_only_after_the_verification(
     as_persona: Run, fake_clock: FakeClock, states: tuple[str, ...], code: int
 ) -> None:
     fake_clock.then = [lambda state=state: _become(state) for state in states]  # type: ignore[misc]  # mypy cannot infer it
@@ -108,14 +108,14 @@ def test_wait_says_done_only_when_it_was_seen_to_hold(
     assert fake_clock.slept == [1.0] * len(states)
 
 
-def test_wait_does_not_say_done_when_time_is_up(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_wait_does_not_report_done_at_its_timeout(as_persona: Run, fake_clock: FakeClock) -> None:
     found = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait", "--timeout", "3s")
     assert (found.code, found.out) == (2, "")
     assert "is requested, which is not its last state." in found.err
     assert sum(fake_clock.slept) == 3
 
 
-def test_check_says_that_the_server_cannot(as_persona: Run, tmp_path: Path) -> None:
+def test_check_reports_a_missing_server_feature(as_persona: Run, tmp_path: Path) -> None:
     manifests = tmp_path / "job.yaml"
     manifests.write_text("kind: Job\n")
     found = as_persona("operator", "check", "-f", str(manifests))

@@ -33,7 +33,7 @@ from tests.stored_jobsets import HOLDS, make_hold
 pytestmark = pytest.mark.usefixtures("runs")
 
 
-def test_there_are_ten_with_a_script_and_a_line() -> None:
+def test_ten_recipes_have_a_script_and_a_line() -> None:
     assert list(RECIPES) == list(range(1, 11))
     counted = [(len(recipe.scripts), len(recipe.lines)) for recipe in RECIPES.values()]
     assert counted == [(1, 1)] * 10
@@ -108,7 +108,7 @@ def finish(state: str = "verified") -> None:
     Action.objects.update(state=state, message="So it is.", finished_at=timezone.now())
 
 
-def test_1_says_why(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_1_explains_a_gang(kitchen: Kitchen, gang: Gang) -> None:
     become(gang, "blocked", message="It needs 8 GPUs on one node.", advice=["Ask for less."])
     assert kitchen.curl(1) == Ran(
         0, "JobSet run is blocked: It needs 8 GPUs on one node.\nNext: Ask for less.\n", ""
@@ -121,7 +121,7 @@ def test_1_says_why(kitchen: Kitchen, gang: Gang) -> None:
 
 
 @pytest.mark.parametrize(("end", "code"), [("running", 0), ("failed", 1)])
-def test_2_waits(
+def test_recipe_2_waits(
     kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch, end: str, code: int
 ) -> None:
     def happens() -> None:
@@ -137,7 +137,7 @@ def test_2_waits(
     assert (found.code, found.out.split(":")[0]) == (code, f"JobSet run is {end}")
 
 
-def test_3_alerts(kitchen: Kitchen, runs: dict[str, Runs]) -> None:
+def test_recipe_3_alerts(kitchen: Kitchen, runs: dict[str, Runs]) -> None:
     assert (kitchen.curl(3), kitchen.client(3).code) == (Ran(0, "", ""), 0)
     for place, minutes in (("east/team-a", 11), ("east/team-b", 9)):
         began = timezone.now() - timedelta(minutes=minutes)
@@ -151,7 +151,7 @@ def test_3_alerts(kitchen: Kitchen, runs: dict[str, Runs]) -> None:
     assert kitchen.client(3).code == 2
 
 
-def test_4_what_blocks_most(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_4_lists_the_top_reason(kitchen: Kitchen, gang: Gang) -> None:
     become(gang, "blocked", stage="admission", code="exceeds-quota", accelerators=64, severity=1)
     said = [line.partition(":")[0] for line in kitchen.curl(4).out.splitlines()]
     assert said == ["64 accelerators, 1 gangs", "24 accelerators, 3 gangs"]
@@ -162,7 +162,9 @@ def test_4_what_blocks_most(kitchen: Kitchen, gang: Gang) -> None:
     ]
 
 
-def test_5_follows(kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_5_follows_events(
+    kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def happens(name: str) -> Callable[[], object]:
         return lambda: happened(gang.cluster, name, message="It waits.", namespace="team-a")
 
@@ -178,7 +180,7 @@ def test_5_follows(kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch
     assert kitchen.client(5).code == 2
 
 
-def test_6_holds(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_6_holds_a_job(kitchen: Kitchen, gang: Gang) -> None:
     now = timezone.now()
     for hold in (kitchen.curl, kitchen.client):
         Action.objects.all().delete()
@@ -194,7 +196,7 @@ def test_6_holds(kitchen: Kitchen, gang: Gang) -> None:
         assert abs(action.until - now - timedelta(hours=4)) < timedelta(minutes=1)
 
 
-def test_6_says_what_was_not_done(kitchen: Kitchen) -> None:
+def test_recipe_6_reports_a_failed_hold(kitchen: Kitchen) -> None:
     kitchen.steps.append(("GET /api/v1/actions/", lambda: finish("reverted")))
     assert kitchen.curl(6) == Ran(1, "reverted: So it is.\n", "")
     Action.objects.update(state="sent", finished_at=None)
@@ -204,7 +206,7 @@ def test_6_says_what_was_not_done(kitchen: Kitchen) -> None:
     assert Action.objects.count() == 1
 
 
-def test_7_acts_once(kitchen: Kitchen) -> None:
+def test_recipe_7_acts_once(kitchen: Kitchen) -> None:
     found = [kitchen.curl(7), kitchen.curl(7), kitchen.client(7)]
     action = Action.objects.get()
     assert found[0] == found[1] == Ran(0, f"action {action.pk} is requested\n", "")
@@ -212,7 +214,7 @@ def test_7_acts_once(kitchen: Kitchen) -> None:
     assert (action.kind, action.name) == ("JobSet", "run")
 
 
-def test_8_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_8_lists_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
     ResourceState.objects.filter(resource=HOLDS).update(state="ok")
     make_resource(Cluster.objects.get(name="west"), HOLDS, state="not-served")
     now = timezone.now().replace(microsecond=0)
@@ -229,7 +231,7 @@ def test_8_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
     )
 
 
-def test_9_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_9_lists_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
     ResourceState.objects.filter(resource="nodes", cluster=gang.cluster).update(state="ok")
     make_capacity(gang.cluster)
     for name in ("a", "b"):
@@ -251,7 +253,7 @@ def test_9_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
     assert found.code == 2
 
 
-def test_10_reads_all(kitchen: Kitchen) -> None:
+def test_recipe_10_reads_all_pages(kitchen: Kitchen) -> None:
     make_gangs(Cluster.objects.get(name="west"), 120, now=timezone.now())
     found = kitchen.curl(10)
     rows = [json.loads(line) for line in found.out.splitlines()]

@@ -37,7 +37,7 @@ def _asked(scripted: Scripted) -> list[str]:
     return [path.partition("?")[2] for _, path, _ in scripted.asked]
 
 
-def test_without_a_file_it_begins_with_the_oldest_and_waits_for_none(
+def test_events_without_a_file_begin_with_the_oldest_and_do_not_wait(
     scripted: Scripted, run: Run
 ) -> None:
     scripted.answers = [_page("c1", "a", "b")]
@@ -50,7 +50,7 @@ def test_without_a_file_it_begins_with_the_oldest_and_waits_for_none(
     assert _asked(scripted) == ["cluster=east&wait=0&limit=500"]
 
 
-def test_a_new_file_begins_now_and_the_next_run_goes_on(
+def test_a_new_file_begins_now_and_the_next_run_continues(
     scripted: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
 ) -> None:
     file = tmp_path / "events.cursor"
@@ -70,7 +70,7 @@ def test_a_new_file_begins_now_and_the_next_run_goes_on(
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["events.cursor"]
 
 
-def test_it_follows_until_the_server_refuses(
+def test_following_ends_when_the_server_refuses(
     scripted: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
 ) -> None:
     file = tmp_path / "events.cursor"
@@ -94,9 +94,7 @@ def test_a_bad_file_is_named(scripted: Scripted, run: Run, tmp_path: Path, text:
     assert found.err == f"gangboard: {file} holds no cursor: remove it to begin now.\n"
 
 
-def test_a_file_that_cannot_be_written_is_named(
-    scripted: Scripted, run: Run, tmp_path: Path
-) -> None:
+def test_an_unwritable_file_is_named(scripted: Scripted, run: Run, tmp_path: Path) -> None:
     scripted.answers = [_page("c1", "a")]
     found = run("events", "--cursor-file", str(tmp_path / "none" / "events.cursor"))
     assert found.code == 2

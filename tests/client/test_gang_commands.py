@@ -23,7 +23,7 @@ def _set(**columns: object) -> None:
     Gang.objects.filter(name="train-east-team-a").update(**columns)
 
 
-def test_explain_says_why_and_what_next(as_persona: Run) -> None:
+def test_explain_prints_the_reason_and_the_next_step(as_persona: Run) -> None:
     found = as_persona("reader", "explain", TRAIN)
     assert found.code == 1
     lines = found.out.splitlines()
@@ -50,7 +50,7 @@ def test_the_exit_code_is_the_health(as_persona: Run, health: str, code: int) ->
     assert as_persona("reader", "explain", TRAIN, "-o", "json").code == code
 
 
-def test_a_silent_cluster_is_not_known(as_persona: Run) -> None:
+def test_a_gang_of_a_silent_cluster_is_unknown(as_persona: Run) -> None:
     _set(health="running")
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=5))
     found = as_persona("reader", "explain", TRAIN)
@@ -61,11 +61,11 @@ def test_a_silent_cluster_is_not_known(as_persona: Run) -> None:
 @pytest.mark.parametrize(
     "address", [TRAIN.lower(), TRAIN.replace("JobSet", "jobset.jobset.x-k8s.io")]
 )
-def test_the_case_of_a_kind_and_its_group(as_persona: Run, address: str) -> None:
+def test_a_kind_is_case_insensitive_and_may_have_a_group(as_persona: Run, address: str) -> None:
     assert as_persona("reader", "explain", address).code == 1
 
 
-def test_two_groups_with_one_kind_are_told_apart(as_persona: Run) -> None:
+def test_two_groups_with_one_kind_are_distinguished(as_persona: Run) -> None:
     make_gang("east", "team-a", "twin", kind="Job", api_group="batch")
     make_gang("east", "team-a", "twin-b", kind="Job", api_group="batch.volcano.sh")
     Gang.objects.filter(name="twin-b").update(name="twin")
@@ -95,7 +95,7 @@ def test_an_address_has_four_names(as_persona: Run, address: str) -> None:
     assert "is not CLUSTER/NAMESPACE/KIND[.GROUP]/NAME" in found.err
 
 
-def test_a_deleted_gang_is_said_to_be_deleted(as_persona: Run) -> None:
+def test_a_deleted_gang_is_reported_as_deleted(as_persona: Run) -> None:
     _set(gone_at=timezone.now() - timedelta(minutes=5, seconds=20))
     found = as_persona("reader", "explain", TRAIN)
     assert found.code == 2
@@ -114,7 +114,7 @@ def test_wait_ends_when_it_runs(as_persona: Run, fake_clock: FakeClock) -> None:
     assert fake_clock.slept == [2.0, 2.0]
 
 
-def test_wait_gives_up_when_time_is_up(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_wait_ends_at_its_timeout(as_persona: Run, fake_clock: FakeClock) -> None:
     found = as_persona("reader", "wait", TRAIN, "--timeout", "5s", "-o", "json")
     assert found.code == 1
     assert sum(fake_clock.slept) == 5
@@ -122,16 +122,14 @@ def test_wait_gives_up_when_time_is_up(as_persona: Run, fake_clock: FakeClock) -
     assert json.loads(found.out)["health"] == "waiting"
 
 
-def test_a_gang_that_ended_otherwise_is_not_waited_for(
-    as_persona: Run, fake_clock: FakeClock
-) -> None:
+def test_wait_ends_at_another_final_state(as_persona: Run, fake_clock: FakeClock) -> None:
     _set(health="failed")
     assert as_persona("reader", "wait", TRAIN, "--for", "succeeded").code == 1
     assert as_persona("reader", "wait", TRAIN, "--for", "succeeded,failed").code == 0
     assert fake_clock.slept == []
 
 
-def test_a_state_that_is_not_known_meets_nothing(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_an_unknown_state_meets_no_condition(as_persona: Run, fake_clock: FakeClock) -> None:
     _set(health="running")
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=5))
     found = as_persona("reader", "wait", TRAIN, "--timeout", "4s")
@@ -139,14 +137,14 @@ def test_a_state_that_is_not_known_meets_nothing(as_persona: Run, fake_clock: Fa
     assert "is not known now" in found.err
 
 
-def test_a_gang_that_is_not_there_yet_is_waited_for(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_wait_covers_a_gang_not_created_yet(as_persona: Run, fake_clock: FakeClock) -> None:
     fake_clock.then = [lambda: make_gang("east", "team-a", "late", health="running")]
     assert as_persona("reader", "wait", "east/team-a/JobSet/late").code == 0
     never = as_persona("reader", "wait", "east/team-a/JobSet/never", "--timeout", "3s")
     assert never.code == 2
 
 
-def test_a_gang_that_is_deleted_meanwhile(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_wait_ends_when_the_gang_is_deleted(as_persona: Run, fake_clock: FakeClock) -> None:
     fake_clock.then = [lambda: _set(gone_at=timezone.now())]
     found = as_persona("reader", "wait", TRAIN)
     assert found.code == 1
@@ -194,7 +192,7 @@ def test_held_is_suspended_by_a_hold(jobs: tuple[Job, ...], job: str, code: int 
     assert judge(_gang(*jobs), wanted=read_wanted("held"), job=job).code == code
 
 
-def test_a_job_is_waited_for_by_name(
+def test_wait_covers_a_job_by_name(
     as_persona: Run, runs: dict[str, Runs], fake_clock: FakeClock
 ) -> None:
     names = ("--for", "held", "--job", "run-workers-9", "--timeout", "2s")

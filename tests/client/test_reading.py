@@ -41,7 +41,7 @@ def test_a_list_is_a_table(as_persona: Run) -> None:
     assert found.err == ""
 
 
-def test_json_is_what_the_server_says(as_persona: Run) -> None:
+def test_json_output_is_the_server_answer(as_persona: Run) -> None:
     found = as_persona("reader", "list", "-o", "json")
     answer = json.loads(found.out)
     assert [gang["name"] for gang in answer["results"]] == ["train-east-team-a"]
@@ -59,7 +59,7 @@ def test_json_is_what_the_server_says(as_persona: Run) -> None:
         (("--health", "failed,blocked"), set()),
     ],
 )
-def test_filters_are_those_of_the_server(
+def test_filters_match_the_server(
     as_persona: Run, filters: tuple[str, ...], names: set[str]
 ) -> None:
     found = as_persona("admin", "list", *filters)
@@ -68,7 +68,7 @@ def test_filters_are_those_of_the_server(
     assert ("Nothing was found." in found.err) == (not names)
 
 
-def test_a_wrong_filter_is_the_sentence_of_the_server(as_persona: Run) -> None:
+def test_a_wrong_filter_prints_the_server_error(as_persona: Run) -> None:
     found = as_persona("reader", "list", "--health", "ill")
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith("gangboard: health: “ill” is not one of failed, blocked,")
@@ -97,13 +97,13 @@ def test_blocked_for_counts_from_the_verdict(as_persona: Run) -> None:
 
 
 @pytest.mark.parametrize("span", ["10", "m", "-1m", "10 m", "ten"])
-def test_a_span_that_is_none_is_refused(as_persona: Run, span: str) -> None:
+def test_an_invalid_duration_is_refused(as_persona: Run, span: str) -> None:
     found = as_persona("reader", "list", f"--blocked-for={span}")
     assert found.code == 2
     assert "is not a time span, such as 90s, 10m, 4h or 2d." in found.err
 
 
-def test_no_gang_of_a_cluster_that_was_never_read_is_not_none(as_persona: Run) -> None:
+def test_an_unread_cluster_is_not_listed_as_empty(as_persona: Run) -> None:
     Cluster.objects.filter(name="east").update(contact_at=None, listed_at=None)
     found = as_persona("reader", "list", "--kind", "MPIJob")
     assert found.code == 2
@@ -111,7 +111,7 @@ def test_no_gang_of_a_cluster_that_was_never_read_is_not_none(as_persona: Run) -
     assert "east" in found.err
 
 
-def test_text_of_a_cluster_does_not_move_the_cursor(as_persona: Run) -> None:
+def test_cluster_text_does_not_move_the_cursor(as_persona: Run) -> None:
     Gang.objects.update(message="up\x1b[2Jdown\u202e\nforged")
     found = as_persona("reader", "list")
     assert "\x1b" not in found.out
@@ -129,7 +129,7 @@ def test_holds_of_a_cluster_without_the_hold_are_none(
     assert "The Hold is not installed in cluster east." in found.err
 
 
-def test_reasons_with_the_most_accelerators(as_persona: Run) -> None:
+def test_reasons_are_ordered_by_accelerators(as_persona: Run) -> None:
     make_gang("east", "team-a", "small", code="image-pull", stage="start", accelerators=1.0)
     both = as_persona("reader", "reasons").out.splitlines()
     assert [line.split()[1] for line in both[1:]] == ["fragmented", "image-pull"]
@@ -138,14 +138,14 @@ def test_reasons_with_the_most_accelerators(as_persona: Run) -> None:
     assert len(found) == 2
 
 
-def test_no_queue_of_a_cluster_that_was_not_looked_at_is_not_none(as_persona: Run) -> None:
+def test_queues_of_an_unread_cluster_are_not_listed_as_empty(as_persona: Run) -> None:
     found = as_persona("reader", "queues")
     assert found.code == 2
     assert "have not been looked at yet" in found.err
     assert "Nothing was found." in found.err
 
 
-def test_whoami(as_persona: Run) -> None:
+def test_whoami_prints_the_user(as_persona: Run) -> None:
     found = as_persona("reader", "whoami")
     assert found.code == 0
     assert found.out.splitlines()[0].startswith("reader at http://127.0.0.1:")
@@ -155,7 +155,7 @@ def test_whoami(as_persona: Run) -> None:
     assert "No role yet" in stranger.out
 
 
-def test_the_page_size_is_one_that_the_server_takes() -> None:
+def test_the_page_size_is_accepted_by_the_server() -> None:
     from gangboard.readmodels.cursors import LARGEST_PAGE
 
     assert int(gangs.PAGE) <= LARGEST_PAGE

@@ -31,7 +31,7 @@ def _finish() -> None:
 
 
 @pytest.mark.parametrize(("line", "case"), list(zip(RECIPES, CASES, strict=True)))
-def test_each_recipe(
+def test_each_recipe_works(
     as_persona: Run,
     runs: dict[str, Runs],
     fake_clock: FakeClock,

@@ -80,7 +80,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Scripted]:
     found.close()
 
 
-def test_a_busy_server_is_asked_again_when_it_says(
+def test_a_busy_server_is_retried_after_its_retry_after(
     scripted: Scripted, run: Run, fake_clock: FakeClock
 ) -> None:
     busy = '{"detail": "Too often."}'
@@ -89,7 +89,7 @@ def test_a_busy_server_is_asked_again_when_it_says(
     assert fake_clock.slept == [7.0, 1.0]
 
 
-def test_a_server_that_stays_busy_is_given_up(
+def test_retries_of_a_busy_server_are_bounded(
     scripted: Scripted, run: Run, fake_clock: FakeClock
 ) -> None:
     scripted.answers = [(429, {"Retry-After": "300"}, '{"detail": "Too often."}')]
@@ -121,7 +121,7 @@ def test_each_bad_answer_is_one_sentence(
     assert "secret" not in found.err
 
 
-def test_a_server_that_is_not_there(
+def test_a_missing_server_is_reported(
     run: Run, home: Path, fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as closed:
@@ -143,9 +143,7 @@ def test_a_server_that_hangs_has_a_deadline(home: Path, monkeypatch: pytest.Monk
             server.ask("get_me")
 
 
-def test_events_are_waited_for_where_they_are_served(
-    scripted: Scripted, fake_clock: FakeClock
-) -> None:
+def test_wait_uses_events_if_served(scripted: Scripted, fake_clock: FakeClock) -> None:
     scripted.answers = [
         (200, {}, '{"cursor": "c1"}'),
         (200, {"Retry-After": "2"}, '{"cursor": "c2"}'),
@@ -170,7 +168,7 @@ def test_events_are_waited_for_where_they_are_served(
         ((), 2),
     ],
 )
-def test_a_check_of_a_gang_in_several_clusters(
+def test_a_gang_in_several_clusters_is_checked(
     scripted: Scripted, run: Run, tmp_path: Path, verdicts: tuple[str, ...], code: int
 ) -> None:
     rows = ",".join(f'{{"kind": "Job", "name": "x", "verdict": "{one}"}}' for one in verdicts)
@@ -182,7 +180,7 @@ def test_a_check_of_a_gang_in_several_clusters(
 # --- the token and the server
 
 
-def test_login_keeps_the_token_for_its_server_alone(
+def test_login_stores_the_token_for_its_server_only(
     scripted: Scripted, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GANGBOARD_TOKEN")
@@ -202,7 +200,7 @@ def test_login_keeps_the_token_for_its_server_alone(
     assert "Others may read" in run("whoami").err
 
 
-def test_a_token_that_is_refused_is_not_kept(
+def test_a_refused_token_is_not_stored(
     scripted: Scripted, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO(TOKEN))

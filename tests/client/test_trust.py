@@ -41,14 +41,14 @@ def secure(certificates: Certificates) -> Iterator[Scripted]:
 
 @pytest.mark.usefixtures("token")
 class TestTls:
-    def test_an_authority_is_trusted_by_its_file(
+    def test_a_ca_file_is_trusted(
         self, secure: Scripted, run: Run, certificates: Certificates
     ) -> None:
         secure.answers = [ME]
         found = run("whoami", "--server", secure.address, "--ca-file", str(certificates.ca))
         assert (found.code, found.err) == (0, "")
 
-    def test_another_authority_is_not(
+    def test_another_ca_is_not_trusted(
         self, secure: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
     ) -> None:
         (tmp_path / "other").mkdir()
@@ -60,7 +60,7 @@ class TestTls:
             assert "--ca-file" in found.err
         assert (secure.asked, fake_clock.slept) == ([], []), "neither a token nor a second try"
 
-    def test_a_certificate_of_another_host_is_not(
+    def test_a_certificate_of_another_host_is_not_trusted(
         self, run: Run, certificates: Certificates
     ) -> None:
         server = Scripted(OTHER, tls=certificates.server)
@@ -160,7 +160,7 @@ def server(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Scripted]:
 
 
 class TestKeyring:
-    def test_the_token_is_there_and_in_no_file(
+    def test_the_token_is_in_the_keyring_and_in_no_file(
         self, server: Scripted, drawer: Drawer, run: Run, home: Path
     ) -> None:
         server.answers = [ME, ME]
@@ -175,7 +175,7 @@ class TestKeyring:
         gone = run("whoami")
         assert (gone.code, "There is no token for" in gone.err) == (2, True)
 
-    def test_a_token_is_in_one_place(
+    def test_a_token_is_stored_in_one_place(
         self,
         server: Scripted,
         drawer: Drawer,
@@ -195,7 +195,7 @@ class TestKeyring:
         ("backend", "sentence"),
         [(Locked, "it is locked"), (fail.Keyring, "No recommended backend was available")],
     )
-    def test_one_that_fails_is_a_sentence(
+    def test_a_failing_keyring_is_reported_in_one_sentence(
         self,
         server: Scripted,
         drawer: Drawer,
@@ -217,7 +217,7 @@ class TestKeyring:
         assert found.code == 2
         assert found.err.startswith("gangboard: The keyring cannot be read: ")
 
-    def test_without_the_package_it_says_what_to_install(
+    def test_a_missing_package_is_named(
         self, server: Scripted, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "keyring", None)

@@ -56,7 +56,7 @@ def test_without_an_actor_a_cluster_is_read_only(east: Cluster) -> None:
     assert not read_levers(east).has_actor
 
 
-def test_an_actor_may_be_given_with_the_cluster(tmp_path: Path) -> None:
+def test_add_cluster_accepts_an_actor(tmp_path: Path) -> None:
     reader = write_kubeconfig(tmp_path / "reader")
     actor = write_kubeconfig(tmp_path / "actor", user={"token": jwt(1_900_000_000)})
     out = run(
@@ -76,7 +76,7 @@ def test_an_actor_may_be_given_with_the_cluster(tmp_path: Path) -> None:
     assert read_levers(Cluster.objects.get()).has_actor
 
 
-def test_a_bad_actor_leaves_no_half_added_cluster(tmp_path: Path) -> None:
+def test_a_bad_actor_adds_no_cluster(tmp_path: Path) -> None:
     reader = write_kubeconfig(tmp_path / "reader")
     elsewhere = write_kubeconfig(tmp_path / "actor", server="https://127.0.0.1:2")
     said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", elsewhere)
@@ -87,7 +87,7 @@ def test_a_bad_actor_leaves_no_half_added_cluster(tmp_path: Path) -> None:
     assert not Cluster.objects.exists()
 
 
-def test_set_actor(east: Cluster, tmp_path: Path) -> None:
+def test_set_actor_stores_the_actor(east: Cluster, tmp_path: Path) -> None:
     actor = write_kubeconfig(tmp_path / "actor", user={"token": "sesame"})
     assert run("set_actor", "east", "--kubeconfig", actor, "--without-trying") == (
         "gangboard may act on cluster east from now on.\n"
@@ -110,7 +110,7 @@ def test_set_actor(east: Cluster, tmp_path: Path) -> None:
     )
 
 
-def test_set_lever(east: Cluster) -> None:
+def test_set_lever_switches_a_lever(east: Cluster) -> None:
     out = run("set_lever", "east", "parallelism", "on")
     assert out.splitlines()[0] == "Lever parallelism is on on cluster east."
     assert "manage.py print_rbac --cluster east | kubectl --context dev apply -f -" in out
@@ -122,7 +122,7 @@ def test_set_lever(east: Cluster) -> None:
     assert "there is no cluster 'west'" in refused("set_lever", "west", "parallelism", "on")
 
 
-def test_set_read_only(east: Cluster) -> None:
+def test_set_read_only_switches_acting(east: Cluster) -> None:
     assert run("set_read_only", "east", "on") == "Read-only is on for cluster east.\n"
     levers = read_levers(reread(east))
     assert levers.read_only == "Cluster east is switched to read-only."
@@ -137,7 +137,7 @@ def test_set_read_only(east: Cluster) -> None:
     assert "there is no cluster 'west'" in refused("set_read_only", "west", "on")
 
 
-def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
+def test_print_rbac_is_specific_to_the_cluster(east: Cluster) -> None:
     served = {"jobs.batch", "cronjobs.batch", "jobsets.jobset.x-k8s.io"}
     for key in sorted({kind.resource.key for kind in registry.owner_kinds()} - served):
         make_resource(east, key, state="not-served")
@@ -173,7 +173,7 @@ def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     assert text.rstrip().endswith(command)
 
 
-def test_the_binding_of_the_hold_alone(east: Cluster) -> None:
+def test_print_rbac_prints_the_hold_binding_alone(east: Cluster) -> None:
     (found,) = [m for m in yaml.safe_load_all(run("print_rbac", "--hold")) if m]
     assert (found["apiVersion"], found["kind"], found["metadata"]["name"]) == (
         "admissionregistration.k8s.io/v1",

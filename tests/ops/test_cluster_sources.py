@@ -79,26 +79,26 @@ def test_credentials_from_standard_input_keep_the_context(typed: Any, tmp_path: 
         (b"\xff\xfe", "is not text"),
     ],
 )
-def test_what_is_no_kubeconfig_is_refused(typed: Any, content: bytes, words: str) -> None:
+def test_other_input_is_refused(typed: Any, content: bytes, words: str) -> None:
     typed(content)
     said = refused("add_cluster", "new", "--kubeconfig", "-")
     assert said.startswith("The kubeconfig on standard input ")
     assert words in said
 
 
-def test_a_terminal_is_not_waited_for(typed: Any) -> None:
+def test_a_terminal_as_input_is_refused(typed: Any) -> None:
     typed(b"", terminal=True)
     assert "is a terminal: write `< FILE`" in refused("add_cluster", "new", "--kubeconfig", "-")
 
 
-def test_one_input_is_not_two_kubeconfigs(typed: Any) -> None:
+def test_standard_input_cannot_be_two_kubeconfigs(typed: Any) -> None:
     typed(b"")
     said = refused("add_cluster", "new", "--kubeconfig", "-", "--actor-kubeconfig", "-")
     assert "one kubeconfig" in said
 
 
 @pytest.mark.parametrize("user", [{"tokenFile": "token"}, {"client-certificate": "c.crt"}])
-def test_standard_input_names_no_files(
+def test_standard_input_may_not_name_files(
     typed: Any, tmp_path: Path, user: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -133,7 +133,7 @@ def test_a_token_file_needs_a_flag(tmp_path: Path, command: str) -> None:
 
 @pytest.mark.parametrize("allowed", [(), ("--allow-token-file",)], ids=["plain", "allowed"])
 @pytest.mark.parametrize("link", [False, True], ids=["name", "link"])
-def test_the_key_of_this_installation_is_sent_nowhere(
+def test_the_own_secret_key_is_not_sent(
     tmp_path: Path, link: bool, allowed: tuple[str, ...]
 ) -> None:
     name = Path(settings.STATE_DIR) / "encryption_key"
@@ -158,14 +158,14 @@ def test_a_pod_adds_its_own_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert (document["token_file"], "token" in document) == (str(tmp_path / "token"), False)
 
 
-def test_outside_a_pod_there_is_no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_account_is_missing_outside_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     said = refused("add_cluster", "new", "--in-cluster")
     assert "does not run in a Kubernetes pod" in said
     assert "--context" in refused("add_cluster", "new", "--in-cluster", "--context", "c")
 
 
-def test_the_actor_is_an_account_whose_token_is_mounted(
+def test_the_actor_is_the_account_of_a_mounted_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")

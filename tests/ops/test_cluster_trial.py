@@ -43,7 +43,7 @@ def refused(*arguments: Any) -> str:
     return str(caught.value)
 
 
-def test_a_cluster_that_answers_says_what_may_be_read(kubeconfig: Path) -> None:
+def test_a_reachable_cluster_lists_readable_kinds(kubeconfig: Path) -> None:
     said = run("add_cluster", "west", "--kubeconfig", kubeconfig)
     found = re.search(r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", said)
     assert found is not None, said
@@ -51,7 +51,7 @@ def test_a_cluster_that_answers_says_what_may_be_read(kubeconfig: Path) -> None:
     assert Cluster.objects.get().system_uid
 
 
-def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: Path) -> None:
+def test_a_forbidden_kind_is_named(simulator: Simulator, kubeconfig: Path) -> None:
     simulator.faults.forbidden(resource="pods")
     try:
         said = run("add_cluster", "west", "--kubeconfig", kubeconfig)
@@ -63,7 +63,7 @@ def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: 
     assert "    manage.py print_rbac | kubectl --context sim apply -f -\n" in said
 
 
-def test_a_dead_server_is_watched_and_its_cause_is_said(tmp_path: Path) -> None:
+def test_a_dead_server_is_added_with_its_cause(tmp_path: Path) -> None:
     dead = write_kubeconfig(tmp_path / "dead")
     said = run("add_cluster", "new", "--kubeconfig", dead)
     assert "Cluster new cannot be read now: 127.0.0.1:1 refuses connections" in said
@@ -78,7 +78,7 @@ def test_a_second_name_for_a_cluster_is_refused(kubeconfig: Path) -> None:
     assert Cluster.objects.count() == 1
 
 
-def test_without_the_right_nothing_is_refused_and_that_is_said(
+def test_a_missing_access_review_right_is_reported_and_accepted(
     simulator: Simulator, kubeconfig: Path
 ) -> None:
     simulator.faults.forbidden(resource="namespaces")
@@ -105,7 +105,7 @@ def actor(simulator: Simulator, tmp_path: Path) -> Path:
     return path
 
 
-def test_an_actor_says_which_levers_it_may_use(kubeconfig: Path, actor: Path) -> None:
+def test_an_actor_lists_its_permitted_levers(kubeconfig: Path, actor: Path) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
     said = run("set_actor", "west", "--kubeconfig", actor)
     found = re.search(
@@ -118,7 +118,7 @@ def test_an_actor_says_which_levers_it_may_use(kubeconfig: Path, actor: Path) ->
     assert said.endswith("gangboard may act on cluster west from now on.\n")
 
 
-def test_a_right_that_the_actor_lacks_is_named(
+def test_an_actors_missing_right_is_named(
     simulator: Simulator, kubeconfig: Path, actor: Path
 ) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
@@ -135,7 +135,7 @@ def test_a_right_that_the_actor_lacks_is_named(
     assert "gangboard may act on cluster west from now on." in said
 
 
-def test_an_account_that_may_not_ask_is_not_called_powerless(
+def test_an_account_without_access_reviews_is_not_shown_as_powerless(
     simulator: Simulator, kubeconfig: Path, actor: Path
 ) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
@@ -148,7 +148,7 @@ def test_an_account_that_may_not_ask_is_not_called_powerless(
     assert "print_rbac" not in said
 
 
-def test_both_identities_are_tried_before_either_is_saved(kubeconfig: Path, actor: Path) -> None:
+def test_both_identities_are_tested_before_saving(kubeconfig: Path, actor: Path) -> None:
     said = run("add_cluster", "west", "--kubeconfig", kubeconfig, "--actor-kubeconfig", actor)
     first, second, third, *_ = said.splitlines()
     assert first.startswith("Cluster west answers, v1.3")
@@ -156,7 +156,7 @@ def test_both_identities_are_tried_before_either_is_saved(kubeconfig: Path, acto
     assert third.endswith("is watched from now on.")
 
 
-def test_nothing_is_written_to_the_cluster(
+def test_the_test_does_not_write_to_the_cluster(
     simulator: Simulator, kubeconfig: Path, actor: Path
 ) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)

@@ -55,14 +55,14 @@ def told(tmp_path: Path) -> Iterator[Told]:
         process.close()
 
 
-def test_a_database_without_tables(told: Told, tmp_path: Path) -> None:
+def test_a_database_without_tables_is_reported(told: Told, tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.sqlite3").close()
     for argv in COMMANDS:
         said = told(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
         assert "run `manage.py migrate` first" in said, argv
 
 
-def test_a_file_that_is_no_database(told: Told, tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported(told: Told, tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("This is no database, and longer than the header of SQLite. " * 9)
     for argv in (("set_read_only", "on"), ("migrate",)):
@@ -70,7 +70,7 @@ def test_a_file_that_is_no_database(told: Told, tmp_path: Path) -> None:
         assert f"The database {file} does not answer: file is not a database" in sentence
 
 
-def test_a_database_that_does_not_answer_is_named_without_its_password(told: Told) -> None:
+def test_an_unreachable_database_is_named_without_its_password(told: Told) -> None:
     """Port 1 answers nobody."""
     url = "postgresql://gang:sesame@127.0.0.1:1/gangs"
     for argv in (("set_read_only", "on"), ("migrate",), ("up",)):
@@ -80,7 +80,7 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(told: Tol
         assert "sesame" not in sentence
 
 
-def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> None:
+def test_a_database_of_a_prerelease_is_reported(told: Told, tmp_path: Path) -> None:
     """It has had many migrations, of which the first has the name of the only one there is now."""
     file = tmp_path / "gangboard.sqlite3"
     migrated.copy_to(file)
@@ -95,7 +95,7 @@ def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> N
         assert sentence in told(*argv, url=f"sqlite:///{file}")
 
 
-def test_a_server_that_is_too_old_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_outdated_server_is_reported_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     """Django raises it from whichever check connects first."""
     with pytest.raises(SystemExit), exit_on_known_errors():
         raise NotSupportedError("PostgreSQL 14 or later is required (found 13.4).")

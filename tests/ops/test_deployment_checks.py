@@ -33,7 +33,7 @@ print(json.dumps({
 """
 
 
-def test_the_checks_of_django_find_nothing(tmp_path: Path) -> None:
+def test_django_checks_pass(tmp_path: Path) -> None:
     done = manage(
         "check",
         "--deploy",
@@ -47,7 +47,7 @@ def test_the_checks_of_django_find_nothing(tmp_path: Path) -> None:
     assert "(2 silenced)" in done.stdout
 
 
-def test_cookies_are_of_this_host_alone_and_pages_only_over_tls(tmp_path: Path) -> None:
+def test_cookies_are_host_only_and_pages_need_tls(tmp_path: Path) -> None:
     done = manage("shell", "-c", LOOK, GANGBOARD_STATE=str(tmp_path), GANGBOARD_HTTPS="on")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
@@ -68,7 +68,7 @@ def test_cookies_are_of_this_host_alone_and_pages_only_over_tls(tmp_path: Path) 
         ("x" * 32, ("0.0.0.0/0",), []),
     ],
 )
-def test_metrics_that_are_hardly_closed_are_told(
+def test_weakly_protected_metrics_are_reported(
     settings: Settings, token: str, networks: tuple[str, ...], found: list[str]
 ) -> None:
     settings.METRICS_TOKEN = token
@@ -78,7 +78,7 @@ def test_metrics_that_are_hardly_closed_are_told(
     assert not token or token not in str(told)
 
 
-def test_a_half_made_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_registries() == []
 
     def half_made() -> tuple[Lever, ...]:

@@ -41,7 +41,7 @@ def services(document: dict[str, Any]) -> dict[str, Any]:
     return services
 
 
-def test_forms_of_the_compose_file() -> None:
+def test_the_compose_file_has_its_variants() -> None:
     variables = {"A": "1", "EMPTY": ""}
     text = "$$A ${A} ${EMPTY:-2} ${NONE:-3} ${A:?no A} ${NONE}"
     assert interpolate(text, variables) == "$A 1 2 3 1 "
@@ -50,7 +50,7 @@ def test_forms_of_the_compose_file() -> None:
             interpolate(unknown, variables)
 
 
-def test_a_dotenv_file(tmp_path: Path) -> None:
+def test_a_dotenv_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     assert read_dotenv(file) == {}
     file.write_text("# keys\n\nA=1\nB = x=y\n")
@@ -75,7 +75,7 @@ def test_every_setting_of_the_dotenv_file_reaches_every_process() -> None:
         assert service.environment["GANGBOARD_HOSTS"] == "value-of-GANGBOARD_HOSTS,127.0.0.1"
 
 
-def test_the_proxy_passes_the_headers_that_are_read_and_no_others() -> None:
+def test_the_proxy_passes_only_the_used_headers() -> None:
     passed = re.findall(r"^ +proxy_set_header (\S+)", (ROOT / "nginx.conf").read_text(), re.M)
     assert "proxy_pass_request_headers off;" in (ROOT / "nginx.conf").read_text()
     answers = {"Retry-After", "WWW-Authenticate"}
@@ -99,7 +99,7 @@ def test_the_proxy_passes_the_headers_that_are_read_and_no_others() -> None:
     ]
 
 
-def test_settings_that_the_file_decides_are_known(services: dict[str, Any]) -> None:
+def test_the_compose_file_sets_known_settings(services: dict[str, Any]) -> None:
     known = {variable.name for variable in env.variables()}
     for body in services.values():
         if body["image"].startswith(OURS):
@@ -119,7 +119,7 @@ def test_the_password_of_redis_is_in_no_command_line(services: dict[str, Any]) -
     assert "$" not in arguments
 
 
-def test_everything_that_runs_for_long_has_a_health_check(services: dict[str, Any]) -> None:
+def test_long_running_services_have_health_checks(services: dict[str, Any]) -> None:
     for name, body in services.items():
         assert ("healthcheck" in body) == (body["restart"] != "no"), name
 
@@ -129,14 +129,14 @@ def test_postgres_is_ready_when_it_answers_by_tcp(services: dict[str, Any]) -> N
     assert "--host 127.0.0.1" in services["postgres"]["healthcheck"]["test"][1]
 
 
-def test_logs_have_a_bound(services: dict[str, Any]) -> None:
+def test_logs_are_bounded(services: dict[str, Any]) -> None:
     for name, body in services.items():
         options = body["logging"]["options"]
         megabytes = int(options["max-size"].removesuffix("m")) * int(options["max-file"])
         assert 0 < megabytes <= 50, name
 
 
-def test_an_image_that_was_built_before_can_be_named(document: dict[str, Any]) -> None:
+def test_a_prebuilt_image_can_be_used(document: dict[str, Any]) -> None:
     told = read_document(ROOT / "docker-compose.yml", {**PASSWORDS, "IMAGE_TAG": "0.1"})
     images = {body["image"] for body in told["services"].values()}
     assert "gangboard:0.1" in images
@@ -150,13 +150,13 @@ def test_volumes_are_declared(document: dict[str, Any]) -> None:
     assert {one for one in used if not one.startswith("./")} == set(document["volumes"])
 
 
-def test_the_builder_is_sent_what_the_image_copies() -> None:
+def test_the_build_context_has_the_copied_files() -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     sent = {line[1:] for line in lines if line[:1] == "!"}
     assert {*read_image(ROOT / "Dockerfile").copied, "requirements/runtime.txt"} == sent
 
 
-def test_manage_py_can_be_run() -> None:
+def test_manage_py_is_executable() -> None:
     assert os.access(ROOT / "manage.py", os.X_OK)
 
 
@@ -166,13 +166,13 @@ def test_the_image_installs_locked_files_and_does_not_run_as_root() -> None:
     assert re.search(r"^USER (?!0|root)", DOCKERFILE, re.MULTILINE)
 
 
-def test_the_web_server_is_called_as_elsewhere() -> None:
+def test_the_web_server_has_the_usual_command() -> None:
     program, *arguments = read_image(ROOT / "Dockerfile").command
     assert program == "granian"
     assert tuple(arguments[: len(WEB_SERVER)]) == WEB_SERVER
 
 
-def test_every_image_of_somebody_else_is_named_by_digest(services: dict[str, Any]) -> None:
+def test_third_party_images_are_pinned_by_digest(services: dict[str, Any]) -> None:
     images = [body["image"] for body in services.values()]
     foreign = [image for image in images if not image.startswith(OURS)]
     foreign += re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
@@ -193,7 +193,7 @@ def test_every_service_is_confined(services: dict[str, Any]) -> None:
             assert re.search(r":size=\d+m\b", place), f"{name}: {place}"
 
 
-def test_the_web_server_may_have_all_its_threads_and_connections(services: dict[str, Any]) -> None:
+def test_the_web_server_limits_allow_its_threads_and_connections(services: dict[str, Any]) -> None:
     web = services["web"]
     connections = int(WEB_SERVER[WEB_SERVER.index("--backpressure") + 1])
     asgi = (ROOT / "gangboard/asgi.py").read_text()
@@ -203,7 +203,7 @@ def test_the_web_server_may_have_all_its_threads_and_connections(services: dict[
     assert connections + 1_000 < files <= web["ulimits"]["nofile"]
 
 
-def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default(
+def test_all_processes_fit_into_the_default_postgresql_connections(
     services: dict[str, Any],
 ) -> None:
     """Two web processes and three poll workers, as docs/settings.md adds them up."""
@@ -220,7 +220,7 @@ def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default
     assert together <= 100 - 3, "PostgreSQL keeps three for superusers"
 
 
-def test_a_poll_worker_may_have_the_threads_of_all_its_slots(services: dict[str, Any]) -> None:
+def test_a_poll_worker_limits_allow_the_threads_of_its_slots(services: dict[str, Any]) -> None:
     # A list or watch has a thread, and so has its connection.
     resources = len(list(registry.resources()))
     code = (ROOT / "gangboard/settings.py").read_text()
@@ -234,7 +234,7 @@ def test_the_proxy_stays_within_its_limits_on_every_server(services: dict[str, A
     assert int(workers) < services["proxy"]["pids_limit"] / 10
 
 
-def test_web_believes_the_proxy_alone(document: dict[str, Any]) -> None:
+def test_web_trusts_only_the_proxy(document: dict[str, Any]) -> None:
     (network,) = document["networks"]["default"]["ipam"]["config"]
     proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
     given = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
@@ -244,7 +244,7 @@ def test_web_believes_the_proxy_alone(document: dict[str, Any]) -> None:
     assert ip_address(proxy) not in ip_network(network["ip_range"])
 
 
-def test_only_the_proxy_is_reached_from_outside_and_from_this_server_alone(
+def test_only_the_proxy_is_published_on_localhost(
     services: dict[str, Any],
 ) -> None:
     published = {name: body["ports"] for name, body in services.items() if "ports" in body}

@@ -56,11 +56,11 @@ def test_every_command_prints_by_the_same_rules(name: str) -> None:
     assert issubclass(module.Command, PrintingCommand)
 
 
-def test_what_steers_a_terminal_is_escaped() -> None:
+def test_terminal_control_characters_are_escaped() -> None:
     assert talk(f"a{NASTY}b\n\tc Größe") == (f"a{ESCAPED}b\n        c Größe\n",) * 2
 
 
-def test_styles_are_not() -> None:
+def test_styles_are_not_escaped() -> None:
     out, _ = talk(f"a{NASTY}b", color=True)
     assert out.startswith("\x1b[")
     assert out.rstrip("\n").endswith("\x1b[0m")

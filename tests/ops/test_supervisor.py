@@ -83,7 +83,7 @@ def file(tmp_path: Path) -> Iterator[Path]:
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_a_killed_child_is_restarted_and_what_it_had_started_is_ended(file: Path) -> None:
+def test_a_killed_child_is_restarted_and_its_children_end(file: Path) -> None:
     said: list[str] = []
     with Supervisor(said.append, first_pause=0.2) as supervisor:
         supervisor.start(Child("tree", (sys.executable, "-c", TREE, str(file))))
@@ -100,7 +100,7 @@ def test_a_killed_child_is_restarted_and_what_it_had_started_is_ended(file: Path
     assert eventually(lambda: not any(alive(pid) for tree in trees(file) for pid in tree))
 
 
-def test_a_child_that_fails_at_once_is_retried_ever_more_slowly() -> None:
+def test_a_child_that_fails_at_once_is_restarted_with_backoff() -> None:
     said: list[str] = []
     with Supervisor(said.append, first_pause=0.1) as supervisor:
         supervisor.start(Child("broken", (sys.executable, "-c", "raise SystemExit(3)")))
@@ -112,7 +112,7 @@ def test_a_child_that_fails_at_once_is_retried_ever_more_slowly() -> None:
     ]
 
 
-def test_a_child_that_does_not_listen_is_killed_after_the_grace(file: Path) -> None:
+def test_an_unresponsive_child_is_killed_after_the_grace_period(file: Path) -> None:
     with Supervisor(lambda _: None, grace=0.5) as supervisor:
         supervisor.start(Child("deaf", (sys.executable, "-c", DEAF, str(file))))
         assert supervisor.wait(lambda: len(trees(file)) == 1, SOON)
@@ -124,7 +124,7 @@ def test_a_child_that_does_not_listen_is_killed_after_the_grace(file: Path) -> N
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
 )
-def test_nothing_is_left_when_the_supervisor_ends(file: Path, number: signal.Signals) -> None:
+def test_all_children_end_with_the_supervisor(file: Path, number: signal.Signals) -> None:
     # After SIGKILL the kernel asks the child to end; what that has started is its own business.
     script = LISTENS if number == signal.SIGKILL else TREE
     owner = subprocess.Popen([sys.executable, "-c", OWNER, script, str(file)])
@@ -138,7 +138,7 @@ def test_nothing_is_left_when_the_supervisor_ends(file: Path, number: signal.Sig
         owner.wait()
 
 
-def test_waiting_ends_with_its_time_and_says_that_it_was_in_vain() -> None:
+def test_a_wait_returns_false_at_its_timeout() -> None:
     with Supervisor(lambda _: None) as supervisor:
         assert not supervisor.wait(lambda: False, 0.2)
         assert not supervisor.is_stopping

@@ -111,7 +111,9 @@ def start_up(tmp_path: Path) -> Iterator[Callable[..., Up]]:
         up.guard.close()
 
 
-def test_from_a_fresh_folder_to_a_kubeconfig(start_up: Callable[..., Up], tmp_path: Path) -> None:
+def test_up_works_from_a_fresh_folder_to_a_kubeconfig(
+    start_up: Callable[..., Up], tmp_path: Path
+) -> None:
     """Three starts in one folder: each takes seconds of all processors that there are."""
     first = start_up()
     cookie = _becomes_a_board_over_two_simulated_clusters(first)

@@ -124,7 +124,7 @@ def told(objects: Iterable[Any]) -> dict[str, Told]:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("left_out", MEMBERS)
-def test_without_one_member_the_rest_is_told_as_before(left_out: str, state: str) -> None:
+def test_other_kinds_are_unchanged_without_one_member(left_out: str, state: str) -> None:
     complete = told(objects_of(state))
     own = {(resource.group, resource.kind) for resource in every_resource()[left_out]}
     with members(lambda module: module != left_out):
@@ -170,7 +170,7 @@ def test_one_member_alone_is_enough(name: str) -> None:
         assert patched - {"workloads"} == levered
 
 
-def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> None:
+def test_a_queued_jobset_without_kueue_is_held_by_an_unread_queue() -> None:
     queued = a_jobset("run", a_role("w", jobs=2, pods=2), suspended=True, queue="gpu-lq")
     with members(lambda module: module != KUEUE):
         verdict = assess(facts_of(queued, queue_systems=()))
@@ -190,7 +190,7 @@ def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> 
     assert with_kueue.finding.health is Health.WAITING
 
 
-def test_a_jobset_of_no_queue_is_suspended_as_before_without_kueue() -> None:
+def test_an_unqueued_jobset_without_kueue_is_suspended() -> None:
     jobset = a_jobset("run", a_role("w", jobs=2, pods=2))
     with members(lambda module: module != KUEUE):
         plans = all_offers(a_gang(owner=jobset), READY, NOW)[jobset.meta.ref.uid]

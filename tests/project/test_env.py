@@ -34,27 +34,27 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("raw", "value"), [("on", True), ("0", False), ("Yes", True), ("OFF", False)]
 )
-def test_switches(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
+def test_switches_are_parsed(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
     monkeypatch.setenv(NAME, raw)
     assert env.read_bool(NAME, default=not value, meaning="") is value
 
 
-def test_a_switch_that_is_neither_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_switch_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAME, "maybe")
     with pytest.raises(SettingError, match=f"{NAME} is 'maybe'; it must be on or off"):
         env.read_bool(NAME, default=True, meaning="")
 
 
 @pytest.mark.parametrize(("raw", "words"), [("many", "a number"), ("0", "from 1 to 10")])
-def test_numbers_outside_are_refused(monkeypatch: pytest.MonkeyPatch, raw: str, words: str) -> None:
+def test_numbers_out_of_range_are_refused(
+    monkeypatch: pytest.MonkeyPatch, raw: str, words: str
+) -> None:
     monkeypatch.setenv(NAME, raw)
     with pytest.raises(SettingError, match=words):
         env.read_number(NAME, 5, "", least=1, most=10)
 
 
-def test_an_address_comes_from_the_file_that_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_address_is_read_from_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "url"
     file.write_text("redis://:secret@redis/0\n")
     monkeypatch.setenv(f"{NAME}_FILE", str(file))
@@ -63,9 +63,7 @@ def test_an_address_comes_from_the_file_that_is_named(
     assert env.read_address(NAME, "", "", schemes=("redis",)) == "redis://other/0"
 
 
-def test_a_file_that_cannot_be_read_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_unreadable_file_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "nothing"))
     with pytest.raises(SettingError, match="No such file"):
         env.read_address(NAME, "", "", schemes=("redis",))
@@ -73,7 +71,7 @@ def test_a_file_that_cannot_be_read_is_an_error(
         keys_of(tmp_path)
 
 
-def test_a_secret_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
+def test_a_secret_is_generated_once_and_private(tmp_path: Path) -> None:
     made = iter(("first", "second"))
     assert keys_of(tmp_path, lambda: next(made)) == ("first",)
     assert keys_of(tmp_path, lambda: next(made)) == ("first",)
@@ -98,7 +96,7 @@ def test_several_keys_are_read_in_order(monkeypatch: pytest.MonkeyPatch, text: s
         (" ", f"^{NAME} holds no key"),
     ],
 )
-def test_a_bad_key_is_named_and_not_repeated(
+def test_a_bad_key_is_named_and_not_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, words: str
 ) -> None:
     monkeypatch.setenv(NAME, text)
@@ -126,7 +124,7 @@ def test_a_database_url_names_a_file() -> None:
         database_settings("sqlite:///")
 
 
-def test_a_secret_in_place_of_the_name_of_its_file_is_not_repeated(
+def test_a_secret_given_as_a_file_name_is_not_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(f"{NAME}_FILE", "redis://:sesame@redis/0")
@@ -138,7 +136,7 @@ def test_a_secret_in_place_of_the_name_of_its_file_is_not_repeated(
     assert "sesame" not in told(caught.value)
 
 
-def test_a_token_that_nobody_has_set_is_none_and_is_not_made(
+def test_an_unset_token_is_none_and_not_generated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert env.read_token(NAME, "") == ""
@@ -155,7 +153,7 @@ def test_a_token_that_nobody_has_set_is_none_and_is_not_made(
 
 
 @pytest.mark.parametrize("token", ["two sesame", "sesame\n", "sésame"])
-def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(
+def test_a_token_unfit_for_a_header_is_refused_and_not_printed(
     monkeypatch: pytest.MonkeyPatch, token: str
 ) -> None:
     monkeypatch.setenv(NAME, token)
@@ -193,7 +191,7 @@ def told(error: BaseException) -> str:
         "mysql://gang:sesame@db/gang",
     ],
 )
-def test_an_address_that_cannot_be_taken_apart_is_refused_and_not_repeated(
+def test_an_unparsable_address_is_refused_and_not_printed(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv(NAME, address)
@@ -216,7 +214,7 @@ def test_an_address_that_cannot_be_taken_apart_is_refused_and_not_repeated(
         "postgresql:///gang?host=/run/postgresql",
     ],
 )
-def test_an_address_that_is_one_stays(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_a_valid_address_is_unchanged(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv(NAME, address)
     schemes = ("sqlite", "redis", "rediss", "redis+socket", "postgresql")
     assert env.read_address(NAME, "", "", schemes=schemes) == address
@@ -245,11 +243,11 @@ def test_an_address_that_is_one_stays(monkeypatch: pytest.MonkeyPatch, address: 
         ("10:30 ann@example.com", "10:30 ann@example.com"),
     ],
 )
-def test_no_password_stays_in_a_text(text: str, shown: str) -> None:
+def test_passwords_are_removed_from_texts(text: str, shown: str) -> None:
     assert hide_passwords(text) == shown
 
 
-def test_a_postgresql_url_is_taken_apart() -> None:
+def test_a_postgresql_url_is_parsed() -> None:
     found = database_settings("postgresql://us%40er:p%2Fw@db.example:5433/gang?sslmode=require")
     assert (found["USER"], found["PASSWORD"], found["HOST"], found["PORT"], found["NAME"]) == (
         "us@er",
@@ -282,5 +280,5 @@ def test_a_postgresql_url_is_taken_apart() -> None:
         ("s3cret", "(hidden)"),
     ],
 )
-def test_no_part_of_a_password_is_shown(address: str, shown: str) -> None:
+def test_passwords_are_hidden_completely(address: str, shown: str) -> None:
     assert hide_secrets(address) == shown

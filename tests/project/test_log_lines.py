@@ -33,7 +33,7 @@ def line_of(
 
 
 @pytest.mark.parametrize("nasty", NASTY)
-def test_nothing_forges_a_line_or_moves_the_cursor(nasty: str) -> None:
+def test_hostile_text_cannot_forge_a_line_or_move_the_cursor(nasty: str) -> None:
     text = f"before{nasty}2026 [error] forged"
     found = line_of(text, ValueError(text), as_json=False, **{f"key{nasty}": text})
     assert nasty not in found
@@ -43,7 +43,7 @@ def test_nothing_forges_a_line_or_moves_the_cursor(nasty: str) -> None:
     assert nasty not in LineFormatter(as_json=False).format(foreign)
 
 
-def test_what_people_write_stays() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     assert "Größe 8 → 6 GPUs" in line_of("Größe 8 → 6 GPUs")
 
 
@@ -51,7 +51,7 @@ def test_what_people_write_stays() -> None:
 @pytest.mark.parametrize(
     "password", ["sesame", "ses@me", 'ses"ame', "ses\\ame", "ses/a?m#e", "ses\name"]
 )
-def test_no_password_of_an_address_is_in_a_line(password: str, as_json: bool) -> None:
+def test_lines_contain_no_password_of_an_address(password: str, as_json: bool) -> None:
     address = f"redis://ann:{password}@redis/0"
     found = line_of(f"to {address} now", ValueError(address), as_json=as_json, broker=address)
     assert "ses" not in found

@@ -64,7 +64,7 @@ def _is_by_uid_alone(call: ast.Call) -> bool:
     return name in _READS or (name in _QUERIES and bool(words & _UIDS) and not words & _PLACES)
 
 
-def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
+def test_uids_from_objects_are_looked_up_with_their_namespace() -> None:
     found = {
         f"{path.relative_to(ROOT)}::{function}"
         for room in (

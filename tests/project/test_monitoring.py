@@ -61,7 +61,7 @@ def labels_of(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("title", "expression"), list(expressions()))
-def test_every_query_asks_for_what_is_there(title: str, expression: str) -> None:
+def test_every_query_uses_existing_metrics(title: str, expression: str) -> None:
     known: set[str] = set()
     for name, matchers in _SELECTOR.findall(expression):
         labels = labels_of(name)
@@ -75,7 +75,7 @@ def test_every_query_asks_for_what_is_there(title: str, expression: str) -> None
         assert {part.strip() for part in grouped.split(",")} <= known, (title, grouped)
 
 
-def test_nine_alerts_with_sentences_whose_labels_are_kept() -> None:
+def test_nine_alerts_have_sentences_with_available_labels() -> None:
     assert [rule["alert"] for rule in rules()] == [
         *("GangBlocked", "ClusterSilent", "HoldNotProved", "GangboardBlind", "CredentialsEnd"),
         *("TooFewSlots", "OrdersStuck", "ResourceForbidden", "ActionReverted"),
@@ -88,7 +88,7 @@ def test_nine_alerts_with_sentences_whose_labels_are_kept() -> None:
         assert f"| `{rule['alert']}` |" in PAPER
 
 
-def test_panels_stand_beside_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     places = [panel["gridPos"] for panel in dashboard()["panels"]]
     assert len({panel["id"] for panel in dashboard()["panels"]}) == len(places)
     cells = [

@@ -35,7 +35,7 @@ DETECTORS = (
     "tests/chart/test_files.py::test_roles_of_the_chart_are_those_of_print_rbac",
     "tests/project/test_kinds_table.py",
     "tests/project/test_evidence_labels.py",
-    "tests/simulator/test_fleet.py::test_the_demo_has_one_of_each_kind_of_the_table",
+    "tests/simulator/test_fleet.py::test_the_demo_has_each_kind_of_the_table",
 )
 """Tests that walk all kinds: with the new one they have more cases."""
 

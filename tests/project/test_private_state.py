@@ -54,11 +54,11 @@ EXPECTED = {
 }
 
 
-def test_a_new_folder(tmp_path: Path) -> None:
+def test_a_new_folder_is_private(tmp_path: Path) -> None:
     assert use(tmp_path / "state") == EXPECTED
 
 
-def test_a_folder_that_was_left_open(tmp_path: Path) -> None:
+def test_an_open_folder_is_made_private(tmp_path: Path) -> None:
     state = tmp_path / "state"
     use(state)
     for path in (state, *state.iterdir()):

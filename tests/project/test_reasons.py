@@ -31,7 +31,7 @@ def make_example(message: str, *, code: str = "below-quorum", test: str = "") ->
     )
 
 
-def test_the_reasons_page_is_what_print_reasons_writes() -> None:
+def test_the_reasons_page_is_the_output_of_print_reasons() -> None:
     text = PAGE.read_text()
     assert text == write_catalogue(text), "run: manage.py print_reasons --into docs/reasons.md"
 

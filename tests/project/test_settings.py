@@ -124,7 +124,7 @@ def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize(("name", "value"), REFUSED)
-def test_a_value_that_cannot_be_used_is_refused_by_name(read: Any, name: str, value: str) -> None:
+def test_an_invalid_value_is_refused_by_name(read: Any, name: str, value: str) -> None:
     with pytest.raises(SettingError) as caught:
         read(name, value)
     sentence = str(caught.value)
@@ -135,14 +135,14 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(read: Any, name: str, va
 
 
 @pytest.mark.parametrize(("name", "value", "setting", "expected"), TAKEN)
-def test_a_value_that_can_be_used_is_taken(
+def test_a_valid_value_is_accepted(
     read: Any, name: str, value: str, setting: str, expected: object
 ) -> None:
     assert read(name, value)[setting] == expected
 
 
 @pytest.mark.parametrize("folder", ["/", "shared"])
-def test_a_folder_of_others_is_not_taken(
+def test_a_folder_of_another_user_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str
 ) -> None:
     """Taking the rights of others away would end the machine."""
@@ -157,13 +157,13 @@ def test_a_folder_of_others_is_not_taken(
     assert changed == []
 
 
-def test_every_setting_of_the_paper_is_tried(read: Any) -> None:
+def test_every_documented_setting_is_tested(read: Any) -> None:
     paper = (ROOT / "docs/settings.md").read_text()
     named = set(re.findall(r"^\| `(\w+)` \|", paper, re.MULTILINE))
     assert {name.removesuffix("_FILE") for name, _ in REFUSED} == named
 
 
-def test_keys_that_are_given_need_no_folder(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configured_keys_need_no_folder(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container without a volume has none."""
     monkeypatch.setenv("DATABASE_URL", "postgresql://db/gangs")
     monkeypatch.setenv("GANGBOARD_STATE", "/proc/x")
@@ -185,7 +185,7 @@ def test_keys_that_are_given_need_no_folder(read: Any, monkeypatch: pytest.Monke
         ("GANGBOARD_METRICS_TOKEN_FILE", ""),
     ],
 )
-def test_a_name_that_is_no_setting_is_told(
+def test_an_unknown_setting_is_reported(
     monkeypatch: pytest.MonkeyPatch, name: str, words: str
 ) -> None:
     monkeypatch.setattr(os, "environ", {name: "x"})
@@ -205,7 +205,7 @@ PROCESSES = {
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_each_process_ends_with_the_sentence(process: str, tmp_path: Path) -> None:
+def test_each_process_ends_with_the_error(process: str, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, *PROCESSES[process]],
         cwd=ROOT,

@@ -41,18 +41,18 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(situations, "TOLD", 0.01)
 
 
-def test_what_is_told_as_expected_passes() -> None:
+def test_an_expected_verdict_passes() -> None:
     check(situation(), Told(gangs={"run": RUN, "twin": TWIN}))
 
 
 @pytest.mark.parametrize(
     "wrong", [situation("failed"), situation(message="None."), situation(ready=2)]
 )
-def test_what_is_told_wrongly_fails(wrong: Situation[Told]) -> None:
+def test_a_wrong_verdict_fails(wrong: Situation[Told]) -> None:
     with pytest.raises(WaitError):
         check(wrong, Told(gangs={"run": RUN, "twin": TWIN}))
 
 
-def test_a_twin_that_is_not_told_fails() -> None:
+def test_a_missing_twin_verdict_fails() -> None:
     with pytest.raises(WaitError, match="starting of twin"):
         check(situation(), Told(gangs={"run": RUN}))

@@ -155,7 +155,7 @@ def _found() -> Iterator[tuple[str, str]]:
             )
 
 
-def test_shared_code_knows_no_kind_by_name() -> None:
+def test_shared_code_names_no_kind() -> None:
     found = list(_found())
     strange = [
         one for one in found if not any(one[0] == name and text in one[1] for name, text in ALLOWED)
@@ -173,7 +173,7 @@ OF_PLUGINS = {"GangScheduling", "Unschedulable"}
 """Reasons of plugins that Kubernetes itself has, too."""
 
 
-def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
+def test_shared_code_names_no_reason_or_field_of_one_system() -> None:
     """What a single system writes into conditions, events and fields stands in the file of that system."""
     reasons = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
     for system in registry.queue_traits().values():
@@ -205,7 +205,7 @@ def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
     assert [path for path, text in sources.items() if any(word in text for word in words)] == []
 
 
-def test_each_kind_and_each_api_is_looked_for() -> None:
+def test_the_scan_covers_each_kind_and_api() -> None:
     """A new one adds its names by itself. The samples are of each way in which a name is derived."""
     samples = {"jobset", "kubeflow", "grove", "volcano", "kueue", "yunikorn", "coscheduling"}
     samples |= {"ray.io", "run.ai", "kai.scheduler", "scheduling.x-k8s", "podcliqueset", "tfjob"}
@@ -235,5 +235,5 @@ def test_each_kind_and_each_api_is_looked_for() -> None:
         ('said = "1 of 3 Jobs"', []),
     ],
 )
-def test_what_is_found(source: str, expected: list[str]) -> None:
+def test_the_scan_reports_names_in_code(source: str, expected: list[str]) -> None:
     assert sorted(words_of(ast.parse(source))) == sorted(expected)

@@ -126,13 +126,13 @@ def _agree(real: list[Json], ours: list[Json]) -> None:
 
 
 @pytest.mark.parametrize(("name", "namespace", "job"), PODS, ids=lambda value: str(value))
-def test_pods(demo: Demo, name: str, namespace: str, job: str) -> None:
+def test_pods_match_the_captures(demo: Demo, name: str, namespace: str, job: str) -> None:
     ours = demo[1].list("v1", "Pod", namespace, labels=f"job-name={job}")
     _agree(_capture("1.37", name, "pods"), ours)
 
 
 @pytest.mark.parametrize(("name", "namespace", "job"), JOBS, ids=lambda value: str(value))
-def test_jobs(demo: Demo, name: str, namespace: str, job: str) -> None:
+def test_jobs_match_the_captures(demo: Demo, name: str, namespace: str, job: str) -> None:
     real = _capture("1.37", name, "jobs")
     ours = demo[1].get("batch/v1", "Job", job, namespace)
     assert _paths(ours["status"]) == _paths(real[0]["status"])
@@ -145,7 +145,7 @@ def test_jobs(demo: Demo, name: str, namespace: str, job: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "namespace", "jobset"), JOBSETS, ids=lambda value: str(value))
-def test_jobsets(demo: Demo, name: str, namespace: str, jobset: str) -> None:
+def test_jobsets_match_the_captures(demo: Demo, name: str, namespace: str, jobset: str) -> None:
     real = _capture("1.37", name, "jobsets")[0]
     ours = demo[1].get("jobset.x-k8s.io/v1alpha2", "JobSet", jobset, namespace)
     # Restarts that count are only there when there have been some.
@@ -164,7 +164,7 @@ def test_jobsets(demo: Demo, name: str, namespace: str, jobset: str) -> None:
         ("group-running", "team-infra", "nccl-ring"),
     ],
 )
-def test_groups(demo: Demo, name: str, namespace: str, prefix: str) -> None:
+def test_groups_match_the_captures(demo: Demo, name: str, namespace: str, prefix: str) -> None:
     real = _capture("1.37", name, "podgroups")
     version = "scheduling.k8s.io/v1beta1"
     ours = [
@@ -179,7 +179,7 @@ def test_groups(demo: Demo, name: str, namespace: str, prefix: str) -> None:
         assert _words(item) <= _words(real[0])
 
 
-def test_workloads_and_composites(demo: Demo) -> None:
+def test_workloads_and_composites_match_the_captures(demo: Demo) -> None:
     _, client = demo
     real = _capture("1.37", "job-running", "workloads")[0]
     ours = client.list("scheduling.k8s.io/v1beta1", "Workload", "team-nlp")[0]
@@ -191,7 +191,7 @@ def test_workloads_and_composites(demo: Demo) -> None:
     assert _shape(tree) - added == _shape(composite)
 
 
-def test_the_older_minor_speaks_its_own_words(tmp_path: Path) -> None:
+def test_the_older_minor_uses_its_own_field_names(tmp_path: Path) -> None:
     with Simulator("west", story=False) as simulator:
         client = client_of(simulator, tmp_path)
         pods = client.list("v1", "Pod", "team-ads", labels="job-name=ads-llm-sft")
@@ -206,7 +206,7 @@ def test_the_older_minor_speaks_its_own_words(tmp_path: Path) -> None:
         assert _words(ours[0]) == _words(real)
 
 
-def test_events(demo: Demo) -> None:
+def test_events_match_the_captures(demo: Demo) -> None:
     _, client = demo
     ours = {item["reason"]: item for item in client.list("v1", "Event")}
     for name, reason in (

@@ -51,7 +51,7 @@ def test_the_demo_has_each_kind_in_three_states() -> None:
     assert all(len(codes) >= 3 for kind, codes in made.items() if kind not in FAMILY), made
 
 
-def test_the_demo_has_one_of_each_kind_of_the_table(demo: Demo) -> None:
+def test_the_demo_has_each_kind_of_the_table(demo: Demo) -> None:
     """Of each line of docs/kinds.md that is a gang by itself; of a grouping API without objects pods that name one."""
     _, client = demo
     kinds = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
@@ -76,7 +76,7 @@ def _there(client: Client, resource: Resource) -> bool:
     return False
 
 
-def test_every_expected_gang_is_there(start: Start) -> None:
+def test_every_expected_gang_exists(start: Start) -> None:
     versions = {
         "Job": "batch/v1",
         "JobSet": "jobset.x-k8s.io/v1alpha2",
@@ -116,7 +116,7 @@ def test_every_fleet_can_be_built_on_every_minor(name: str, minor: str) -> None:
     simulator.stop()
 
 
-def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
+def test_nodes_are_not_overcommitted(demo: Demo) -> None:
     _, client = demo
     room = FreeResources(client.list("v1", "Node"))
     for pod in client.list("v1", "Pod"):
@@ -128,7 +128,7 @@ def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
         assert all(left >= 0 for left in node.free.values()), (node.name, node.free)
 
 
-def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
+def test_every_reference_has_its_object(demo: Demo) -> None:
     _, client = demo
     kinds = (
         ("v1", "Pod"),
@@ -169,7 +169,7 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
             assert owner["kind"] == reference["kind"]
 
 
-def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Path) -> None:
+def test_gangs_that_wait_only_for_capacity_are_not_frozen(start: Start, tmp_path: Path) -> None:
     simulator = start("east", speed=20)
     client = client_of(simulator, tmp_path)
     body = {"spec": {"suspend": True}}
@@ -182,7 +182,7 @@ def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Pa
     client.wait_for("batch/v1", "Job", "llama-70b-sft", "team-nlp", until=placed, timeout=60)
 
 
-def test_a_script_that_cannot_be_is_refused() -> None:
+def test_an_impossible_script_is_refused() -> None:
     pools = (NodePool("n", 1, gpus=4),)
     template = PodTemplate(gpus=4, pool="n")
 
@@ -197,7 +197,7 @@ def test_a_script_that_cannot_be_is_refused() -> None:
         Simulator(fleet(("unschedulable",)), story=False)
 
 
-def test_scripts_use_words_that_exist() -> None:
+def test_scripts_use_known_codes() -> None:
     states = Counter(
         state for gang in (*EAST.gangs, *WEST.gangs) for role in gang.roles for state in role.states
     )

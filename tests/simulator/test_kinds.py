@@ -60,7 +60,7 @@ def condition(obj: dict[str, Any]) -> tuple[str, str] | None:
     )
 
 
-def test_a_trainjob_is_suspended_and_resumed_with_all_that_was_made_for_it() -> None:
+def test_a_trainjob_is_suspended_and_resumed_with_its_children() -> None:
     plane = a_trainjob()
     assert len(live_pods(plane)) == 2
     suspend(plane, TRAINJOBS)
@@ -76,7 +76,7 @@ def test_a_trainjob_is_suspended_and_resumed_with_all_that_was_made_for_it() -> 
     assert condition(found(plane, TRAINJOB)) == ("False", "Resumed")
 
 
-def test_the_trainer_takes_back_what_is_done_to_its_jobset() -> None:
+def test_the_trainer_reverts_changes_to_its_jobset() -> None:
     plane = a_trainjob()
     suspend(plane, JOBSETS)
     assert found(plane, JOBSET)["spec"]["suspend"] is True
@@ -86,7 +86,7 @@ def test_the_trainer_takes_back_what_is_done_to_its_jobset() -> None:
     assert "trainer" in {entry["manager"] for entry in jobset["metadata"]["managedFields"]}
 
 
-def test_a_cronjob_that_is_suspended_leaves_its_run_alone() -> None:
+def test_a_suspended_cronjob_does_not_stop_its_job() -> None:
     made_by = {
         "kind": "CronJob",
         "metadata": {"name": "nightly"},
@@ -233,7 +233,7 @@ def test_a_job_of_volcano_is_aborted_and_resumed_by_commands_until_its_retries_a
     ]
 
 
-def test_a_rayservice_that_is_suspended_loses_its_cluster_and_gets_another_one() -> None:
+def test_a_suspended_rayservice_gets_a_new_cluster_on_resume() -> None:
     """gang-owners.md §10, KubeRay 1.7."""
     roles = (Role("head", PodTemplate()), Role("worker", PodTemplate(), pods=2))
     plane = a_plane(Gang("team", "RayService", "run", "running", roles=roles))

@@ -68,14 +68,14 @@ def settle(simulator: Simulator, owner: str, *, suspended: bool) -> None:
     time.sleep(0.1)
 
 
-def test_as_it_begins(west: Simulator) -> None:
+def test_the_queues_have_their_initial_state(west: Simulator) -> None:
     assert numbers(west, "ads-gpu") == (2, 1, "6", "2")
     assert numbers(west, "maps-gpu") == (1, 0, "0", "0")
     assert status_of(west, "query-rewriter") == {"QuotaReserved": "True", "Admitted": "True"}
     assert status_of(west, "cold-start") == {"QuotaReserved": "False"}
 
 
-def test_who_is_deactivated_frees_its_quota_for_the_first_who_fits(west: Simulator) -> None:
+def test_a_deactivated_workload_frees_quota_for_the_first_fit(west: Simulator) -> None:
     set_active(west, "query-rewriter", False)
     settle(west, "creative-tagger", suspended=False)
     assert is_suspended(west, "query-rewriter")
@@ -89,6 +89,6 @@ def test_who_is_deactivated_frees_its_quota_for_the_first_who_fits(west: Simulat
     assert numbers(west, "ads-gpu") == (1, 2, "7", "3")
 
 
-def test_a_fleet_without_queues_serves_none_of_kueue() -> None:
+def test_a_fleet_without_queues_serves_no_kueue_kinds() -> None:
     with Simulator(fleet="east", story=False) as east:
         assert KUEUE_WORKLOADS not in east.store.resources()

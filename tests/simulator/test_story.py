@@ -20,7 +20,7 @@ def _names(simulator: Simulator) -> set[tuple[str, str]]:
         }
 
 
-def test_gangs_come_run_finish_and_go(start: Start) -> None:
+def test_gangs_are_created_run_finish_and_are_deleted(start: Start) -> None:
     simulator = start("east", story=True, speed=60, seed=3)
     static = _names(simulator)
     seen: set[tuple[str, str]] = set()
@@ -45,7 +45,7 @@ def test_gangs_come_run_finish_and_go(start: Start) -> None:
     assert static <= _names(simulator)
 
 
-def test_something_changes_all_the_time(start: Start) -> None:
+def test_objects_change_continuously(start: Start) -> None:
     simulator = start("east", story=True, speed=20)
     seen = {simulator.store.version}
 
@@ -57,7 +57,7 @@ def test_something_changes_all_the_time(start: Start) -> None:
         seen.add(simulator.store.version)
 
 
-def test_without_a_story_nothing_changes(start: Start) -> None:
+def test_a_fleet_without_a_story_does_not_change(start: Start) -> None:
     simulator = start("east", story=False, speed=20)
     time.sleep(0.5)
     before = simulator.store.version
@@ -65,7 +65,7 @@ def test_without_a_story_nothing_changes(start: Start) -> None:
     assert simulator.store.version == before
 
 
-def test_the_same_seed_tells_the_same_story(start: Start) -> None:
+def test_the_same_seed_gives_the_same_story(start: Start) -> None:
     first, second = (start("west", story=True, seed=5, speed=20) for _ in range(2))
     scripted = {(key[0], key[2]) for key in EXPECTED}
 
