@@ -337,7 +337,7 @@ VERDICTS: dict[str, dict[str, str]] = {
 
 
 def make_history(
-    gang: Gang, begin: datetime, *said: tuple[str, float], gone: bool = False, **columns: Any
+    gang: Gang, begin: datetime, *message: tuple[str, float], gone: bool = False, **columns: Any
 ) -> list[VerdictSpan]:
     """Store what was said of a gang: (word of VERDICTS, minutes), the oldest first.
 
@@ -356,16 +356,16 @@ def make_history(
         shape=request_digest(gang.requests, gang.desired),
     )
     spans = []
-    for index, (word, minutes) in enumerate(said):
+    for index, (text, minutes) in enumerate(message):
         end = begin + timedelta(minutes=minutes)
-        is_last = index == len(said) - 1
+        is_last = index == len(message) - 1
         spans.append(
             VerdictSpan(
                 **{
                     **values,
-                    **VERDICTS[word],
-                    "title": VERDICTS[word]["code"].replace("-", " ").capitalize(),
-                    "message": f"It was said: {word}.",
+                    **VERDICTS[text],
+                    "title": VERDICTS[text]["code"].replace("-", " ").capitalize(),
+                    "message": f"It was said: {text}.",
                     **columns,
                 },
                 began_at=begin,

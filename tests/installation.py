@@ -76,8 +76,8 @@ class Installation:
         self._actors = dict(actors or {})
         self._process: Started | None = None
         # The server ends a connection that was idle for 10 s, perhaps while a request is on its way.
-        again = urllib3.Retry(1, connect=0, read=1, redirect=False, allowed_methods=["GET"])
-        self._pool = urllib3.PoolManager(maxsize=8, retries=again)
+        second_retry = urllib3.Retry(1, connect=0, read=1, redirect=False, allowed_methods=["GET"])
+        self._pool = urllib3.PoolManager(maxsize=8, retries=second_retry)
         self._commands = Commands(self.environment, START_SECONDS)
         self.token = ""
 
@@ -100,8 +100,8 @@ class Installation:
             migrated.copy_to(self.folder / "gangboard.sqlite3")
         for name, kubeconfig in self._kubeconfigs.items():
             actor = self._actors.get(name)
-            more = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
-            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *more)
+            extra = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
+            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *extra)
         up = [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments]
         self._process = self.start("gangboard", up, self.log, out=self._output)
         self._wait_answering()
@@ -194,13 +194,13 @@ class Installation:
 
     def gangs(self, **query: str) -> list[Json]:
         """Return all gangs that match, over all pages of the answer."""
-        found: list[Json] = []
+        result: list[Json] = []
         answer = self.get("gangs/", limit="500", **query)
-        found += answer["results"]
+        result += answer["results"]
         while answer["next"]:
             answer = self._next(answer["next"])
-            found += answer["results"]
-        return found
+            result += answer["results"]
+        return result
 
     def _next(self, url: str) -> Json:
         answer = self._pool.request(
@@ -213,7 +213,7 @@ class Installation:
     def children(self, words: str) -> list[int]:
         """Return the pids of our processes whose command line contains the words."""
         assert self._process is not None
-        found = []
+        result = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
@@ -223,8 +223,8 @@ class Installation:
             except OSError:
                 continue
             if words in command and f"GANGBOARD_STATE={self.folder}\0" in environment:
-                found.append(int(entry.name))
-        return sorted(found)
+                result.append(int(entry.name))
+        return sorted(result)
 
     def stop(self) -> None:
         """End it as Ctrl-C does; what does not end in time is killed. Its folder goes with it."""

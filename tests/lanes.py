@@ -81,9 +81,9 @@ class LaneScheduling(LoadScopeScheduling):
         return _piece(file.removeprefix("tests/"))
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        pieces = list(self.workqueue)
+        segments = list(self.workqueue)
         computes = self.nodes.index(node) >= WAITING_LANES
-        self.workqueue.move_to_end(pieces[-1] if computes else pieces[0], last=False)
+        self.workqueue.move_to_end(segments[-1] if computes else segments[0], last=False)
         super()._assign_work_unit(node)
 
 
@@ -119,11 +119,11 @@ def place_in_lanes(item: pytest.Item) -> int:
     Raises `pytest.UsageError` for a test that uses a control plane and is in none of them.
     """
     file = item.path.relative_to(_HERE).as_posix()
-    piece = _piece(file)
-    if piece == f"tests/{file}" and item.get_closest_marker("controlplane"):
+    segment = _piece(file)
+    if segment == f"tests/{file}" and item.get_closest_marker("controlplane"):
         raise pytest.UsageError(f"{file} uses a control plane: say in tests/lanes.py with which")
     firsts = [prefixes[0] for prefixes in WAITING]
-    return firsts.index(piece) if piece in firsts else len(firsts)
+    return firsts.index(segment) if segment in firsts else len(firsts)
 
 
 def _piece(file: str) -> str:

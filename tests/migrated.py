@@ -31,6 +31,6 @@ def _made() -> bytes:
         migrate = ["manage.py", "migrate", "--verbosity", "0", "--skip-checks"]
         subprocess.run([sys.executable, *migrate], cwd=_ROOT, env=environment, check=True)
         with sqlite3.connect(file) as connection:
-            made = connection.serialize()
+            created = connection.serialize()
         connection.close()
-    return made
+    return created

@@ -111,7 +111,7 @@ class PolledPlane:
 
     def _list(self, watched: WatchedResource) -> None:
         news: queue.Queue[WatchUpdate] = queue.Queue()
-        one = Reflector(
+        reflector = Reflector(
             connection=self._cache.connection,
             watched=watched,
             versions=self._cache.versions[watched.resource.key],
@@ -122,9 +122,9 @@ class PolledPlane:
             on_contact=lambda: None,
             meter=ContactMeter(),
         )
-        one.run()
-        if one.crash is not None:
-            raise one.crash
+        reflector.run()
+        if reflector.crash is not None:
+            raise reflector.crash
         state = watched.state
         while not news.empty():
             self._window.writer.apply(news.get())

@@ -80,8 +80,8 @@ class PlaceOnBoard(Place):
 
     def told(self, name: str = "run") -> Json:
         """Return the gang as the API has it."""
-        found = self.installation.gangs(kind=self.kind, namespace=self.name)
-        return next((gang for gang in found if gang["name"] == name), {"code": ""})
+        gangs = self.installation.gangs(kind=self.kind, namespace=self.name)
+        return next((gang for gang in gangs if gang["name"] == name), {"code": ""})
 
     def detail(self, name: str = "run") -> Json:
         """Return all that the API says of it."""
@@ -90,15 +90,15 @@ class PlaceOnBoard(Place):
     def act(self, verb: str, name: str = "run") -> Json:
         """Click, and return the action when it is over."""
         gang = self.told(name)
-        told = ("cluster", "api_group", "kind", "namespace", "name", "uid")
-        target = {key: gang[key] for key in told}
-        asked = {"verb": verb, "target": target, "reason": "test"}
+        message = ("cluster", "api_group", "kind", "namespace", "name", "uid")
+        target = {key: gang[key] for key in message}
+        requested = {"verb": verb, "target": target, "reason": "test"}
         key = f"{self.name}-{name}-{verb}"
-        status, made = self.installation.post("actions/", asked, key=key)
-        assert status == 202, made
+        status, created = self.installation.post("actions/", requested, key=key)
+        assert status == 202, created
 
         def now() -> Json:
-            return self.installation.get(f"actions/{made['id']}/")
+            return self.installation.get(f"actions/{created['id']}/")
 
         wait(
             lambda: now()["state"] in FINAL, what=f"the end of {verb} {name}", seen=now, timeout=120

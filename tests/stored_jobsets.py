@@ -20,8 +20,8 @@ GENERATION = 3
 
 
 def _meta(group: str, kind: str, name: str, uid: str, **fields: Any) -> Meta:
-    given = {"generation": GENERATION, "created_at": NOW - timedelta(hours=3), **fields}
-    return a_meta(group, kind, name, uid=uid, **given)
+    values = {"generation": GENERATION, "created_at": NOW - timedelta(hours=3), **fields}
+    return a_meta(group, kind, name, uid=uid, **values)
 
 
 def make_jobset(
@@ -131,6 +131,6 @@ def make_readable(cluster: Cluster, *resources: str) -> None:
     for resource, version in (
         (JOBSETS, "v1alpha2"),
         (JOBS, "v1"),
-        *((one, "v1") for one in resources),
+        *((item, "v1") for item in resources),
     ):
         make_resource(cluster, resource, version=version)

@@ -61,8 +61,8 @@ def tier_of(item: pytest.Item) -> str:
 
 
 def _by_lane(span: tuple[tuple[str, str], tuple[float, float]]) -> tuple[str, float]:
-    (lane, _), (began, _) = span
-    return lane, began
+    (lane, _), (started, _) = span
+    return lane, started
 
 
 class Tiers:
@@ -113,8 +113,8 @@ class Tiers:
         self.tier_of[report.nodeid] = tier
         if hasattr(report, "node"):  # set by pytest-xdist
             of = report.node.gateway.id, report.nodeid.partition("::")[0]
-            began, _ = self.spans.get(of, (report.start, 0.0))
-            self.spans[of] = began, report.stop
+            started, _ = self.spans.get(of, (report.start, 0.0))
+            self.spans[of] = started, report.stop
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
             self.second_tries[report.nodeid] = report.longreprtext
             self._tell_at_once(report)
@@ -128,9 +128,9 @@ class Tiers:
     def _tell_at_once(self, report: pytest.TestReport) -> None:
         """Print what a try ended with while the run goes on: who looks at a long run need not wait for its end."""
         crash = getattr(report.longrepr, "reprcrash", None)
-        said = " ".join(str(getattr(crash, "message", "")).split())[:_TOLD_AT_ONCE]
+        message = " ".join(str(getattr(crash, "message", "")).split())[:_TOLD_AT_ONCE]
         if self.terminal is not None:
-            self.terminal.write_line(f"\n{report.nodeid} ({report.when}): {said}")
+            self.terminal.write_line(f"\n{report.nodeid} ({report.when}): {message}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -145,8 +145,8 @@ class Tiers:
                 terminalreporter.write_line(line)
         if self.second_tries:
             terminalreporter.section("tests that were tried twice")
-            for name, said in self.second_tries.items():
-                terminalreporter.write_line(f"{name}\n{said}\n")
+            for name, message in self.second_tries.items():
+                terminalreporter.write_line(f"{name}\n{message}\n")
         slow = [
             (name, seconds)
             for name, seconds in nlargest(SLOWEST, self.seconds.items(), key=itemgetter(1))
@@ -177,11 +177,11 @@ class Tiers:
         if not self.spans:
             return
         terminalreporter.section("lanes")
-        first = min(began for began, _ in self.spans.values())
-        for (lane, file), (began, ended) in sorted(self.spans.items(), key=_by_lane):
-            if ended - began >= LONG_FILE:
+        first = min(started for started, _ in self.spans.values())
+        for (lane, file), (started, ended) in sorted(self.spans.items(), key=_by_lane):
+            if ended - started >= LONG_FILE:
                 terminalreporter.write_line(
-                    f"{lane} from {began - first:6.0f} s  {ended - began:6.1f} s  {file}"
+                    f"{lane} from {started - first:6.0f} s  {ended - started:6.1f} s  {file}"
                 )
 
     @pytest.hookimpl(trylast=True)
@@ -191,8 +191,8 @@ class Tiers:
             session.config.workeroutput[_FIGURES] = TAKEN  # type: ignore[attr-defined]
         if is_lane(session.config) or not _in_ci():
             return
-        whole = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
-        empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if whole else []
+        complete = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
+        empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if complete else []
         if self.skipped:
             self.complaints.append(f"In CI no test may be skipped: {', '.join(self.skipped)}")
         if empty:

@@ -119,10 +119,10 @@ class Operation:
 def _usual_cases(operation: Declared, modes: list[GenerationMode]) -> list[Case]:
     schema = operation.schema
     generation = schema.config.generation_for(operation=operation, phase="coverage")
-    found: Iterator[Case] = schema.iter_coverage_cases(
+    result: Iterator[Case] = schema.iter_coverage_cases(
         operation, generation_modes=modes, generation_config=generation
     )
-    return list(found)
+    return list(result)
 
 
 def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
@@ -131,22 +131,22 @@ def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
     for path, methods in changed["paths"].items():
         for operation in methods.values():
             parameters = operation.get("parameters", [])
-            there = {**known.query, **known.objects.get(path, {})}
+            remote = {**known.query, **known.objects.get(path, {})}
             for parameter in parameters:
-                if parameter["name"] in there:
-                    parameter["schema"] = {"const": there[parameter["name"]]}
+                if parameter["name"] in remote:
+                    parameter["schema"] = {"const": remote[parameter["name"]]}
             # Nobody can make up a cursor or the names of fields.
             operation["parameters"] = [
-                one
-                for one in parameters
-                if one["name"] not in ("cursor", "fields", "If-None-Match")
+                item
+                for item in parameters
+                if item["name"] not in ("cursor", "fields", "If-None-Match")
             ]
     schemas = changed["components"]["schemas"]
     for name, value in known.schemas.items():
         schemas[name] = {"const": value}
     return [
-        Operation(one, other)
-        for one, other in zip(_operations(document), _operations(changed), strict=True)
+        Operation(item, another)
+        for item, another in zip(_operations(document), _operations(changed), strict=True)
     ]
 
 
@@ -155,7 +155,7 @@ def _operations(document: Mapping[str, Any]) -> list[Declared]:
     config = schemathesis.Config.from_dict({"generation": generation})
     schema = schemathesis.openapi.from_dict(json.loads(json.dumps(document)), config=config)
     schema.app = WSGIHandler()
-    return [one.ok() for one in schema.get_all_operations() if isinstance(one, Ok)]
+    return [item.ok() for item in schema.get_all_operations() if isinstance(item, Ok)]
 
 
 def try_operation(
@@ -210,8 +210,8 @@ def _send(case: Case, sender: Sender, tally: Tally) -> None:
             )
         except FailureGroup as group:
             for failure in group.exceptions:
-                what = f"{case.operation.label}: {failure.title}"
-                tally.failures.setdefault(what, str(group))
+                subject = f"{case.operation.label}: {failure.title}"
+                tally.failures.setdefault(subject, str(group))
         transaction.set_rollback(True)
 
 

@@ -118,8 +118,8 @@ def test_a_namespace_reader_gets_no_cluster_wide_texts(ask: Ask) -> None:
 def test_a_stranger_sees_nothing(ask: Ask, world: World) -> None:
     for path in LISTS:
         answer = ask("stranger", path).json()
-        for beside in ("unseen", "lost_aliases", "serving"):
-            assert answer.pop(beside, []) == []
+        for extra in ("unseen", "lost_aliases", "serving"):
+            assert answer.pop(extra, []) == []
         assert answer == {"next": None, "results": []}
     summary = ask("stranger", "summary/").json()
     assert summary["gangs"] == 0

@@ -70,11 +70,11 @@ def test_a_repeated_key_returns_the_same_action(post: Post, runs: Runs) -> None:
     assert (first.status_code, second.status_code) == (202, 202)
     assert first.json()["id"] == second.json()["id"]
     assert Action.objects.count() == 1
-    other = post("operator", run.body(index=1), key="k-1")
-    assert other.status_code == 422
-    assert other["Content-Type"] == "application/problem+json"
-    assert other.json()["action_id"] == first.json()["id"]
-    assert other.json()["code"] == "key-reused"
+    another = post("operator", run.body(index=1), key="k-1")
+    assert another.status_code == 422
+    assert another["Content-Type"] == "application/problem+json"
+    assert another.json()["action_id"] == first.json()["id"]
+    assert another.json()["code"] == "key-reused"
     # A key is a person's own.
     assert post("admin", run.body(index=1), key="k-1").status_code == 202
 
@@ -91,14 +91,14 @@ def test_a_key_is_valid_for_24_hours_and_until_the_action_ends(
     asked_at = timezone.now() - timedelta(hours=hours)
     over = {"finished_at": timezone.now(), "state": "refused"} if finished else {}
     Action.objects.update(requested_at=asked_at, **over)
-    again = post("operator", run.body(), key="k-1")
-    assert again.status_code == 202
-    assert (again.json()["id"] == first) is is_same
+    repeated = post("operator", run.body(), key="k-1")
+    assert repeated.status_code == 202
+    assert (repeated.json()["id"] == first) is is_same
     assert Action.objects.count() == (1 if is_same else 2)
     # From now on the key is that of the newer action.
-    assert post("operator", run.body(), key="k-1").json()["id"] == again.json()["id"]
-    other = post("operator", run.body(index=1), key="k-1")
-    assert (other.status_code, other.json()["action_id"]) == (422, again.json()["id"])
+    assert post("operator", run.body(), key="k-1").json()["id"] == repeated.json()["id"]
+    another = post("operator", run.body(index=1), key="k-1")
+    assert (another.status_code, another.json()["action_id"]) == (422, repeated.json()["id"])
 
 
 def test_two_concurrent_users_get_one_action(post: Post, runs: Runs) -> None:

@@ -109,8 +109,8 @@ class TestEntityTags:
     def test_an_unchanged_list_is_a_304(self, world: World) -> None:
         for address in ("/api/v1/gangs/", f"/api/v1/gangs/{world.gangs['east/team-a'].pk}/"):
             tag = self.get(address)["ETag"]
-            again = self.get(address, tag)
-            assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+            repeated = self.get(address, tag)
+            assert (repeated.status_code, repeated.content, repeated["ETag"]) == (304, b"", tag)
 
     def test_a_change_another_query_or_another_user_is_a_200(self, world: World) -> None:
         tag = self.get("/api/v1/gangs/")["ETag"]
@@ -146,8 +146,8 @@ def owner(labels: Any, entries: list[dict[str, Any]]) -> Any:
     return build_model(kind.resource, wire, "v1")
 
 
-def entry(manager: str, time: str = CREATED, **more: Any) -> dict[str, Any]:
-    return {"manager": manager, "time": time, "fieldsV1": {"f:spec": {}}, **more}
+def entry(manager: str, time: str = CREATED, **options: Any) -> dict[str, Any]:
+    return {"manager": manager, "time": time, "fieldsV1": {"f:spec": {}}, **options}
 
 
 @pytest.mark.parametrize(

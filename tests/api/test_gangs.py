@@ -146,7 +146,7 @@ def test_a_single_gang_adds_its_explanation(ask: Ask, world: World) -> None:
         "gone_at",
     ]
     pods = gang["members"].pop("pods")
-    more = {
+    extra = {
         key: gang.pop(key)
         for key in (
             *("findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
@@ -177,7 +177,7 @@ def test_a_single_gang_adds_its_explanation(ask: Ask, world: World) -> None:
             "exit_code": None,
         }
     ]
-    assert more["findings"] == [
+    assert extra["findings"] == [
         {
             "code": "fragmented",
             "health": "waiting",
@@ -202,7 +202,7 @@ def test_a_single_gang_adds_its_explanation(ask: Ask, world: World) -> None:
             "since": "2026-11-01T08:30:00Z",
         }
     ]
-    assert more["jobs"] == [
+    assert extra["jobs"] == [
         {
             "name": "train-workers",
             "uid": "job-0",
@@ -234,15 +234,15 @@ def test_a_single_gang_adds_its_explanation(ask: Ask, world: World) -> None:
             },
         }
     ]
-    assert more["actions"] == LOOK_ONLY
-    assert more["timeline"] == []
-    assert more["waits"] is None
-    assert more["facts"] == [{"label": "Runtime", "text": "ClusterTrainingRuntime plain"}]
-    assert more["groups"] == []
-    assert [(one["cluster"], one["state"]) for one in more["groups_unseen"]] == [
+    assert extra["actions"] == LOOK_ONLY
+    assert extra["timeline"] == []
+    assert extra["waits"] is None
+    assert extra["facts"] == [{"label": "Runtime", "text": "ClusterTrainingRuntime plain"}]
+    assert extra["groups"] == []
+    assert [(item["cluster"], item["state"]) for item in extra["groups_unseen"]] == [
         ("east", "not-looked")
     ]
-    assert more["gone_at"] is None
+    assert extra["gone_at"] is None
 
 
 def test_the_timeline_has_verdicts_actions_and_wait_stages(ask: Ask, world: World) -> None:

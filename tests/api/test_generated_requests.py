@@ -86,5 +86,5 @@ def test_every_answer_matches_the_schema(
         print(f"{persona}: {tally.cases} requests, {dict(sorted(tally.statuses.items()))}")
         good = sum(count for status, count in tally.statuses.items() if status < 300)
         assert good > tally.cases / 10, "requests that are taken are tried, too"
-        failures |= {f"{persona}: {what}": text for what, text in tally.failures.items()}
-    assert not failures, "\n\n".join(f"{what}\n{text}" for what, text in failures.items())
+        failures |= {f"{persona}: {subject}": text for subject, text in tally.failures.items()}
+    assert not failures, "\n\n".join(f"{subject}\n{text}" for subject, text in failures.items())

@@ -61,17 +61,17 @@ def _admin() -> Any:
 
 def walk(client: Client, path: str) -> list[dict[str, Any]]:
     """Return the rows of all pages with one row each."""
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     following: str | None = f"{API}{path}{'&' if '?' in path else '?'}limit=1"
     while following:
         answer = client.get(following.removeprefix("http://testserver"))
         assert answer.status_code == 200, answer.content
         page = answer.json()
         assert len(page["results"]) <= 1
-        found += page["results"]
+        result += page["results"]
         following = page["next"]
-        assert len(found) < 100
-    return found
+        assert len(result) < 100
+    return result
 
 
 @pytest.fixture(autouse=True)
@@ -103,10 +103,10 @@ def test_the_table_has_all_lists(ask: Ask) -> None:
 @pytest.mark.usefixtures("filled")
 def test_single_row_pages_return_all_rows_in_order(admin: Client) -> None:
     for name in LISTS:
-        whole = admin.get(f"{API}{name}/").json()
-        assert whole["next"] is None, name
-        assert walk(admin, f"{name}/") == whole["results"], name
-        assert len(whole["results"]) >= (0 if name in EMPTY else 3), name
+        data = admin.get(f"{API}{name}/").json()
+        assert data["next"] is None, name
+        assert walk(admin, f"{name}/") == data["results"], name
+        assert len(data["results"]) >= (0 if name in EMPTY else 3), name
 
 
 @pytest.mark.usefixtures("filled")
@@ -130,8 +130,8 @@ def test_the_fields_parameter_limits_every_list(admin: Client) -> None:
         if not rows:
             continue
         field = list(rows[0])[1]
-        some = admin.get(f"{API}{name}/?fields={field}").json()["results"]
-        assert some == [{field: row[field]} for row in rows], name
+        partial_results = admin.get(f"{API}{name}/?fields={field}").json()["results"]
+        assert partial_results == [{field: row[field]} for row in rows], name
         assert admin.get(f"{API}{name}/?fields=nope").status_code == 400, name
 
 
@@ -139,11 +139,11 @@ def test_the_fields_parameter_limits_every_list(admin: Client) -> None:
 def test_an_unchanged_answer_is_a_304(admin: Client) -> None:
     for name in (*LISTS, "me", "summary", "trends", "clusters/east"):
         first = admin.get(f"{API}{name}/")
-        again = admin.get(f"{API}{name}/", headers={"if-none-match": first["ETag"]})
-        assert (again.status_code, again.content) == (304, b""), name
-        assert again["ETag"] == first["ETag"], name
-        other = admin.get(f"{API}{name}/", headers={"if-none-match": 'W/"other"'})
-        assert (other.status_code, other.content) == (200, first.content), name
+        repeated = admin.get(f"{API}{name}/", headers={"if-none-match": first["ETag"]})
+        assert (repeated.status_code, repeated.content) == (304, b""), name
+        assert repeated["ETag"] == first["ETag"], name
+        another = admin.get(f"{API}{name}/", headers={"if-none-match": 'W/"other"'})
+        assert (another.status_code, another.content) == (200, first.content), name
 
 
 @pytest.mark.usefixtures("filled")

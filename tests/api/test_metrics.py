@@ -60,22 +60,22 @@ def scrape() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     answer = Client().get("/metrics", headers=AUTHORIZED)
     assert answer.status_code == HTTPStatus.OK
     assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    found = {}
+    result = {}
     for family in text_string_to_metric_families(answer.content.decode()):
         assert family.documentation, family.name
-        for one in family.samples:
-            key = (one.name, tuple(sorted(one.labels.items())))
-            assert key not in found
-            found[key] = one.value
-    return found
+        for sample in family.samples:
+            key = (sample.name, tuple(sorted(sample.labels.items())))
+            assert key not in result
+            result[key] = sample.value
+    return result
 
 
 def series(name: str) -> dict[tuple[str, ...], float]:
     """Return the samples of one metric by the values of its labels, in the order of their names."""
     return {
         tuple(value for _, value in labels): number
-        for (found, labels), number in scrape().items()
-        if found == f"gangboard_{name}"
+        for (result, labels), number in scrape().items()
+        if result == f"gangboard_{name}"
     }
 
 
@@ -223,11 +223,11 @@ def test_heartbeats_are_metrics() -> None:
 
 
 def test_the_web_process_exports_its_own_metrics() -> None:
-    found = scrape()
-    assert found["gangboard_build_info", (("version", __version__),)] == 1
-    assert found["process_resident_memory_bytes", ()] > 0
+    result = scrape()
+    assert result["gangboard_build_info", (("version", __version__),)] == 1
+    assert result["process_resident_memory_bytes", ()] > 0
     # The process began before now and after the machine.
-    assert 0 < found["process_start_time_seconds", ()] <= time.time()
+    assert 0 < result["process_start_time_seconds", ()] <= time.time()
 
 
 def requests_counted(view: str, method: str, status: str) -> float:
@@ -259,9 +259,9 @@ def test_a_failing_database_exports_no_zeros(monkeypatch: pytest.MonkeyPatch) ->
         raise OperationalError("no connection to postgresql://ann:sesame@db")
 
     monkeypatch.setattr("gangboard.pages.metrics.views.read_metrics", fail)
-    found = scrape()
-    assert found["gangboard_database_up", ()] == 0
-    ours = {name for name, _ in found if name.startswith("gangboard_")}
+    result = scrape()
+    assert result["gangboard_database_up", ()] == 0
+    ours = {name for name, _ in result if name.startswith("gangboard_")}
     assert {name for name in ours if not name.startswith("gangboard_http_")} == {
         "gangboard_database_up",
         "gangboard_build_info",
@@ -302,14 +302,14 @@ def test_the_docs_list_every_metric_with_its_labels(settings: Settings) -> None:
     Client().get("/healthz")
     make_heartbeats(now=now)
     rows = re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER.read_text(), re.MULTILINE)
-    told = {name: set(labels.split(", ")) - {""} for name, labels in rows}
-    said: dict[str, set[str]] = {}
+    message = {name: set(labels.split(", ")) - {""} for name, labels in rows}
+    text: dict[str, set[str]] = {}
     for name, labels in scrape():
         if name.startswith("gangboard_") and not name.endswith(("_bucket", "_sum", "_gsum")):
-            said[name.removesuffix("_gcount").removesuffix("_count")] = {
+            text[name.removesuffix("_gcount").removesuffix("_count")] = {
                 label for label, _ in labels
             }
-    assert said == told
+    assert text == message
 
 
 def test_figures_are_cached_for_seconds(
@@ -333,11 +333,11 @@ def test_ended_actions_are_a_counter_from_0() -> None:
         make_action(cluster, state=state)
     make_action(cluster, state="sent", finished_at=None)
     cache.clear()
-    found = {
+    result = {
         labels: number for labels, number in series("actions_finished_total").items() if number
     }
     # By the names of the labels: cluster, result, verb. A reverted one was applied, too.
-    assert found == {
+    assert result == {
         ("east", "applied", "suspend"): 3,
         ("east", "reverted", "suspend"): 1,
         ("east", "expired", "suspend"): 1,
@@ -357,8 +357,8 @@ def test_accelerators_are_those_of_the_newest_minute() -> None:
     silent = make_cluster("north", now=now, contact_at=long_silent)
 
     def point(cluster: Cluster, minutes: float, **sums: float) -> None:
-        at = now - timedelta(minutes=minutes)
-        TrendPoint.objects.create(cluster=cluster, at=at, is_lasting=False, **sums)
+        index = now - timedelta(minutes=minutes)
+        TrendPoint.objects.create(cluster=cluster, at=index, is_lasting=False, **sums)
 
     point(east, 3, used=8, held=0, free=56, away=0)
     point(east, 1, used=40, held=16, free=16, away=8)
@@ -444,9 +444,9 @@ print([line for line in text.decode().splitlines() if line.startswith("gangboard
 def test_worker_metrics_are_exported_by_every_web_process_after_a_restart(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path}/db.sqlite3"
     run_python("-c", WORKER, database_url=database_url, folder=tmp_path)
-    told = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
+    reported = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
     line = 'gangboard_gangs{cluster="east",code="insufficient-resources",health="waiting"} 1.0'
-    assert told == [str([line])] * 2
+    assert reported == [str([line])] * 2
 
 
 def test_a_removed_cluster_leaves_no_series() -> None:

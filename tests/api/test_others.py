@@ -172,7 +172,7 @@ def test_a_summary_lists_unreadable_resources(ask: Ask) -> None:
         }
     ]
     Cluster.objects.filter(name="west").update(listed_at=None)
-    assert [one["cluster"] for one in ask("reader", "summary/").json()["unseen"]] == ["east"]
+    assert [item["cluster"] for item in ask("reader", "summary/").json()["unseen"]] == ["east"]
 
 
 # --- schema
@@ -283,12 +283,12 @@ def test_answers_match_the_schema(ask: Ask, world: World) -> None:
     assert set(addresses) == {path for path, has in document["paths"].items() if "get" in has} - {
         OF_A_SESSION
     }
-    for path, parts in addresses.items():
+    for path, fragments in addresses.items():
         answers = document["paths"][path]["get"]["responses"]
-        (told,) = answers["200"]["content"]
+        (message,) = answers["200"]["content"]
         for address, status, media in (
-            (path.format(**parts), "200", told),
-            (path.format(**parts) + "?wrong=1", "400", "application/problem+json"),
+            (path.format(**fragments), "200", message),
+            (path.format(**fragments) + "?wrong=1", "400", "application/problem+json"),
         ):
             response = ask("admin", address)
             sent = response["Content-Type"].removesuffix("; charset=utf-8")

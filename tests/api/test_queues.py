@@ -63,9 +63,9 @@ def queues(world: World) -> str:
 
 
 def test_a_queue_has_its_numbers(ask: Ask, queues: str) -> None:
-    found = answer(ask, "admin", "queues/")
-    assert (found["next"], found["serving"], found["unseen"]) == (None, ["east"], [])
-    gpu, secret = found["results"]
+    result = answer(ask, "admin", "queues/")
+    assert (result["next"], result["serving"], result["unseen"]) == (None, ["east"], [])
+    gpu, secret = result["results"]
     assert (gpu["kind"], gpu["system"], gpu["state"], gpu["shared"]) == (
         "ClusterQueue", "Kueue", "active", ["all"],
     )  # fmt: skip
@@ -82,7 +82,7 @@ def test_a_queue_has_its_numbers(ask: Ask, queues: str) -> None:
     )  # fmt: skip
     assert first["why"] == "Its priority is the highest: 5, the next has 0."
     assert second["amounts"] == [{"flavor": None, "resource": GPU, "amount": "3"}]
-    (lost,) = found["lost_aliases"]
+    (lost,) = result["lost_aliases"]
     assert (lost["namespace"], lost["name"], lost["target"]) == ("team-a", "lost-lq", "nowhere")
 
 
@@ -90,7 +90,7 @@ def test_queues_are_paged_and_filtered(ask: Ask, queues: str) -> None:
     first = answer(ask, "admin", "queues/", limit="1")
     cursor = first["next"].partition("cursor=")[2]
     second = answer(ask, "admin", "queues/", limit="1", cursor=cursor)
-    assert [one["results"][0]["name"] for one in (first, second)] == ["gpu", "secret"]
+    assert [item["results"][0]["name"] for item in (first, second)] == ["gpu", "secret"]
     assert second["next"] is None
     assert answer(ask, "admin", "queues/", state="stopped")["results"] == []
     assert ask("admin", "queues/", state="wrong").status_code == 400
@@ -99,22 +99,22 @@ def test_queues_are_paged_and_filtered(ask: Ask, queues: str) -> None:
 
 
 def test_a_queue_lists_its_quota_holders(ask: Ask, queues: str) -> None:
-    found = answer(ask, "admin", "queues/east/gpu/")
-    (holder,) = found["holders"]
+    result = answer(ask, "admin", "queues/east/gpu/")
+    (holder,) = result["holders"]
     assert {"flavor": "h100", "resource": GPU, "amount": "6"} in holder["amounts"]
-    assert len(found["line"]) == 2
+    assert len(result["line"]) == 2
 
 
 def test_a_reader_gets_numbers_without_names(ask: Ask, queues: str) -> None:
-    found = answer(ask, "reader", "queues/")
-    (gpu,) = found["results"]
+    result = answer(ask, "reader", "queues/")
+    (gpu,) = result["results"]
     assert gpu["quotas"][0]["used"] == "6"
     assert gpu["line"][0] | {"since": ""} == {
         "position": 1, "gang": None, "name": "a gang you may not see", "namespace": None, "priority": 5,
         "since": "", "amounts": gpu["line"][0]["amounts"], "message": None, "priority_class": None,
         "why": "Its priority is the highest: 5, the next has 0.",
     }  # fmt: skip
-    for hidden in (found, answer(ask, "reader", "queues/east/gpu/")):
+    for hidden in (result, answer(ask, "reader", "queues/east/gpu/")):
         assert "team-b" not in str(hidden)
         assert "theirs" not in str(hidden)
         assert "secret" not in str(hidden)
@@ -138,7 +138,7 @@ def test_missing_and_hidden_queues_get_404(ask: Ask, queues: str, persona: str, 
 def test_a_waiting_gang_lists_the_queue_ahead(ask: Ask, queues: str) -> None:
     (wait,) = answer(ask, "admin", f"gangs/{queues}/")["queue_waits"]
     assert (wait["queue"], wait["position"], wait["in_line"]) == ("gpu", 2, 2)
-    assert [one["name"] for one in wait["ahead"]] == ["theirs"]
+    assert [item["name"] for item in wait["ahead"]] == ["theirs"]
     (lack,) = wait["lacks"]
     assert (lack["amount"], lack["queue"], lack["shared"]) == (
         "2", {"reserved": "6", "quota": "8"}, {"reserved": "7", "quota": "8"},
@@ -163,10 +163,10 @@ def test_answers_match_the_schema(ask: Ask, queues: str, path: str, operation: s
     for schema in schemas.values():
         if schema.get("type") == "object" and "properties" in schema:
             schema["additionalProperties"] = False
-    told = document["paths"][f"/api/v1/{operation}"]["get"]["responses"]["200"]["content"]
-    schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
-    found = answer(ask, "admin", path.format(queues))
-    jsonschema.validate(found, schema, jsonschema.Draft202012Validator)
+    message = document["paths"][f"/api/v1/{operation}"]["get"]["responses"]["200"]["content"]
+    schema = {**message["application/json"]["schema"], "components": {"schemas": schemas}}
+    result = answer(ask, "admin", path.format(queues))
+    jsonschema.validate(result, schema, jsonschema.Draft202012Validator)
 
 
 def test_a_scheduler_queue_has_no_positions_and_its_own_terms(ask: Ask, world: World) -> None:
@@ -179,18 +179,18 @@ def test_a_scheduler_queue_has_no_positions_and_its_own_terms(ask: Ask, world: W
     )
     gang = in_queue(east, KAI, "research", "mine", priority_class="train")
     in_queue(east, KAI, "research", "theirs", namespace="team-b", age=900)
-    found = answer(ask, "reader", "queues/east/research/")
-    assert (found["waiting"], found["placed"], found["pending"], found["tells_places"]) == (
+    result = answer(ask, "reader", "queues/east/research/")
+    assert (result["waiting"], result["placed"], result["pending"], result["tells_places"]) == (
         2, 0, None, False,
     )  # fmt: skip
-    first, second = found["line"]
+    first, second = result["line"]
     assert (first["position"], first["name"]) == (None, "a gang you may not see")
     assert (second["name"], second["priority"], second["priority_class"]) == ("mine", None, "train")
-    assert found["quotas"][0]["terms"] == [{"name": "limit", "amount": None}]
-    assert found["terms"] == [{"name": "priority", "amount": "9"}]
-    assert (found["namespaces"], found["namespaces_hidden"]) == (
+    assert result["quotas"][0]["terms"] == [{"name": "limit", "amount": None}]
+    assert result["terms"] == [{"name": "priority", "amount": "9"}]
+    assert (result["namespaces"], result["namespaces_hidden"]) == (
         [{"name": "team-a", "gangs": 1}], 1,
     )  # fmt: skip
-    assert found["reached_by"]
+    assert result["reached_by"]
     assert answer(ask, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
-    assert "team-b" not in str(found)
+    assert "team-b" not in str(result)

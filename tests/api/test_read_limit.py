@@ -56,7 +56,7 @@ def test_a_throttled_token_gets_retry_after(
 ) -> None:
     monkeypatch.setattr(read_limit, "BURST", 2)
     reader = Client(headers={"authorization": f"Bearer {token_of('admin')}"})
-    other = Client(headers={"authorization": f"Bearer {token_of('reader')}"})
+    another = Client(headers={"authorization": f"Bearer {token_of('reader')}"})
     assert [reader.get("/api/v1/summary/").status_code for _ in range(2)] == [200, 200]
     with CaptureQueriesContext(connection) as queries:
         refused = reader.get("/api/v1/summary/")
@@ -69,7 +69,7 @@ def test_a_throttled_token_gets_retry_after(
         == 429
     )
     assert reader.post("/api/v1/actions/", json.dumps({}), "application/json").status_code == 400
-    assert other.get("/api/v1/summary/").status_code == 200
+    assert another.get("/api/v1/summary/").status_code == 200
 
 
 def test_the_limit_allows_a_burst_of_300_twice() -> None:

@@ -28,8 +28,8 @@ Runs = dict[str, Run]
 def document(row: ActionRow) -> dict[str, Any]:
     """Return an action as the record in JSON lines has it."""
     (line,) = json_lines([row])
-    found: dict[str, Any] = json.loads(line)
-    return found
+    result: dict[str, Any] = json.loads(line)
+    return result
 
 
 # --- lists
@@ -142,7 +142,7 @@ def test_holds_are_listed_with_their_status(ask: Ask, runs: Runs) -> None:
         state="ok", listed_at=CHECKED
     )
     answer = ask("reader", "holds/").json()
-    (found,) = answer["results"]
+    (results,) = answer["results"]
     expected = {
         "cluster": "east",
         "namespace": "team-a",
@@ -156,8 +156,8 @@ def test_holds_are_listed_with_their_status(ask: Ask, runs: Runs) -> None:
         "checked_at": "2026-11-21T10:00:00Z",
         "gang_id": gang.pk,
     }
-    assert {key: found[key] for key in expected} == expected
-    assert found["since"].endswith("Z")
+    assert {key: results[key] for key in expected} == expected
+    assert results["since"].endswith("Z")
     assert answer["unseen"] == []
     assert b"canary" not in ask("reader", "holds/").content
     assert ask("reader", "holds/", wrong="1").status_code == 400

@@ -49,8 +49,8 @@ def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
     make_gang("west", "team-a", "typo", code="image-pull", stage="start", accelerators=0.0, ready=3)
     for health in ("running", "succeeded", "succeeded"):
         make_gang("east", "team-a", f"x{timezone.now().timestamp()}", health=health, stage="run")
-    found = answer(ask, "admin", "reasons/")
-    assert {name: found[name] for name in found if name != "results"} == {
+    result = answer(ask, "admin", "reasons/")
+    assert {name: result[name] for name in result if name != "results"} == {
         "next": None,
         "gangs": 5,
         "accelerators": "24.5",
@@ -60,7 +60,7 @@ def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
         "clusters_looked_at": 2,
         "unseen": [],
     }
-    placement, start = found["results"]
+    placement, start = result["results"]
     examples = placement.pop("examples")
     assert placement == {
         "stage": "placement",
@@ -76,11 +76,11 @@ def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
         "limits": [],
     }
     # The three with eight devices each, not the small one.
-    assert sorted(one["name"] for one in examples) == sorted(
+    assert sorted(example["name"] for example in examples) == sorted(
         gang.name for gang in world.gangs.values()
     )
     first = world.gangs["east/team-a"]
-    assert next(one for one in examples if one["id"] == first.id) == {
+    assert next(example for example in examples if example["id"] == first.id) == {
         "id": first.id,
         "cluster": "east",
         "kind": "JobSet",
@@ -93,20 +93,20 @@ def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
 
 def test_reasons_name_the_missing_node_resources(ask: Ask) -> None:
     make_gang("west", "team-b", "full", Detail(fit=(make_fit(),)), code="exceeds-capacity")
-    found = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
-    assert [row["limits"] for row in found["results"]] == [
+    result = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
+    assert [row["limits"] for row in result["results"]] == [
         [{"text": "too few free GPUs", "gangs": 1}]
     ]
-    assert found["clusters"] == 1
+    assert result["clusters"] == 1
 
 
 def test_a_silent_cluster_is_not_zero(ask: Ask) -> None:
     long_ago = timezone.now() - timedelta(minutes=4)
     Cluster.objects.filter(name="west").update(contact_at=long_ago, problem="timeout")
-    found = answer(ask, "admin", "reasons/")
-    assert (found["gangs"], found["unknown"]) == (2, 1)
-    assert (found["clusters"], found["clusters_looked_at"]) == (2, 1)
-    assert found["unseen"] == [
+    result = answer(ask, "admin", "reasons/")
+    assert (result["gangs"], result["unknown"]) == (2, 1)
+    assert (result["clusters"], result["clusters_looked_at"]) == (2, 1)
+    assert result["unseen"] == [
         {
             "cluster": "west",
             "message": "Cluster west has not answered for 4 min: 1 gang of it counts as unknown.",
@@ -115,11 +115,13 @@ def test_a_silent_cluster_is_not_zero(ask: Ask) -> None:
 
 
 def test_a_reader_counts_own_gangs(ask: Ask) -> None:
-    found = answer(ask, "reader", "reasons/")
-    assert (found["gangs"], found["accelerators"], found["clusters"]) == (1, "8", 1)
-    assert [one["name"] for one in found["results"][0]["examples"]] == ["train-east-team-a"]
-    assert "team-b" not in str(found)
-    assert "west" not in str(found)
+    result = answer(ask, "reader", "reasons/")
+    assert (result["gangs"], result["accelerators"], result["clusters"]) == (1, "8", 1)
+    assert [example["name"] for example in result["results"][0]["examples"]] == [
+        "train-east-team-a"
+    ]
+    assert "team-b" not in str(result)
+    assert "west" not in str(result)
     assert answer(ask, "reader", "reasons/", namespace="team-b")["gangs"] == 0
     assert answer(ask, "reader", "reasons/", cluster="west")["clusters"] == 0
 
@@ -135,8 +137,8 @@ def test_capacity_is_in_base_units(ask: Ask) -> None:
         *(None, 2),
     )
     assert east["observed_at"].endswith("Z")
-    whole = east["all_nodes"]
-    assert {name: whole[name] for name in whole if name != "amounts"} == {
+    full_nodes = east["all_nodes"]
+    assert {name: full_nodes[name] for name in full_nodes if name != "amounts"} == {
         "label": None,
         "value": "",
         "nodes": 2,
@@ -146,7 +148,7 @@ def test_capacity_is_in_base_units(ask: Ask) -> None:
         "taints": [{"taint": "spot=true:NoSchedule", "nodes": 1}],
         "more_taints": 0,
     }
-    gpu, cpu, memory, pods = whole["amounts"]
+    gpu, cpu, memory, pods = full_nodes["amounts"]
     assert gpu == {
         "resource": "nvidia.com/gpu",
         "accelerator": True,
@@ -241,15 +243,15 @@ def test_a_too_large_cluster_has_no_capacity_in_a_list(
 
 @pytest.mark.usefixtures("nodes")
 def test_a_namespace_reader_gets_node_counts_without_names(ask: Ask) -> None:
-    found = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
-    (east,) = found["results"]
-    (whole, _) = answer(ask, "admin", "capacity/")["results"]
-    (taint,) = whole["all_nodes"]["taints"]
-    unnamed = {**whole["all_nodes"], "taints": [], "more_taints": 1}
+    result = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
+    (east,) = result["results"]
+    (complete, _) = answer(ask, "admin", "capacity/")["results"]
+    (taint,) = complete["all_nodes"]["taints"]
+    unnamed = {**complete["all_nodes"], "taints": [], "more_taints": 1}
     assert (east["why"], east["nodes"], east["all_nodes"]) == (None, 2, unnamed)
-    assert taint["taint"] not in str(found)
+    assert taint["taint"] not in str(result)
     assert (east["pools"], east["shapes"]) == ([], None)
-    assert "h100" not in str(found)
+    assert "h100" not in str(result)
     assert answer(ask, "reader", "capacity/", cluster="west")["results"] == []
 
 
@@ -259,9 +261,9 @@ def test_a_namespace_reader_gets_node_counts_without_names(ask: Ask) -> None:
 @pytest.mark.usefixtures("nodes")
 def test_a_stranger_gets_empty_answers(ask: Ask) -> None:
     assert answer(ask, "stranger", "capacity/") == {"next": None, "results": []}
-    found = answer(ask, "stranger", "reasons/")
-    assert (found["results"], found["gangs"], found["clusters"]) == ([], 0, 0)
-    assert (found["unseen"], found["unknown"], found["not_counted"]) == ([], 0, {})
+    result = answer(ask, "stranger", "reasons/")
+    assert (result["results"], result["gangs"], result["clusters"]) == ([], 0, 0)
+    assert (result["unseen"], result["unknown"], result["not_counted"]) == ([], 0, {})
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -299,6 +301,6 @@ def test_full_answers_match_the_schema(ask: Ask, path: str) -> None:
     for schema in schemas.values():
         if "properties" in schema:
             schema["additionalProperties"] = False
-    told = document["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]
-    schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
+    message = document["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]
+    schema = {**message["application/json"]["schema"], "components": {"schemas": schemas}}
     jsonschema.validate(answer(ask, "admin", path), schema, jsonschema.Draft202012Validator)

@@ -13,9 +13,9 @@ Ask = Callable[..., Any]
 
 
 def test_the_root_lists_all_resources(ask: Ask, world: World) -> None:
-    found = ask("reader", "/api/v1/").json()
-    assert len(found) == 14
-    assert {ask("admin", address).status_code for address in found.values()} == {200}
+    data = ask("reader", "/api/v1/").json()
+    assert len(data) == 14
+    assert {ask("admin", address).status_code for address in data.values()} == {200}
     assert ask("anonymous", "/api/v1/").status_code == 401
 
 

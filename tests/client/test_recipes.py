@@ -41,6 +41,6 @@ def test_each_recipe_works(
     columns, code = case
     Gang.objects.filter(pk=runs["east/team-a"].gang.pk).update(**columns)
     fake_clock.then = [_finish]
-    found = as_persona("operator", *shlex.split(line))
-    assert found.code == code, found
-    assert found.out or line.startswith(("holds", "events"))
+    result = as_persona("operator", *shlex.split(line))
+    assert result.code == code, result
+    assert result.out or line.startswith(("holds", "events"))

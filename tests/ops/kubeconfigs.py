@@ -10,8 +10,10 @@ import yaml
 
 def jwt(expires: int) -> str:
     """A token that says when it ends (seconds since 1970); nobody has signed it."""
-    parts = [{"alg": "none"}, {"exp": expires}]
-    encoded = [base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts]
+    fragments = [{"alg": "none"}, {"exp": expires}]
+    encoded = [
+        base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in fragments
+    ]
     return ".".join([*encoded, "x"])
 
 

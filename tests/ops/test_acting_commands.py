@@ -79,11 +79,13 @@ def test_add_cluster_accepts_an_actor(tmp_path: Path) -> None:
 def test_a_bad_actor_adds_no_cluster(tmp_path: Path) -> None:
     reader = write_kubeconfig(tmp_path / "reader")
     elsewhere = write_kubeconfig(tmp_path / "actor", server="https://127.0.0.1:2")
-    said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", elsewhere)
-    assert "both identities must name the same address" in said
+    message = refused(
+        "add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", elsewhere
+    )
+    assert "both identities must name the same address" in message
     program = write_kubeconfig(tmp_path / "exec", user={"exec": {"command": "aws"}})
-    said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", program)
-    assert "manage.py print_rbac | kubectl apply -f -" in said
+    message = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", program)
+    assert "manage.py print_rbac | kubectl apply -f -" in message
     assert not Cluster.objects.exists()
 
 
@@ -145,17 +147,17 @@ def test_print_rbac_is_specific_to_the_cluster(east: Cluster) -> None:
     make_resource(east, POLICIES, version="v1beta1")
     run("set_lever", "east", "parallelism", "on")
     text = run("print_rbac", "--cluster", "east")
-    found = {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(text) if m}
-    policy = found["MutatingAdmissionPolicy", "gangboard-hold"]
+    result = {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(text) if m}
+    policy = result["MutatingAdmissionPolicy", "gangboard-hold"]
     assert policy["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
-    limits = {name for kind, name in found if kind == "ValidatingAdmissionPolicy"}
+    limits = {name for kind, name in result if kind == "ValidatingAdmissionPolicy"}
     assert limits == {
         "gangboard-actor-cronjobs.batch",
         "gangboard-actor-jobs.batch",
         "gangboard-actor-jobsets.jobset.x-k8s.io",
         "gangboard-actor-holds.gangboard.dev",
     }
-    jobs = found["ValidatingAdmissionPolicy", "gangboard-actor-jobs.batch"]
+    jobs = result["ValidatingAdmissionPolicy", "gangboard-actor-jobs.batch"]
     assert "spec.parallelism" in str(jobs)
     command = (
         "manage.py add_cluster east --kubeconfig gangboard-reader.kubeconfig"
@@ -163,7 +165,7 @@ def test_print_rbac_is_specific_to_the_cluster(east: Cluster) -> None:
     )
     assert f"#   {command}\n" in text
     # No poll has seen a Hold there.
-    assert ("MutatingAdmissionPolicyBinding", "gangboard-hold") not in found
+    assert ("MutatingAdmissionPolicyBinding", "gangboard-hold") not in result
     assert text.rstrip().endswith(
         "#   manage.py print_rbac --hold | kubectl --context dev apply -f -"
     )
@@ -174,20 +176,20 @@ def test_print_rbac_is_specific_to_the_cluster(east: Cluster) -> None:
 
 
 def test_print_rbac_prints_the_hold_binding_alone(east: Cluster) -> None:
-    (found,) = [m for m in yaml.safe_load_all(run("print_rbac", "--hold")) if m]
-    assert (found["apiVersion"], found["kind"], found["metadata"]["name"]) == (
+    (results,) = [m for m in yaml.safe_load_all(run("print_rbac", "--hold")) if m]
+    assert (results["apiVersion"], results["kind"], results["metadata"]["name"]) == (
         "admissionregistration.k8s.io/v1",
         "MutatingAdmissionPolicyBinding",
         "gangboard-hold",
     )
     make_resource(east, POLICIES, version="v1beta1")
-    (found,) = yaml.safe_load_all(run("print_rbac", "--hold", "--cluster", "east"))
-    assert found["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
+    (results,) = yaml.safe_load_all(run("print_rbac", "--hold", "--cluster", "east"))
+    assert results["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
 
 
 def test_print_rbac_needs_no_cluster_and_takes_namespaces() -> None:
-    found = [m for m in yaml.safe_load_all(run("print_rbac")) if m]
-    kinds = [m["kind"] for m in found]
+    results = [m for m in yaml.safe_load_all(run("print_rbac")) if m]
+    kinds = [m["kind"] for m in results]
     assert kinds[:2] == ["CustomResourceDefinition", "MutatingAdmissionPolicy"]
     # API servers would refuse what JobSet writes until they know Holds.
     assert "MutatingAdmissionPolicyBinding" not in kinds

@@ -37,10 +37,10 @@ def judge_node_by_node(facts: Gang) -> Verdict | None:
     placings: list[PlacementResult] = []
 
     def arithmetic(unit: Unit) -> PlacementResult | None:
-        found = node_assessment.placing_of(unit)
-        if found is not None:
-            placings.append(found)
-        return found
+        result = node_assessment.placing_of(unit)
+        if result is not None:
+            placings.append(result)
+        return result
 
     verdict = assess(facts, arithmetic=arithmetic)
     assert placings
@@ -51,10 +51,10 @@ def test_per_node_placement_gives_the_same_verdicts() -> None:
     fleet = make_fleet(nodes=60, pods=400, gangs=30, shapes=20, seed=5)
     room = Bench(fleet).cold()
     facts = [facts_of(gang, room) for gang in fleet.pending]
-    plain = {at: judge_node_by_node(one) for at, one in enumerate(facts)}
-    decided = {at: verdict for at, verdict in plain.items() if verdict is not None}
+    plain = {index: judge_node_by_node(item) for index, item in enumerate(facts)}
+    decided = {index: verdict for index, verdict in plain.items() if verdict is not None}
     assert len(decided) > 20
-    assert decided == {at: assess(facts[at]) for at in decided}
+    assert decided == {index: assess(facts[index]) for index in decided}
 
 
 def test_a_slow_placement_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,13 +76,13 @@ def test_the_fleet_matches_its_description_and_seed() -> None:
     assert (len(fleet.nodes), len(fleet.pods), len(fleet.pending)) == (48, 300, 60)
     kinds = {(frozenset(node.allocatable.items()), node.taints) for node in fleet.nodes}
     assert len(kinds) >= 20
-    asked = {
+    requested = {
         (tuple(sorted(pod.requests.items())), pod.needs)
         for gang in fleet.pending
         for pod in gang.objects
         if isinstance(pod, Pod)
     }
-    assert len(asked) == 40
+    assert len(requested) == 40
     room = Bench(fleet).cold()
     for node in room.nodes:
         for resource, amount in node.now.amounts.items():

@@ -224,13 +224,13 @@ def test_users_roles_and_tokens_are_listed(tmp_path: Path) -> None:
     run("create_token", "vera")
     token = run("create_token", "ada", "--act")[0].strip()
     users = json.loads(run("list_users", "--json")[0])
-    assert [(one["name"], one["tokens"], one["rights"]) for one in users] == [
+    assert [(user["name"], user["tokens"], user["rights"]) for user in users] == [
         ("ada", 1, ["may see everything, may act and administer"]),
         ("vera", 1, ["may see research on east, may not act"]),
     ]
     heading, ada, vera = run("list_users")[0].splitlines()
-    words = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
-    assert " ".join(heading.split()) == words
+    texts = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
+    assert " ".join(heading.split()) == texts
     assert ada.startswith("ada   may see everything, may act and administer")
     assert "may see research on east, may not act" in vera
     assert json.loads(run("list_roles", "--json")[0]) == [
@@ -283,8 +283,8 @@ def test_add_cluster_again_renews_the_credentials_of_the_same_server(tmp_path: P
     out, _ = run("add_cluster", "east", "--kubeconfig", kubeconfig, "--without-trying")
     assert out == "Cluster east at https://127.0.0.1:1 has new credentials.\n"
     assert bytes(Cluster.objects.get().credentials) != before
-    other = write_kubeconfig(tmp_path / "other", server="https://elsewhere")
-    assert refused("add_cluster", "east", "--kubeconfig", other) == (
+    another = write_kubeconfig(tmp_path / "other", server="https://elsewhere")
+    assert refused("add_cluster", "east", "--kubeconfig", another) == (
         "cluster east is at https://127.0.0.1:1 and the new credentials are for https://elsewhere; "
         "choose another name, or run manage.py remove_cluster east first"
     )
@@ -320,11 +320,11 @@ def test_remove_cluster_deletes_the_cluster(tmp_path: Path) -> None:
 
 def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run manage.py in a process of its own, with no variables but these."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    stored = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return subprocess.run(
         [sys.executable, "-W", "error", "manage.py", *arguments],
         cwd=settings.BASE_DIR,
-        env={**kept, **env},
+        env={**stored, **env},
         capture_output=True,
         text=True,
         check=False,

@@ -45,10 +45,10 @@ def told(tmp_path: Path) -> Iterator[Told]:
         process = processes.setdefault(url, Commands(environment, SECONDS))
         with pytest.raises(AssertionError) as caught:
             process.run(*argv)
-        said = str(caught.value).removeprefix(f"manage.py {' '.join(argv)}: ")
-        assert "Traceback" not in said
-        assert "Error(" not in said  # how the process tells of an exception
-        return said.strip()
+        message = str(caught.value).removeprefix(f"manage.py {' '.join(argv)}: ")
+        assert "Traceback" not in message
+        assert "Error(" not in message  # how the process tells of an exception
+        return message.strip()
 
     yield run
     for process in processes.values():
@@ -58,8 +58,8 @@ def told(tmp_path: Path) -> Iterator[Told]:
 def test_a_database_without_tables_is_reported(told: Told, tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.sqlite3").close()
     for argv in COMMANDS:
-        said = told(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
-        assert "run `manage.py migrate` first" in said, argv
+        message = told(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
+        assert "run `manage.py migrate` first" in message, argv
 
 
 def test_a_file_that_is_no_database_is_reported(told: Told, tmp_path: Path) -> None:

@@ -50,15 +50,15 @@ def test_django_checks_pass(tmp_path: Path) -> None:
 def test_cookies_are_host_only_and_pages_need_tls(tmp_path: Path) -> None:
     done = manage("shell", "-c", LOOK, GANGBOARD_STATE=str(tmp_path), GANGBOARD_HTTPS="on")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["session"] == "__Host-sessionid"
-    assert found["cookies"] == {"__Host-csrftoken": [True, "/", ""]}
-    assert found["plain"]["/sign-in/"] == [301, "https://localhost/sign-in/"]
-    assert found["plain"]["/healthz"] == [200, ""]
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["session"] == "__Host-sessionid"
+    assert result["cookies"] == {"__Host-csrftoken": [True, "/", ""]}
+    assert result["plain"]["/sign-in/"] == [301, "https://localhost/sign-in/"]
+    assert result["plain"]["/healthz"] == [200, ""]
 
 
 @pytest.mark.parametrize(
-    ("token", "networks", "found"),
+    ("token", "networks", "expected"),
     [
         ("", (), []),
         ("x" * 32, (), []),
@@ -69,13 +69,13 @@ def test_cookies_are_host_only_and_pages_need_tls(tmp_path: Path) -> None:
     ],
 )
 def test_weakly_protected_metrics_are_reported(
-    settings: Settings, token: str, networks: tuple[str, ...], found: list[str]
+    settings: Settings, token: str, networks: tuple[str, ...], expected: list[str]
 ) -> None:
     settings.METRICS_TOKEN = token
     settings.METRICS_NETWORKS = tuple(ip_network(text) for text in networks)
-    told = run_checks(tags=[Tags.security], include_deployment_checks=True)
-    assert [one.id for one in told if str(one.id).startswith("gangboard.")] == found
-    assert not token or token not in str(told)
+    message = run_checks(tags=[Tags.security], include_deployment_checks=True)
+    assert [item.id for item in message if str(item.id).startswith("gangboard.")] == expected
+    assert not token or token not in str(message)
 
 
 def test_an_incomplete_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_an_incomplete_registry_stops_every_command(monkeypatch: pytest.MonkeyPa
         raise RegistryError("gangboard.levers.half has no subclass of Lever with a key")
 
     monkeypatch.setattr(registry, "levers", half_made)
-    (found,) = check_registries()
-    assert found.is_serious()
-    assert found.msg == "gangboard.levers.half has no subclass of Lever with a key"
+    (result,) = check_registries()
+    assert result.is_serious()
+    assert result.msg == "gangboard.levers.half has no subclass of Lever with a key"
     assert check_registries in django_checks.get_checks()

@@ -65,13 +65,13 @@ def test_every_setting_of_the_dotenv_file_reaches_every_process() -> None:
     # The file decides these itself: addresses in its network, the folder of its volume.
     decided = {"DATABASE_URL", "REDIS_URL", "GANGBOARD_STATE", "GANGBOARD_HOSTS"}
     dotenv = {name: f"value-of-{name}" for name in names}
-    ours = [one for one in read_services(ROOT, {**PASSWORDS, **dotenv}).values() if one.is_ours]
+    ours = [item for item in read_services(ROOT, {**PASSWORDS, **dotenv}).values() if item.is_ours]
     assert sorted(service.name for service in ours) == [
         *("act", "beat", "migrate", "notify", "poll", "prove", "web")
     ]
     for service in ours:
-        given = {name: service.environment.get(name) for name in names - decided}
-        assert given == {name: dotenv[name] for name in names - decided}, service.name
+        values = {name: service.environment.get(name) for name in names - decided}
+        assert values == {name: dotenv[name] for name in names - decided}, service.name
         assert service.environment["GANGBOARD_HOSTS"] == "value-of-GANGBOARD_HOSTS,127.0.0.1"
 
 
@@ -114,8 +114,8 @@ def test_secrets_are_not_written_into_the_file() -> None:
 
 
 def test_the_password_of_redis_is_in_no_command_line(services: dict[str, Any]) -> None:
-    given, _, arguments = services["redis"]["command"][-1].partition("exec redis-server")
-    assert "$REDIS_PASSWORD" in given
+    values, _, arguments = services["redis"]["command"][-1].partition("exec redis-server")
+    assert "$REDIS_PASSWORD" in values
     assert "$" not in arguments
 
 
@@ -137,8 +137,8 @@ def test_logs_are_bounded(services: dict[str, Any]) -> None:
 
 
 def test_a_prebuilt_image_can_be_used(document: dict[str, Any]) -> None:
-    told = read_document(ROOT / "docker-compose.yml", {**PASSWORDS, "IMAGE_TAG": "0.1"})
-    images = {body["image"] for body in told["services"].values()}
+    message = read_document(ROOT / "docker-compose.yml", {**PASSWORDS, "IMAGE_TAG": "0.1"})
+    images = {body["image"] for body in message["services"].values()}
     assert "gangboard:0.1" in images
     assert "gangboard:latest" not in images
     assert document["services"]["web"]["image"] == "gangboard:latest"
@@ -147,7 +147,7 @@ def test_a_prebuilt_image_can_be_used(document: dict[str, Any]) -> None:
 def test_volumes_are_declared(document: dict[str, Any]) -> None:
     bodies = document["services"].values()
     used = {volume.partition(":")[0] for body in bodies for volume in body["volumes"]}
-    assert {one for one in used if not one.startswith("./")} == set(document["volumes"])
+    assert {item for item in used if not item.startswith("./")} == set(document["volumes"])
 
 
 def test_the_build_context_has_the_copied_files() -> None:
@@ -237,8 +237,8 @@ def test_the_proxy_stays_within_its_limits_on_every_server(services: dict[str, A
 def test_web_trusts_only_the_proxy(document: dict[str, Any]) -> None:
     (network,) = document["networks"]["default"]["ipam"]["config"]
     proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
-    given = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
-    assert given == proxy
+    values = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
+    assert values == proxy
     assert proxy != network["gateway"]
     # No other container is given that address.
     assert ip_address(proxy) not in ip_network(network["ip_range"])

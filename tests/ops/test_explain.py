@@ -142,8 +142,8 @@ def test_a_gang_of_a_silent_cluster_is_marked(cluster: Cluster) -> None:
 
 
 def test_a_deleted_gang_is_shown_until_its_name_is_reused(cluster: Cluster) -> None:
-    gone = timezone.now() - timedelta(minutes=3)
-    make_gang(cluster, "old", message="The last words.", gone_at=gone, now=timezone.now())
+    deleted = timezone.now() - timedelta(minutes=3)
+    make_gang(cluster, "old", message="The last words.", gone_at=deleted, now=timezone.now())
     assert "Deleted 3 min ago. Last state: Waiting." in run("eu-train/research/JobSet/old")
     make_gang(cluster, "old", message="The first words.", now=timezone.now())
     assert "The first words." in run("eu-train/research/JobSet/old")

@@ -129,6 +129,6 @@ def test_a_cluster_steers_no_terminal_by_explain(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
     out = StringIO()
     call_command("explain", "eu-train/research/JobSet/x", stdout=out)
-    first, *others = out.getvalue().splitlines()
+    first, *remaining = out.getvalue().splitlines()
     assert first.startswith(f"a{ESCAPED}\\nforged")
-    assert all(line.startswith("  long") for line in others)
+    assert all(line.startswith("  long") for line in remaining)

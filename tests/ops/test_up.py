@@ -35,11 +35,11 @@ def descendants(pid: int) -> set[int]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         parents[int(stat.parent.name)] = int(fields[1])
-    found, frontier = set(), {pid}
+    result, frontier = set(), {pid}
     while frontier:
         frontier = {child for child, parent in parents.items() if parent in frontier}
-        found |= frontier
-    return found
+        result |= frontier
+    return result
 
 
 def command_of(pid: int) -> str:
@@ -51,8 +51,8 @@ def command_of(pid: int) -> str:
 
 def bare(folder: Path) -> dict[str, str]:
     """The environment of a fresh clone: no variables but the place of its state."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return {**kept, "GANGBOARD_STATE": str(folder / "state")}
+    stored = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return {**stored, "GANGBOARD_STATE": str(folder / "state")}
 
 
 class Up:
@@ -74,10 +74,10 @@ class Up:
 
     def get(self, path: str, cookie: str = "") -> tuple[int, dict[str, str], bytes]:
         assert self.link.hostname is not None
-        asked = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=60)
-        with closing(asked):
-            asked.request("GET", path, headers={"Cookie": cookie} if cookie else {})
-            answer = asked.getresponse()
+        requested = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=60)
+        with closing(requested):
+            requested.request("GET", path, headers={"Cookie": cookie} if cookie else {})
+            answer = requested.getresponse()
             return answer.status, dict(answer.getheaders()), answer.read()
 
     def answers(self, path: str = "/healthz") -> bool:

@@ -50,8 +50,8 @@ def test_a_revoked_token_is_refused(owner: Person) -> None:
     public = token.rpartition("_")[0]
     assert owner.client.delete(f"/api/v1/me/tokens/{public}/").status_code == 204
     assert Client().get("/api/v1/me/", headers=bearer(token)).status_code == 401
-    other = make_token(owner).rpartition("_")[0]
-    response = owner.client.post(f"/account/tokens/{other}/revoke/")
+    another = make_token(owner).rpartition("_")[0]
+    response = owner.client.post(f"/account/tokens/{another}/revoke/")
     assert (response.status_code, response["Location"]) == (303, "/account/#tokens")
     assert not AccessToken.objects.exists()
 
@@ -68,8 +68,8 @@ def test_a_token_cannot_create_or_revoke_tokens(owner: Person) -> None:
     token = make_token(owner, may_act=True)
     public = token.rpartition("_")[0]
     robot = Client(headers=bearer(token))
-    made = robot.post("/api/v1/me/tokens/", {}, content_type="application/json")
-    assert (made.status_code, robot.delete(f"/api/v1/me/tokens/{public}/").status_code) == (
+    created = robot.post("/api/v1/me/tokens/", {}, content_type="application/json")
+    assert (created.status_code, robot.delete(f"/api/v1/me/tokens/{public}/").status_code) == (
         403,
         403,
     )
@@ -139,14 +139,14 @@ def sign_in(name: str, password: str = PASSWORD) -> Client:
 
 
 def test_own_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
-    here, there, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
+    local, remote, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
     theirs = sign_in("rene")
-    rows = here.get("/api/v1/me/sessions/").json()["results"]
+    rows = local.get("/api/v1/me/sessions/").json()["results"]
     assert [row["is_current"] for row in rows].count(True) == 1
     assert {(row["owner"], row["method"], row["address"]) for row in rows} == {
         ("olga", "password", "127.0.0.1")
     }
-    ids = [row["id"] for row in there.get("/api/v1/me/sessions/").json()["results"]]
+    ids = [row["id"] for row in remote.get("/api/v1/me/sessions/").json()["results"]]
     (own,) = (
         row["id"]
         for row in third.get("/api/v1/me/sessions/").json()["results"]
@@ -155,35 +155,35 @@ def test_own_sessions_are_listed_and_ended(owner: Person, reader: Person) -> Non
     assert len(ids) == 3
     assert theirs.delete(f"/api/v1/me/sessions/{own}/").status_code == 404
     assert theirs.post(f"/account/sessions/{own}/end/").status_code == 404
-    assert here.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
+    assert local.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
     assert third.get("/account/").status_code == 302
-    assert "End all others" in here.get("/account/").content.decode()
-    assert here.post("/account/sessions/end-others/").status_code == 303
-    assert "End all others" not in here.get("/account/").content.decode()
-    assert there.get("/account/").status_code == 302
+    assert "End all others" in local.get("/account/").content.decode()
+    assert local.post("/account/sessions/end-others/").status_code == 303
+    assert "End all others" not in local.get("/account/").content.decode()
+    assert remote.get("/account/").status_code == 302
     assert theirs.get("/account/").status_code == 200
     assert AuditEntry.objects.filter(event="sessions-ended", actor_name="olga").count() == 2
 
 
 def test_the_api_ends_other_sessions(owner: Person) -> None:
-    here, there = sign_in("olga"), sign_in("olga")
+    local, remote = sign_in("olga"), sign_in("olga")
     robot = Client(headers=bearer(authentication.issue_token(user=owner.user, may_act=True)))
     assert robot.delete("/api/v1/me/sessions/").status_code == 403
-    assert here.delete("/api/v1/me/sessions/").status_code == 204
-    assert there.get("/account/").status_code == 302
-    assert here.get("/account/").status_code == 200
-    assert here.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
+    assert local.delete("/api/v1/me/sessions/").status_code == 204
+    assert remote.get("/account/").status_code == 302
+    assert local.get("/account/").status_code == 200
+    assert local.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
 
 
 def test_the_password_is_changed_and_other_sessions_end(reader: Person) -> None:
-    here, there = sign_in("rene"), sign_in("rene")
+    local, remote = sign_in("rene"), sign_in("rene")
     body = {"current": PASSWORD, "new": NEW, "again": NEW}
-    page = here.post("/account/password/", body)
+    page = local.post("/account/password/", body)
     assert page.status_code == 200
     assert NEW not in page.content.decode()
-    assert here.get("/account/").status_code == 200
-    assert there.get("/account/").status_code == 302
-    assert len(here.get("/api/v1/me/sessions/").json()["results"]) == 1
+    assert local.get("/account/").status_code == 200
+    assert remote.get("/account/").status_code == 302
+    assert len(local.get("/api/v1/me/sessions/").json()["results"]) == 1
     sign_in("rene", NEW)
     assert AuditEntry.objects.get(event="password-changed").actor_name == "rene"
 
@@ -215,11 +215,11 @@ def _is_invalid(page: str, name: str) -> bool:
 
 
 def test_the_current_password_cannot_be_guessed(reader: Person) -> None:
-    here = sign_in("rene")
+    local = sign_in("rene")
     body = {"current": "wrong", "new": NEW, "again": NEW}
     for _ in range(authentication.MOST_WRONG_PASSWORDS):
-        here.post("/account/password/", body)
-    page = here.post("/account/password/", {**body, "current": PASSWORD})
+        local.post("/account/password/", body)
+    page = local.post("/account/password/", {**body, "current": PASSWORD})
     assert page.status_code == 403
     assert "Too many wrong passwords" in page.content.decode()
     assert AuditEntry.objects.filter(event="sign-in-failed").count() == 2

@@ -59,17 +59,17 @@ def dead(tmp_path: Path) -> str:
     return write_kubeconfig(tmp_path / "dead", user={"token": SECRET}).read_text()
 
 
-def begin(person: Person, kubeconfig: str, name: str = "west", **more: Any) -> str:
+def begin(person: Person, kubeconfig: str, name: str = "west", **options: Any) -> str:
     """Begin a trial on the page; return its id."""
-    form = {"source": "kubeconfig", "name": name, "kubeconfig": kubeconfig, **more}
+    form = {"source": "kubeconfig", "name": name, "kubeconfig": kubeconfig, **options}
     response = person.client.post("/add-cluster/", form)
     assert response.status_code == 303, response.content.decode()
     return str(response["Location"]).split("/")[-2]
 
 
-def tried(person: Person, kubeconfig: str, name: str = "west", **more: Any) -> dict[str, Any]:
+def tried(person: Person, kubeconfig: str, name: str = "west", **options: Any) -> dict[str, Any]:
     """Begin a trial, let a worker run it, and return it as the API shows it."""
-    trial_id = begin(person, kubeconfig, name, **more)
+    trial_id = begin(person, kubeconfig, name, **options)
     assert run_trial(trial_id)
     answer: dict[str, Any] = person.client.get(f"{TRIALS}{trial_id}/").json()
     return answer
@@ -85,8 +85,8 @@ def change(person: Person, kubeconfig: str, purpose: str, name: str = "west") ->
     return answer
 
 
-def save(person: Person, trial: dict[str, Any], **more: str) -> Any:
-    return person.client.post(f"/add-cluster/{trial['id']}/save/", more)
+def save(person: Person, trial: dict[str, Any], **options: str) -> Any:
+    return person.client.post(f"/add-cluster/{trial['id']}/save/", options)
 
 
 # --- add
@@ -101,11 +101,11 @@ def test_a_cluster_is_tested_then_saved(owner: Person, west: str) -> None:
     assert owner.client.post(f"/add-cluster/{trial_id}/save/").status_code == 409
     assert run_trial(trial_id)
     trial = owner.client.get(f"{TRIALS}{trial_id}/").json()
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", trial["message"]
     )
-    assert found is not None, trial
-    assert found[1] == found[2] == str(len(trial["kinds"]))
+    assert match is not None, trial
+    assert match[1] == match[2] == str(len(trial["kinds"]))
     assert (trial["state"], trial["code"], trial["may_save"]) == ("answered", None, True)
     page = owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
     assert trial["message"] in page
@@ -133,16 +133,16 @@ def test_the_command_and_the_page_report_the_same(owner: Person, west: str, tmp_
 
 def test_htmx_requests_get_only_the_changed_fragment(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
-    part = owner.client.get(f"/add-cluster/{trial_id}/", headers={"HX-Request": "true"})
-    assert part.content.decode().lstrip().startswith('<section id="trial"')
-    again = re.search(r'hx-get="([^"]+)"', part.content.decode())
-    assert again is not None
-    address = html.unescape(again[1])
+    answer = owner.client.get(f"/add-cluster/{trial_id}/", headers={"HX-Request": "true"})
+    assert answer.content.decode().lstrip().startswith('<section id="trial"')
+    match = re.search(r'hx-get="([^"]+)"', answer.content.decode())
+    assert match is not None
+    address = html.unescape(match[1])
     assert owner.client.get(address, headers={"HX-Request": "true"}).status_code == 204
     assert run_trial(trial_id)
-    part = owner.client.get(address, headers={"HX-Request": "true"})
-    assert "hx-get" not in part.content.decode()
-    assert "csrfmiddlewaretoken" in part.content.decode()
+    answer = owner.client.get(address, headers={"HX-Request": "true"})
+    assert "hx-get" not in answer.content.decode()
+    assert "csrfmiddlewaretoken" in answer.content.decode()
 
 
 def test_a_forbidden_kind_has_a_command(owner: Person, simulator: Simulator, west: str) -> None:
@@ -210,18 +210,18 @@ def test_no_file_of_the_server_is_read(owner: Person, tmp_path: Path, key: str) 
 
 def test_another_context_is_tested_without_pasting_again(owner: Person, west: str) -> None:
     document = yaml.safe_load(west)
-    (given,) = document["contexts"]
+    (values,) = document["contexts"]
     document["contexts"].append({"name": "wrong", "context": {"cluster": "none", "user": "none"}})
     document["current-context"] = "wrong"
     trial = tried(owner, yaml.safe_dump(document))
-    assert (trial["code"], trial["contexts"]) == ("credentials", [given["name"], "wrong"])
+    assert (trial["code"], trial["contexts"]) == ("credentials", [values["name"], "wrong"])
     address = f"/add-cluster/{trial['id']}/context/"
     assert owner.client.post(address, {"context": "no such"}).status_code == 409
-    moved = owner.client.post(address, {"context": given["name"]})
+    moved = owner.client.post(address, {"context": values["name"]})
     following = str(moved["Location"]).split("/")[-2]
     assert run_trial(following)
     answer = owner.client.get(f"{TRIALS}{following}/").json()
-    assert (answer["state"], answer["context"]) == ("answered", given["name"])
+    assert (answer["state"], answer["context"]) == ("answered", values["name"])
 
 
 def test_the_expiry_of_credentials_is_shown(owner: Person, tmp_path: Path) -> None:
@@ -252,17 +252,17 @@ def test_a_second_name_for_a_cluster_is_refused(owner: Person, west: str) -> Non
 
 
 def test_two_concurrent_admins_get_one_cluster_and_one_error(owner: Person, west: str) -> None:
-    other = make_owner("otto")
+    other_owner = make_owner("otto")
     first, second, same_name = (
         tried(owner, west),
-        tried(other, west, "west2"),
-        tried(other, west),
+        tried(other_owner, west, "west2"),
+        tried(other_owner, west),
     )
     assert save(owner, first).status_code == 303
-    late = save(other, second)
+    late = save(other_owner, second)
     assert late.status_code == 409
     assert "Cluster west is this cluster already" in late.content.decode()
-    assert save(other, same_name).status_code == 409
+    assert save(other_owner, same_name).status_code == 409
     assert Cluster.objects.count() == 1
 
 
@@ -338,18 +338,20 @@ def test_no_secret_is_stored_in_clear_or_shown(
 ) -> None:
     trial_id = begin(owner, dead)
     row = ClusterTrial.objects.get()
-    stored = b"".join(bytes(part) for part in (row.source, row.access) if part is not None)
+    stored = b"".join(
+        bytes(fragment) for fragment in (row.source, row.access) if fragment is not None
+    )
     assert SECRET.encode() not in stored
     assert run_trial(trial_id)
     row.refresh_from_db()
-    shown = [str(value) for name, value in vars(row).items() if name not in ("source", "access")]
+    visible = [str(value) for name, value in vars(row).items() if name not in ("source", "access")]
     for address in (f"/add-cluster/{trial_id}/", f"{TRIALS}{trial_id}/"):
-        shown.append(owner.client.get(address).content.decode())
+        visible.append(owner.client.get(address).content.decode())
     wrong = {"source": "kubeconfig", "name": "", "kubeconfig": dead}
-    shown.append(owner.client.post("/add-cluster/", wrong).content.decode())
-    shown.append(str(dict(owner.client.session)))
-    shown.append(caplog.text)
-    assert SECRET not in "".join(shown)
+    visible.append(owner.client.post("/add-cluster/", wrong).content.decode())
+    visible.append(str(dict(owner.client.session)))
+    visible.append(caplog.text)
+    assert SECRET not in "".join(visible)
 
 
 def test_a_test_expires_after_ten_minutes_and_is_deleted(owner: Person, dead: str) -> None:
@@ -437,8 +439,8 @@ def test_credentials_are_renewed_at_the_same_address_only(
     assert (trial["state"], save(owner, trial).status_code) == ("answered", 303)
     assert bytes(Cluster.objects.get().credentials) != before
     assert AuditEntry.objects.filter(event="cluster-changed", actor_name="olga").count() == 1
-    other = change(owner, dead, "renew")
-    assert (other["code"], other["may_save"]) == ("other-server", False)
+    other_change = change(owner, dead, "renew")
+    assert (other_change["code"], other_change["may_save"]) == ("other-server", False)
 
 
 def test_another_cluster_behind_a_name_is_refused(owner: Person, west: str) -> None:
@@ -568,9 +570,9 @@ def test_a_test_matches_the_schema(owner: Person, dead: str) -> None:
 
 def test_the_api_adds_and_removes_a_cluster(owner: Person, west: str) -> None:
     body = {"name": "west", "kubeconfig": west}
-    made = owner.client.post(TRIALS, body, content_type=JSON)
-    assert made.status_code == 201
-    trial = made.json()
+    answer = owner.client.post(TRIALS, body, content_type=JSON)
+    assert answer.status_code == 201
+    trial = answer.json()
     assert (trial["state"], trial["message"]) == ("waiting", None)
     early = owner.client.post("/api/v1/clusters/", {"trial": trial["id"]}, content_type=JSON)
     assert early.status_code == 409
@@ -579,8 +581,8 @@ def test_the_api_adds_and_removes_a_cluster(owner: Person, west: str) -> None:
     assert (saved.status_code, saved.json()["name"]) == (201, "west")
     assert owner.client.delete("/api/v1/clusters/west/").status_code == 204
     assert owner.client.delete("/api/v1/clusters/west/").status_code == 404
-    gone = owner.client.post("/api/v1/clusters/", {"trial": "0" * 32}, content_type=JSON)
-    assert gone.status_code == 409
+    response = owner.client.post("/api/v1/clusters/", {"trial": "0" * 32}, content_type=JSON)
+    assert response.status_code == 409
 
 
 # --- who may
@@ -627,12 +629,12 @@ def test_only_a_global_admin_changes_clusters(owner: Person, reader: Person, dea
 
 def test_admins_cannot_see_the_tests_of_others(owner: Person, dead: str) -> None:
     trial = tried(owner, dead)
-    other = make_owner("otto")
-    assert other.client.get(f"/add-cluster/{trial['id']}/").status_code == 404
-    assert other.client.get(f"{TRIALS}{trial['id']}/").status_code == 404
-    assert save(other, trial, anyway="1").status_code == 404
+    other_owner = make_owner("otto")
+    assert other_owner.client.get(f"/add-cluster/{trial['id']}/").status_code == 404
+    assert other_owner.client.get(f"{TRIALS}{trial['id']}/").status_code == 404
+    assert save(other_owner, trial, anyway="1").status_code == 404
     body = {"trial": trial["id"], "anyway": True}
-    assert other.client.post("/api/v1/clusters/", body, content_type=JSON).status_code == 409
+    assert other_owner.client.post("/api/v1/clusters/", body, content_type=JSON).status_code == 409
     assert not Cluster.objects.exists()
 
 
@@ -667,8 +669,8 @@ def test_the_pages_link_to_the_form(owner: Person) -> None:
     save(owner, tried(owner, write_text()), anyway="1")
     assert 'href="/add-cluster/"' in owner.client.get("/clusters/").content.decode()
     page = owner.client.get("/clusters/west/").content.decode()
-    for part in ("actor", "credentials", "read-only", "remove"):
-        assert f'href="/clusters/west/manage/#{part}"' in page
+    for fragment in ("actor", "credentials", "read-only", "remove"):
+        assert f'href="/clusters/west/manage/#{fragment}"' in page
 
 
 def write_text() -> str:

@@ -63,7 +63,7 @@ def test_every_link_leads_somewhere(reader: Person) -> None:
 
 def test_a_call_shows_its_parameters_answers_and_fields(reader: Person) -> None:
     page = plain(text_of(reader, "/reference/gangs/"))
-    for words in (
+    for texts in (
         "GET gangs/{gang_id}/bundle/",
         "blocked_for query string Gangs that have been blocked for at least this long, such as 10m .",
         "limit query integer Results on one page. At least 1, at most 500. Default: 100 .",
@@ -75,7 +75,7 @@ def test_a_call_shows_its_parameters_answers_and_fields(reader: Person) -> None:
         "requests object, each value string",
         "health string: failed , blocked , degraded ,",
     ):
-        assert words in page, words
+        assert texts in page, texts
     page = plain(text_of(reader, "/reference/actions/"))
     assert "Idempotency-Key header string Any text of yours of up to 200 characters." in page
     assert "Send JSON: ActionRequest ." in page
@@ -111,18 +111,18 @@ def test_the_menu_and_the_account_link_to_the_reference(reader: Person) -> None:
     ],
 )
 def test_types_are_described_in_words(schema: dict[str, Any], expected: ApiType) -> None:
-    thing = {"type": "object", "properties": {"field": schema}, "required": ["field"]}
-    word = {"enum": ["a", "b"], "type": "string"}
+    obj = {"type": "object", "properties": {"field": schema}, "required": ["field"]}
+    text = {"enum": ["a", "b"], "type": "string"}
     answer = {"content": {"application/json": {"schema": {"$ref": "#/x/Thing"}}}}
     operation = {"operationId": "o", "description": "", "responses": {"200": answer}}
     (resource,) = resources_of(
         {
             "paths": {"/api/v1/things/": {"get": operation}},
-            "components": {"schemas": {"Thing": thing, "Word": word}},
+            "components": {"schemas": {"Thing": obj, "Word": text}},
         }
     )
-    (found,) = resource.objects
-    assert found.fields[0].type == expected
+    (objects,) = resource.objects
+    assert objects.fields[0].type == expected
 
 
 def test_only_backticks_become_code() -> None:

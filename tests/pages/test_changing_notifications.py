@@ -288,8 +288,8 @@ class TestRules:
                     finished_at=finished,
                 )
         assert patch(reader, f"rules/{rule.pk}/", {"channels": ["second"]}).status_code == 200
-        left = Delivery.objects.order_by("pk").values_list("channel__name", "state")
-        assert list(left) == [("first", "sent"), ("second", "waiting"), ("second", "sent")]
+        remaining = Delivery.objects.order_by("pk").values_list("channel__name", "state")
+        assert list(remaining) == [("first", "sent"), ("second", "waiting"), ("second", "sent")]
 
     def test_a_rule_about_one_gang_has_a_name_and_channels(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get())

@@ -46,12 +46,12 @@ def test_a_row_has_its_cells() -> None:
     template = Template("{% load tables %}{% cells columns row %}")
     text = template.render(Context({"columns": CARS, "row": Car(), "now": NOW}))
     cells = text.replace("</th>", "</td>").split("</td>")[:-1]
-    name, doors, price, owner, made, trips, sold, state = cells
+    name, doors, price, owner, created, trips, sold, state = cells
     assert name == '<th scope="row" class="column-car">&lt;b&gt;'
     assert doors == '<td class="column-doors given">1,200'
     assert price == '<td class="column-price">2.5'
     assert owner == '<td class="column-owner">–'
-    assert made.endswith(" ago")
+    assert created.endswith(" ago")
     assert trips == '<td class="column-trips">3 of 10'
     assert sold == '<td class="column-sold">–'
     assert 'class="face tone-running"' in state

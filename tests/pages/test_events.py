@@ -44,7 +44,7 @@ def happened(
     **columns: Any,
 ) -> VerdictSpan:
     """A gang got a verdict, or was deleted."""
-    at = timezone.now() - timedelta(hours=hours_ago)
+    index = timezone.now() - timedelta(hours=hours_ago)
     values = {
         "gang_id": f"id-{name}",
         "api_group": "jobset.x-k8s.io",
@@ -57,12 +57,12 @@ def happened(
         "code": "insufficient-resources",
         "title": "Too little is free",
         "message": f"{name} waits.",
-        "began_at": at,
-        "ended_at": at if type_ is FeedType.DELETED else None,
+        "began_at": index,
+        "ended_at": index if type_ is FeedType.DELETED else None,
         **columns,
     }
     span = VerdictSpan.objects.create(cluster=cluster, **values)
-    add_span_events([span], type_, at=at)
+    add_span_events([span], type_, at=index)
     return span
 
 
@@ -213,8 +213,8 @@ class TestAccess:
         assert Client().get(EVENTS).status_code == 401
 
     def test_sentences_contain_no_hidden_names(self, east: Cluster) -> None:
-        other = make_ref("JobSet", "secret", group="jobset.x-k8s.io", namespace="finance")
-        finding = make_finding("preempted", evidence=(Evidence("by", "finance/secret", other),))
+        other_ref = make_ref("JobSet", "secret", group="jobset.x-k8s.io", namespace="finance")
+        finding = make_finding("preempted", evidence=(Evidence("by", "finance/secret", other_ref),))
         happened(
             east,
             "mine",
@@ -347,7 +347,7 @@ class TestWatch:
 
         def run() -> None:
             with watch.entered(1):
-                answers.append(watch.wait(seen, lambda _, found: found == namespace, seconds))
+                answers.append(watch.wait(seen, lambda _, result: result == namespace, seconds))
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
@@ -360,10 +360,10 @@ class TestWatch:
         with watch.entered(9):
             assert watch.wait(0, lambda *_: False, SOON)  # what came before is not remembered
             mine, mine_woken = self.start(watch, 1, "research", SOON)
-            _, others = self.start(watch, 1, "finance", SOON)
+            _, remaining = self.start(watch, 1, "finance", SOON)
             feed.add(1, "research")
             mine.join(SOON)
-            assert (mine_woken, others) == ([True], [])
+            assert (mine_woken, remaining) == ([True], [])
             feed.add(1, "finance")
 
     def test_a_wait_ends_at_its_timeout(self) -> None:
@@ -422,7 +422,7 @@ print(waited, len(answers[0]["results"]), time.monotonic() - began < 15)
 
 
 def test_a_waiting_request_is_answered_when_an_event_is_committed(tmp_path: Path) -> None:
-    found = run_python(
+    result = run_python(
         "-c", SCRIPT, database_url=f"sqlite:///{tmp_path}/db.sqlite3", folder=tmp_path
     )
-    assert found == "True 1 True"
+    assert result == "True 1 True"

@@ -38,8 +38,8 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(defaults, "post", check)
 
 
-def form_of_channel(**more: str) -> dict[str, str]:
-    return {"name": "ops", "kind": "apprise", "address": SLACK, "used_by": "admins", **more}
+def form_of_channel(**options: str) -> dict[str, str]:
+    return {"name": "ops", "kind": "apprise", "address": SLACK, "used_by": "admins", **options}
 
 
 def post(person: Person, path: str, body: Mapping[str, Any]) -> Any:
@@ -71,9 +71,9 @@ class TestChannels:
 
     def test_the_api_manages_channels(self, owner: Person) -> None:
         body = {"name": "bot", "kind": "webhook", "address": HOOK, "for_everybody": True}
-        made = post(owner, "channels/", body)
-        assert made.status_code == 201
-        assert made.json()["secret"].startswith("whsec_")
+        created = post(owner, "channels/", body)
+        assert created.status_code == 201
+        assert created.json()["secret"].startswith("whsec_")
         (listed,) = owner.client.get(f"{API}/channels/").json()["results"]
         assert "secret" not in listed
         assert (listed["service"], listed["used_by"]) == ("https://hooks.example.com", "everybody")
@@ -109,8 +109,8 @@ class TestChannels:
     def test_channel_names_are_unique_and_users_must_exist(self, owner: Person) -> None:
         make_channel("ops")
         assert owner.client.post("/notifications/channels/", form_of_channel()).status_code == 409
-        for more in ({"owner": "nobody"}, {"owner": ""}):
-            form = form_of_channel(name="x", used_by="person", **more)
+        for extra in ({"owner": "nobody"}, {"owner": ""}):
+            form = form_of_channel(name="x", used_by="person", **extra)
             response = owner.client.post("/notifications/channels/", form)
             assert response.status_code in (400, 409)
 
@@ -157,12 +157,12 @@ class TestRules:
         make_channel("open", for_everybody=True)
         make_channel("mine", owner=reader.user)
         make_channel("closed")
-        names = [one["name"] for one in reader.client.get(f"{API}/channels/").json()["results"]]
+        names = [item["name"] for item in reader.client.get(f"{API}/channels/").json()["results"]]
         assert names == ["mine", "open"]
         body = {"name": "r", "trigger": "waits", "minutes": 10, "namespace": "res*"}
-        made = post(reader, "rules/", {**body, "channels": ["open", "mine"]})
-        assert made.status_code == 201
-        assert (made.json()["owner"], made.json()["state"]) == ("rene", "in force")
+        created = post(reader, "rules/", {**body, "channels": ["open", "mine"]})
+        assert created.status_code == 201
+        assert (created.json()["owner"], created.json()["state"]) == ("rene", "in force")
         refused = post(reader, "rules/", {**body, "channels": ["closed"]})
         missing = post(reader, "rules/", {**body, "channels": ["xxxxxx"]})
         assert (refused.status_code, missing.status_code) == (409, 409)
@@ -322,7 +322,7 @@ def test_deliveries_are_paginated(owner: Person) -> None:
     )
     first = owner.client.get(f"{API}/deliveries/?limit=2").json()
     second = owner.client.get(first["next"]).json()
-    ids = [int(one["id"]) for one in (*first["results"], *second["results"])]
+    ids = [int(item["id"]) for item in (*first["results"], *second["results"])]
     assert ids == sorted(ids, reverse=True)
     assert (len(ids), second["next"]) == (3, None)
     assert first["results"][0]["error"] == "The receiver answered with 500."

@@ -340,8 +340,8 @@ def test_a_role_of_a_group_is_on_a_pattern_of_namespaces(owner: Person, stranger
     assert not stranger.viewer.sees(east, "steam-a")
     own = stranger.client.get("/account/").content.decode()
     assert "May see namespaces team-* on east, may not act." in own
-    (seen,) = owner.client.get("/api/v1/people/stan/").json()["rights"]
-    assert seen == "may see namespaces team-* on east, may not act"
+    (right,) = owner.client.get("/api/v1/people/stan/").json()["rights"]
+    assert right == "may see namespaces team-* on east, may not act"
     refused = owner.client.post("/people/groups/", {**form, "namespace": "*"})
     assert refused.status_code == 409
     assert "Leave the namespace out for every namespace" in refused.content.decode()

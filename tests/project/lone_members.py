@@ -42,6 +42,6 @@ def members(is_there: Callable[[str], bool]) -> Iterator[None]:
 
 def forget() -> None:
     """Have the registries look through their folders anew."""
-    for one in (*vars(registry).values(), *vars(reasons).values(), gang_objects.action_models):
-        if hasattr(one, "cache_clear"):
-            one.cache_clear()
+    for item in (*vars(registry).values(), *vars(reasons).values(), gang_objects.action_models):
+        if hasattr(item, "cache_clear"):
+            item.cache_clear()

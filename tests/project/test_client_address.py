@@ -69,8 +69,8 @@ def test_the_setting_lists_networks_or_addresses(monkeypatch: pytest.MonkeyPatch
     name = "GANGBOARD_TRUSTED_PROXIES"
     monkeypatch.setattr(env, "_read", {})
     monkeypatch.setenv(name, "10.0.0.0/8, 192.0.2.1,fd00::/8")
-    found = [str(network) for network in env.read_networks(name, "meaning")]
-    assert found == ["10.0.0.0/8", "192.0.2.1/32", "fd00::/8"]
+    results = [str(network) for network in env.read_networks(name, "meaning")]
+    assert results == ["10.0.0.0/8", "192.0.2.1/32", "fd00::/8"]
     monkeypatch.setenv(name, "proxy.example")
     with pytest.raises(env.SettingError, match=r"GANGBOARD_TRUSTED_PROXIES is 'proxy\.example'"):
         env.read_networks(name, "meaning")

@@ -45,12 +45,12 @@ def test_an_invalid_switch_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -
         env.read_bool(NAME, default=True, meaning="")
 
 
-@pytest.mark.parametrize(("raw", "words"), [("many", "a number"), ("0", "from 1 to 10")])
+@pytest.mark.parametrize(("raw", "message"), [("many", "a number"), ("0", "from 1 to 10")])
 def test_numbers_out_of_range_are_refused(
-    monkeypatch: pytest.MonkeyPatch, raw: str, words: str
+    monkeypatch: pytest.MonkeyPatch, raw: str, message: str
 ) -> None:
     monkeypatch.setenv(NAME, raw)
-    with pytest.raises(SettingError, match=words):
+    with pytest.raises(SettingError, match=message):
         env.read_number(NAME, 5, "", least=1, most=10)
 
 
@@ -72,9 +72,9 @@ def test_an_unreadable_file_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_a_secret_is_generated_once_and_private(tmp_path: Path) -> None:
-    made = iter(("first", "second"))
-    assert keys_of(tmp_path, lambda: next(made)) == ("first",)
-    assert keys_of(tmp_path, lambda: next(made)) == ("first",)
+    created = iter(("first", "second"))
+    assert keys_of(tmp_path, lambda: next(created)) == ("first",)
+    assert keys_of(tmp_path, lambda: next(created)) == ("first",)
     file = tmp_path / "tried"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["tried"]
@@ -89,7 +89,7 @@ def test_several_keys_are_read_in_order(monkeypatch: pytest.MonkeyPatch, text: s
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("bad", f"^{NAME} must be good"),
         ("new bad", f"^key 2 of {NAME} must be good"),
@@ -97,10 +97,10 @@ def test_several_keys_are_read_in_order(monkeypatch: pytest.MonkeyPatch, text: s
     ],
 )
 def test_a_bad_key_is_named_and_not_printed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, words: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, message: str
 ) -> None:
     monkeypatch.setenv(NAME, text)
-    with pytest.raises(SettingError, match=words):
+    with pytest.raises(SettingError, match=message):
         keys_of(tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -148,7 +148,7 @@ def test_an_unset_token_is_none_and_not_generated(
     assert env.read_token(NAME, "") == "from-the-file"
     monkeypatch.setenv(NAME, "a~Token/1")
     assert env.read_token(NAME, "") == "a~Token/1"
-    (variable,) = (one for one in env.variables() if one.name == NAME)
+    (variable,) = (item for item in env.variables() if item.name == NAME)
     assert (variable.shown, variable.is_set) == ("(hidden)", True)
 
 
@@ -221,7 +221,7 @@ def test_a_valid_address_is_unchanged(monkeypatch: pytest.MonkeyPatch, address: 
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         (
             "cannot reach redis://:sesame@redis:6379/0.",
@@ -243,24 +243,24 @@ def test_a_valid_address_is_unchanged(monkeypatch: pytest.MonkeyPatch, address: 
         ("10:30 ann@example.com", "10:30 ann@example.com"),
     ],
 )
-def test_passwords_are_removed_from_texts(text: str, shown: str) -> None:
-    assert hide_passwords(text) == shown
+def test_passwords_are_removed_from_texts(text: str, expected: str) -> None:
+    assert hide_passwords(text) == expected
 
 
 def test_a_postgresql_url_is_parsed() -> None:
-    found = database_settings("postgresql://us%40er:p%2Fw@db.example:5433/gang?sslmode=require")
-    assert (found["USER"], found["PASSWORD"], found["HOST"], found["PORT"], found["NAME"]) == (
+    result = database_settings("postgresql://us%40er:p%2Fw@db.example:5433/gang?sslmode=require")
+    assert (result["USER"], result["PASSWORD"], result["HOST"], result["PORT"], result["NAME"]) == (
         "us@er",
         "p/w",
         "db.example",
         "5433",
         "gang",
     )
-    assert found["OPTIONS"]["sslmode"] == "require"
+    assert result["OPTIONS"]["sslmode"] == "require"
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "expected"),
     [
         ("", ""),
         ("redis://redis:6379/0", "redis://redis:6379/0"),
@@ -280,5 +280,5 @@ def test_a_postgresql_url_is_parsed() -> None:
         ("s3cret", "(hidden)"),
     ],
 )
-def test_passwords_are_hidden_completely(address: str, shown: str) -> None:
-    assert hide_secrets(address) == shown
+def test_passwords_are_hidden_completely(address: str, expected: str) -> None:
+    assert hide_secrets(address) == expected

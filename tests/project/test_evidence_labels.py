@@ -37,14 +37,14 @@ def _texts(node: ast.expr, module: str) -> Iterator[str]:
         yield node.value
     elif isinstance(node, ast.JoinedStr):
         # A value is a name, a reason or a number. The walk of tests/catalogue.py sees the whole label.
-        parts = (
-            next(_texts(part.value, module), "NAME")
-            if isinstance(part, ast.FormattedValue)
-            else part.value
-            for part in node.values
-            if isinstance(part, ast.FormattedValue | ast.Constant)
+        fragments = (
+            next(_texts(fragment.value, module), "NAME")
+            if isinstance(fragment, ast.FormattedValue)
+            else fragment.value
+            for fragment in node.values
+            if isinstance(fragment, ast.FormattedValue | ast.Constant)
         )
-        yield "".join(map(str, parts))
+        yield "".join(map(str, fragments))
     elif isinstance(node, ast.Name) and node.id.isupper():
         value = getattr(import_module(module), node.id, None)
         if isinstance(value, str):

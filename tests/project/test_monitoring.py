@@ -36,13 +36,13 @@ _BY = re.compile(r"by \(([^)]*)\)")
 
 def rules() -> list[dict[str, Any]]:
     (group,) = yaml.safe_load((FOLDER / "rules.yaml").read_text())["groups"]
-    found: list[dict[str, Any]] = group["rules"]
-    return found
+    result: list[dict[str, Any]] = group["rules"]
+    return result
 
 
 def dashboard() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text())
-    return found
+    result: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text())
+    return result
 
 
 def expressions() -> Iterator[tuple[str, str]]:
@@ -55,9 +55,9 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 def labels_of(name: str) -> set[str]:
     base = re.sub(r"_(bucket|gcount|gsum|count|sum)$", "", name)
-    found = LABELS.get(name, LABELS.get(base))
-    assert found is not None, f"{name} is no metric of docs/metrics.md"
-    return found | ({"le"} if name.endswith("_bucket") else set())
+    result = LABELS.get(name, LABELS.get(base))
+    assert result is not None, f"{name} is no metric of docs/metrics.md"
+    return result | ({"le"} if name.endswith("_bucket") else set())
 
 
 @pytest.mark.parametrize(("title", "expression"), list(expressions()))
@@ -72,7 +72,7 @@ def test_every_query_uses_existing_metrics(title: str, expression: str) -> None:
                 assert set(value.split("|")) <= VALUES[label], (title, label, value)
     assert known or "time()" in expression or "poll_slots" in expression, title
     for grouped in _BY.findall(expression):
-        assert {part.strip() for part in grouped.split(",")} <= known, (title, grouped)
+        assert {fragment.strip() for fragment in grouped.split(",")} <= known, (title, grouped)
 
 
 def test_nine_alerts_have_sentences_with_available_labels() -> None:
@@ -81,9 +81,9 @@ def test_nine_alerts_have_sentences_with_available_labels() -> None:
         *("TooFewSlots", "OrdersStuck", "ResourceForbidden", "ActionReverted"),
     ]
     for rule in rules():
-        kept = {part for found in _BY.findall(rule["expr"]) for part in found.split(", ")}
+        stored = {fragment for match in _BY.findall(rule["expr"]) for fragment in match.split(", ")}
         named = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
-        assert named <= kept, rule["alert"]
+        assert named <= stored, rule["alert"]
         assert rule["labels"]["severity"] in ("warning", "critical")
         assert f"| `{rule['alert']}` |" in PAPER
 

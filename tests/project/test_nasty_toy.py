@@ -99,7 +99,7 @@ def test_a_toy_is_stopped_by_one_command_and_confirmed_by_status(nursery: Nurser
     assert (action.state, action.lever) == ("verified", "command"), action.message
     assert action.message == "Job run is suspended and stays so."
     sent = nursery.site.wire.changes
-    assert [(one.verb, one.resource.plural) for one in sent if one.resource] == [
+    assert [(item.verb, item.resource.plural) for item in sent if item.resource] == [
         ("create", "commands")
     ]
     (command,) = nursery.shop.commands()
@@ -153,9 +153,11 @@ def test_a_later_restart_is_detected(nursery: Nursery) -> None:
 
 
 def test_the_actor_may_create_commands_and_not_change_toys(nursery: Nursery) -> None:
-    made = manifests(PermissionOptions())
+    new_manifests = manifests(PermissionOptions())
     role = next(
-        one for one in made if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", ACTOR)
+        item
+        for item in new_manifests
+        if (item["kind"], item["metadata"]["name"]) == ("ClusterRole", ACTOR)
     )
     rights = {
         plural: set(rule["verbs"])
@@ -165,9 +167,9 @@ def test_the_actor_may_create_commands_and_not_change_toys(nursery: Nursery) -> 
     }
     assert rights == {"jobs": {"get"}, "commands": {"create", "get"}}
     policy = next(
-        one
-        for one in made
-        if (one["kind"], one["metadata"]["name"])
+        item
+        for item in new_manifests
+        if (item["kind"], item["metadata"]["name"])
         == ("ValidatingAdmissionPolicy", f"{ACTOR}-commands.toys.example")
     )
     expressions = [rule["expression"] for rule in policy["spec"]["validations"]]
@@ -185,4 +187,4 @@ def test_pages_and_api_show_a_toy_beside_the_other_job(nursery: Nursery) -> None
     assert "4 of 4" in page
     assert "run-flock" in page
     cluster = client.get("/api/v1/clusters/toys/").json()
-    assert ["command", True] in [[one["lever"], one["ready"]] for one in cluster["levers"]]
+    assert ["command", True] in [[lever["lever"], lever["ready"]] for lever in cluster["levers"]]

@@ -134,8 +134,8 @@ def test_a_kind_is_its_file_its_test_and_a_manifest(tree: Path, run: Run) -> Non
     run("manage.py", "print_rbac", "--chart", "deploy/chart/files")
     assert _changed(tree) == {*OWN, *GENERATED}
     assert "| Plushie (`plushies.example`) |" in (tree / "docs/kinds.md").read_text()
-    told = run("-m", "pytest", "-q", "-p", "no:cacheprovider", *DETECTORS)
-    assert "failed" not in told.splitlines()[-1]
+    message = run("-m", "pytest", "-q", "-p", "no:cacheprovider", *DETECTORS)
+    assert "failed" not in message.splitlines()[-1]
 
 
 def test_a_new_kind_and_a_new_reason_show_up(tree: Path, run: Run, tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_a_new_kind_and_a_new_reason_show_up(tree: Path, run: Run, tmp_path: Pat
         run("manage.py", "add_cluster", "toys", "--kubeconfig", str(kubeconfig))
         run("manage.py", "create_user", "eve", "--role", "viewer")
         run("manage.py", "poll", "--once")
-    seen = json.loads(run("-c", dedent(LOOK)).splitlines()[-1])
-    assert [(gang["name"], gang["code"], gang["members"]["desired"]) for gang in seen["gangs"]] == [
-        ("bear", "unlucky", 13)
-    ]
-    assert seen["board"]
+    observed = json.loads(run("-c", dedent(LOOK)).splitlines()[-1])
+    assert [
+        (gang["name"], gang["code"], gang["members"]["desired"]) for gang in observed["gangs"]
+    ] == [("bear", "unlucky", 13)]
+    assert observed["board"]

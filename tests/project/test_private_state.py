@@ -40,7 +40,7 @@ def use(state: Path) -> dict[str, str]:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    return dict(one.split(":") for one in done.stdout.split())
+    return dict(item.split(":") for item in done.stdout.split())
 
 
 EXPECTED = {

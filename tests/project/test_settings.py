@@ -172,7 +172,7 @@ def test_configured_keys_need_no_folder(read: Any, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("GANGBOARD_POL_SLOTS", "did you mean GANGBOARD_POLL_SLOTS?"),
         ("GANGBOARD_SECRET_KEY_FIEL", "did you mean GANGBOARD_SECRET_KEY_FILE?"),
@@ -186,14 +186,14 @@ def test_configured_keys_need_no_folder(read: Any, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_an_unknown_setting_is_reported(
-    monkeypatch: pytest.MonkeyPatch, name: str, words: str
+    monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     monkeypatch.setattr(os, "environ", {name: "x"})
     sentences = env.unknown_variable_warnings()
-    assert len(sentences) == bool(words)
+    assert len(sentences) == bool(message)
     for sentence in sentences:
         assert sentence.startswith(f"{name} is no setting of gangboard")
-        assert words in sentence
+        assert message in sentence
 
 
 PROCESSES = {

@@ -41,7 +41,7 @@ def run(folder: Path, test: str, **env: str) -> subprocess.CompletedProcess[str]
     (folder / "tests/test_it.py").write_text("\n".join(_lines(TESTS[test])))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = services\n controlplane\n browser\n")
     names = ("tests.tiers", "no:cacheprovider", "no:django", "no:schemathesis")
-    plugins = [word for name in names for word in ("-p", name)]
+    plugins = [term for name in names for term in ("-p", name)]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "tests"],
         cwd=folder,

@@ -92,10 +92,10 @@ def shared_trees() -> dict[str, ast.Module]:
 
 def words_of(tree: ast.AST) -> Iterator[str]:
     """Yield the names of kinds in code: constants and identifiers, pairs and comparisons of shared kinds."""
-    said = set(_docstrings(tree))
+    message = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
-        if text and node not in said and words().search(text):
+        if text and node not in message and words().search(text):
             yield text
         yield from _shared(node)
 
@@ -121,8 +121,8 @@ def _text_of(node: ast.AST) -> str:
         (ast.ImportFrom, "module"),
     ):
         if isinstance(node, type_):
-            found = getattr(node, name)
-            return found if isinstance(found, str) else ""
+            result = getattr(node, name)
+            return result if isinstance(result, str) else ""
     return ""
 
 
@@ -132,39 +132,41 @@ def _shared(node: ast.AST) -> Iterator[str]:
         listed = node.elts
     elif isinstance(node, ast.Call):
         listed = node.args
-    texts = [one.value if isinstance(one, ast.Constant) else None for one in listed]
+    texts = [side.value if isinstance(side, ast.Constant) else None for side in listed]
     for group, kind in pairwise(texts):
         if isinstance(kind, str) and kind in SHARED_KINDS and group == SHARED_KINDS[kind]:
             yield f"{group}/{kind}"
     if isinstance(node, ast.Compare):
         sides = (node.left, *node.comparators)
-        names = {one.attr for one in sides if isinstance(one, ast.Attribute)}
-        values = {one.value for one in sides if isinstance(one, ast.Constant)}
+        names = {side.attr for side in sides if isinstance(side, ast.Attribute)}
+        values = {side.value for side in sides if isinstance(side, ast.Constant)}
         if "kind" in names and values & SHARED_KINDS.keys():
             yield "a kind compared without its API group"
 
 
 def _found() -> Iterator[tuple[str, str]]:
     for name, tree in shared_trees().items():
-        yield from ((name, word) for word in words_of(tree))
+        yield from ((name, match) for match in words_of(tree))
     for path in sorted([*(ROOT / "templates").rglob("*"), *(ROOT / "static/js").rglob("*")]):
         if path.is_file():
             yield from (
-                (path.relative_to(ROOT).as_posix(), word)
-                for word in words().findall(path.read_text())
+                (path.relative_to(ROOT).as_posix(), match)
+                for match in words().findall(path.read_text())
             )
 
 
 def test_shared_code_names_no_kind() -> None:
-    found = list(_found())
+    result = list(_found())
     strange = [
-        one for one in found if not any(one[0] == name and text in one[1] for name, text in ALLOWED)
+        item
+        for item in result
+        if not any(item[0] == name and text in item[1] for name, text in ALLOWED)
     ]
     assert strange == []
     unused = [
         (name, text)
         for name, text in ALLOWED
-        if not any(one[0] == name and text in one[1] for one in found)
+        if not any(item[0] == name and text in item[1] for item in result)
     ]
     assert unused == []
 
@@ -192,17 +194,17 @@ def test_shared_code_names_no_reason_or_field_of_one_system() -> None:
 
 
 def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
-    told = set(_docstrings(tree))
+    message = set(_docstrings(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in message:
             yield node
 
 
 def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
     """`ChangeMethod` has the words once. A rule that writes them itself goes on with them when they change."""
-    words = [f"({word})" for word in (*ChangeMethod, "in place", "recreate")]
+    texts = [f"({term})" for term in (*ChangeMethod, "in place", "recreate")]
     sources = {path: path.read_text() for path in (ROOT / "gangboard").rglob("*.py")}
-    assert [path for path, text in sources.items() if any(word in text for word in words)] == []
+    assert [path for path, text in sources.items() if any(term in text for term in texts)] == []
 
 
 def test_the_scan_covers_each_kind_and_api() -> None:

@@ -28,9 +28,9 @@ Levers = Callable[..., None]
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = make_cluster(actor_credentials=b"sealed")
-    make_readable(made)
-    return made
+    new_cluster = make_cluster(actor_credentials=b"sealed")
+    make_readable(new_cluster)
+    return new_cluster
 
 
 @pytest.fixture
@@ -44,17 +44,19 @@ def levers(monkeypatch: pytest.MonkeyPatch) -> Levers:
             "hold": PolicyState.INSTALLED,
             "hold_proved_at": NOW,
         }
-        found = ClusterLevers(**{**values, **fields})
-        monkeypatch.setattr("gangboard.readmodels.action_offers.read_levers", lambda _: found)
+        cluster_levers = ClusterLevers(**{**values, **fields})
+        monkeypatch.setattr(
+            "gangboard.readmodels.action_offers.read_levers", lambda _: cluster_levers
+        )
 
     allow()
     return allow
 
 
 def read(viewer: Viewer, gang: Gang) -> GangDetail:
-    found = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
-    assert found is not None
-    return found
+    result = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert result is not None
+    return result
 
 
 def said(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
@@ -62,8 +64,8 @@ def said(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
 
 
 def primary(offers: tuple[OfferRow, ...]) -> OfferRow:
-    (found,) = (offer for offer in offers if offer.primary)
-    return found
+    (result,) = (offer for offer in offers if offer.primary)
+    return result
 
 
 # --- the Gang page
@@ -256,8 +258,8 @@ def test_the_board_offers_the_effective_verb(owner: Viewer, cluster: Cluster) ->
     make_gang(cluster, "goes", health="suspended", stage="admission", code="being-deleted")
     make_gang(cluster, "done", health="succeeded", stage="run", code="succeeded")
     make_gang(cluster, "pod", api_group="", kind="Pod")
-    found = on_board(owner)
-    assert {name: (offer.label, offer.allowed) for name, offer in found.items()} == {
+    result = on_board(owner)
+    assert {name: (offer.label, offer.allowed) for name, offer in result.items()} == {
         "runs": ("Suspend", True),
         "paused": ("Resume", True),
         "one-held": ("Suspend", True),
@@ -265,7 +267,7 @@ def test_the_board_offers_the_effective_verb(owner: Viewer, cluster: Cluster) ->
         "done": ("Suspend", False),
     }
     assert (
-        found["done"].why_not
+        result["done"].why_not
         == "JobSet done has succeeded: there is nothing left to suspend or resume."
     )
 
@@ -316,11 +318,11 @@ def test_every_job_on_a_node_has_a_button(owner: Viewer, cluster: Cluster, lever
     make_jobset(west, "far", nodes={"far-workers-0": ("gpu-01",)})
 
     def names(viewer: Viewer, node: str = "gpu-01", where: str = "eu-train") -> list[str]:
-        found = [
+        results = [
             job.offer for job in jobs_on_node(viewer=viewer, cluster=where, node=node, now=NOW)
         ]
-        assert all(offer.verb == "suspend" and offer.lever == "hold" for offer in found)
-        return [f"{offer.namespace}/{offer.name}" for offer in found]
+        assert all(offer.verb == "suspend" and offer.lever == "hold" for offer in results)
+        return [f"{offer.namespace}/{offer.name}" for offer in results]
 
     assert names(owner) == [
         "other/other-workers-0",

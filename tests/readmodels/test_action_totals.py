@@ -45,13 +45,13 @@ def gang() -> Gang:
     """Jobs 0 and 1 with 8 GPUs a pod; of 1 one pod waits and one has succeeded. Job 2 asks for cpu only."""
     cluster = make_cluster()
     gang = make_jobset(cluster)
-    for index, asks in enumerate(("8", "8", "")):
+    for index, requested in enumerate(("8", "8", "")):
         job = a_job(
             f"llama-workers-{index}",
             uid=f"{gang.uid}-job-{index}",
             namespace=gang.namespace,
             of=Controller(gang.api_group, gang.kind, gang.name, gang.uid),
-            requests=requests(cpu="4", **({"nvidia.com/gpu": asks} if asks else {})),
+            requests=requests(cpu="4", **({"nvidia.com/gpu": requested} if requested else {})),
         )
         gang.cluster.watchedobject_set.filter(uid=job.meta.ref.uid).delete()
         store_object(cluster, JOBS, job)

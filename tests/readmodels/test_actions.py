@@ -145,10 +145,10 @@ def test_missing_and_forbidden_are_the_same(
 
 
 def test_a_reader_sees_its_namespace_only(cluster: Cluster) -> None:
-    other = make_cluster("us-train")
+    other_cluster = make_cluster("us-train")
     make_action(cluster, name="mine")
     make_action(cluster, name="canary-a", namespace="other")
-    make_action(other, name="canary-b")
+    make_action(other_cluster, name="canary-b")
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     assert shown(reader) == ["mine"]
     assert shown(reader, cluster="us-train") == []
@@ -226,21 +226,21 @@ def test_a_resumed_suspension_shows_its_author_and_duration(
     owner: Viewer, cluster: Cluster
 ) -> None:
     def act(minutes: int, verb: str, actor: str, **columns: Any) -> str:
-        at = NOW + timedelta(minutes=minutes)
+        index = NOW + timedelta(minutes=minutes)
         return make_action(
             cluster,
             uid="one",
             verb=verb,
             actor_name=actor,
-            requested_at=at,
-            applied_at=at,
+            requested_at=index,
+            applied_at=index,
             **columns,
         ).pk
 
     held = act(0, "suspend", "olga")
     act(1, "resume", "rene", state="refused")
     resume = act(3, "resume", "admin")
-    again = act(10, "suspend", "olga")
+    repeated = act(10, "suspend", "olga")
     make_action(cluster, uid="two", verb="resume", requested_at=NOW + timedelta(hours=1))
     rows = {row.id: row for row in read_actions(viewer=owner, filters=ActionFilters()).rows}
     end = rows[held].ended
@@ -251,44 +251,44 @@ def test_a_resumed_suspension_shows_its_author_and_duration(
         resume,
     )
     assert (rows[held].label, rows[held].state) == ("Was held", "verified")
-    assert (rows[again].label, rows[again].ended) == ("Held", None)
+    assert (rows[repeated].label, rows[repeated].ended) == ("Held", None)
     assert action_row(viewer=owner, action_id=held) == rows[held]
 
 
 def test_a_resume_in_another_cluster_has_no_effect(owner: Viewer, cluster: Cluster) -> None:
     held = make_action(cluster, uid="one")
-    other = make_cluster("west")
-    make_action(other, uid="one", verb="resume", requested_at=NOW + timedelta(hours=1))
+    other_cluster = make_cluster("west")
+    make_action(other_cluster, uid="one", verb="resume", requested_at=NOW + timedelta(hours=1))
     row = action_row(viewer=owner, action_id=held.pk)
     assert row is not None
     assert row.ended is None
 
 
 @pytest.mark.parametrize(
-    ("within", "found"),
+    ("within", "expected"),
     [("1h", ["now"]), ("12h", ["now", "night"]), ("7d", ["now", "night"]), ("x", None)],
 )
 def test_actions_are_filtered_by_recent_hours(
-    owner: Viewer, cluster: Cluster, within: str, found: list[str] | None
+    owner: Viewer, cluster: Cluster, within: str, expected: list[str] | None
 ) -> None:
     now = timezone.now()
     for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
         make_action(cluster, name=name, requested_at=now - timedelta(hours=hours))
-    assert shown(owner, within=within) == (found or ["now", "night", "old"])
+    assert shown(owner, within=within) == (expected or ["now", "night", "old"])
 
 
 @pytest.mark.parametrize(
-    ("within", "found"),
+    ("within", "expected"),
     [("1h", ["now"]), ("12h", ["now", "night"]), ("x", ["now", "night", "old"])],
 )
 def test_audit_lines_are_filtered_by_recent_hours(
-    owner: Viewer, cluster: Cluster, within: str, found: list[str]
+    owner: Viewer, cluster: Cluster, within: str, expected: list[str]
 ) -> None:
     now = timezone.now()
     for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
         make_audit(cluster, "research", name, at=now - timedelta(hours=hours))
     page = audit_lines(viewer=owner, filters=AuditFilters(within=within))
-    assert [row.sentence for row in page.rows] == found
+    assert [row.sentence for row in page.rows] == expected
 
 
 def test_every_state_has_a_label() -> None:
@@ -307,9 +307,9 @@ def test_a_batch_keeps_the_requested_order(
     assert [row.name for row in batch.rows] == ["first", "second", "canary"]
     assert (batch.unsent, batch.stoppable) == (0, 0)
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    seen = read_batch(viewer=reader, batch="b1")
-    assert seen is not None
-    assert [row.name for row in seen.rows] == ["first", "second"]
+    observed = read_batch(viewer=reader, batch="b1")
+    assert observed is not None
+    assert [row.name for row in observed.rows] == ["first", "second"]
     assert read_batch(viewer=stranger, batch="b1") is None
     assert read_batch(viewer=owner, batch="") is None
 
@@ -342,9 +342,9 @@ def test_cells_with_quotes_and_breaks_stay_one_cell(owner: Viewer, cluster: Clus
 def test_json_lines_are_complete_and_in_order(owner: Viewer, cluster: Cluster) -> None:
     for number in range(3):
         make_action(cluster, name=f"=a{number}", steps=(("patch", "Suspend", "done", ""),))
-    found = [json.loads(line) for line in json_lines(all_actions(owner, ActionFilters()))]
-    assert [line["target"]["name"] for line in found] == ["=a2", "=a1", "=a0"]
-    row = action_row(viewer=owner, action_id=found[0]["id"])
+    results = [json.loads(line) for line in json_lines(all_actions(owner, ActionFilters()))]
+    assert [line["target"]["name"] for line in results] == ["=a2", "=a1", "=a0"]
+    row = action_row(viewer=owner, action_id=results[0]["id"])
     assert row is not None
     assert list(json_lines([row])) == list(json_lines(all_actions(owner, ActionFilters())))[:1]
 
@@ -368,11 +368,11 @@ def lines(viewer: Viewer, **filters: Any) -> list[str]:
 
 
 def test_audit_lines_follow_permissions(owner: Viewer, stranger: Viewer, cluster: Cluster) -> None:
-    other = make_cluster("us-train")
+    other_cluster = make_cluster("us-train")
     make_audit(cluster, "research", "denied here")
     make_audit(cluster, "other", "denied there")
     make_audit(cluster, "", "cluster switched")
-    make_audit(other, "", "other cluster switched")
+    make_audit(other_cluster, "", "other cluster switched")
     make_audit(None, "", "all switched", event="switch")
     every = ["all switched", "other cluster switched", "cluster switched", "denied there"]
     assert lines(owner) == [*every, "denied here"]
@@ -390,8 +390,8 @@ def test_audit_lines_follow_permissions(owner: Viewer, stranger: Viewer, cluster
 def test_the_audit_is_filtered_and_paged(owner: Viewer, cluster: Cluster) -> None:
     action = make_action(cluster)
     # Words: a search looks at ids too, and a random one may have any digit.
-    for number, word in enumerate(("zero", "one", "two", "three", "four")):
-        make_audit(cluster, "research", f"line {word}", action=action, actor_name=f"p{number}")
+    for number, text in enumerate(("zero", "one", "two", "three", "four")):
+        make_audit(cluster, "research", f"line {text}", action=action, actor_name=f"p{number}")
     make_audit(cluster, "research", "a switch", event="switch")
     assert lines(owner, event="switch") == ["a switch"]
     assert lines(owner, actor="p3") == ["line three"]

@@ -46,7 +46,7 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
 
 
 def runs(cluster: Cluster, name: str, priority: int = 0, **columns: Any) -> Gang:
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "health": "running",
         "stage": "run",
         "code": "running",
@@ -55,7 +55,7 @@ def runs(cluster: Cluster, name: str, priority: int = 0, **columns: Any) -> Gang
     }
     since = NOW - timedelta(days=9)
     return make_gang(
-        cluster, name, **{**given, "since": since, "priority_value": priority, **columns}
+        cluster, name, **{**values, "since": since, "priority_value": priority, **columns}
     )
 
 
@@ -70,12 +70,16 @@ def test_advice_is_ordered_by_harm_then_priority(owner: Viewer, cluster: Cluster
         AdvisedStep("Uncordon node a.", AdviceKind.UNCORDON),
         AdvisedStep("Wait for 4 cpu.", AdviceKind.WAIT_FOR_ROOM),
     )
-    found = read(owner, advised(cluster, "run", *steps)).row.next_steps
-    assert [step.harm for step in found] == [
+    next_steps = read(owner, advised(cluster, "run", *steps)).row.next_steps
+    assert [step.harm for step in next_steps] == [
         *(Harm.NOTHING, Harm.NODES, Harm.BROKEN_GANGS, Harm.OWN_GANG),
         *(Harm.WHOLE_GANGS, Harm.WHOLE_GANGS),
     ]
-    assert [one.name for step in found for one in step.victims] == ["half", "low", "high"]
+    assert [victim.name for step in next_steps for victim in step.victims] == [
+        "half",
+        "low",
+        "high",
+    ]
 
 
 def test_stopping_a_complete_gang_is_never_first(owner: Viewer, cluster: Cluster) -> None:
@@ -94,7 +98,7 @@ def test_a_now_incomplete_gang_is_not_complete(owner: Viewer, cluster: Cluster) 
 
 def test_a_victim_has_its_cost_and_beneficiaries(owner: Viewer, cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
-    run, *_ = [advised(cluster, f"run-{at}", stop(moe), priority_value=0) for at in range(3)]
+    run, *_ = [advised(cluster, f"run-{index}", stop(moe), priority_value=0) for index in range(3)]
     _, step = read(owner, run).row.next_steps
     (victim,) = step.victims
     assert (victim.ready, victim.desired, victim.namespace) == (4, 4, moe.namespace)
@@ -115,14 +119,14 @@ def test_hidden_gangs_are_not_counted(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "words"), [(0, 0, "same"), (5, 0, "lower"), (0, None, "same")]
+    ("ours", "theirs", "message"), [(0, 0, "same"), (5, 0, "lower"), (0, None, "same")]
 )
 def test_priority_is_compared(
-    owner: Viewer, cluster: Cluster, ours: int, theirs: int | None, words: str
+    owner: Viewer, cluster: Cluster, ours: int, theirs: int | None, message: str
 ) -> None:
     moe = runs(cluster, "moe", priority_value=theirs)
     _, step = read(owner, advised(cluster, "run", stop(moe), priority_value=ours)).row.next_steps
-    assert step.victims[0].compared.startswith(words)
+    assert step.victims[0].compared.startswith(message)
 
 
 def test_the_typical_wait_is_shown_or_unknown() -> None:

@@ -19,11 +19,11 @@ def recorded() -> None:
     """Two actions of 3 and 2 lines, interleaved, and a line about none between them."""
     cluster = make_cluster()
     first, second = make_action(cluster), make_action(cluster)
-    for action, words in ((first, "a1"), (second, "b1"), (first, "a2")):
-        make_audit(cluster, "research", words, action=action, event="state")
+    for action, texts in ((first, "a1"), (second, "b1"), (first, "a2")):
+        make_audit(cluster, "research", texts, action=action, event="state")
     make_audit(cluster, "research", "switched", event="switch")
-    for action, words in ((second, "b2"), (first, "a3")):
-        make_audit(cluster, "research", words, action=action, event="state")
+    for action, texts in ((second, "b2"), (first, "a3")):
+        make_audit(cluster, "research", texts, action=action, event="state")
 
 
 def _shown(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[list[str]]:

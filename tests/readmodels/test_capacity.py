@@ -32,31 +32,31 @@ def read(viewer: Viewer, *, cluster: str = "", by: str = "") -> Capacity:
 
 def amount(pool: Pool | None, resource: str) -> Amount:
     assert pool is not None
-    return next(one for one in pool.amounts if one.resource == resource)
+    return next(item for item in pool.amounts if item.resource == resource)
 
 
 @pytest.fixture
 def cluster() -> Cluster:
     """A cluster whose nodes were read."""
-    made = make_cluster()
-    make_capacity(made)
-    return made
+    new_cluster = make_cluster()
+    make_capacity(new_cluster)
+    return new_cluster
 
 
 def test_amounts_are_added_up_exactly(owner: Viewer, cluster: Cluster) -> None:
     for name in ("a", "b", "c"):
         make_node(cluster, name)
-    whole = read(owner).clusters[0].whole
-    gpus = amount(whole, "nvidia.com/gpu")
+    complete = read(owner).clusters[0].whole
+    gpus = amount(complete, "nvidia.com/gpu")
     assert (gpus.allocatable, gpus.used, gpus.held, gpus.free, gpus.away) == (
         *("24", "18", "6", "6"),
         "",
     )
-    cpu = amount(whole, "cpu")
+    cpu = amount(complete, "cpu")
     assert (cpu.allocatable, cpu.used, cpu.held, cpu.free) == ("576", "145.5", "48", "430.5")
-    memory = amount(whole, "memory")
+    memory = amount(complete, "memory")
     assert (memory.allocatable, memory.used, memory.free) == ("3 Ti", "768 Gi", "2.2 Ti")
-    pods = amount(whole, "pods")
+    pods = amount(complete, "pods")
     assert (pods.allocatable, pods.used, pods.held, pods.free) == ("330", "9", "3", "321")
 
 
@@ -65,10 +65,10 @@ def test_capacity_of_unschedulable_nodes_is_not_free(owner: Viewer, cluster: Clu
     make_node(cluster, "cordoned", cordoned=True)
     make_node(cluster, "lost", ready=False)
     make_node(cluster, "lost-and-cordoned", ready=False, cordoned=True)
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert (whole.nodes, whole.ready, whole.cordoned, whole.not_ready) == (4, 1, 1, 2)
-    gpus = amount(whole, "nvidia.com/gpu")
+    complete = read(owner).clusters[0].whole
+    assert complete is not None
+    assert (complete.nodes, complete.ready, complete.cordoned, complete.not_ready) == (4, 1, 1, 2)
+    gpus = amount(complete, "nvidia.com/gpu")
     assert (gpus.free, gpus.away) == ("2", "6")
 
 
@@ -91,21 +91,21 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
     for number, device in enumerate(DEVICES):
         room = {"cpu": "8", "memory": str(GIB), "pods": "10", device: str(number + 1)}
         make_node(cluster, f"n{number}", allocatable=room, used={device: "1"}, held={})
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert [one.resource for one in whole.amounts] == [*DEVICES, "cpu", "memory", "pods"]
-    assert [(one.allocatable, one.free) for one in whole.amounts[:5]] == [
+    complete = read(owner).clusters[0].whole
+    assert complete is not None
+    assert [amount.resource for amount in complete.amounts] == [*DEVICES, "cpu", "memory", "pods"]
+    assert [(amount.allocatable, amount.free) for amount in complete.amounts[:5]] == [
         ("1", "0"),
         ("2", "1"),
         ("3", "2"),
         ("4", "3"),
         ("5", "4"),
     ]
-    assert [one.is_accelerator for one in whole.amounts] == [True] * 5 + [False] * 3
+    assert [amount.is_accelerator for amount in complete.amounts] == [True] * 5 + [False] * 3
 
 
 @pytest.mark.parametrize(
-    ("used", "said"),
+    ("used", "expected"),
     [
         ("0", "cpu 0 % used"),
         ("0.5", "cpu under 1 % used"),
@@ -116,10 +116,10 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
     ],
 )
 def test_a_share_is_never_rounded_to_zero_or_all(
-    owner: Viewer, cluster: Cluster, used: str, said: str
+    owner: Viewer, cluster: Cluster, used: str, expected: str
 ) -> None:
     make_node(cluster, "a", allocatable={"cpu": "100"}, used={"cpu": used}, held={})
-    assert amount(read(owner).clusters[0].whole, "cpu").short == said
+    assert amount(read(owner).clusters[0].whole, "cpu").short == expected
 
 
 def test_a_share_names_excluded_amounts(owner: Viewer, cluster: Cluster) -> None:
@@ -141,7 +141,9 @@ def test_network_devices_are_not_accelerators(owner: Viewer, cluster: Cluster) -
     ClusterCapacity.objects.update(shapes=[asking])
     (row,) = read(owner).clusters
     assert row.whole is not None
-    assert [(one.resource, one.is_accelerator, one.free) for one in row.whole.amounts] == [
+    assert [
+        (amount.resource, amount.is_accelerator, amount.free) for amount in row.whole.amounts
+    ] == [
         ("nvidia.com/gpu", True, "4"),
         ("cpu", False, "8"),
         ("intel.com/sriov", False, "4"),
@@ -153,9 +155,9 @@ def test_network_devices_are_not_accelerators(owner: Viewer, cluster: Cluster) -
 def test_absent_resources_are_omitted(owner: Viewer, cluster: Cluster) -> None:
     room = {"cpu": "4", "hugepages-2Mi": "0", "ephemeral-storage": "1", "example.com/fpga": "0"}
     make_node(cluster, "a", allocatable=room, used={}, held={})
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert [one.resource for one in whole.amounts] == ["cpu"]
+    complete = read(owner).clusters[0].whole
+    assert complete is not None
+    assert [amount.resource for amount in complete.amounts] == ["cpu"]
 
 
 @pytest.mark.parametrize(
@@ -198,14 +200,14 @@ def test_nodes_are_grouped_by_any_label(owner: Viewer, cluster: Cluster) -> None
     zone = "topology.kubernetes.io/zone"
     for name, labels in (("a", {zone: "z1"}), ("b", {zone: "z2"}), ("c", {zone: "z1"}), ("d", {})):
         make_node(cluster, name, labels={**labels, "kubernetes.io/hostname": name})
-    found = read(owner, by=zone)
-    assert [(pool.value, pool.nodes) for pool in found.clusters[0].pools] == [
+    result = read(owner, by=zone)
+    assert [(pool.value, pool.nodes) for pool in result.clusters[0].pools] == [
         ("z1", 2),
         ("z2", 1),
         ("", 1),
     ]
     # A label that puts no two nodes together is no choice.
-    assert found.labels == (zone,)
+    assert result.labels == (zone,)
     assert [pool.nodes for pool in read(owner, by="no-such").clusters[0].pools] == [4]
 
 
@@ -215,11 +217,11 @@ def test_the_pool_label_is_not_a_fallback(owner: Viewer, cluster: Cluster) -> No
     for name in ("a", "b"):
         make_node(cluster, name, labels={pool: "h100", zone: "z1"})
     for by in ("", zone, pool):
-        found = read(owner, by=by)
-        assert (found.default_label, found.labels) == (pool, (zone,))
+        result = read(owner, by=by)
+        assert (result.default_label, result.labels) == (pool, (zone,))
     make_node(cluster, "c", labels={"agentpool": "a100"})
-    found = read(owner)
-    assert (found.default_label, found.labels) == ("", (zone, pool))
+    result = read(owner)
+    assert (result.default_label, result.labels) == ("", (zone, pool))
 
 
 def test_blocking_taints_are_named(owner: Viewer, cluster: Cluster) -> None:
@@ -227,9 +229,9 @@ def test_blocking_taints_are_named(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "b", taints=["spot=true:NoSchedule", "gpu:NoExecute"])
     away = "node.kubernetes.io/unschedulable:NoSchedule"
     make_node(cluster, "c", taints=[away, "spot=true:NoSchedule"], cordoned=True)
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert whole.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
+    complete = read(owner).clusters[0].whole
+    assert complete is not None
+    assert complete.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
 
 
 def test_shapes_show_how_many_fit(owner: Viewer) -> None:
@@ -242,9 +244,9 @@ def test_shapes_show_how_many_fit(owner: Viewer) -> None:
         make_shape(unsupported=["volume claims", "topology spread"]),
     )
     make_capacity(cluster, shapes=shapes)
-    found = read(owner).clusters[0].shapes
+    result = read(owner).clusters[0].shapes
     assert [
-        (one.asks, one.waiting, one.fits_now, one.fits_empty, one.is_short) for one in found
+        (item.asks, item.waiting, item.fits_now, item.fits_empty, item.is_short) for item in result
     ] == [
         ("8 GPUs, 64 cpu", 4, 3, 7, True),
         ("1 cpu", 0, 190, 7, False),
@@ -252,9 +254,19 @@ def test_shapes_show_how_many_fit(owner: Viewer) -> None:
         # At most three fit of the four that wait: there is too little in any case.
         ("8 GPUs, 64 cpu", 4, 3, 7, True),
     ]
-    assert [one.where for one in found] == ["", "pool=h100", "", ""]
-    assert [one.why for one in found] == ["", "", "not understood: the toleration operator Gt", ""]
-    assert [one.unsupported for one in found] == [(), (), (), ("volume claims", "topology spread")]
+    assert [item.where for item in result] == ["", "pool=h100", "", ""]
+    assert [item.why for item in result] == [
+        "",
+        "",
+        "not understood: the toleration operator Gt",
+        "",
+    ]
+    assert [item.unsupported for item in result] == [
+        (),
+        (),
+        (),
+        ("volume claims", "topology spread"),
+    ]
 
 
 def test_a_shape_of_an_older_release_is_read(owner: Viewer, cluster: Cluster) -> None:
@@ -281,23 +293,23 @@ def test_node_counts_need_access_to_a_gang_of_the_cluster(owner: Viewer, cluster
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     everywhere = Viewer(5, "nina", (Scope(None, "research", "viewer"),))
     keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
-    (told,) = read(owner).clusters
-    assert told.whole is not None
+    (message,) = read(owner).clusters
+    assert message.whole is not None
     for viewer in (reader, everywhere):
         (row,) = read(viewer, by="kubernetes.io/hostname").clusters
-        unnamed = replace(told.whole, not_ready_names="", taints=(), more_taints=1)
+        unnamed = replace(message.whole, not_ready_names="", taints=(), more_taints=1)
         assert (row.blind, row.nodes, row.whole) == (None, 2, unnamed)
         assert (row.numbers_only, row.pools, row.shapes) == (True, (), ())
         assert read(viewer).labels == ()
     for viewer in (owner, keeper):
         (row,) = read(viewer).clusters
-        assert (row.numbers_only, row.whole, row.pools) == (False, told.whole, told.pools)
+        assert (row.numbers_only, row.whole, row.pools) == (False, message.whole, message.pools)
         assert row.shapes
 
 
 def test_a_viewer_of_another_cluster_sees_no_capacity(cluster: Cluster) -> None:
-    other = make_cluster("west")
-    viewer = Viewer(6, "wes", (Scope(other.pk, "research", "viewer"),))
+    other_cluster = make_cluster("west")
+    viewer = Viewer(6, "wes", (Scope(other_cluster.pk, "research", "viewer"),))
     assert [row.cluster for row in read(viewer).clusters] == ["west"]
     assert not viewer.counts_nodes(cluster.pk)
 
@@ -374,7 +386,7 @@ def test_each_node_of_a_pool_has_a_square(owner: Viewer, cluster: Cluster) -> No
     make_node(cluster, "f", ready=False)
     make_node(cluster, "g", labels={}, allocatable={"cpu": "8"}, used={}, held={})
     (pool, rest) = read(owner).clusters[0].pools
-    assert [(one.name, one.free, one.state) for one in pool.squares] == [
+    assert [(square.name, square.free, square.state) for square in pool.squares] == [
         ("b", "0", "full"),
         ("c", "2", "held"),
         ("d", "2", "free"),

@@ -26,7 +26,7 @@ def read(viewer: Viewer = OWNER) -> dict[str, ClusterContents]:
 
 
 def counted(contents: ClusterContents) -> dict[str, int]:
-    return {one.face.word: one.gangs for one in contents.healths}
+    return {health.face.word: health.gangs for health in contents.healths}
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def test_known_nodes_are_added_up(east: Cluster) -> None:
     west = make_cluster("west")
     make_capacity(west, why="nodes: forbidden")
     make_cluster("empty")
-    found = read()
-    whole = found["east"].totals
-    assert whole is not None
-    (gpus,) = whole.accelerators
-    assert (whole.nodes, whole.cordoned) == (2, 1)
+    result = read()
+    full_totals = result["east"].totals
+    assert full_totals is not None
+    (gpus,) = full_totals.accelerators
+    assert (full_totals.nodes, full_totals.cordoned) == (2, 1)
     assert (gpus.allocatable, gpus.used, gpus.free) == ("16", "11", "5")
     # Nobody has said that these have no nodes.
-    assert [found[name].nodes_known for name in ("east", "west", "empty")] == [True, False, False]
+    assert [result[name].nodes_known for name in ("east", "west", "empty")] == [True, False, False]
 
 
 def test_the_number_of_queries_does_not_grow_with_clusters(east: Cluster) -> None:

@@ -44,7 +44,7 @@ def test_unserved_kinds_have_no_lever() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "ready", "word", "sentence"),
+    ("changes", "ready", "text", "sentence"),
     [
         (
             {},
@@ -94,12 +94,12 @@ def test_unserved_kinds_have_no_lever() -> None:
     ],
 )
 def test_installed_proved_and_in_force_are_distinct(
-    changes: dict[str, Any], ready: bool, word: str, sentence: str
+    changes: dict[str, Any], ready: bool, text: str, sentence: str
 ) -> None:
-    found = row("hold", replace(READY, **changes))
-    assert (found.ready, found.face.word, found.sentence) == (ready, word, sentence)
-    assert found.proved_at == changes.get("hold_proved_at")
-    assert found.refuted_at == changes.get("hold_refuted_at")
+    result = row("hold", replace(READY, **changes))
+    assert (result.ready, result.face.word, result.sentence) == (ready, text, sentence)
+    assert result.proved_at == changes.get("hold_proved_at")
+    assert result.refuted_at == changes.get("hold_refuted_at")
 
 
 def test_a_claimed_lever_counts_after_its_proof() -> None:
@@ -153,7 +153,7 @@ def test_a_namespace_viewer_sees_the_levers_without_the_command(owner: Viewer) -
     assert state.actor_expiry.sentence == "The token of the actor expires in 2 d."
     assert state.actor_expiry.tone == "degraded"
     narrow = Viewer(3, "rene", (Scope(cluster.pk, "research", "operator"),))
-    seen = cluster_detail("east", viewer=narrow, now=NOW)
-    assert seen is not None
-    assert seen.levers.rows == state.levers.rows
-    assert (seen.levers.command, seen.actor_expiry, seen.claims) == ("", None, ())
+    observed = cluster_detail("east", viewer=narrow, now=NOW)
+    assert observed is not None
+    assert observed.levers.rows == state.levers.rows
+    assert (observed.levers.command, observed.actor_expiry, observed.claims) == ("", None, ())

@@ -55,25 +55,27 @@ def test_zero_gangs_requires_a_complete_read(
 
 def test_a_duplicate_name_reveals_no_hidden_cluster(owner: Viewer) -> None:
     first = make_cluster("west")
-    told = second_name_sentence("west", "west2")
-    second = make_cluster("west2", contact_at=None, problem="same-cluster", sentence=told)
+    message = second_name_sentence("west", "west2")
+    second = make_cluster("west2", contact_at=None, problem="same-cluster", sentence=message)
     make_outage(
         second,
         NOW - timedelta(hours=2),
         NOW - timedelta(hours=1),
         problem="same-cluster",
-        sentence=told,
+        sentence=message,
     )
-    one = Viewer(2, "rita", (Scope(second.pk, "", "viewer"),))
-    both = replace(one, scopes=(*one.scopes, Scope(first.pk, "team-a", "viewer")))
-    for viewer, named in ((owner, True), (both, True), (one, False)):
+    new_viewer = Viewer(2, "rita", (Scope(second.pk, "", "viewer"),))
+    both = replace(new_viewer, scopes=(*new_viewer.scopes, Scope(first.pk, "team-a", "viewer")))
+    for viewer, named in ((owner, True), (both, True), (new_viewer, False)):
         state = shown(second, viewer)
         fresh = read_freshness(viewer=viewer, now=NOW)[second.pk]
         texts = (state.sentence, state.headline, fresh.sentence, state.outages[0].why)
         assert [text.startswith("west ") for text in texts] == [named] * 4, viewer.name
         assert all("west2" in text for text in texts)
     Cluster.objects.filter(pk=first.pk).delete()
-    assert shown(second, owner).sentence == told, "that of a removed cluster is no secret to them"
+    assert shown(second, owner).sentence == message, (
+        "that of a removed cluster is no secret to them"
+    )
 
 
 def test_every_step_belongs_to_a_stored_problem() -> None:

@@ -63,7 +63,7 @@ def test_a_cluster_has_one_sentence(owner: Viewer, columns: dict[str, Any], sent
 
 
 @pytest.mark.parametrize(
-    ("columns", "shown"),
+    ("columns", "expected"),
     [
         ({}, (12, 340)),
         ({"events_a_minute": 0}, (12, 0)),
@@ -73,13 +73,13 @@ def test_a_cluster_has_one_sentence(owner: Viewer, columns: dict[str, Any], sent
     ],
 )
 def test_a_live_api_server_has_its_latency(
-    owner: Viewer, columns: dict[str, Any], shown: tuple[int | None, int | None]
+    owner: Viewer, columns: dict[str, Any], expected: tuple[int | None, int | None]
 ) -> None:
     cluster = make_cluster(**{"answer_ms": 12, "events_a_minute": 340, **columns})
     (state,) = list_clusters(viewer=owner, now=NOW)
-    assert (state.answer_ms, state.events_a_minute) == shown
-    some = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    (state,) = list_clusters(viewer=some, now=NOW)
+    assert (state.answer_ms, state.events_a_minute) == expected
+    partial_viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    (state,) = list_clusters(viewer=partial_viewer, now=NOW)
     assert (state.answer_ms, state.events_a_minute) == (None, None), "how busy others are"
 
 
@@ -89,15 +89,15 @@ def test_a_shared_failure_is_listed_once(owner: Viewer) -> None:
     for resource in ("pods", "nodes", "jobs.batch"):
         make_resource(cluster, resource, state="failing", sentence=f"{resource}: {why}")
     make_resource(cluster, "holds.gangboard.dev", state="forbidden", sentence="Not allowed.")
-    began = NOW - timedelta(hours=3)
-    make_outage(cluster, began, began + timedelta(minutes=8), problem="timeout", sentence=why)
+    started = NOW - timedelta(hours=3)
+    make_outage(cluster, started, started + timedelta(minutes=8), problem="timeout", sentence=why)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.headline == why
     assert [(row.resource, row.sentence) for row in state.faults] == [
         ("holds.gangboard.dev", "Not allowed.")
     ]
-    said = [row.sentence for row in state.resources if row.sentence]
-    assert said == ["Not allowed."]
+    messages = [row.sentence for row in state.resources if row.sentence]
+    assert messages == ["Not allowed."]
     (outage,) = state.outages
     assert (outage.title, outage.duration) == ("Cluster lab could not be read", "8 min")
     Cluster.objects.update(problem="", sentence="")
@@ -113,8 +113,8 @@ def test_forbidden_unserved_and_empty_are_distinct(owner: Viewer) -> None:
     )
     make_resource(cluster, "podgroups.scheduling.k8s.io", state="not-served", needed=False)
     (state,) = list_clusters(viewer=owner, now=NOW)
-    found = {row.resource: (row.face.label, row.objects, row.is_fault) for row in state.resources}
-    assert found == {
+    result = {row.resource: (row.face.label, row.objects, row.is_fault) for row in state.resources}
+    assert result == {
         "jobs.batch": ("Forbidden", None, True),
         "podgroups.scheduling.k8s.io": ("Not served", None, False),
         "pods": ("Read", 0, False),
@@ -155,7 +155,7 @@ def test_undecodable_objects_are_named(owner: Viewer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "sentence", "tone"),
+    ("expected", "sentence", "tone"),
     [
         (timedelta(days=-1), "The token of this cluster has expired.", "failed"),
         (timedelta(days=2, hours=3), "The token of this cluster expires in 2 d 3 h.", "degraded"),
@@ -163,9 +163,9 @@ def test_undecodable_objects_are_named(owner: Viewer) -> None:
     ],
 )
 def test_the_expiry_of_credentials_is_shown(
-    owner: Viewer, left: timedelta, sentence: str, tone: str
+    owner: Viewer, expected: timedelta, sentence: str, tone: str
 ) -> None:
-    make_cluster(credentials_expire_at=NOW + left)
+    make_cluster(credentials_expire_at=NOW + expected)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.expiry is not None
     assert (state.expiry.sentence, state.expiry.tone) == (sentence, tone)
@@ -231,23 +231,23 @@ def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:
     make_gang(eu, health="running", code="running", accelerators=8)
     make_gang(eu, health="blocked", code="no-nodes", accelerators=16)
     make_gang(lab, health="running", code="running", accelerators=4)
-    found = read_summary(viewer=owner, now=NOW)
-    health = {key: (tally.gangs, tally.accelerators) for key, tally in found.by_health.items()}
+    summary = read_summary(viewer=owner, now=NOW)
+    health = {key: (tally.gangs, tally.accelerators) for key, tally in summary.by_health.items()}
     assert health["running"] == (1, 8)
     assert health["blocked"] == (1, 16)
     assert health["unknown"] == (1, 4)
     assert health["failed"] == (0, 0)
-    assert {key: tally.gangs for key, tally in found.by_code.items()} == {
+    assert {key: tally.gangs for key, tally in summary.by_code.items()} == {
         "no-nodes": 1,
         "not-observed": 1,
         "running": 1,
     }
-    assert [(key, tally.gangs) for key, tally in found.by_cluster.items()] == [
+    assert [(key, tally.gangs) for key, tally in summary.by_cluster.items()] == [
         ("eu-train", 2),
         ("lab", 1),
     ]
-    assert (found.gangs, found.accelerators, found.stale) == (3, 28, True)
-    assert found.observed_at == NOW - timedelta(minutes=5)
+    assert (summary.gangs, summary.accelerators, summary.stale) == (3, 28, True)
+    assert summary.observed_at == NOW - timedelta(minutes=5)
 
 
 def test_unreadable_resources_are_listed_beside_the_counts(owner: Viewer) -> None:
@@ -255,8 +255,8 @@ def test_unreadable_resources_are_listed_beside_the_counts(owner: Viewer) -> Non
     assert read_summary(viewer=owner, now=NOW).unseen == ()
     make_cluster("new", listed_at=None)
     make_gang(make_cluster("old"), health="unknown", code="not-observed")
-    found = read_summary(viewer=owner, now=NOW)
-    assert [one.message(NOW) for one in found.unseen] == [
+    summary = read_summary(viewer=owner, now=NOW)
+    assert [item.message(NOW) for item in summary.unseen] == [
         "Cluster new is being read for the first time: gangs may be missing here.",
         "Cluster old answers, but 1 gang of it counts as unknown: not all that a verdict needs can "
         "be read.",

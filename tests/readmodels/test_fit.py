@@ -56,7 +56,7 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
         excluded=(FitReason("cordoned", 4),),
     )
     (shape,) = fit_shapes([row], names_nodes=True)
-    assert [(one.start, one.width, one.tone) for one in shape.bar] == [
+    assert [(item.start, item.width, item.tone) for item in shape.bar] == [
         (0.0, 25.0, "running"),
         (25.0, 25.0, "waiting"),
         (50.0, 50.0, "unknown"),
@@ -106,12 +106,12 @@ def test_node_names_need_access_to_the_whole_cluster(owner: Viewer) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("problem", "words"), [("timeout", "does not answer"), ("", "is not being read")]
+    ("problem", "message"), [("timeout", "does not answer"), ("", "is not being read")]
 )
-def test_an_outage_hides_the_stale_fit(owner: Viewer, problem: str, words: str) -> None:
+def test_an_outage_hides_the_stale_fit(owner: Viewer, problem: str, message: str) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4), problem=problem)
     (shape,) = read(owner, cluster).fit
-    assert (shape.why, shape.fits_now) == (f"cluster lab {words}", None)
+    assert (shape.why, shape.fits_now) == (f"cluster lab {message}", None)
 
 
 @pytest.mark.django_db
@@ -121,8 +121,8 @@ def test_a_deleted_gang_has_no_fit(owner: Viewer) -> None:
 
 def test_equal_shapes_share_one_row_with_both_counts() -> None:
     rows = [make_fit(unit=f"trial-{n}", shape=f"trial-{n}", waiting=2) for n in range(5)]
-    other = make_fit(unit="driver", shape="driver", waiting=1)
-    alike, alone = fold_equal_shapes(fit_shapes([*rows, other], names_nodes=True))
+    other_fit = make_fit(unit="driver", shape="driver", waiting=1)
+    alike, single = fold_equal_shapes(fit_shapes([*rows, other_fit], names_nodes=True))
     assert (alike.count, alike.names, alike.more) == (5, ("trial-0", "trial-1", "trial-2"), 2)
     assert alike.shape.waiting == 2
-    assert (alone.count, alone.names) == (1, ("driver",))
+    assert (single.count, single.names) == (1, ("driver",))

@@ -55,9 +55,9 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
 
 
 def read_gone(viewer: Viewer, gang: Gang) -> DeletedGang:
-    found = find_deleted_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
-    assert found is not None
-    return found
+    deleted_gang = find_deleted_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert deleted_gang is not None
+    return deleted_gang
 
 
 class TestList:
@@ -118,20 +118,22 @@ class TestSilence:
             "lab.example did not answer. What is in it now is not known."
         )
         strip = make_strip(history.spans, NOW, history.outages)
-        assert [(piece.face.word, piece.ended_at) for piece in strip] == [
+        assert [(segment.face.word, segment.ended_at) for segment in strip] == [
             ("waiting", silent_at),
             ("unknown", None),
         ]
         assert history.wait is not None
         assert history.wait.by_stage == {"placement": 110 * 60}
-        assert [one.seconds for one in history.wait.parts if one.is_unseen] == [600]
+        assert [item.seconds for item in history.wait.parts if item.is_unseen] == [600]
 
     def test_a_past_outage_interrupts_only_known_verdicts(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
-        began = BEGIN + 20 * MINUTE
-        make_outage(cluster, began, began + 30 * MINUTE, problem="timeout", sentence="No answer.")
+        started = BEGIN + 20 * MINUTE
+        make_outage(
+            cluster, started, started + 30 * MINUTE, problem="timeout", sentence="No answer."
+        )
         make_outage(cluster, BEGIN - 30 * MINUTE, BEGIN - 20 * MINUTE)
         detail = read(owner, gang)
         assert [(entry.kind, entry.title, entry.duration) for entry in detail.timeline] == [
@@ -140,7 +142,7 @@ class TestSilence:
         ]
         assert [span.began_at for span in detail.gang_history.spans] == [BEGIN]
         strip = make_strip(detail.gang_history.spans, NOW, detail.gang_history.outages)
-        assert [(piece.face.word, piece.duration) for piece in strip] == [
+        assert [(segment.face.word, segment.duration) for segment in strip] == [
             ("waiting", "20 min"),
             ("unknown", "30 min"),
             ("waiting", "1 h 10 min"),
@@ -174,10 +176,10 @@ class TestSilence:
         assert [span.health for span in read(owner, gang).gang_history.spans] == ["waiting"]
 
 
-def a_span(begin: float, end: float | None, health: str = "waiting") -> SpanRow:
+def a_span(begin: float, ending: float | None, health: str = "waiting") -> SpanRow:
     return SpanRow(
         began_at=BEGIN + begin * MINUTE,
-        ended_at=None if end is None else BEGIN + end * MINUTE,
+        ended_at=None if ending is None else BEGIN + ending * MINUTE,
         health=health,
         face=face_of(health),
         stage="placement",
@@ -192,12 +194,13 @@ class TestStrip:
     def test_segments_are_proportional_to_their_duration(self) -> None:
         strip = make_strip((a_span(90, None, "running"), a_span(0, 90)), NOW)
         assert [
-            (piece.face.label, piece.start, piece.width, piece.duration) for piece in strip
+            (segment.face.label, segment.start, segment.width, segment.duration)
+            for segment in strip
         ] == [
             ("Waiting", 0.0, 75.0, "1 h 30 min"),
             ("Running", 75.0, 25.0, "30 min"),
         ]
-        assert [piece.ended_at for piece in strip] == [BEGIN + 90 * MINUTE, None]
+        assert [segment.ended_at for segment in strip] == [BEGIN + 90 * MINUTE, None]
 
     def test_a_short_segment_stays_visible(self) -> None:
         strip = make_strip((a_span(1, None), a_span(0.999, 1, "failed"), a_span(0, 0.999)), NOW)
@@ -206,7 +209,7 @@ class TestStrip:
 
     def test_a_time_of_absence_is_a_segment(self) -> None:
         strip = make_strip((a_span(60, None), a_span(0, 30)), NOW)
-        assert [(piece.face.label, piece.width) for piece in strip] == [
+        assert [(segment.face.label, segment.width) for segment in strip] == [
             ("Waiting", 25.0),
             ("Not there", 25.0),
             ("Waiting", 50.0),
@@ -214,15 +217,15 @@ class TestStrip:
 
     def test_a_verdict_without_duration_has_no_segment(self) -> None:
         strip = make_strip((a_span(5, None), a_span(5, 5, "failed"), a_span(0, 5)), NOW)
-        assert [piece.face.label for piece in strip] == ["Waiting", "Waiting"]
+        assert [segment.face.label for segment in strip] == ["Waiting", "Waiting"]
 
     def test_a_new_verdict_fills_the_strip(self) -> None:
-        (piece,) = make_strip((a_span(120, None),), NOW)
-        assert (piece.start, piece.width) == (0, 100)
+        (segment,) = make_strip((a_span(120, None),), NOW)
+        assert (segment.start, segment.width) == (0, 100)
 
     def test_clock_skew_makes_no_negative_width(self) -> None:
         strip = make_strip((a_span(200, None), a_span(0, 200)), NOW)
-        assert all(piece.width > 0 for piece in strip)
+        assert all(segment.width > 0 for segment in strip)
 
     @given(lengths=st.lists(st.floats(0.001, 1e5), min_size=1, max_size=MOST_SPANS))
     def test_segments_are_adjacent_and_fill_the_strip(self, lengths: list[float]) -> None:
@@ -233,9 +236,9 @@ class TestStrip:
             begin += length
         strip = make_strip(tuple(spans), NOW)
         end = 0.0
-        for piece in strip:
-            assert piece.start == pytest.approx(end, abs=0.02)
-            end = piece.start + piece.width
+        for segment in strip:
+            assert segment.start == pytest.approx(end, abs=0.02)
+            end = segment.start + segment.width
         assert end == pytest.approx(100, abs=0.02 * len(strip))
 
 
@@ -286,32 +289,32 @@ class TestNames:
     def test_the_node_of_a_claim_is_redacted_everywhere(
         self, cluster: Cluster, reader: Viewer
     ) -> None:
-        said = "has brought node n7, which is not initialized yet"
+        output = "has brought node n7, which is not initialized yet"
         finding = make_finding(
             "waiting-for-nodes",
-            message=f"Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {said}.",
+            message=f"Karpenter brings nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {output}.",
             evidence=(
-                Evidence("NodeClaim gpu-x7k2p", said, make_ref("NodeClaim", "x", namespace="")),
+                Evidence("NodeClaim gpu-x7k2p", output, make_ref("NodeClaim", "x", namespace="")),
                 Evidence("node", "n7", make_ref("Node", "n7", namespace="")),
             ),
         )
-        told = read(reader, a_recorded_gang(cluster, finding))
-        (span,) = told.gang_history.spans
-        for text in (told.row.message, told.findings[0].message, span.message):
+        report = read(reader, a_recorded_gang(cluster, finding))
+        (span,) = report.gang_history.spans
+        for text in (report.row.message, report.findings[0].message, span.message):
             assert text.endswith(
                 "has brought a node you may not see, which is not initialized yet."
             )
-        assert "n7" not in str((told.findings[0].evidence[0], told.timeline[0].message))
-        assert [item.value for item in told.findings[0].evidence][1] == "a node you may not see"
+        assert "n7" not in str((report.findings[0].evidence[0], report.timeline[0].message))
+        assert [item.value for item in report.findings[0].evidence][1] == "a node you may not see"
 
     def test_a_deleted_gang_stays_redacted(self, cluster: Cluster, reader: Viewer) -> None:
         gang = a_telling_gang(cluster)
         Gang.objects.all().delete()
-        found = read_gone(reader, gang)
-        assert found.message == TOLD
-        assert found.verdict is not None
-        assert found.verdict.message == TOLD
-        assert [item.value for item in found.verdict.evidence] == [
+        result = read_gone(reader, gang)
+        assert result.message == TOLD
+        assert result.verdict is not None
+        assert result.verdict.message == TOLD
+        assert [item.value for item in result.verdict.evidence] == [
             "a gang you may not see",
             "a node you may not see",
             "gpu-01",
@@ -326,15 +329,15 @@ class TestGone:
         gone_at = BEGIN + 20 * MINUTE
         end_spans(cluster.pk, [gang.uid], at=gone_at)
         Gang.objects.all().delete()
-        found = read_gone(owner, gang)
-        assert (found.name, found.kind, found.namespace) == (gang.name, "JobSet", "research")
-        assert (found.cluster, found.code) == ("eu-train", "insufficient-resources")
-        assert (found.since, found.gone_at) == (BEGIN, gone_at)
-        assert [(entry.code, entry.last) for entry in found.timeline] == [
+        result = read_gone(owner, gang)
+        assert (result.name, result.kind, result.namespace) == (gang.name, "JobSet", "research")
+        assert (result.cluster, result.code) == ("eu-train", "insufficient-resources")
+        assert (result.since, result.gone_at) == (BEGIN, gone_at)
+        assert [(entry.code, entry.last) for entry in result.timeline] == [
             ("insufficient-resources", True)
         ]
-        assert found.gang_history.wait is not None
-        assert (found.gang_history.wait.text, found.gang_history.wait.end) == ("20 min", "gone")
+        assert result.gang_history.wait is not None
+        assert (result.gang_history.wait.text, result.gang_history.wait.end) == ("20 min", "gone")
 
     def test_missing_and_forbidden_are_the_same(
         self, owner: Viewer, stranger: Viewer, cluster: Cluster

@@ -52,9 +52,9 @@ def test_the_first_finding_is_the_verdict(owner: Viewer) -> None:
         ("GPUs free", "3"),
         ("GPUs needed", "8"),
     ]
-    assert [(other.code, other.unit) for other in detail.other_findings] == [
-        ("job-suspended", "workers-2")
-    ]
+    assert [
+        (other_finding.code, other_finding.unit) for other_finding in detail.other_findings
+    ] == [("job-suspended", "workers-2")]
 
 
 def test_in_an_outage_old_findings_are_not_the_verdict(owner: Viewer) -> None:
@@ -79,10 +79,14 @@ def test_in_an_outage_findings_are_marked_as_last_known(owner: Viewer) -> None:
     detail = read(
         owner, cluster, detail=Detail((finding,), jobs=(job,), members=make_members("a", 2))
     )
-    (found,) = detail.other_findings
-    assert (found.health, found.face.label, found.since) == ("unknown", "Unknown", None)
-    assert found.message == "At the last look: All 8 pods are ready."
-    assert found.advice == ()
+    (other_finding,) = detail.other_findings
+    assert (other_finding.health, other_finding.face.label, other_finding.since) == (
+        "unknown",
+        "Unknown",
+        None,
+    )
+    assert other_finding.message == "At the last look: All 8 pods are ready."
+    assert other_finding.advice == ()
     (row,) = detail.jobs
     assert (row.state.word, row.past_state_sentence, row.message) == (
         "unknown",
@@ -171,8 +175,8 @@ def test_groups_are_shown_as_stored(owner: Viewer) -> None:
 
 
 def test_a_deleted_owner_is_shown_with_its_deletion_time(owner: Viewer) -> None:
-    gone = NOW - timedelta(minutes=3)
-    assert read(owner, gone_at=gone).row.gone_at == gone
+    deleted = NOW - timedelta(minutes=3)
+    assert read(owner, gone_at=deleted).row.gone_at == deleted
 
 
 def test_own_events_are_newest_first(owner: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,13 +240,13 @@ def test_events_of_failing_members_come_first_in_a_large_gang(
 ) -> None:
     cluster = make_cluster()
     runs, waits = make_members("a", 3), make_members("b", 2, Health.WAITING)
-    for at, member in enumerate((*runs, *waits)):
+    for index, member in enumerate((*runs, *waits)):
         make_event(
             cluster,
-            f"e{at}",
+            f"e{index}",
             "0/4 nodes are available.",
             about=member.ref.uid,
-            last_seen=NOW - timedelta(minutes=at),
+            last_seen=NOW - timedelta(minutes=index),
         )
     monkeypatch.setattr("gangboard.pages.gang.events.BATCH", 2)
     monkeypatch.setattr("gangboard.pages.gang.events.MOST_READ", 3)
@@ -323,10 +327,10 @@ def test_mode_and_matrix_are_hidden_in_a_silent_cluster(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
     jobs = make_job("a", part="driver"), make_job("b", part="workers")
     pods = (*make_members("a", 1, group="ring"), *make_members("b", 8, group="ring"))
-    told = Detail(jobs=jobs, members=pods, gang_mode=MODE)
-    silent = read(owner, cluster, detail=told)
+    message = Detail(jobs=jobs, members=pods, gang_mode=MODE)
+    silent = read(owner, cluster, detail=message)
     assert (silent.gang_mode, silent.matrix) == (None, None)
-    heard = read(owner, make_cluster("east"), detail=told)
+    heard = read(owner, make_cluster("east"), detail=message)
     assert heard.matrix is not None
 
 

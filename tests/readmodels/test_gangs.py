@@ -96,9 +96,9 @@ class TestPages:
         make_gangs(make_cluster("eu-train"), 20)
         make_gangs(make_cluster("lab", contact_at=NOW - timedelta(hours=1)), 7)
         filters = GangFilters(ordering=ordering, group_by=group_by)
-        whole = list_gangs(viewer=owner, filters=filters, limit=100, now=NOW)
-        assert len(whole.rows) == 27
-        assert whole.next_cursor is None
+        full_gangs = list_gangs(viewer=owner, filters=filters, limit=100, now=NOW)
+        assert len(full_gangs.rows) == 27
+        assert full_gangs.next_cursor is None
         read, cursor = [], None
         while True:
             page = list_gangs(viewer=owner, filters=filters, limit=4, cursor=cursor, now=NOW)
@@ -106,7 +106,7 @@ class TestPages:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        assert read == [row.id for row in whole.rows]
+        assert read == [row.id for row in full_gangs.rows]
 
     def test_an_inserted_row_repeats_no_row_on_the_next_page(self, owner: Viewer) -> None:
         cluster = make_cluster()
@@ -217,8 +217,8 @@ class TestFilters:
         make_gang(cluster, "broke", health="failed")
 
         def asked(**filters: Any) -> list[str]:
-            found = GangFilters(**filters)
-            return names(list_gangs(viewer=owner, filters=found, now=NOW))
+            gang_filters = GangFilters(**filters)
+            return names(list_gangs(viewer=owner, filters=gang_filters, now=NOW))
 
         assert asked(show_finished=False) == ["broke", "runs"]
         assert asked(show_finished=True) == ["broke", "runs", "done"]
@@ -283,15 +283,17 @@ class TestFreshness:
         assert counts == {"running": 1, "unknown": 2}
 
         def asked(**filters: Any) -> list[str]:
-            found = GangFilters(**filters)
-            return sorted(names(list_gangs(viewer=owner, filters=found, now=NOW)))
+            gang_filters = GangFilters(**filters)
+            return sorted(names(list_gangs(viewer=owner, filters=gang_filters, now=NOW)))
 
         assert asked(health=("failed",)) == []
         assert asked(health=("unknown",)) == ["was-done", "was-failed"]
         assert asked(code="failed") == []
         assert asked(code="not-observed") == ["was-done", "was-failed"]
-        whole = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
-        assert names(whole) == ["runs", "was-failed"], "finished ones do not come up in an outage"
+        full_gangs = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
+        assert names(full_gangs) == ["runs", "was-failed"], (
+            "finished ones do not come up in an outage"
+        )
 
     def test_hidden_health_does_not_match_filters(self, owner: Viewer) -> None:
         silent = make_cluster("lab", contact_at=NOW - timedelta(hours=1))
@@ -325,12 +327,12 @@ class TestAccess:
 
     def test_sentences_contain_no_hidden_names(self) -> None:
         cluster = make_cluster()
-        other = make_ref("JobSet", "eval-92", namespace="team-x")
+        other_ref = make_ref("JobSet", "eval-92", namespace="team-x")
         own = make_ref("JobSet", "eval-9", namespace="research")
         node = make_ref("Node", "gpu-17", namespace="")
         finding = make_finding(
             evidence=(
-                Evidence("holds the room", "eval-92", other),
+                Evidence("holds the room", "eval-92", other_ref),
                 Evidence("waits too", "eval-9", own),
                 Evidence("cordoned", "gpu-17", node),
             )
@@ -353,22 +355,22 @@ class TestAccess:
     def test_advice_about_hidden_objects_is_omitted(self, owner: Viewer) -> None:
         """Owner of the gang's namespace, reader of the cluster, admin; a stranger sees no gang."""
         cluster = make_cluster()
-        other = make_ref("Job", "eval", namespace="team-x")
-        named = make_finding(evidence=(Evidence(NAMED_IN_ADVICE, "eval", other),))
+        other_ref = make_ref("Job", "eval", namespace="team-x")
+        named = make_finding(evidence=(Evidence(NAMED_IN_ADVICE, "eval", other_ref),))
         suspend = "Suspend Job team-x/eval (priority 0), which holds 16 GPUs: then the pod fits."
         make_gang(cluster, advice=[suspend], detail=Detail(findings=(named,)))
-        whole = Viewer(5, "wilma", (Scope(cluster.pk, "", "viewer"),))
-        told = {
-            one.name: [
-                row.advice for row in list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows
+        full_viewer = Viewer(5, "wilma", (Scope(cluster.pk, "", "viewer"),))
+        message = {
+            item.name: [
+                row.advice for row in list_gangs(viewer=item, filters=GangFilters(), now=NOW).rows
             ]
-            for one in (reader(cluster.pk, "research"), whole, owner, Viewer(2, "stan", ()))
+            for item in (reader(cluster.pk, "research"), full_viewer, owner, Viewer(2, "stan", ()))
         }
-        assert list(told.values()) == [[()], [(suspend,)], [(suspend,)], []]
+        assert list(message.values()) == [[()], [(suspend,)], [(suspend,)], []]
 
     def test_a_cluster_viewer_sees_the_names(self, owner: Viewer) -> None:
-        other = make_ref("JobSet", "eval-92", namespace="team-x")
-        finding = make_finding(evidence=(Evidence("holds the room", "eval-92", other),))
+        other_ref = make_ref("JobSet", "eval-92", namespace="team-x")
+        finding = make_finding(evidence=(Evidence("holds the room", "eval-92", other_ref),))
         make_gang(
             make_cluster(),
             message="team-x/eval-92 holds the room.",
@@ -384,8 +386,8 @@ class TestSearchTellsNoNames:
     @pytest.fixture
     def cluster(self) -> Cluster:
         cluster = make_cluster()
-        other = make_ref("JobSet", "secret", namespace="team-b")
-        finding = make_finding(evidence=(Evidence("preempted by", "secret", other),))
+        other_ref = make_ref("JobSet", "secret", namespace="team-b")
+        finding = make_finding(evidence=(Evidence("preempted by", "secret", other_ref),))
         make_gang(
             cluster,
             "llama",
@@ -401,12 +403,12 @@ class TestSearchTellsNoNames:
 
     @pytest.mark.parametrize("q", ["secret", "sec", "team-b", "team-b/secret", "llama secret"])
     def test_a_search_ignores_redacted_names(self, cluster: Cluster, q: str) -> None:
-        one = reader(cluster.pk, "research")
-        row = list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows[0]
+        new_reader = reader(cluster.pk, "research")
+        row = list_gangs(viewer=new_reader, filters=GangFilters(), now=NOW).rows[0]
         assert row.message == "llama was preempted by a gang you may not see."
-        assert self.found(one, q) == []
-        clusters = read_freshness(viewer=one, now=NOW)
-        tiles = count_by_health(viewer=one, filters=GangFilters(q=q), clusters=clusters)
+        assert self.found(new_reader, q) == []
+        clusters = read_freshness(viewer=new_reader, now=NOW)
+        tiles = count_by_health(viewer=new_reader, filters=GangFilters(q=q), clusters=clusters)
         assert {tile.gangs for tile in tiles} == {0}
 
     @pytest.mark.parametrize("q", ["llama", "RESEARCH", "preempt", "JobSet", "eu-train"])
@@ -441,7 +443,7 @@ class TestFindByName:
         return cluster
 
     @pytest.mark.parametrize(
-        ("name", "place", "found"),
+        ("name", "place", "expected"),
         [
             ("llama-0-1", {}, ["llama"]),
             ("Llama-0-1", {}, ["llama"]),
@@ -456,10 +458,10 @@ class TestFindByName:
         ],
     )
     def test_only_whole_names_match(
-        self, owner: Viewer, cluster: Cluster, name: str, place: dict[str, str], found: list[str]
+        self, owner: Viewer, cluster: Cluster, name: str, place: dict[str, str], expected: list[str]
     ) -> None:
         ids = find_gangs_named(name, viewer=owner, **place)
-        assert [Gang.objects.get(pk=one).name for one in ids] == found
+        assert [Gang.objects.get(pk=item).name for item in ids] == expected
 
     def test_a_user_without_access_gets_no_match(self, cluster: Cluster) -> None:
         elsewhere = reader(cluster.pk, "vision")

@@ -74,9 +74,9 @@ def test_a_cycle_shows_every_group_once() -> None:
         a_row("CompositePodGroup", "b", parent="a"),
         a_row("CompositePodGroup", "self", parent="self"),
     )
-    found = drawn(*rows)
-    assert sorted(name for _, _, name in found) == ["a", "b", "self"]
-    assert found[0] == (0, "CompositePodGroup", "self")
+    result = drawn(*rows)
+    assert sorted(name for _, _, name in result) == ["a", "b", "self"]
+    assert result[0] == (0, "CompositePodGroup", "self")
 
 
 def test_a_group_of_another_kind_is_not_a_parent() -> None:

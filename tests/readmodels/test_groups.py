@@ -99,8 +99,8 @@ def test_policy_and_quorum_have_short_labels(owner: Viewer) -> None:
     cluster = make_cluster()
     make_workload(cluster, quorum=6)
     make_podgroup(cluster, "llama-workers-0")
-    words = {row.kind: (row.policy_short, row.differs) for row in rows(owner)}
-    assert words == {"Workload": ("gang, quorum 6", False), "PodGroup": ("gang, quorum 8", True)}
+    texts = {row.kind: (row.policy_short, row.differs) for row in rows(owner)}
+    assert texts == {"Workload": ("gang, quorum 6", False), "PodGroup": ("gang, quorum 8", True)}
 
 
 def test_groups_are_filtered(owner: Viewer) -> None:
@@ -132,12 +132,12 @@ def test_pages_together_are_the_whole_list(owner: Viewer) -> None:
 def test_groups_follow_permissions(owner: Viewer, stranger: Viewer) -> None:
     cluster = make_cluster()
     make_podgroup(cluster, uid="abc")
-    other = Viewer(3, "rene", (Scope(cluster.pk, "vision", "viewer"),))
+    other_viewer = Viewer(3, "rene", (Scope(cluster.pk, "vision", "viewer"),))
     group_id = "eu-train~abc"
-    found = group_detail(viewer=owner, group_id=group_id, now=NOW)
-    assert found is not None
-    assert found.id == group_id
-    for viewer in (stranger, other):
+    result = group_detail(viewer=owner, group_id=group_id, now=NOW)
+    assert result is not None
+    assert result.id == group_id
+    for viewer in (stranger, other_viewer):
         assert rows(viewer) == ()
         assert group_detail(viewer=viewer, group_id=group_id, now=NOW) is None
     for wrong in ("", "~", "eu-train~", "a\x00~b", "no-such~abc"):

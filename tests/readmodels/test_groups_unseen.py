@@ -58,8 +58,8 @@ def read(viewer: Viewer, **filters: Any) -> GroupPage:
 
 
 def said(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...], str]]:
-    unseen = read(viewer, **filters).unseen
-    return [(one.cluster, one.state, one.kinds, one.sentence) for one in unseen]
+    hidden = read(viewer, **filters).unseen
+    return [(item.cluster, item.state, item.kinds, item.sentence) for item in hidden]
 
 
 def test_read_and_unserved_kinds_count_as_seen(owner: Viewer) -> None:
@@ -99,19 +99,19 @@ def test_a_cluster_without_group_kinds_has_no_groups(owner: Viewer) -> None:
 def test_unreadable_kinds_are_reported_and_old_rows_marked(
     owner: Viewer, state: str, sentence: str
 ) -> None:
-    cluster, other = make_site(), make_site("us-train")
+    cluster, another = make_site(), make_site("us-train")
     make_podgroup(cluster, "old", uid="old")
-    make_podgroup(other, "new")
+    make_podgroup(another, "new")
     change(cluster, state=state)
     assert said(owner) == [("eu-train", state, ("PodGroup",), sentence)]
     assert {row.name: row.stale for row in read(owner).rows} == {"old": True, "new": False}
-    found = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
-    assert found is not None
-    assert found.stale
+    result = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
+    assert result is not None
+    assert result.stale
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
     of_gang = groups_by_uid(["old"], viewer=owner, cluster=freshness)
     assert [row.stale for row in of_gang.rows] == [True]
-    assert [one.sentence for one in of_gang.unseen] == [sentence]
+    assert [item.sentence for item in of_gang.unseen] == [sentence]
 
 
 @pytest.mark.parametrize("state", ["ok", "listing"])
@@ -148,8 +148,8 @@ def test_a_gang_lists_only_its_possible_group_kinds(
     cluster = make_site()
     change(cluster, PODGANGS, state="forbidden")
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
-    found = groups_by_uid([], viewer=owner, cluster=freshness, owner=owner_kind)
-    assert [kind for one in found.unseen for kind in one.kinds] == kinds
+    result = groups_by_uid([], viewer=owner, cluster=freshness, owner=owner_kind)
+    assert [kind for item in result.unseen for kind in item.kinds] == kinds
 
 
 def test_kinds_in_different_states_have_separate_notices(owner: Viewer) -> None:
@@ -204,8 +204,8 @@ def test_a_silent_cluster_has_its_own_notice(
     owner: Viewer, contact: timedelta | None, problem: str, state: str, sentence: str
 ) -> None:
     make_site(contact_at=None if contact is None else NOW - contact, problem=problem)
-    ((_, told, kinds, text),) = said(owner)
-    assert (told, text) == (state, sentence)
+    ((_, message, kinds, text),) = said(owner)
+    assert (message, text) == (state, sentence)
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
 
 
@@ -220,12 +220,12 @@ def test_a_live_unread_cluster_has_its_own_notice(owner: Viewer) -> None:
 
 
 def test_notices_omit_hidden_clusters(stranger: Viewer) -> None:
-    cluster, other = make_site(), make_site("us-train")
-    for one in (cluster, other):
-        change(one, state="forbidden")
+    cluster, another = make_site(), make_site("us-train")
+    for item in (cluster, another):
+        change(item, state="forbidden")
     assert said(stranger) == []
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    assert [told[0] for told in said(reader)] == ["eu-train"]
+    assert [message[0] for message in said(reader)] == ["eu-train"]
 
 
 def test_a_page_of_groups_reads_unreadable_kinds_once(
@@ -250,7 +250,7 @@ def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, 
     gang = make_gang(cluster, **columns)
     detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
     assert detail is not None
-    return detail.no_groups, [one.sentence for one in detail.groups_unseen]
+    return detail.no_groups, [item.sentence for item in detail.groups_unseen]
 
 
 @pytest.mark.parametrize(
@@ -270,8 +270,8 @@ def test_a_gang_without_groups_is_plain_only_after_a_complete_read(
     owner: Viewer, modes: tuple[str, ...], sentence: str
 ) -> None:
     jobs = tuple(
-        make_job(f"job-{at}", scheduling=Scheduling(mode, mode, ""))
-        for at, mode in enumerate(modes)
+        make_job(f"job-{index}", scheduling=Scheduling(mode, mode, ""))
+        for index, mode in enumerate(modes)
     )
     assert on_its_page(owner, make_site(), detail=Detail(jobs=jobs)) == (sentence, [])
 
@@ -289,9 +289,9 @@ def test_unreadable_groups_of_a_gang_are_not_zero(owner: Viewer, state: str) -> 
     cluster = make_site()
     change(cluster, state=state)
     jobs = (make_job("run", scheduling=Scheduling("pod-by-pod", "Pod by pod", "")),)
-    words, unseen = on_its_page(owner, cluster, detail=Detail(jobs=jobs))
-    assert words == "No group of it is known."
-    assert [one for one in unseen if "PodGroups" in one] == unseen != []
+    texts, hidden = on_its_page(owner, cluster, detail=Detail(jobs=jobs))
+    assert texts == "No group of it is known."
+    assert [item for item in hidden if "PodGroups" in item] == hidden != []
 
 
 def test_groups_of_a_silent_cluster_are_last_known(owner: Viewer) -> None:
@@ -303,8 +303,8 @@ def test_groups_of_a_silent_cluster_are_last_known(owner: Viewer) -> None:
 
 
 def test_a_deleted_gang_has_no_groups(owner: Viewer) -> None:
-    said = on_its_page(owner, make_site(), gone_at=NOW)
-    assert said == ("None of its groups is left.", [])
+    message = on_its_page(owner, make_site(), gone_at=NOW)
+    assert message == ("None of its groups is left.", [])
 
 
 def test_a_gang_with_groups_has_no_notice(owner: Viewer) -> None:

@@ -32,9 +32,9 @@ JOB = "llama-workers-1"
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = make_cluster(actor_credentials=b"sealed")
-    make_readable(made, HOLDS)
-    return made
+    new_cluster = make_cluster(actor_credentials=b"sealed")
+    make_readable(new_cluster, HOLDS)
+    return new_cluster
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +42,10 @@ def policy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Say how the policy is installed: by default as it should be."""
 
     def say(state: PolicyState, sentence: str = "") -> None:
-        found = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
+        cluster_levers = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
         monkeypatch.setattr(
             "gangboard.pages.holds.queries.read_all_levers",
-            lambda clusters: {cluster.pk: found for cluster in clusters},
+            lambda clusters: {cluster.pk: cluster_levers for cluster in clusters},
         )
 
     say(PolicyState.INSTALLED)
@@ -180,13 +180,13 @@ def test_force_is_unknown_in_a_silent_cluster(owner: Viewer, cluster: Cluster) -
     assert row.message == (
         "Cluster eu-train does not answer, so whether the Hold is in force is unknown."
     )
-    assert [unseen.state for unseen in page.unseen] == ["silent"]
+    assert [hidden.state for hidden in page.unseen] == ["silent"]
     Cluster.objects.update(problem="")
     page = read(owner)
     assert page.rows[0].message == (
         "Cluster eu-train is not being read, so whether the Hold is in force is unknown."
     )
-    assert [unseen.sentence for unseen in page.unseen] == [
+    assert [hidden.sentence for hidden in page.unseen] == [
         "Cluster eu-train is not being read: its Holds are as last seen."
     ]
 
@@ -257,7 +257,7 @@ def test_unreadable_holds_are_reported_per_cluster(
     ResourceState.objects.filter(cluster=cluster, resource=HOLDS).update(state=state)
     page = read(owner)
     assert page.rows == ()
-    assert [(one.cluster, one.state, one.sentence) for one in page.unseen] == [
+    assert [(item.cluster, item.state, item.sentence) for item in page.unseen] == [
         ("eu-train", state, sentence)
     ]
     assert read(owner, cluster="us-train").unseen == ()
@@ -266,7 +266,7 @@ def test_unreadable_holds_are_reported_per_cluster(
 def test_an_unread_cluster_has_a_notice(owner: Viewer) -> None:
     make_cluster("new", contact_at=None)
     make_cluster("young")
-    assert [(one.cluster, one.state) for one in read(owner).unseen] == [
+    assert [(item.cluster, item.state) for item in read(owner).unseen] == [
         ("new", "never"),
         ("young", "not-looked"),
     ]

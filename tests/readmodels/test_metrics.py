@@ -46,17 +46,19 @@ def test_a_silent_cluster_exports_no_healthy_gangs_and_no_zeros(owner: Viewer) -
     make_resource(silent, "pods")
     make_gang(silent, health="running", code="running")
     make_gang(silent, health="succeeded", code="succeeded")
-    found = read(owner)
-    assert found.gangs == (GangCount("east", "unknown", "not-observed", 2, 16.0, None),)
-    assert found.resources == ()
-    assert [(one.is_silent, one.problem) for one in found.clusters] == [(True, "unreachable")]
+    result = read(owner)
+    assert result.gangs == (GangCount("east", "unknown", "not-observed", 2, 16.0, None),)
+    assert result.resources == ()
+    assert [(cluster.is_silent, cluster.problem) for cluster in result.clusters] == [
+        (True, "unreachable")
+    ]
 
 
 def test_an_unread_cluster_exports_no_counts(owner: Viewer) -> None:
     make_cluster("east", contact_at=None, listed_at=None)
-    found = read(owner)
-    assert (found.gangs, found.resources, found.holds) == ((), (), ())
-    assert [(one.contact_at, one.listed) for one in found.clusters] == [(None, False)]
+    result = read(owner)
+    assert (result.gangs, result.resources, result.holds) == ((), (), ())
+    assert [(cluster.contact_at, cluster.listed) for cluster in result.clusters] == [(None, False)]
 
 
 def test_resources_are_readable_after_a_list(owner: Viewer) -> None:
@@ -104,7 +106,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, PolicyState]:
     monkeypatch.setattr(
         "gangboard.readmodels.hold_counts.read_all_levers",
         lambda clusters: {
-            one.pk: ClusterLevers(has_actor=True, hold=policy["is"]) for one in clusters
+            cluster.pk: ClusterLevers(has_actor=True, hold=policy["is"]) for cluster in clusters
         },
     )
     return policy
@@ -126,7 +128,7 @@ def make_holds(cluster: Cluster) -> None:
 
 
 def counted(viewer: Viewer) -> set[tuple[str, str, int]]:
-    return {(one.cluster, one.in_force.value, one.holds) for one in read(viewer).holds}
+    return {(hold.cluster, hold.in_force.value, hold.holds) for hold in read(viewer).holds}
 
 
 @pytest.mark.usefixtures("installed")
@@ -170,9 +172,9 @@ def test_zero_holds_requires_readable_holds(owner: Viewer) -> None:
     make_resource(make_cluster("forbidden"), HOLDS, state="forbidden")
     make_cluster("not-looked-at-yet")
     assert set(read(owner).holds) == {
-        HoldCount(cluster, word, 0)
+        HoldCount(cluster, in_force, 0)
         for cluster in ("none-made", "not-installed")
-        for word in InForce
+        for in_force in InForce
     }
 
 
@@ -188,8 +190,8 @@ def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
         make_gangs(cluster, 1_000)
         make_resource(cluster, HOLDS)
     with django_assert_num_queries(11):
-        found = read(owner)
-    assert sum(one.gangs for one in found.gangs) == 2_000
+        result = read(owner)
+    assert sum(gang.gangs for gang in result.gangs) == 2_000
     for name in ("south", "north"):
         make_holds(make_cluster(name))
     with django_assert_num_queries(16):
@@ -200,6 +202,6 @@ def test_a_user_without_roles_gets_no_counts(owner: Viewer, stranger: Viewer) ->
     cluster = make_cluster("east", credentials_expire_at=NOW)
     make_holds(cluster)
     make_action(cluster)
-    found = read(stranger)
-    assert (found.clusters, found.expiries, found.gangs) == ((), (), ())
-    assert (found.resources, found.holds, found.actions) == ((), (), ())
+    result = read(stranger)
+    assert (result.clusters, result.expiries, result.gangs) == ((), (), ())
+    assert (result.resources, result.holds, result.actions) == ((), (), ())

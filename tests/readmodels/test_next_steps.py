@@ -65,13 +65,13 @@ def test_uncordoning_is_a_command_with_all_its_nodes(owner: Viewer, cluster: Clu
     _, step = read(owner, cluster, AdvisedStep(text, AdviceKind.UNCORDON, objects=NODES), *NODES)
     assert step.command == "kubectl uncordon a10g-4 a10g-5"
     assert [segment.node for segment in step.segments if segment.node] == ["a10g-4", "a10g-5"]
-    told = f"{text.removesuffix('.')} (in cluster {cluster.name})."
-    assert "".join(segment.text for segment in step.segments) == step.text == told
+    message = f"{text.removesuffix('.')} (in cluster {cluster.name})."
+    assert "".join(segment.text for segment in step.segments) == step.text == message
 
 
 def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
-    words = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
-    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
+    texts = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
+    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, texts))
     assert step.command == "kubectl logs -n a b -c main"
     assert [segment.text for segment in step.segments] == [f"Read it (in cluster {cluster.name})."]
     assert detail.row.advice == (
@@ -79,7 +79,7 @@ def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
     )
     cluster.context = "prod/admin"
     cluster.save()
-    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
+    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, texts))
     assert step.command == "kubectl --context prod/admin logs -n a b -c main"
     assert detail.row.advice == ("Read it: kubectl --context prod/admin logs -n a b -c main",)
 
@@ -88,7 +88,7 @@ def test_a_suspend_step_links_to_its_gang(owner: Viewer, cluster: Cluster, other
     text = "Suspend JobSet team-rl/dreamer (priority 0), which holds 8 cpu: then the pod fits."
     advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
     detail, step = read(owner, cluster, advice, ref_of(other), message="dreamer is not named so.")
-    assert [(one.text, one.gang_id) for one in step.segments if one.gang_id] == [
+    assert [(item.text, item.gang_id) for item in step.segments if item.gang_id] == [
         ("JobSet team-rl/dreamer", other.id)
     ]
     assert [segment.gang_id for segment in detail.named.segments(detail.row.message)] == [""]
@@ -152,11 +152,11 @@ class TestButtons:
         ]
 
     def test_a_resume_step_has_a_resume_button(self, owner: Viewer, cluster: Cluster) -> None:
-        one, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
+        item, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
         text = "Resume Job run-10 to let it run."
         advice = AdvisedStep(text, AdviceKind.RESUME, objects=(ten.ref,))
         gang = make_gang(
-            cluster, "run", detail=Detail((), (one, ten)), advice=pack_advice((advice,))
+            cluster, "run", detail=Detail((), (item, ten)), advice=pack_advice((advice,))
         )
         detail = gang_detail(viewer=owner, gang_id=gang.id, now=NOW)
         assert detail is not None

@@ -49,7 +49,7 @@ def test_only_a_named_flavor_can_be_missing() -> None:
 
 
 def _facts(*queues: str) -> Any:
-    return cast("Any", SimpleNamespace(groups=[SimpleNamespace(queue=one) for one in queues]))
+    return cast("Any", SimpleNamespace(groups=[SimpleNamespace(queue=item) for item in queues]))
 
 
 def test_a_gang_is_in_the_queue_of_its_groups() -> None:
@@ -72,7 +72,7 @@ def set_state(cluster: Cluster, resource: str, state: str) -> None:
 
 def row(viewer: Viewer, name: str = "research") -> QueueRow:
     page = list_queues(viewer=viewer, filters=QueueFilters(), now=NOW)
-    return next(one for one in page.rows if one.name == name)
+    return next(item for item in page.rows if item.name == name)
 
 
 @SYSTEMS
@@ -84,17 +84,20 @@ def test_waiting_gangs_are_oldest_first_without_positions(
     in_queue(cluster, system, "research", "young", age=60, priority_class="train")
     in_queue(cluster, system, "research", "old", age=900)
     in_queue(cluster, system, "elsewhere", "other")
-    found = row(owner)
-    assert found.line is not None
-    assert [(one.name, one.position, one.priority, one.priority_class) for one in found.line] == [
+    result = row(owner)
+    assert result.line is not None
+    assert [
+        (amount.name, amount.position, amount.priority, amount.priority_class)
+        for amount in result.line
+    ] == [
         ("old", None, None, ""),
         ("young", None, None, "train"),
     ]
-    assert found.line[0].since == ago(900)
-    assert [one.text for one in found.line[0].amounts] == ["8 GPUs"]
-    assert (found.waiting, found.in_line, found.kept_out, found.unknown) == (2, 2, 0, 0)
-    assert not found.tells_places
-    assert found.order
+    assert result.line[0].since == ago(900)
+    assert [amount.text for amount in result.line[0].amounts] == ["8 GPUs"]
+    assert (result.waiting, result.in_line, result.kept_out, result.unknown) == (2, 2, 0, 0)
+    assert not result.tells_places
+    assert result.order
 
 
 @pytest.mark.parametrize(
@@ -115,11 +118,11 @@ def test_waiting_and_placed_gangs_are_separated(
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     in_queue(cluster, KAI, "research", "run", **columns)
-    found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
-    assert found is not None
-    assert found.waiting == int(waits)
-    assert found.placed == int(has_nodes)
-    assert [one.name for one in found.holders or ()] == ["run"] * has_nodes
+    result = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
+    assert result is not None
+    assert result.waiting == int(waits)
+    assert result.placed == int(has_nodes)
+    assert [item.name for item in result.holders or ()] == ["run"] * has_nodes
 
 
 def test_usage_counts_only_fully_placed_gangs(cluster: Cluster, owner: Viewer) -> None:
@@ -128,11 +131,11 @@ def test_usage_counts_only_fully_placed_gangs(cluster: Cluster, owner: Viewer) -
     running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING}
     in_queue(cluster, KAI, "research", "whole", scheduled=8, **running)
     in_queue(cluster, KAI, "research", "part", scheduled=6, age=900, **running)
-    found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
-    assert found is not None
-    assert found.holders is not None
-    told = {one.name: (len(one.amounts), one.message) for one in found.holders}
-    assert told == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
+    result = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
+    assert result is not None
+    assert result.holders is not None
+    message = {holder.name: (len(holder.amounts), holder.message) for holder in result.holders}
+    assert message == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
 
 
 def test_a_blocked_gang_is_ineligible_and_an_unknown_one_neither(
@@ -142,21 +145,21 @@ def test_a_blocked_gang_is_ineligible_and_an_unknown_one_neither(
     scheduler_queue(cluster, KAI, "research")
     in_queue(cluster, KAI, "research", "never", health=Health.BLOCKED, code="exceeds-quota")
     in_queue(cluster, KAI, "research", "unseen", health=Health.UNKNOWN, code="not-observed")
-    found = row(owner)
-    assert (found.waiting, found.in_line, found.kept_out, found.unknown) == (1, 0, 1, 1)
+    result = row(owner)
+    assert (result.waiting, result.in_line, result.kept_out, result.unknown) == (1, 0, 1, 1)
 
 
 @pytest.mark.parametrize(
-    ("phase", "word"), [("Pending", "Pending"), ("Inqueue", "Inqueue"), ("", "not looked at")]
+    ("phase", "text"), [("Pending", "Pending"), ("Inqueue", "Inqueue"), ("", "not looked at")]
 )
 def test_a_volcano_queue_shows_its_phase(
-    cluster: Cluster, owner: Viewer, phase: str, word: str
+    cluster: Cluster, owner: Viewer, phase: str, text: str
 ) -> None:
     serve_scheduler(cluster, VOLCANO)
     scheduler_queue(cluster, VOLCANO, "research", pending=7)
     in_queue(cluster, VOLCANO, "research", "run", phase=phase)
     (place,) = row(owner).line or ()
-    assert word in place.message
+    assert text in place.message
     # Its own count is of PodGroups that it has not let in.
     assert (row(owner).waiting, row(owner).pending) == (1, 7)
 
@@ -169,7 +172,7 @@ def test_a_gang_with_many_groups_waits_once(cluster: Cluster, owner: Viewer) -> 
     for name in ("run-0", "run-1"):
         in_queue(cluster, KAI, "research", name, owner_uids=(owner_ref.uid,)).delete()
     make_gang(cluster, "run", uid=owner_ref.uid, namespace="team-a", kind="Job", scheduled=0)
-    assert [one.name for one in row(owner).line or ()] == ["run"]
+    assert [item.name for item in row(owner).line or ()] == ["run"]
 
 
 @pytest.mark.parametrize("state", ["forbidden", "not-looked", "listing"])
@@ -197,10 +200,10 @@ def test_a_namespace_viewer_sees_the_queues_of_own_gangs(cluster: Cluster) -> No
     in_queue(cluster, KAI, "research", "theirs", namespace="team-b", age=900)
     in_queue(cluster, KAI, "secret", "hidden", namespace="team-b")
     member = Viewer(3, "mia", (Scope(cluster.pk, "team-a", "viewer"),))
-    (found,) = list_queues(viewer=member, filters=QueueFilters(), now=NOW).rows
-    assert found.name == "research"
-    assert [one.name for one in found.line or ()] == ["a gang you may not see", "mine"]
-    assert ([one.name for one in found.namespaces], found.namespaces_hidden) == (["team-a"], 1)
+    (row,) = list_queues(viewer=member, filters=QueueFilters(), now=NOW).rows
+    assert row.name == "research"
+    assert [item.name for item in row.line or ()] == ["a gang you may not see", "mine"]
+    assert ([item.name for item in row.namespaces], row.namespaces_hidden) == (["team-a"], 1)
 
 
 @SYSTEMS
@@ -214,9 +217,9 @@ def test_a_scheduler_queue_is_open_to_every_namespace(
         cluster, system, "research", "done", namespace="team-b", scheduled=8, succeeded=8,
         health=Health.SUCCEEDED, stage=Stage.RUN,
     )  # fmt: skip
-    found = row(owner)
-    assert [(one.name, one.gangs) for one in found.namespaces] == [("team-a", 1), ("team-b", 0)]
-    assert found.reached_by.startswith("Any namespace can name this queue")
+    result = row(owner)
+    assert [(item.name, item.gangs) for item in result.namespaces] == [("team-a", 1), ("team-b", 0)]
+    assert result.reached_by.startswith("Any namespace can name this queue")
 
 
 def test_a_kueue_queue_needs_an_alias_and_marks_unknown_fields(
@@ -243,18 +246,18 @@ def test_each_system_has_its_own_terms(cluster: Cluster, owner: Viewer) -> None:
         terms=(QuotaTerm("weight", Decimal(3), True),),
     )  # fmt: skip
     store(cluster, a_queue("kueue", quotas=(Quota("h100", GPU, Decimal(8)),)))
-    words = {
-        name: [(one.nominal_text, one.nominal_word) for one in row(owner, name).quotas]
+    texts = {
+        name: [(term.nominal_text, term.nominal_word) for term in row(owner, name).quotas]
         for name in ("kai", "volcano", "kueue")
     }
-    assert words == {
+    assert texts == {
         "kai": [("4", "quota"), ("", "used, quota unlimited")],
         "volcano": [("8", "capability"), ("", "used, no capability set")],
         "kueue": [("8", "nominal quota")],
     }
     of_gpus = row(owner, "kai").quotas[0]
     assert (of_gpus.borrowed_word, of_gpus.limits) == ("over quota", "limit 8, over-quota weight 2")
-    assert [(one.name, one.text) for one in row(owner, "volcano").terms] == [("weight", "3")]
+    assert [(term.name, term.text) for term in row(owner, "volcano").terms] == [("weight", "3")]
 
 
 def test_usage_above_quota_is_not_lent(cluster: Cluster, owner: Viewer) -> None:

@@ -31,9 +31,9 @@ def read(viewer: Viewer, *, cluster: str = "", namespace: str = "") -> Reasons:
     )
 
 
-def rows(found: Reasons) -> list[ReasonRow]:
+def rows(result: Reasons) -> list[ReasonRow]:
     """Return the rows in the order of stages."""
-    return sorted(found.rows, key=place_of("stage"))
+    return sorted(result.rows, key=place_of("stage"))
 
 
 def fill(eu: Cluster, us: Cluster) -> None:
@@ -53,27 +53,27 @@ def fill(eu: Cluster, us: Cluster) -> None:
 
 def test_reasons_are_counted_by_stage_heaviest_first(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
-    found = read(owner)
+    result = read(owner)
     assert [
-        (row.stage, row.code, row.gangs, row.pods, row.accelerators) for row in rows(found)
+        (row.stage, row.code, row.gangs, row.pods, row.accelerators) for row in rows(result)
     ] == [
         ("admission", "waiting-for-quota", 1, 8, 4.0),
         ("placement", "insufficient-resources", 3, 6 + 8 + 2, 96.0),
         ("placement", "nodes-unschedulable", 1, 8, 16.0),
         ("start", "image-pull", 2, 3 + 2, 16.0),
     ]
-    assert (found.gangs, found.accelerators) == (7, 132.0)
+    assert (result.gangs, result.accelerators) == (7, 132.0)
     gangs: Counter[str] = Counter()
-    for row in rows(found):
+    for row in rows(result):
         gangs[row.stage_label] += row.gangs
     assert list(gangs.items()) == [
         ("Admission", 1),
         ("Placement", 4),
         ("Start", 2),
     ]
-    assert found.dearest is not None
-    assert found.commonest is not None
-    assert found.dearest.code == found.commonest.code == "insufficient-resources"
+    assert result.dearest is not None
+    assert result.commonest is not None
+    assert result.dearest.code == result.commonest.code == "insufficient-resources"
 
 
 def test_a_reason_names_its_largest_gangs_and_the_longest_wait(owner: Viewer) -> None:
@@ -138,12 +138,12 @@ def test_only_visible_gangs_are_counted(stranger: Viewer) -> None:
     eu, us = make_cluster(), make_cluster("us-train")
     fill(eu, us)
     reader = Viewer(3, "rene", (Scope(us.pk, "vision", "viewer"),))
-    found = read(reader)
-    assert [(row.code, row.gangs, row.accelerators) for row in rows(found)] == [
+    result = read(reader)
+    assert [(row.code, row.gangs, row.accelerators) for row in rows(result)] == [
         ("insufficient-resources", 1, 64.0)
     ]
-    assert (found.clusters, found.namespaces, found.apart) == (1, ("vision",), ())
-    assert [example.name for example in rows(found)[0].examples] == ["mixtral"]
+    assert (result.clusters, result.namespaces, result.apart) == (1, ("vision",), ())
+    assert [example.name for example in rows(result)[0].examples] == ["mixtral"]
     assert read(stranger).rows == ()
     assert read(stranger).clusters == 0
 
@@ -172,11 +172,11 @@ def test_a_silent_cluster_is_named_and_not_counted_as_zero(owner: Viewer) -> Non
     lab = silent()
     for _ in range(2):
         make_gang(lab)
-    found = read(owner)
-    assert (found.gangs, found.unknown) == (0, 2)
-    assert (found.looked_at, found.clusters) == (1, 2)
-    (one,) = found.unseen
-    assert (one.cluster, one.before, one.since, one.after) == (
+    result = read(owner)
+    assert (result.gangs, result.unknown) == (0, 2)
+    assert (result.looked_at, result.clusters) == (1, 2)
+    (item,) = result.unseen
+    assert (item.cluster, item.before, item.since, item.after) == (
         "lab",
         "has not been read for ",
         NOW - timedelta(minutes=4),
@@ -217,8 +217,8 @@ def test_unreadable_resources_are_reported(
     owner: Viewer, make: Callable[[], Cluster], sentence: str
 ) -> None:
     make()
-    (one,) = read(owner).unseen
-    assert one.before + one.after == sentence
+    (item,) = read(owner).unseen
+    assert item.before + item.after == sentence
 
 
 def test_live_clusters_have_no_notice(owner: Viewer) -> None:
@@ -274,10 +274,10 @@ def test_the_top_reasons_by_gangs_and_accelerators_may_differ(owner: Viewer) -> 
     make_gang(eu, code="exceeds-capacity", accelerators=96.0)
     for _ in range(2):
         make_gang(eu, code="image-pull", stage="start", accelerators=0.0)
-    found = read(owner)
-    assert found.dearest is not None
-    assert found.commonest is not None
-    assert (found.dearest.code, found.commonest.code) == ("exceeds-capacity", "image-pull")
+    result = read(owner)
+    assert result.dearest is not None
+    assert result.commonest is not None
+    assert (result.dearest.code, result.commonest.code) == ("exceeds-capacity", "image-pull")
 
 
 def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:
@@ -285,13 +285,13 @@ def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:
     for stage in ("admission", "placement"):
         make_gang(eu, code="preempted", stage=stage)
     make_gang(eu, stage="some-day", code="new-reason")
-    found = read(owner)
-    assert [(row.stage, row.several_stages) for row in rows(found)] == [
+    result = read(owner)
+    assert [(row.stage, row.several_stages) for row in rows(result)] == [
         ("admission", True),
         ("placement", True),
         ("some-day", False),
     ]
-    assert [row.stage_label for row in rows(found)] == ["Admission", "Placement", "some-day"]
+    assert [row.stage_label for row in rows(result)] == ["Admission", "Placement", "some-day"]
 
 
 def test_a_health_of_a_newer_release_is_unknown(owner: Viewer) -> None:
@@ -321,9 +321,11 @@ def test_equally_large_gangs_are_ordered_by_wait(owner: Viewer) -> None:
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL sorts in other ways")
 def test_the_count_query_does_not_sort(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as requested:
         read(owner)
-    counting = [one["sql"] for one in asked if "COUNT" in one["sql"] or "DISTINCT" in one["sql"]]
+    counting = [
+        item["sql"] for item in requested if "COUNT" in item["sql"] or "DISTINCT" in item["sql"]
+    ]
     assert len(counting) == 3, "what is held back, what stands apart, namespaces"
     with connection.cursor() as cursor:
         for sql in counting:

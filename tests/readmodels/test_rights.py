@@ -26,8 +26,8 @@ def test_each_right_is_a_sentence_the_strongest_first() -> None:
         "May see research on sim-east, may not act.",
     )
     everything = (*scopes, Scope(None, "", "admin"))
-    found = rights_of(Viewer(1, "ada", everything))
-    assert found[-1] == "May see everything, may act and administer."
+    rights = rights_of(Viewer(1, "ada", everything))
+    assert rights[-1] == "May see everything, may act and administer."
 
 
 Role = tuple[str, str | None, str | None]

@@ -41,25 +41,25 @@ def links(viewer: Viewer, gang: Gang) -> list[TextSegment]:
     assert detail is not None
     segments = detail.named.segments(MESSAGE)
     assert "".join(segment.text for segment in segments) == MESSAGE
-    found = [segment for segment in segments if segment.gang_id or segment.board_of]
+    results = [segment for segment in segments if segment.gang_id or segment.board_of]
     page = render_to_string(
         "gang/pieces.html", {"segments": segments, "cluster": gang.cluster.name}
     )
     addresses = [
-        reverse("gang", args=[one.gang_id]) if one.gang_id else f"/?cluster={one.board_of}"
-        for one in found
+        reverse("gang", args=[item.gang_id]) if item.gang_id else f"/?cluster={item.board_of}"
+        for item in results
     ]
     assert re.findall(r'href="([^"]*)"', page) == addresses
-    return found
+    return results
 
 
 def test_a_multi_cluster_gang_links_to_its_mirror(
     owner: Viewer, mirror: Gang, worker: Cluster
 ) -> None:
-    there = make_gang(worker, "remote", kind="JobSet")
+    remote_gang = make_gang(worker, "remote", kind="JobSet")
     make_gang(worker, "remote", kind="Job")
     make_gang(worker, "other", kind="JobSet")
-    assert links(owner, mirror) == [TextSegment("cluster worker1", gang_id=there.pk)]
+    assert links(owner, mirror) == [TextSegment("cluster worker1", gang_id=remote_gang.pk)]
 
 
 def test_an_unknown_mirror_has_no_link(owner: Viewer, mirror: Gang, worker: Cluster) -> None:

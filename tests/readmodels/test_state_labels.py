@@ -64,7 +64,7 @@ def test_an_unknown_reason_still_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "text", "shown"),
+    ("resource", "text", "expected"),
     [
         ("memory", "51539607552", "48 Gi"),
         ("memory", "584115552256", "544 Gi"),
@@ -77,8 +77,8 @@ def test_an_unknown_reason_still_prints() -> None:
         ("nvidia.com/gpu", "8", "8"),
     ],
 )
-def test_only_bytes_have_a_unit(resource: str, text: str, shown: str) -> None:
-    assert quantity_text(resource, text) == shown
+def test_only_bytes_have_a_unit(resource: str, text: str, expected: str) -> None:
+    assert quantity_text(resource, text) == expected
 
 
 @pytest.mark.django_db
@@ -140,9 +140,9 @@ class TestLiveness:
         Heartbeat.objects.create(
             name="poll-2", kind="poll", beat_at=NOW - timedelta(hours=1), slots=8
         )
-        found = read_liveness(now=NOW)
-        assert found.dead == ()
-        assert found.slots == 8, "the slots of the dead do not count"
+        liveness = read_liveness(now=NOW)
+        assert liveness.dead == ()
+        assert liveness.slots == 8, "the slots of the dead do not count"
 
 
 @pytest.mark.django_db
@@ -152,12 +152,12 @@ class TestNews:
         make_heartbeats()
         first = position(viewer=owner, now=NOW)
         assert position(viewer=owner, now=NOW + timedelta(seconds=1)) == first
-        seen = {first}
+        observed = {first}
 
         def moved(now_after: float) -> bool:
             place = position(viewer=owner, now=NOW + timedelta(seconds=now_after))
-            new = place not in seen
-            seen.add(place)
+            new = place not in observed
+            observed.add(place)
             return new
 
         Cluster.objects.filter(pk=cluster.pk).update(data_version=2)
@@ -168,8 +168,8 @@ class TestNews:
         assert not moved(300)
 
     def test_other_clusters_send_no_update(self) -> None:
-        own, other = make_cluster("eu-train"), make_cluster("us-train")
+        own, another = make_cluster("eu-train"), make_cluster("us-train")
         viewer = Viewer(3, "rene", (Scope(own.pk, "research", "viewer"),))
         before = position(viewer=viewer, now=NOW)
-        Cluster.objects.filter(pk=other.pk).update(data_version=99)
+        Cluster.objects.filter(pk=another.pk).update(data_version=99)
         assert position(viewer=viewer, now=NOW) == before

@@ -13,7 +13,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "verified") -> ActionRow:
-    at = NOON + timedelta(minutes=number)
+    index = NOON + timedelta(minutes=number)
     return ActionRow(
         id=f"a{number}",
         verb=verb,
@@ -39,10 +39,10 @@ def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "veri
         held_seconds=None,
         until=None,
         batch="",
-        requested_at=at,
-        sent_at=at,
-        applied_at=at,
-        finished_at=at,
+        requested_at=index,
+        sent_at=index,
+        applied_at=index,
+        finished_at=index,
         nodes=nodes,
     )
 
@@ -74,9 +74,9 @@ def test_an_unplaced_relocation_claims_no_node() -> None:
 def test_later_actions_do_not_change_earlier_entries() -> None:
     first = an_action(1, "suspend", ("n1",))
     back = an_action(2, "resume", ())
-    again = an_action(3, "suspend", ("n2",))
-    told = messages(first, back, again, now=("n9",))
-    assert told == [
+    second_action = an_action(3, "suspend", ("n2",))
+    message = messages(first, back, second_action, now=("n9",))
+    assert message == [
         "It is so. It was on n2.",
         "It is so. It was on n1; it came up on n2.",
         "It is so. It was on n1.",
@@ -91,8 +91,8 @@ def test_a_failed_action_names_no_nodes() -> None:
 
 def test_many_nodes_are_counted() -> None:
     nodes = tuple(f"n{number}" for number in range(10))
-    (told,) = messages(an_action(1, "suspend", nodes))
-    assert told == "It is so. It was on n0, n1, n2, n3, n4, n5, n6, n7 and 2 more."
+    (message,) = messages(an_action(1, "suspend", nodes))
+    assert message == "It is so. It was on n0, n1, n2, n3, n4, n5, n6, n7 and 2 more."
 
 
 def test_an_entry_has_its_end_time() -> None:

@@ -28,13 +28,16 @@ BORN = NOW - timedelta(hours=2)
 
 
 def a_wait(
-    *said: tuple[str, float], born: datetime | None = BORN, begin: datetime = BORN, now: float = 0
+    *message: tuple[str, float],
+    born: datetime | None = BORN,
+    begin: datetime = BORN,
+    now: float = 0,
 ) -> Wait | None:
     """The wait of a gang of which this was said for so many minutes; -1: it holds still."""
     stretches = []
-    for word, minutes in said:
+    for text, minutes in message:
         end = None if minutes < 0 else begin + minutes * MINUTE
-        verdict = VERDICTS[word]
+        verdict = VERDICTS[text]
         stretches.append(
             VerdictInterval(verdict["health"], verdict["stage"], verdict["code"], begin, end)
         )
@@ -43,7 +46,7 @@ def a_wait(
 
 
 def parts(wait: Wait) -> list[tuple[str, float]]:
-    return [(part.label, part.seconds / 60) for part in wait.parts]
+    return [(fragment.label, fragment.seconds / 60) for fragment in wait.parts]
 
 
 def known(wait: Wait | None) -> Wait:
@@ -56,13 +59,13 @@ class TestOneWait:
         wait = known(a_wait(("room", 30), ("images", 12), ("runs", -1)))
         assert wait.text == "42 min"
         assert parts(wait) == [("for room", 30), ("for images and containers", 12)]
-        assert [part.share for part in wait.parts] == [71.4, 28.6]
+        assert [fragment.share for fragment in wait.parts] == [71.4, 28.6]
         assert (wait.end, wait.from_creation) == ("running", True)
         assert wait.by_stage == {"placement": 1800, "start": 720}
 
     def test_a_wait_has_four_stages_in_order(self) -> None:
-        said = [("images", 1), ("room", 2), ("forming", 3), ("quota", 4), ("runs", -1)]
-        wait = known(a_wait(*said))
+        message = [("images", 1), ("room", 2), ("forming", 3), ("quota", 4), ("runs", -1)]
+        wait = known(a_wait(*message))
         assert parts(wait) == [
             ("for quota", 4),
             ("for its pods to be made", 3),
@@ -85,9 +88,9 @@ class TestOneWait:
 
     def test_a_long_time_before_the_first_observation_is_not_counted(self) -> None:
         """It may have run in that hour."""
-        seen = BORN + timedelta(hours=1)
-        wait = known(a_wait(("room", 5), ("runs", -1), begin=seen))
-        assert (wait.seconds, wait.started_at, wait.from_creation) == (300, seen, False)
+        observed = BORN + timedelta(hours=1)
+        wait = known(a_wait(("room", 5), ("runs", -1), begin=observed))
+        assert (wait.seconds, wait.started_at, wait.from_creation) == (300, observed, False)
 
     def test_a_state_older_than_the_owner_is_complete(self) -> None:
         wait = known(a_wait(("room", 5), ("runs", -1), begin=BORN - MINUTE))
@@ -108,11 +111,11 @@ class TestWhatIsNoWait:
         assert wait.suspended.text == "10 h"
         assert wait.by_stage == {"placement": 600}
 
-    @pytest.mark.parametrize("word", ["runs", "failed", "succeeded", "below", "part-held"])
-    def test_a_gang_first_seen_running_has_no_wait(self, word: str) -> None:
-        assert a_wait((word, -1)) is None
-        assert a_wait(("unknown", 5), (word, -1)) is None
-        assert a_wait((word, 5), ("room", 5), ("runs", -1)) is None
+    @pytest.mark.parametrize("text", ["runs", "failed", "succeeded", "below", "part-held"])
+    def test_a_gang_first_seen_running_has_no_wait(self, text: str) -> None:
+        assert a_wait((text, -1)) is None
+        assert a_wait(("unknown", 5), (text, -1)) is None
+        assert a_wait((text, 5), ("room", 5), ("runs", -1)) is None
 
     def test_a_gang_without_history_has_no_wait(self) -> None:
         assert a_wait() is None
@@ -128,13 +131,13 @@ class TestWaitsThatDidNotEndInRunning:
         wait = known(a_wait(("forming", 2), ("room", -1), now=7))
         assert (wait.seconds, wait.ended_at, wait.end) == (9 * 60, None, "")
         assert wait.counting_from == BORN
-        assert [part.counting_from for part in wait.parts] == [None, BORN + 2 * MINUTE]
+        assert [fragment.counting_from for fragment in wait.parts] == [None, BORN + 2 * MINUTE]
 
     def test_a_wait_uses_the_given_time(self) -> None:
-        said = [("room", 5), ("images", 3), ("room", -1)]
-        one, two = (known(a_wait(*said, now=minutes)) for minutes in (1, 50))
-        assert one.counting_from == two.counting_from == BORN
-        assert one.parts[0].counting_from == two.parts[0].counting_from == BORN + 3 * MINUTE
+        message = [("room", 5), ("images", 3), ("room", -1)]
+        item, two = (known(a_wait(*message, now=minutes)) for minutes in (1, 50))
+        assert item.counting_from == two.counting_from == BORN
+        assert item.parts[0].counting_from == two.parts[0].counting_from == BORN + 3 * MINUTE
 
     def test_a_suspension_pauses_the_wait(self) -> None:
         wait = known(a_wait(("room", 5), ("held", -1), now=60))
@@ -146,9 +149,9 @@ class TestWaitsThatDidNotEndInRunning:
         wait = known(a_wait(("room", 5)))
         assert (wait.seconds, wait.end) == (300, "gone")
 
-    @pytest.mark.parametrize("word", ["failed", "succeeded"])
-    def test_a_gang_never_seen_running_has_a_wait(self, word: str) -> None:
-        wait = known(a_wait(("room", 5), (word, -1), now=60))
+    @pytest.mark.parametrize("text", ["failed", "succeeded"])
+    def test_a_gang_never_seen_running_has_a_wait(self, text: str) -> None:
+        wait = known(a_wait(("room", 5), (text, -1), now=60))
         assert (wait.seconds, wait.end) == (300, "over")
 
 
@@ -160,10 +163,10 @@ def cluster() -> Cluster:
     return make_cluster()
 
 
-def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns: Any) -> Gang:
+def a_case(cluster: Cluster, minutes: float, *extra: tuple[str, float], **columns: Any) -> Gang:
     """A gang that waited for room for so long, then ran, and is gone."""
     gang = make_gang(cluster, created_at=BORN, **columns)
-    make_history(gang, BORN, ("room", minutes), *more, ("runs", 10), gone=True)
+    make_history(gang, BORN, ("room", minutes), *extra, ("runs", 10), gone=True)
     gang.delete()
     return gang
 
@@ -187,7 +190,7 @@ class TestTypical:
         assert typical(owner, make_gang(cluster)) == TypicalWait(None, 4)
 
     @pytest.mark.parametrize(
-        "other",
+        "another",
         [
             {"queue": "gpu-batch"},
             {"desired": 16},
@@ -196,11 +199,11 @@ class TestTypical:
         ],
     )
     def test_different_gangs_are_not_comparable(
-        self, owner: Viewer, cluster: Cluster, other: dict[str, Any]
+        self, owner: Viewer, cluster: Cluster, another: dict[str, Any]
     ) -> None:
         for _ in range(4):
             a_case(cluster, 10)
-        a_case(cluster, 10, **other)
+        a_case(cluster, 10, **another)
         assert typical(owner, make_gang(cluster)).cases == 4
 
     def test_another_cluster_is_not_comparable(self, owner: Viewer, cluster: Cluster) -> None:
@@ -227,12 +230,12 @@ class TestTypical:
         a_case(cluster, 5, ("unknown", 1), ("room", 1))
         assert typical(owner, make_gang(cluster)).cases == 0
 
-    @pytest.mark.parametrize("word", ["failed", "room"])
+    @pytest.mark.parametrize("text", ["failed", "room"])
     def test_a_gang_that_never_ran_is_not_a_case(
-        self, owner: Viewer, cluster: Cluster, word: str
+        self, owner: Viewer, cluster: Cluster, text: str
     ) -> None:
         gang = make_gang(cluster, created_at=BORN)
-        make_history(gang, BORN, ("room", 5), (word, 5), gone=True)
+        make_history(gang, BORN, ("room", 5), (text, 5), gone=True)
         assert typical(owner, make_gang(cluster)).cases == 0
 
     def test_suspended_time_of_a_case_is_not_counted(self, owner: Viewer, cluster: Cluster) -> None:
@@ -259,5 +262,5 @@ class TestTypical:
         for minutes in range(MOST_CASES + 5):
             a_case(cluster, 1 + minutes / 10)
         with django_assert_num_queries(2):
-            found = typical(owner, gang)
-        assert found.cases == MOST_CASES
+            result = typical(owner, gang)
+        assert result.cases == MOST_CASES

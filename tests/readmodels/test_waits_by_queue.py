@@ -24,10 +24,10 @@ def read(viewer: Viewer, cluster: str = "") -> WaitsByQueue:
     return read_waits_by_queue(viewer=viewer, clusters=clusters, cluster=cluster)
 
 
-def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns: Any) -> Gang:
+def a_case(cluster: Cluster, minutes: float, *extra: tuple[str, float], **columns: Any) -> Gang:
     """A gang that waited for room for so long, and then ran."""
     gang = make_gang(cluster, created_at=BORN, **columns)
-    make_history(gang, BORN, ("room", minutes), *more, ("runs", 10))
+    make_history(gang, BORN, ("room", minutes), *extra, ("runs", 10))
     return gang
 
 
@@ -35,10 +35,10 @@ def test_a_queue_has_the_median_and_90th_percentile(owner: Viewer) -> None:
     eu = make_cluster()
     for minutes in (90, 10, 20, 30, 40, 50, 60, 70, 80, 100):
         a_case(eu, minutes)
-    found = read(owner)
-    (row,) = found.rows
+    result = read(owner)
+    (row,) = result.rows
     assert (row.cluster, row.queue, row.size.label) == ("eu-train", "gpu-prod", "up to 8")
-    assert (row.gangs, found.gangs) == (10, 10)
+    assert (row.gangs, result.gangs) == (10, 10)
     assert (row.median_seconds, row.p90_seconds) == (55 * 60, 90 * 60)
     assert (row.median_text, row.most_text) == ("55 min", "1 h 30 min")
 
@@ -78,9 +78,9 @@ def test_only_complete_first_waits_count(owner: Viewer) -> None:
     make_history(seen_late, BORN, ("room", 1), ("runs", 10))
     make_history(make_gang(eu, created_at=BORN), BORN, ("room", 30))
     make_history(make_gang(eu, created_at=BORN), BORN, ("room", 5), ("failed", 5))
-    found = read(owner)
-    assert [(row.gangs, row.median_seconds) for row in found.rows] == [(5, 5 * 60)]
-    assert found.gangs == 5
+    result = read(owner)
+    assert [(row.gangs, row.median_seconds) for row in result.rows] == [(5, 5 * 60)]
+    assert result.gangs == 5
 
 
 def test_queues_sizes_and_clusters_are_separate(owner: Viewer) -> None:
@@ -89,8 +89,8 @@ def test_queues_sizes_and_clusters_are_separate(owner: Viewer) -> None:
     a_case(eu, 1, accelerators=0.0, queue="")
     a_case(eu, 1, accelerators=1024.0)
     a_case(us, 1, accelerators=64.0)
-    told = [(row.cluster, row.queue, row.size.label) for row in read(owner).rows]
-    assert told == [
+    reported = [(row.cluster, row.queue, row.size.label) for row in read(owner).rows]
+    assert reported == [
         ("eu-train", "", "none"),
         ("eu-train", "gpu-prod", "none"),
         ("eu-train", "gpu-prod", "more than 512"),
@@ -135,5 +135,5 @@ def test_the_newest_waits_need_three_queries(
         a_case(eu, minutes)
     clusters = read_freshness(viewer=owner, now=NOW)
     with django_assert_num_queries(3):
-        found = read_waits_by_queue(viewer=owner, clusters=clusters)
-    assert [(row.gangs, row.median_seconds) for row in found.rows] == [(5, 180)]
+        result = read_waits_by_queue(viewer=owner, clusters=clusters)
+    assert [(row.gangs, row.median_seconds) for row in result.rows] == [(5, 180)]

@@ -64,14 +64,14 @@ JOBSETS = [
 
 def _capture(minor: str, name: str, plural: str) -> list[Json]:
     document = json.loads((CAPTURES / minor / f"{name}.json").read_text())
-    found = [
+    results = [
         item
         for path, items in document.items()
         if path.endswith(f"/{plural}") and "v1alpha3" not in path and "events.k8s.io" not in path
         for item in items
     ]
-    assert found, (name, list(document))
-    return found
+    assert results, (name, list(document))
+    return results
 
 
 def _paths(value: Any, prefix: str = "") -> set[str]:
@@ -93,14 +93,14 @@ def _shape(obj: Json) -> set[str]:
 def _words(obj: Json) -> set[tuple[Any, ...]]:
     """Conditions and waiting containers, with names and numbers taken out of their texts."""
     status = obj.get("status", {})
-    found: set[tuple[Any, ...]] = {("phase", status.get("phase"))}
+    result: set[tuple[Any, ...]] = {("phase", status.get("phase"))}
     for condition in status.get("conditions", []):
         text = _plain(condition.get("message"))
-        found.add((condition["type"], condition["status"], condition.get("reason"), text))
+        result.add((condition["type"], condition["status"], condition.get("reason"), text))
     for container in status.get("containerStatuses", []):
         for state, detail in container["state"].items():
-            found.add((state, detail.get("reason"), container["ready"], container["started"]))
-    return found
+            result.add((state, detail.get("reason"), container["ready"], container["started"]))
+    return result
 
 
 def _plain(text: str | None) -> str | None:
@@ -115,14 +115,14 @@ def _plain(text: str | None) -> str | None:
 
 def _agree(real: list[Json], ours: list[Json]) -> None:
     assert ours
-    seen = {frozenset(_shape(item)) for item in real}
+    observed = {frozenset(_shape(item)) for item in real}
     for item in ours:
         shape = _shape(item)
-        closest = min(seen, key=lambda known: len(known ^ shape))
+        closest = min(observed, key=lambda known: len(known ^ shape))
         assert shape == closest, (shape - closest, closest - shape)
     known = set().union(*(_words(item) for item in real))
-    said = set().union(*(_words(item) for item in ours))
-    assert said <= known, said - known
+    message = set().union(*(_words(item) for item in ours))
+    assert message <= known, message - known
 
 
 @pytest.mark.parametrize(("name", "namespace", "job"), PODS, ids=lambda value: str(value))

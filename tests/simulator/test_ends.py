@@ -19,9 +19,9 @@ def _owners(obj: dict[str, Any]) -> set[str]:
 def _end(obj: dict[str, Any]) -> str | None:
     conditions = obj.get("status", {}).get("conditions", [])
     ends = [
-        str(one["lastTransitionTime"])
-        for one in conditions
-        if one["type"] in _ENDED and one["status"] == "True"
+        str(condition["lastTransitionTime"])
+        for condition in conditions
+        if condition["type"] in _ENDED and condition["status"] == "True"
     ]
     return max(ends, default=None)
 

@@ -93,11 +93,11 @@ def test_a_hanging_request_is_never_answered_and_ends_with_the_fault(demo: Demo)
 def test_a_dripping_answer_comes_byte_by_byte(demo: Demo, wire: Wire) -> None:
     simulator, _ = demo
     simulator.faults.drip(every=0.05, path="/version", count=1)
-    began = time.monotonic()
+    started = time.monotonic()
     response = wire.get("/version")
     assert response.read(1) == b"{"
     assert len(response.read(4)) == 4
-    assert time.monotonic() - began >= 0.1
+    assert time.monotonic() - started >= 0.1
 
 
 def test_invalid_bodies_are_sent(demo: Demo, wire: Wire) -> None:
@@ -144,9 +144,9 @@ def test_a_continue_token_may_never_end(demo: Demo) -> None:
     fault = simulator.faults.lying_continue(resource="pods")
     first = client.request("GET", PODS, query={"limit": 500})
     token = first["metadata"]["continue"]
-    again = client.request("GET", PODS, query={"limit": 500, "continue": token})
-    assert again["metadata"]["continue"] == token
-    assert again["items"] == first["items"]
+    second_answer = client.request("GET", PODS, query={"limit": 500, "continue": token})
+    assert second_answer["metadata"]["continue"] == token
+    assert second_answer["items"] == first["items"]
     simulator.faults.remove(fault)
 
 
@@ -226,10 +226,10 @@ def test_a_write_fails_before_or_after_its_execution(demo: Demo) -> None:
         client.patch(*job, body, "team-nlp")
 
     def seen() -> str | None:
-        found: str | None = client.get(*job, "team-nlp")["metadata"]["labels"].get(
+        answer: str | None = client.get(*job, "team-nlp")["metadata"]["labels"].get(
             "example.com/seen"
         )
-        return found
+        return answer
 
     simulator.faults.status(504, verb="write", count=1)
     with pytest.raises(ApiError) as caught:

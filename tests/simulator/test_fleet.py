@@ -41,14 +41,14 @@ def test_the_demo_has_a_gang_for_every_code() -> None:
 
 
 def test_the_demo_has_each_kind_in_three_states() -> None:
-    told: dict[str, set[str]] = {}
+    message: dict[str, set[str]] = {}
     for gang in EAST.gangs:
         kind = gang.made_by["kind"] if gang.made_by else gang.kind
-        told.setdefault(kind, set()).add(gang.code)
-    made = {kind: codes for kind, codes in told.items() if kind != "Pod"}
+        message.setdefault(kind, set()).add(gang.code)
+    created = {kind: codes for kind, codes in message.items() if kind != "Pod"}
     own = {kind for kind, _ in by_kind()}
-    assert set(made) >= {*own, "CronJob", "Job", "JobSet", "PodGroup"}
-    assert all(len(codes) >= 3 for kind, codes in made.items() if kind not in FAMILY), made
+    assert set(created) >= {*own, "CronJob", "Job", "JobSet", "PodGroup"}
+    assert all(len(codes) >= 3 for kind, codes in created.items() if kind not in FAMILY), created
 
 
 def test_the_demo_has_each_kind_of_the_table(demo: Demo) -> None:
@@ -68,10 +68,10 @@ def _there(client: Client, resource: Resource) -> bool:
     """Whether there is one of a resource, in whatever version it is served."""
     for version in resource.versions:
         try:
-            found = client.list(f"{resource.group}/{version}".lstrip("/"), resource.kind)
+            result = client.list(f"{resource.group}/{version}".lstrip("/"), resource.kind)
         except ApiError:
             continue
-        if found:
+        if result:
             return True
     return False
 
@@ -125,7 +125,7 @@ def test_nodes_are_not_overcommitted(demo: Demo) -> None:
         if pod["spec"].get("nodeName"):
             room.take(pod["spec"]["nodeName"], requests_of(pod))
     for node in room.nodes.values():
-        assert all(left >= 0 for left in node.free.values()), (node.name, node.free)
+        assert all(remaining >= 0 for remaining in node.free.values()), (node.name, node.free)
 
 
 def test_every_reference_has_its_object(demo: Demo) -> None:

@@ -37,9 +37,9 @@ def test_the_token_in_a_410_goes_on_without_consistency(start: Start, tmp_path: 
     first = client.request("GET", PODS, query={"limit": 50})
     simulator.compact()
     wire = Wire(simulator)
-    gone = wire.json(f"{PODS}?limit=500&continue={first['metadata']['continue']}")
-    assert gone["code"] == 410
-    token = gone["metadata"]["continue"]
+    deleted = wire.json(f"{PODS}?limit=500&continue={first['metadata']['continue']}")
+    assert deleted["code"] == 410
+    token = deleted["metadata"]["continue"]
     rest = client.request("GET", PODS, query={"limit": 500, "continue": token})
     assert len(first["items"]) + len(rest["items"]) == len(client.list("v1", "Pod"))
     wire.close()

@@ -56,7 +56,7 @@ def live_pods(plane: SimulatedControlPlane) -> list[dict[str, Any]]:
 def condition(obj: dict[str, Any]) -> tuple[str, str] | None:
     rows = obj["status"].get("conditions", [])
     return next(
-        ((one["status"], one["reason"]) for one in rows if one["type"] == "Suspended"), None
+        ((row["status"], row["reason"]) for row in rows if row["type"] == "Suspended"), None
     )
 
 
@@ -182,7 +182,7 @@ def test_a_raycluster_keeps_its_object_while_it_is_suspended() -> None:
 
     def said() -> dict[str, str]:
         status = found(plane, ("ray.io/v1", "RayCluster", "run"))["status"]
-        return {one["type"]: one["status"] for one in status["conditions"]}
+        return {condition["type"]: condition["status"] for condition in status["conditions"]}
 
     suspend(plane, path)
     advance(plane, 60)
@@ -212,18 +212,18 @@ def test_a_job_of_volcano_is_aborted_and_resumed_by_commands_until_its_retries_a
     roles = (Role("driver", PodTemplate()), Role("worker", PodTemplate(), pods=2))
     plane = a_plane(Gang("team", "Job", "run", "running", api="batch.volcano.sh", roles=roles))
     uid = found(plane, VCJOB)["metadata"]["uid"]
-    told = []
+    message = []
     for action in ("AbortJob", "ResumeJob") * 3:
         command(plane, action)
         advance(plane, 10)
         status = found(plane, VCJOB)["status"]
         groups = plane.objects.list("scheduling.volcano.sh/v1beta1", "PodGroup", "team")
         retries = status.get("retryCount", 0)
-        told.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
+        message.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
         # The controller deletes each Command before it acts.
         assert plane.objects.list("bus.volcano.sh/v1alpha1", "Command", "team") == []
     assert found(plane, VCJOB)["metadata"]["uid"] == uid
-    assert told == [
+    assert message == [
         ("Aborted", 0, 0, 0),
         ("Running", 3, 1, 1),
         ("Aborted", 0, 0, 1),

@@ -23,26 +23,26 @@ def west() -> Iterator[Simulator]:
 
 
 def workload(simulator: Simulator, owner: str) -> Json:
-    found = simulator.objects.list(VERSION, "Workload")
-    return next(one for one in found if one["metadata"]["ownerReferences"][0]["name"] == owner)
+    result = simulator.objects.list(VERSION, "Workload")
+    return next(item for item in result if item["metadata"]["ownerReferences"][0]["name"] == owner)
 
 
 def status_of(simulator: Simulator, owner: str) -> dict[str, str]:
     conditions = workload(simulator, owner)["status"]["conditions"]
-    return {one["type"]: one["status"] for one in conditions}
+    return {condition["type"]: condition["status"] for condition in conditions}
 
 
 def is_suspended(simulator: Simulator, name: str) -> bool:
-    found = simulator.world.find(JOBSETS, ("team-ads", name))
-    assert found is not None
-    return bool(found["spec"]["suspend"])
+    result = simulator.world.find(JOBSETS, ("team-ads", name))
+    assert result is not None
+    return bool(result["spec"]["suspend"])
 
 
 def numbers(simulator: Simulator, queue: str) -> tuple[int, int, str, str]:
     """Waiting, admitted, used and borrowed of a ClusterQueue."""
-    found = simulator.world.find(CLUSTER_QUEUES, ("", queue))
-    assert found is not None
-    status = found["status"]
+    result = simulator.world.find(CLUSTER_QUEUES, ("", queue))
+    assert result is not None
+    status = result["status"]
     (amounts,) = status["flavorsUsage"][0]["resources"]
     return (
         status["pendingWorkloads"],

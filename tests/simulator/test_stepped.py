@@ -56,9 +56,9 @@ def _suspend(plane: SimulatedControlPlane, *, wanted: bool = True) -> None:
 
 
 def _suspended(plane: SimulatedControlPlane) -> bool:
-    found = plane.objects.get(*_JOB, "run-workers-0", "team")
-    assert found is not None
-    return bool(found["spec"].get("suspend"))
+    result = plane.objects.get(*_JOB, "run-workers-0", "team")
+    assert result is not None
+    return bool(result["spec"].get("suspend"))
 
 
 def test_the_cluster_changes_only_with_the_clock() -> None:

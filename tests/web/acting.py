@@ -192,7 +192,7 @@ def add_steps(action: Action, *, done: int = 3, failed: str = "") -> None:
 def make_record(cluster: Cluster, gang: Gang, *, now: datetime) -> dict[str, Action]:
     """Write one action in each of the states that a page must be able to show, by its name."""
     job = f"{gang.name}-workers"
-    made = {
+    created = {
         "held": _action(
             cluster, gang, f"{job}-0", now, message="Held since 12:31:07; its 2 pods are gone."
         ),
@@ -229,11 +229,11 @@ def make_record(cluster: Cluster, gang: Gang, *, now: datetime) -> dict[str, Act
             message="The Hold is not in force: a resume would not be turned back.",
         ),
     }
-    add_steps(made["held"])
-    add_steps(made["watching"])
-    add_steps(made["reverted"])
-    add_steps(made["refused"], done=1, failed="The API server left it resumed.")
-    return made
+    add_steps(created["held"])
+    add_steps(created["watching"])
+    add_steps(created["reverted"])
+    add_steps(created["refused"], done=1, failed="The API server left it resumed.")
+    return created
 
 
 def _action(cluster: Cluster, gang: Gang, name: str, now: datetime, **columns: Any) -> Action:

@@ -66,9 +66,9 @@ def world(db: None) -> World:
             groups=(group.meta.ref,),
         ),
     )
-    other = make_gang(us, "diffusion-run", now=now, namespace="vision", health="blocked")
+    other_gang = make_gang(us, "diffusion-run", now=now, namespace="vision", health="blocked")
     make_podgroup(us, "diffusion-group", namespace="vision", now=now)
-    return World(eu, us, gang, other)
+    return World(eu, us, gang, other_gang)
 
 
 @pytest.fixture

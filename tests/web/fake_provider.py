@@ -115,8 +115,8 @@ def fake_provider() -> Iterator[FakeProvider]:
             self._answer({name: values[0] for name, values in parse_qs(text).items()})
 
         def _answer(self, form: dict[str, str]) -> None:
-            status, found = provider.answer(urlsplit(self.path).path, form)
-            body = json.dumps(found).encode()
+            status, result = provider.answer(urlsplit(self.path).path, form)
+            body = json.dumps(result).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

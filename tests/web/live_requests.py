@@ -21,8 +21,8 @@ class Question:
 
     def ask(self, client: Client, **headers: str) -> HttpResponse:
         """Return the answer."""
-        given = {"X-Live-Version": self.version, **headers}
-        return cast("HttpResponse", client.get(self.address, headers=given))
+        values = {"X-Live-Version": self.version, **headers}
+        return cast("HttpResponse", client.get(self.address, headers=values))
 
 
 def first_question(client: Client, path: str) -> Question:

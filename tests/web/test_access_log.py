@@ -37,18 +37,18 @@ class Lines(logging.Handler):
 @pytest.fixture
 def lines(settings: Settings) -> Iterator[list[str]]:
     settings.ACCESS_LOG = settings.AUDIT_LOG = True
-    kept = Lines()
+    stored = Lines()
     loggers = [logging.getLogger(f"gangboard.{name}") for name in ("access", "audit")]
     for logger in loggers:
-        logger.addHandler(kept)
-    yield kept.texts
+        logger.addHandler(stored)
+    yield stored.texts
     for logger in loggers:
-        logger.removeHandler(kept)
+        logger.removeHandler(stored)
 
 
 def last(lines: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 def test_a_request_of_a_user_and_one_of_a_token(lines: list[str], settings: Settings) -> None:
@@ -131,8 +131,10 @@ def test_an_audit_row_is_logged_after_the_commit(lines: list[str]) -> None:
     row = AuditEntry.objects.get()
     line = last(lines)
     assert (line["event"], line["logger"]) == ("audit", "gangboard.audit")
-    told = {name: line[name] for name in ("number", "digest", "audit_event", "sentence", "source")}
-    assert told == {
+    message = {
+        name: line[name] for name in ("number", "digest", "audit_event", "sentence", "source")
+    }
+    assert message == {
         "number": 1,
         "digest": row.digest,
         "audit_event": "switch",

@@ -180,11 +180,11 @@ def client_of(who: str) -> Client:
     if who == "anonymous":
         return Client()
     user = User.objects.create_user(who.replace(" ", "-"))
-    given = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
-    if given is not None:
-        role, cluster, namespace = given
-        found = Cluster.objects.get(name=cluster) if cluster else None
-        Grant.objects.create(user=user, role=role, cluster=found, namespace=namespace)
+    values = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
+    if values is not None:
+        role, cluster, namespace = values
+        result = Cluster.objects.get(name=cluster) if cluster else None
+        Grant.objects.create(user=user, role=role, cluster=result, namespace=namespace)
     if "token" in who:
         token = authentication.issue_token(user=user, may_act=who != "reading token")
         if who == "expired token":
@@ -203,25 +203,25 @@ def expected(who: str, route: str, method: str, *, foreign: bool = False) -> str
         return "401" if is_api else "sign-in"
     methods = (API if is_api else PAGES)[route]
     # An open page that waits for news has no HEAD.
-    word = methods.get("get" if method == "head" and not route.startswith("live/") else method)
-    if word is None:
+    text = methods.get("get" if method == "head" and not route.startswith("live/") else method)
+    if text is None:
         return "405"
-    word, _, session = word.partition(" ")
+    text, _, session = text.partition(" ")
     role = TOKENS.get(who, who)
-    if foreign and word in ("place", "operate") and role in ("viewer", "operator"):
+    if foreign and text in ("place", "operate") and role in ("viewer", "operator"):
         return "404"
-    if word == "operate":
+    if text == "operate":
         return _operate(who, role)
-    if word == "manage":
+    if text == "manage":
         return IN if who == "admin" else "403"
-    if word == "another":
+    if text == "another":
         return "404" if who == "admin" else "403"
-    if word in ("change", "owner"):
-        allowed = word == "change" or role == "admin"
+    if text in ("change", "owner"):
+        allowed = text == "change" or role == "admin"
         return "403" if who == "reading token" else IN if allowed else "404"
-    if session and who in TOKENS and (role in SEES[word] or word == "nobody"):
+    if session and who in TOKENS and (role in SEES[text] or text == "nobody"):
         return "403"
-    return IN if role in SEES[word] else "404"
+    return IN if role in SEES[text] else "404"
 
 
 def _operate(who: str, role: str) -> str:
@@ -269,7 +269,7 @@ def body_of(route: str, place: Place) -> dict[str, Any]:
 def ask(client: Client, world: World, route: str, method: str, place: Place) -> str:
     """Send a request and undo what it did."""
     address, cookies = world.addresses(route, place), client.cookies
-    client.cookies = SimpleCookie({name: one.value for name, one in cookies.items()})
+    client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
     address += query_of(route, place)
     with transaction.atomic():
         if route in API and method in ("post", "patch"):
@@ -277,11 +277,11 @@ def ask(client: Client, world: World, route: str, method: str, place: Place) -> 
             answer = getattr(client, method)(address, body, content_type=JSON)
         else:
             answer = getattr(client, method)(address)
-        found = outcome(answer)
+        result = outcome(answer)
         answer.close()  # a file that nobody reads to its end keeps its place among those that are sent
         transaction.set_rollback(True)
     client.cookies = cookies
-    return found
+    return result
 
 
 def asked(who: str) -> Iterator[tuple[str, str]]:
@@ -294,21 +294,21 @@ def asked(who: str) -> Iterator[tuple[str, str]]:
 
 
 def test_every_address_has_a_row() -> None:
-    found = set(routes(get_resolver()))
+    result = set(routes(get_resolver()))
     rows = set(OPEN) | set(PAGES) | set(API)
-    assert found - rows == set(), "write these into access_table"
-    assert rows - found == set(), "these are no addresses any more"
+    assert result - rows == set(), "write these into access_table"
+    assert rows - result == set(), "these are no addresses any more"
 
 
-@pytest.mark.parametrize("who", EVERYBODY)
-def test_each_address_answers_as_the_table_lists(world: World, who: str) -> None:
-    client = client_of(who)
-    requests = [(route, method, world.home) for route, method in asked(who)]
+@pytest.mark.parametrize("user", EVERYBODY)
+def test_each_address_answers_as_the_table_lists(world: World, user: str) -> None:
+    client = client_of(user)
+    requests = [(route, method, world.home) for route, method in asked(user)]
     requests += [(route, method, world.foreign) for route, method in OF_A_NAMESPACE]
     wrong = []
     for route, method, place in requests:
-        wanted = expected(who, route, method, foreign=place is world.foreign)
-        found = ask(client, world, route, method, place)
-        if found != wanted:
-            wrong.append(f"{method} {world.addresses(route, place)}: {found}, not {wanted}")
+        desired = expected(user, route, method, foreign=place is world.foreign)
+        result = ask(client, world, route, method, place)
+        if result != desired:
+            wrong.append(f"{method} {world.addresses(route, place)}: {result}, not {desired}")
     assert not wrong, "\n".join(wrong)

@@ -50,10 +50,10 @@ def form_of(response: Answer) -> dict[str, Any]:
     return fields
 
 
-def ask(person: Person, gang: Gang, *indexes: int, **more: Any) -> Answer:
+def ask(person: Person, gang: Gang, *indexes: int, **options: Any) -> Answer:
     """Go the whole way: open the confirmation, give a reason, send."""
     form = form_of(person.client.get("/actions/confirm/", confirm_jobs(gang, *indexes)))
-    return person.client.post("/actions/confirm/", {**form, "reason": REASON, **more})
+    return person.client.post("/actions/confirm/", {**form, "reason": REASON, **options})
 
 
 class TestBefore:
@@ -63,7 +63,7 @@ class TestBefore:
         response = operator.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         page = text_of(response)
         assert response.status_code == 200
-        for part in (
+        for fragment in (
             "Suspend Job llama-workers-1",
             "research · eu-train",
             " · Hold</span>",
@@ -76,7 +76,7 @@ class TestBefore:
             'name="reason"',
             "required",
         ):
-            assert part in page, part
+            assert fragment in page, fragment
         assert response["Cache-Control"] == "no-store"
 
     def test_the_confirmation_begins_with_ended_pods_and_freed_resources(
@@ -213,17 +213,17 @@ class TestAsking:
         operator.client.cookies["zone"] = "Asia/Kolkata"
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "(Asia/Kolkata, optional)" in page
-        then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
-        typed = then.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
+        later = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
+        typed = later.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
         # What the form says counts, also where the person has switched to UTC since.
         del operator.client.cookies["zone"]
         ask(operator, gang, 1, until=typed, zone="Asia/Kolkata")
-        assert Action.objects.get().until == then
+        assert Action.objects.get().until == later
 
     def test_until_is_read_as_utc(self, operator: Person, gang: Gang) -> None:
-        then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
-        ask(operator, gang, 1, until=then.strftime("%Y-%m-%dT%H:%M"))
-        assert Action.objects.get().until == then
+        later = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
+        ask(operator, gang, 1, until=later.strftime("%Y-%m-%dT%H:%M"))
+        assert Action.objects.get().until == later
 
     @pytest.mark.parametrize(
         ("field", "value", "sentence"),
@@ -265,15 +265,17 @@ class TestAsking:
         assert sent.status_code == 409
         assert "it is at generation 3, you saw 2" in text_of(sent)
         assert Action.objects.count() == 0
-        again = operator.client.post("/actions/confirm/", {**form_of(sent), "reason": REASON})
-        assert again.status_code == 303
+        second_answer = operator.client.post(
+            "/actions/confirm/", {**form_of(sent), "reason": REASON}
+        )
+        assert second_answer.status_code == 303
         assert Action.objects.get().generation == GENERATION
 
     def test_a_recreated_object_of_the_same_name_is_not_offered(
         self, operator: Person, gang: Gang
     ) -> None:
-        other = job_target(gang, 1).replace("-job-1", "-job-9")
-        response = operator.client.get("/actions/confirm/", {"verb": "suspend", "target": other})
+        another = job_target(gang, 1).replace("-job-1", "-job-9")
+        response = operator.client.get("/actions/confirm/", {"verb": "suspend", "target": another})
         assert response.status_code == 409
         assert "Another object has the name llama-workers-1 now" in text_of(response)
         assert 'class="primary"' not in text_of(response)
@@ -339,9 +341,9 @@ class TestSeveral:
         folded = page.partition("<summary><b>3 Jobs</b></summary>")[2].partition("</details>")[0]
         for number in range(3):
             assert f"Job llama-workers-{number} " in folded
-        alone = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
-        assert "<b>Job llama-workers-1</b>" in alone
-        assert "3 Jobs" not in alone
+        single = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
+        assert "<b>Job llama-workers-1</b>" in single
+        assert "3 Jobs" not in single
 
     def test_pending_actions_can_be_stopped(self, operator: Person, gang: Gang) -> None:
         address = ask(operator, gang, 0, 1, 2)["Location"]

@@ -121,14 +121,14 @@ class TestDialog:
     def test_an_end_in_four_hours_takes_two_presses(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_role("button", name="4 h").click()
-        shown = page.get_by_label("Until").input_value()
-        wanted = time.strftime("%Y-%m-%dT%H", time.gmtime(time.time() + 4 * 3600))
-        assert shown.startswith(wanted[:10])
+        visible = page.get_by_label("Until").input_value()
+        desired = time.strftime("%Y-%m-%dT%H", time.gmtime(time.time() + 4 * 3600))
+        assert visible.startswith(desired[:10])
         page.get_by_label("Reason").fill(REASON)
         submit_button(page).click()
         expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
         until = site.read("SELECT until FROM store_action WHERE state = 'requested'")
-        assert until[:16] == shown
+        assert until[:16] == visible
 
     def test_a_double_press_makes_one_action(self, page: Page, site: Site) -> None:
         open_dialog(page, site)

@@ -113,8 +113,8 @@ class TestRecord:
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         page = text(viewer, "/actions/")
-        for part in ("Held", "Suspended, watching", "Reverted by jobset", "Refused", REASON):
-            assert part in page, part
+        for fragment in ("Held", "Suspended, watching", "Reverted by jobset", "Refused", REASON):
+            assert fragment in page, fragment
 
     @pytest.mark.parametrize(
         ("query", "names"),
@@ -141,7 +141,7 @@ class TestRecord:
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         page = text(viewer, f"/actions/{record['reverted'].pk}/")
-        for part in (
+        for fragment in (
             "jobset resumed it 0.1 s after it was suspended.",
             "<code>false</code> → <code>true</code>",
             '{"op":"replace","path":"/spec/suspend","value":true}',
@@ -151,7 +151,7 @@ class TestRecord:
             "The API server answered 200.",
             f"/gangs/{record['reverted'].gang_id}/",
         ):
-            assert part in page, part
+            assert fragment in page, fragment
 
     def test_a_missing_step_is_shown_as_not_sent(
         self, viewer: Person, record: dict[str, Action]
@@ -181,7 +181,7 @@ class TestRecord:
         ]
         answer = viewer.client.post("/actions/export.jsonl")
         documents = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
-        assert {one["state"] for one in documents} == {
+        assert {document["state"] for document in documents} == {
             "verified",
             "applied",
             "reverted",
@@ -189,8 +189,8 @@ class TestRecord:
         }
         assert [entry.event for entry in AuditEntry.objects.all()] == ["export", "export"]
         assert viewer.client.post("/actions/export.xml").status_code == 404
-        for look in (viewer.client.get, viewer.client.head):
-            assert look("/actions/export.csv").status_code == 405
+        for read_ in (viewer.client.get, viewer.client.head):
+            assert read_("/actions/export.csv").status_code == 405
 
     def test_an_export_needs_the_csrf_token(
         self, viewer: Person, record: dict[str, Action]
@@ -212,9 +212,9 @@ class TestRecord:
         assert second.status_code == 429
         assert int(second["Retry-After"]) > 0
         assert "still under way" in second.content.decode()
-        other: Any = operator.client.post("/actions/export.csv")
-        assert other.status_code == 200
-        other.close()
+        other_answer: Any = operator.client.post("/actions/export.csv")
+        assert other_answer.status_code == 200
+        other_answer.close()
         first.close()  # the browser has gone, half-way
         third: Any = viewer.client.post("/actions/export.csv")
         assert (third.status_code, len(third.getvalue()) > 0) == (200, True)
@@ -259,8 +259,8 @@ class TestRecord:
     def test_the_audit_filters_by_recent_hours_and_action_labels(
         self, operator: Person, cluster: Cluster
     ) -> None:
-        for words, hours in (("of today", 2), ("of yesterday", 20)):
-            make_audit(cluster, "research", words, at=timezone.now() - timedelta(hours=hours))
+        for texts, hours in (("of today", 2), ("of yesterday", 20)):
+            make_audit(cluster, "research", texts, at=timezone.now() - timedelta(hours=hours))
         page = text(operator, "/actions/audit/?within=12h")
         assert "of today" in page
         assert "of yesterday" not in page
@@ -275,8 +275,8 @@ class TestHolds:
     ) -> None:
         hold_job(cluster, gang, 0, now=timezone.now())
         page = text(operator, "/holds/")
-        for part in ("In force", "llama-workers-0", "olga", REASON, "Last checked", "Release"):
-            assert part in page, part
+        for fragment in ("In force", "llama-workers-0", "olga", REASON, "Last checked", "Release"):
+            assert fragment in page, fragment
         assert "verb=resume&target=eu-train%2Fbatch%2FJob%2Fresearch%2Fllama-workers-0" in page
 
     def test_a_viewer_reads_the_missing_right(

@@ -58,19 +58,19 @@ class TestAFileOfTheBoard:
         assert [row["name"] for row in exported(owner, "?health=succeeded")] == ["llama-done"]
 
     def test_an_export_has_all_pages(self, owner: Person, world: World) -> None:
-        made = make_gangs(world.cluster, 520, now=timezone.now())
+        new_gangs = make_gangs(world.cluster, 520, now=timezone.now())
         rows = exported(owner, "?show_finished=1&cluster=eu-train")
-        assert len(rows) == len({row["id"] for row in rows}) == len(made) + 1
+        assert len(rows) == len({row["id"] for row in rows}) == len(new_gangs) + 1
 
     def test_an_export_has_no_hidden_gangs(self, reader: Person, world: World) -> None:
-        other = make_ref("JobSet", "secret", namespace="team-b")
+        other_ref = make_ref("JobSet", "secret", namespace="team-b")
         make_gang(
             world.cluster,
             "taken",
             now=timezone.now(),
             message="taken was preempted by team-b/secret.",
             detail=Detail(
-                findings=(make_finding(evidence=(Evidence("preempted by", "secret", other),)),)
+                findings=(make_finding(evidence=(Evidence("preempted by", "secret", other_ref),)),)
             ),
         )
         rows = exported(reader)
@@ -225,8 +225,8 @@ class TestColumns:
 
 class TestViews:
     def test_views_link_to_their_filters(self, owner: Person, reader: Person) -> None:
-        wanted = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
-        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": wanted})
+        desired = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
+        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": desired})
         link = "/?q=llama&health=blocked%2Cjunk&columns=queue"
         assert (answer.status_code, answer["Location"]) == (303, link)
         page = owner.client.get("/").content.decode()

@@ -92,7 +92,7 @@ def faults_of(
 
     A theme changes colours only (see test_themes.py), so dark is asked for what looks at colours.
     """
-    found = []
+    matches = []
     page.evaluate(AXE_SCRIPT)
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
@@ -102,11 +102,11 @@ def faults_of(
             options = AXE_OPTIONS | (rules if scheme == "dark" else {})
             result = AxeResults(page.evaluate("options => axe.run(options)", options))
             if result.violations_count:
-                found.append(f"{name}, {width}, {scheme}: {result.generate_report()}")
+                matches.append(f"{name}, {width}, {scheme}: {result.generate_report()}")
         taken = page.evaluate("document.documentElement.scrollWidth")
         if taken > width:
-            found.append(f"{name}, {width}: the page is {taken} wide.")
-    return found
+            matches.append(f"{name}, {width}: the page is {taken} wide.")
+    return matches
 
 
 def test_pages_have_no_axe_violations_and_fit_the_screen(page: Page, site: Site) -> None:
@@ -114,28 +114,28 @@ def test_pages_have_no_axe_violations_and_fit_the_screen(page: Page, site: Site)
 
     So the dark theme is looked at there: it shows the most, in the same colours.
     """
-    found = []
+    result = []
     for name, path in addresses(site).items():
         page.goto(site.url + path)
-        found += faults_of(page, name, WIDE, schemes=["light"])
+        result += faults_of(page, name, WIDE, schemes=["light"])
         page.evaluate(UNFOLD)
-        found += faults_of(page, f"{name}, unfolded", PHONE)
+        result += faults_of(page, f"{name}, unfolded", PHONE)
     page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
     page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
     expect(page.get_by_role("dialog")).to_be_visible()
-    found += faults_of(page, "dialog", WIDE, PHONE)
+    result += faults_of(page, "dialog", WIDE, PHONE)
     page.goto(f"{site.url}/?q=llama-sft")
     row = page.get_by_role("button", name="Essentials of llama-sft")
     row.click()
     expect(page.locator(f"#{row.get_attribute('aria-controls')}")).to_contain_text("Jobs and pods")
-    found += faults_of(page, "row, opened", WIDE, PHONE)
+    result += faults_of(page, "row, opened", WIDE, PHONE)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
-    found += faults_of(page, "help", WIDE, PHONE)
+    result += faults_of(page, "help", WIDE, PHONE)
     page.context.clear_cookies()
     page.goto(f"{site.url}/sign-in/")
-    found += faults_of(page, "sign-in", WIDE, PHONE)
-    assert not found, "\n".join(found)
+    result += faults_of(page, "sign-in", WIDE, PHONE)
+    assert not result, "\n".join(result)
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])
@@ -144,8 +144,8 @@ def test_a_link_signs_in_by_its_button(browser: Browser, site: Site, width: int)
     page = context.new_page()
     link = site.sign_in_link(f"vera-{width}")
     page.goto(link)
-    found = faults_of(page, "link", width)
-    assert not found, "\n".join(found)
+    faults = faults_of(page, "link", width)
+    assert not faults, "\n".join(faults)
     follow_link(page, link)
     expect(page).to_have_url(f"{site.url}/")
     expect(page.get_by_text(f"vera-{width}").first).to_be_attached()
@@ -177,10 +177,10 @@ def test_a_confirmation_of_several_has_clear_buttons_on_a_phone(page: Page, site
     )
     assert abs(above - below) <= 2, (above, below)
     instead = page.get_by_role("link", name="Suspend JobSet llama instead").bounding_box()
-    said = page.locator(".notice li").last.bounding_box()
+    message = page.locator(".notice li").last.bounding_box()
     assert instead is not None
-    assert said is not None
-    assert instead["y"] - said["y"] - said["height"] >= 6
+    assert message is not None
+    assert instead["y"] - message["y"] - message["height"] >= 6
     # The longest name that a JobSet can have.
     page.locator(".notice .button").evaluate("link => { link.textContent = 'llama-'.repeat(10); }")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
@@ -262,16 +262,16 @@ class TestLive:
     def test_the_last_change_is_announced_to_screen_readers(self, page: Page, site: Site) -> None:
         page.clock.install()
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
-        told = page.locator("#announcer")
+        message = page.locator("#announcer")
         change = "UPDATE store_gang SET message = ?, health = ? WHERE name = 'llama-sft'"
         site.write(change, "First.", "blocked")
-        expect(told).to_have_text("llama-sft is now blocked", timeout=SOON)
-        told.evaluate("(element) => { element.textContent = ''; }")
+        expect(message).to_have_text("llama-sft is now blocked", timeout=SOON)
+        message.evaluate("(element) => { element.textContent = ''; }")
         site.write(change, "Last.", "waiting")
         expect(page.locator("#verdict .sentence")).to_have_text("Last.", timeout=SOON)
-        expect(told).to_be_empty()
+        expect(message).to_be_empty()
         page.clock.fast_forward(10_000)
-        expect(told).to_have_text("llama-sft is now waiting", timeout=SOON)
+        expect(message).to_have_text("llama-sft is now waiting", timeout=SOON)
 
     def test_a_pause_stops_all_updates(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
@@ -346,13 +346,13 @@ class TestHistory:
         assert "Waiting: Insufficient resources" in titles[1]
         assert "(55 min)" in titles[1]
         assert titles[-1].count("UTC – now") == 1
-        told = (
+        message = (
             page.get_by_role("region", name="History")
             .get_by_role("list")
             .first.get_by_role("listitem")
         )
-        expect(told).to_have_count(8)
-        expect(told.nth(1)).to_contain_text("55 min")
+        expect(message).to_have_count(8)
+        expect(message.nth(1)).to_contain_text("55 min")
 
     def test_segments_fill_the_strip_and_stay_visible(self, page: Page, site: Site) -> None:
         for width in (WIDE, PHONE):
@@ -361,9 +361,9 @@ class TestHistory:
             boxes = page.locator(".strip > svg > rect:first-of-type").evaluate_all(
                 "all => all.map(one => one.getBoundingClientRect().width)"
             )
-            whole = page.locator(".strip").evaluate("one => one.getBoundingClientRect().width")
+            complete = page.locator(".strip").evaluate("one => one.getBoundingClientRect().width")
             assert min(boxes) >= 1.5
-            assert abs(sum(boxes) - whole) < 2
+            assert abs(sum(boxes) - complete) < 2
 
     def test_a_new_verdict_appears_without_a_reload(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")

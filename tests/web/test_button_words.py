@@ -49,16 +49,16 @@ def press(person: Person, *targets: str, verb: str = "suspend") -> str:
 
 
 def heading(page: str) -> str:
-    (found,) = re.findall(r"<h1[^>]*>([^<]+)</h1>", page)
-    return str(found)
+    (matches,) = re.findall(r"<h1[^>]*>([^<]+)</h1>", page)
+    return str(matches)
 
 
 def buttons(page: str) -> list[str]:
     """Return the words of the buttons of single objects, on or off, with what they act on."""
-    found = re.findall(
+    matches = re.findall(
         r'(\w+)<span class="unseen"> (Job|JobSet) ([\w-]+)</span></(?:a|button)>', page
     )
-    return [" ".join(one) for one in found]
+    return [" ".join(item) for item in matches]
 
 
 def bar(page: str) -> list[str]:
@@ -135,7 +135,9 @@ class TestSuspendedWhole:
     def test_the_api_has_the_same_words(self, operator: Person, gang: Gang) -> None:
         suspend_all(gang)
         (job, *_) = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()["jobs"]
-        assert [(one["verb"], one["label"], one["meaning"]) for one in job["actions"]] == [
+        assert [
+            (action["verb"], action["label"], action["meaning"]) for action in job["actions"]
+        ] == [
             ("suspend", "Hold", HOLD),
             ("resume", "Resume", None),
         ]
@@ -146,13 +148,13 @@ class TestRecord:
 
     def test_a_hold_keeps_its_verb(self, operator: Person, gang: Gang) -> None:
         suspend_all(gang)
-        what = "Hold Job llama-workers-1"
-        assert heading(press(operator, *job_targets(gang, 1))) == what
+        subject = "Hold Job llama-workers-1"
+        assert heading(press(operator, *job_targets(gang, 1))) == subject
         (action,) = Action.objects.all()
         assert (action.verb, action.button) == ("suspend", "Hold")
         for address in ("/actions/", f"/actions/{action.pk}/", f"/gangs/{gang.pk}/"):
             page = text_of(operator.client.get(address))
-            assert "Hold llama-workers-1" in page or what in page, address
+            assert "Hold llama-workers-1" in page or subject in page, address
             assert "Suspend llama-workers-1" not in page, address
             assert "Suspend Job llama-workers-1" not in page, address
         answer = operator.client.get(f"/api/v1/actions/{action.pk}/").json()
@@ -203,14 +205,14 @@ class TestPartlySuspended:
         assert ">Suspend 2 Jobs</button>" in page
         assert page.count("Keep this Job suspended.") == 1
 
-    @pytest.mark.parametrize(("stopped", "others"), [((), 1), ((0,), 1), ((0, 1), 0)])
+    @pytest.mark.parametrize(("stopped", "remaining"), [((), 1), ((0,), 1), ((0, 1), 0)])
     def test_the_note_on_other_jobs_needs_two_running_jobs(
-        self, operator: Person, gang: Gang, stopped: tuple[int, ...], others: int
+        self, operator: Person, gang: Gang, stopped: tuple[int, ...], remaining: int
     ) -> None:
         stop_in_page(gang, *stopped)
         for index in stopped:
             suspend_stored(gang, f"llama-workers-{index}")
-        assert page_of(operator, gang).count("The others run on.") == others
+        assert page_of(operator, gang).count("The others run on.") == remaining
 
 
 class TestNothingCanBeSuspended:

@@ -105,5 +105,5 @@ class TestFirstDay:
         assert 'd="M0 24V0H48V12H96V24"' in page
 
     def test_a_full_day_is_drawn_unscaled(self) -> None:
-        whole = trends(waiting=curve(*[3.0] * 96))
-        assert since_known(whole) is whole
+        full_trends = trends(waiting=curve(*[3.0] * 96))
+        assert since_known(full_trends) is full_trends

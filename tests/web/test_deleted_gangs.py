@@ -66,8 +66,8 @@ def test_files_and_rows_of_a_deleted_gang_have_no_advice(
 ) -> None:
     assert FREES in operator.client.get(path.format(gang.pk)).content.decode()
     _delete(gang)
-    told = operator.client.get(path.format(gang.pk))
-    assert FREES not in told.content.decode()
+    answer = operator.client.get(path.format(gang.pk))
+    assert FREES not in answer.content.decode()
 
 
 def test_the_api_answer_for_a_deleted_gang_has_no_advice(operator: Person, gang: Gang) -> None:

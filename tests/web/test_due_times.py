@@ -20,4 +20,4 @@ def test_a_time_that_has_passed_is_over() -> None:
 
 
 def test_a_merge_patch_is_sent_as_patch() -> None:
-    assert [http_method(word) for word in ("MERGE", "POST", "PATCH")] == ["PATCH", "POST", "PATCH"]
+    assert [http_method(text) for text in ("MERGE", "POST", "PATCH")] == ["PATCH", "POST", "PATCH"]

@@ -28,7 +28,7 @@ ASKED = ActionRequest(
 
 def sent(**changes: Any) -> ActionForm:
     """Return the form as a browser sends it; a list is one field several times."""
-    given = {
+    values = {
         "verb": "suspend",
         "target": WORD,
         "reason": ASKED.reason,
@@ -38,7 +38,7 @@ def sent(**changes: Any) -> ActionForm:
         **changes,
     }
     query = QueryDict(mutable=True)
-    for name, value in given.items():
+    for name, value in values.items():
         query.setlist(name, value if isinstance(value, list) else [value])
     form = ActionForm(query)
     form.full_clean()
@@ -71,10 +71,12 @@ def test_form_and_json_make_the_same_request() -> None:
 
 
 def test_each_selected_target_has_its_own_key() -> None:
-    other = WORD.replace("-0", "-1")
-    form = sent(target=[WORD, other, WORD])
-    assert [one.idempotency_key for one in form.requests] == ["k-1.uid-0", "k-1.uid-1"]
-    assert [one.idempotency_key for one in sent(target=[WORD, other], key="").requests] == ["", ""]
+    another = WORD.replace("-0", "-1")
+    form = sent(target=[WORD, another, WORD])
+    assert [request.idempotency_key for request in form.requests] == ["k-1.uid-0", "k-1.uid-1"]
+    assert [
+        request.idempotency_key for request in sent(target=[WORD, another], key="").requests
+    ] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -142,6 +144,6 @@ def test_an_end_is_parsed_in_the_users_time_zone(zone: str, typed: str) -> None:
 
 
 def test_the_address_names_the_targets_without_typed_text() -> None:
-    word = WORD.replace("/", "%2F")
-    assert sent(gang="0a1b").query == f"verb=suspend&target={word}&gang=0a1b&forced=1"
-    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={word}"
+    text = WORD.replace("/", "%2F")
+    assert sent(gang="0a1b").query == f"verb=suspend&target={text}&gang=0a1b&forced=1"
+    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={text}"

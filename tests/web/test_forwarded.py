@@ -55,10 +55,10 @@ def test_an_untrusted_https_header_is_logged_at_intervals(
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr("gangboard.pages.core.middleware.headers.time.monotonic", lambda: now[0])
-    seen: list[bool] = []
+    observed: list[bool] = []
 
     def view(request: HttpRequest) -> HttpResponse:
-        seen.append(request.is_secure())
+        observed.append(request.is_secure())
         return HttpResponse()
 
     middleware = ForwardedProtoMiddleware(view)
@@ -66,7 +66,7 @@ def test_an_untrusted_https_header_is_logged_at_intervals(
     def ask(peer: str) -> int:
         caplog.clear()
         middleware(RequestFactory().get("/", REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https"))
-        return len([one for one in caplog.records if one.levelno == logging.WARNING])
+        return len([record for record in caplog.records if record.levelno == logging.WARNING])
 
     assert ask("127.0.0.1") == 0
     assert ask("203.0.113.7") == 1
@@ -77,7 +77,7 @@ def test_an_untrusted_https_header_is_logged_at_intervals(
     assert ask("203.0.113.7") == 0
     now[0] += 2
     assert ask("203.0.113.7") == 1
-    assert seen == [True, False, False, False, False]
+    assert observed == [True, False, False, False, False]
 
 
 def test_plain_http_logs_no_warning(

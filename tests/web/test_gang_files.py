@@ -66,8 +66,8 @@ def test_cluster_text_is_escaped_in_markdown_and_html(owner: Person, world: Worl
         detail=Detail((finding,), members=make_members("p", 1, Health.FAILED, reason=HOSTILE)),
     )
     text = bundle_of(owner, gang)
-    told = r"x \| \<img src=y\> \`z\` `[a](http://b)` \*\*c\*\*"
-    assert text.count(told) == 3, "message, advice, pod"
+    report = r"x \| \<img src=y\> \`z\` `[a](http://b)` \*\*c\*\*"
+    assert text.count(report) == 3, "message, advice, pod"
     assert r"| e | `x `\|``  <img src=y> `z` [a](http://b) **c** `` |" in text
     assert text.count(HOSTILE) == 0
 
@@ -109,9 +109,9 @@ def test_stored_objects_are_exported_as_yaml(operator: Person, cluster: Cluster)
     gang = make_jobset(cluster, now=timezone.now())
     response = operator.client.get(f"/gangs/{gang.pk}/stored.yaml")
     assert response["Content-Type"] == "text/plain; charset=utf-8"
-    documents = [one for one in yaml.safe_load_all(response.content.decode()) if one]
+    documents = [document for document in yaml.safe_load_all(response.content.decode()) if document]
     assert documents[0]["resource"] == "jobsets.jobset.x-k8s.io"
     assert documents[0]["meta"]["ref"]["name"] == gang.name
-    kinds = [one["meta"]["ref"]["kind"] for one in documents]
+    kinds = [document["meta"]["ref"]["kind"] for document in documents]
     assert kinds == ["JobSet", "Job", "Job", "Job"]
-    assert all(one["meta"]["ref"]["namespace"] == "research" for one in documents)
+    assert all(document["meta"]["ref"]["namespace"] == "research" for document in documents)

@@ -12,8 +12,8 @@ from tests.web.conftest import World
 
 def _header(client: Client, path: str) -> str:
     page = client.get(path).content.decode()
-    found = re.search(r'<header class="top">.*?</header>', page, re.S)
-    return found[0] if found else ""
+    match = re.search(r'<header class="top">.*?</header>', page, re.S)
+    return match[0] if match else ""
 
 
 def _rights(header: str) -> list[str]:
@@ -35,12 +35,12 @@ def test_a_user_without_roles_reads_that(stranger: Person, world: World) -> None
 def test_a_404_page_has_the_usual_header(owner: Person, world: World) -> None:
     missing = owner.client.get("/no-such-page/")
     assert missing.status_code == 404
-    found, expected = _header(owner.client, "/no-such-page/"), _header(owner.client, "/")
-    links = re.findall(r'href="([^"]+)"', found)
+    result, expected = _header(owner.client, "/no-such-page/"), _header(owner.client, "/")
+    links = re.findall(r'href="([^"]+)"', result)
     assert links == re.findall(r'href="([^"]+)"', expected)
     assert "/clusters/eu-train/" in links
-    assert "aria-current" not in found
-    assert 'action="/sign-out/"' in found
+    assert "aria-current" not in result
+    assert 'action="/sign-out/"' in result
 
 
 def test_an_anonymous_404_page_has_no_menu(anonymous: Client, world: World) -> None:

@@ -256,8 +256,8 @@ def test_a_confirmation_never_trusts_its_address(
     hostile: tuple[Person, str], headers: dict[str, str], verb: str
 ) -> None:
     person, _ = hostile
-    word = f"eu-train/batch/Job/research/{HOSTILE.replace('/', '')}/u/1"
-    query = {"verb": verb, "target": word, "gang": HOSTILE, "reason": HOSTILE, "until": HOSTILE}
+    text = f"eu-train/batch/Job/research/{HOSTILE.replace('/', '')}/u/1"
+    query = {"verb": verb, "target": text, "gang": HOSTILE, "reason": HOSTILE, "until": HOSTILE}
     for answer in (
         person.client.get("/actions/confirm/", query, headers=headers),
         person.client.post("/actions/confirm/", query, headers=headers),

@@ -39,11 +39,11 @@ def pages(world: World) -> tuple[str, ...]:
 def test_a_wait_without_changes_ends_in_204(owner: Person, world: World) -> None:
     for path in pages(world):
         question = first_question(owner.client, path)
-        began = time.monotonic()
+        started = time.monotonic()
         response = question.ask(owner.client)
         assert response.status_code == 204, path
         assert response.content == b""
-        assert time.monotonic() - began >= 0.19, path
+        assert time.monotonic() - started >= 0.19, path
 
 
 def test_age_changes_send_no_update(owner: Person, world: World) -> None:
@@ -99,9 +99,9 @@ def row_ids(page: str) -> list[str]:
 
 def order_told(page: str) -> list[str]:
     """Return what the news of the Board say of the order of its rows."""
-    told = re.findall(r'<template data-rows="gangs" data-order="([^"]*)">', page)
-    assert len(told) == 1
-    return str(told[0]).split()
+    matches = re.findall(r'<template data-rows="gangs" data-order="([^"]*)">', page)
+    assert len(matches) == 1
+    return str(matches[0]).split()
 
 
 class TestOrderOfManyRows:
@@ -119,8 +119,8 @@ class TestOrderOfManyRows:
         question = first_question(owner.client, "/?ordering=name")
         self.move(rows[30], "a-first")
         page = question.ask(owner.client).content.decode()
-        told = [rows[30], rows[0], "…", rows[29], rows[31], "…", rows[-1]]
-        assert order_told(page) == told
+        message = [rows[30], rows[0], "…", rows[29], rows[31], "…", rows[-1]]
+        assert order_told(page) == message
         assert row_ids(page) == [rows[30]]
 
     def test_a_new_row_is_sent(self, owner: Person, world: World, rows: list[str]) -> None:
@@ -156,8 +156,8 @@ class TestOrderOfManyRows:
         assert row_ids(page) == [rows[50]]
         page = missed.ask(owner.client).content.decode()
         assert sorted(row_ids(page)) == sorted([rows[30], rows[50]])
-        told = [rows[30], rows[50], rows[0], "…", rows[29], rows[31], "…", rows[49], rows[51]]
-        assert order_told(page) == [*told, "…", rows[-1]]
+        message = [rows[30], rows[50], rows[0], "…", rows[29], rows[31], "…", rows[49], rows[51]]
+        assert order_told(page) == [*message, "…", rows[-1]]
 
     @pytest.mark.parametrize("version", ["", "AAAAAAAA" * 20])
     def test_a_page_of_an_unknown_version_gets_all_rows(
@@ -223,8 +223,8 @@ def test_a_revoked_role_empties_the_page(reader: Person, world: World) -> None:
     question = first_question(reader.client, "/")
     gang_question = first_question(reader.client, f"/gangs/{world.gang.id}/")
     Grant.objects.all().delete()
-    for one in (question, gang_question):
-        response = one.ask(reader.client)
+    for item in (question, gang_question):
+        response = item.ask(reader.client)
         assert (response.status_code, response["HX-Refresh"]) == (204, "true")
     page = reader.client.get("/").content.decode()
     assert "You have no role yet, so there is nothing to see." in page
@@ -277,8 +277,8 @@ def test_only_the_user_with_too_many_pages_must_retry(
             own_notifier.enter(reader.user.pk, f"tab {number}", most=300)
         except TooManyWaiting:
             break
-    again = first_question(reader.client, "/").ask(reader.client)
-    assert (again.status_code, again["X-Live-Again"]) == (204, "2")
+    repeated = first_question(reader.client, "/").ask(reader.client)
+    assert (repeated.status_code, repeated["X-Live-Again"]) == (204, "2")
     waited = first_question(owner.client, "/").ask(owner.client)
     assert waited.status_code == 204
     assert "X-Live-Again" not in waited

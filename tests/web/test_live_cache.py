@@ -20,15 +20,15 @@ from tests.web.live_requests import Question
 
 def kept_bytes(root: object) -> int:
     """Return what an object and everything that it alone leads to take in memory."""
-    seen: set[int] = set()
+    observed: set[int] = set()
     todo, total = [root], 0
     while todo:
-        one = todo.pop()
-        if id(one) in seen or isinstance(one, type | ModuleType | FunctionType):
+        item = todo.pop()
+        if id(item) in observed or isinstance(item, type | ModuleType | FunctionType):
             continue
-        seen.add(id(one))
-        total += sys.getsizeof(one)
-        todo += gc.get_referents(one)
+        observed.add(id(item))
+        total += sys.getsizeof(item)
+        todo += gc.get_referents(item)
     return total
 
 

@@ -30,14 +30,14 @@ class TestVersion:
         assert len(known.marks) == 4, "equal contents of different elements differ"
 
 
-def written(told: Sequence[str], shown: Sequence[str]) -> list[str]:
+def written(message: Sequence[str], shown: Sequence[str]) -> list[str]:
     """Return the order that news tell a browser that shows an order."""
     ids: list[str] = []
-    for at, word in enumerate(told):
-        if word == fragments.AS_BEFORE:
-            ids += shown[shown.index(told[at - 1]) + 1 : shown.index(told[at + 1])]
+    for index, text in enumerate(message):
+        if text == fragments.AS_BEFORE:
+            ids += shown[shown.index(message[index - 1]) + 1 : shown.index(message[index + 1])]
         else:
-            ids.append(word)
+            ids.append(text)
     return ids
 
 
@@ -62,9 +62,9 @@ class TestManyFragments:
         top, rows = page
         assert isinstance(rows, fragments.FragmentList)
         # What is the same is made once: a thousand pages of a thousand fragments took a minute.
-        for at, old in enumerate(rows.fragments):
+        for index, old in enumerate(rows.fragments):
             new = replace(old, shown="new")
-            changed = (*rows.fragments[:at], new, *rows.fragments[at + 1 :])
+            changed = (*rows.fragments[:index], new, *rows.fragments[index + 1 :])
             diff = fragments.diff_page((top, fragments.FragmentList("rows", changed)), known)
             sent = [fragment.id for rows_ in diff.lists for fragment in rows_.fragments]
             assert new.id in sent

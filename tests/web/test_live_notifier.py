@@ -34,10 +34,10 @@ class TestNotifier:
         answers: list[bool] = []
         ticket = notifier.enter(1, page, most=10)
         notifier.wait(ticket, viewer, "", SOON)  # until the first look
-        seen = notifier.position(viewer)
+        position = notifier.position(viewer)
 
         def run() -> None:
-            answers.append(notifier.wait(ticket, viewer, seen, timeout))
+            answers.append(notifier.wait(ticket, viewer, position, timeout))
             notifier.leave(ticket)
 
         thread = threading.Thread(target=run, daemon=True)
@@ -101,8 +101,8 @@ class TestNotifier:
         assert notifier.waiting == 20
         notifier.enter(1, "tab 3", most=300)
         assert notifier.waiting == 20, "a page that asks anew keeps its place"
-        others = [notifier.enter(2, f"tab {number}", most=300) for number in range(20)]
-        assert not any(ticket.superseded for ticket in others)
+        remaining = [notifier.enter(2, f"tab {number}", most=300) for number in range(20)]
+        assert not any(ticket.superseded for ticket in remaining)
         assert notifier.waiting == 40
 
     def test_the_waiter_limit_holds(self) -> None:

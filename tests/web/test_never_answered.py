@@ -85,11 +85,11 @@ def main_text(page: str) -> str:
 def zeros(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield where a number in an answer is zero."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            yield from zeros(one, (*path, key))
+        for key, item in value.items():
+            yield from zeros(item, (*path, key))
     elif isinstance(value, list):
-        for one in value:
-            yield from zeros(one, path)
+        for item in value:
+            yield from zeros(item, path)
     elif not isinstance(value, bool) and value in (0, "0"):
         yield path
 
@@ -97,13 +97,13 @@ def zeros(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 def parts_about(value: Any) -> Iterator[Any]:
     """Yield the parts of an answer that are about the cluster that never answered."""
     if isinstance(value, list):
-        for one in value:
-            yield from parts_about(one)
+        for item in value:
+            yield from parts_about(item)
     elif isinstance(value, dict):
         if NAME in (value.get("cluster"), value.get("name")):
             yield value
-        for key, one in value.items():
-            yield from [one] if key == NAME else parts_about(one)
+        for key, item in value.items():
+            yield from [item] if key == NAME else parts_about(item)
 
 
 @pytest.fixture
@@ -132,9 +132,9 @@ def test_pages_mark_an_unread_cluster_as_not_counted(owner: Person, route: str, 
     assert text.count(LINE) == lines
     if name not in ONLY_OF_ALL:
         page = owner.client.get(f"/{route}", {"cluster": NAME}).content.decode()
-        alone = main_text(page).replace(REAL_ZERO, "")
-        assert alone.count(LINE) == lines
-        assert re.findall(r".{0,30}(?<![\w.:-])0(?![\w.:-]).{0,20}", alone) == []
+        single = main_text(page).replace(REAL_ZERO, "")
+        assert single.count(LINE) == lines
+        assert re.findall(r".{0,30}(?<![\w.:-])0(?![\w.:-]).{0,20}", single) == []
 
 
 @pytest.mark.parametrize(("route", "name"), api_lists())
@@ -142,11 +142,11 @@ def test_api_lists_show_no_zero_for_an_unread_cluster(
     owner: Person, never_answered: Cluster, route: str, name: str
 ) -> None:
     answers = [owner.client.get(f"/{route}")]
-    assert [place for part in parts_about(answers[0].json()) for place in zeros(part)] == []
+    assert [place for fragment in parts_about(answers[0].json()) for place in zeros(fragment)] == []
     if name not in ONLY_OF_ALL:
         answers.append(owner.client.get(f"/{route}", {"cluster": never_answered.name}))
-        found = {(name, place[-1]) for place in zeros(answers[1].json())}
-        assert found <= REAL_ZEROS
+        results = {(name, place[-1]) for place in zeros(answers[1].json())}
+        assert results <= REAL_ZEROS
     assert [answer.status_code for answer in answers] == [200] * len(answers)
 
 
@@ -173,7 +173,7 @@ def test_an_empty_list_names_the_unread_cluster(owner: Person) -> None:
     for name in ("gangs", "groups", "queues", "reasons", "holds"):
         answer = owner.client.get(f"/api/v1/{name}/", {"cluster": NAME}).json()
         assert answer["results"] == []
-        assert [one["cluster"] for one in answer["unseen"]] == [NAME], name
+        assert [item["cluster"] for item in answer["unseen"]] == [NAME], name
 
 
 @pytest.mark.usefixtures("never_answered")

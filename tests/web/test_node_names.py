@@ -33,10 +33,10 @@ def nodes(world: World) -> World:
 
 def squares(page: str) -> dict[str, str]:
     """Return the title of each square, by the name of the node that is printed in it."""
-    found = re.findall(r'<a href="/nodes/[^"]*" title="([^"]*)"[^>]*>(.*?)</a>', page)
+    matches = re.findall(r'<a href="/nodes/[^"]*" title="([^"]*)"[^>]*>(.*?)</a>', page)
     return {
         re.sub(r"<b>.*", "", inside).replace("<bdi>", "").split(">")[1].split("<")[0]: title
-        for title, inside in found
+        for title, inside in matches
     }
 
 

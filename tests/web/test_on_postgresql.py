@@ -156,12 +156,12 @@ def test_a_locked_table_is_reported_soon(web: Web) -> None:
     with closing(psycopg.connect(web.database)) as locking:
         locking.execute("LOCK TABLE store_cluster IN ACCESS EXCLUSIVE MODE")
         with ThreadPoolExecutor(3) as threads:
-            began = time.monotonic()
+            started = time.monotonic()
             paths = ("/", "/api/v1/clusters/", "/readyz")
-            asked = {path: threads.submit(web.ask, path) for path in paths}
-            page, call = asked["/"].result(), asked["/api/v1/clusters/"].result()
-            assert time.monotonic() - began < SOON
-            assert asked["/readyz"].result().status == 503
+            requested = {path: threads.submit(web.ask, path) for path in paths}
+            page, call = requested["/"].result(), requested["/api/v1/clusters/"].result()
+            assert time.monotonic() - started < SOON
+            assert requested["/readyz"].result().status == 503
     assert (page.status, page.headers["Retry-After"]) == (503, "2")
     assert (call.status, call.headers["Content-Type"]) == (503, "application/problem+json")
     assert web.ask("/").status == 200
@@ -169,10 +169,10 @@ def test_a_locked_table_is_reported_soon(web: Web) -> None:
 
 def test_a_lost_database_is_reported_soon_and_recovers_at_once(web: Web) -> None:
     with web.shut(), ThreadPoolExecutor(4) as threads:
-        began = time.monotonic()
+        started = time.monotonic()
         paths = ("/", "/api/v1/gangs/", "/live/board/", "/readyz")
         answers = dict(zip(paths, threads.map(web.ask, paths), strict=True))
-        assert time.monotonic() - began < 2 * SOON
+        assert time.monotonic() - started < 2 * SOON
         assert {path: answer.status for path, answer in answers.items()} == dict.fromkeys(
             paths, 503
         )

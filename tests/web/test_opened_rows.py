@@ -111,6 +111,6 @@ class TestButtons:
 def test_missing_and_hidden_gangs_look_the_same(gang: Gang) -> None:
     path = f"/gangs/{gang.pk}/row/"
     for person in (make_stranger(), make_reader(make_cluster("us-train"), name="rosa")):
-        answers = [person.client.get(at) for at in (path, "/gangs/0123456789abcdef/row/")]
+        answers = [person.client.get(index) for index in (path, "/gangs/0123456789abcdef/row/")]
         assert [answer.status_code for answer in answers] == [404, 404]
     assert make_reader(gang.cluster, name="rita").client.post(path).status_code == 405

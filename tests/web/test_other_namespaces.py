@@ -64,10 +64,10 @@ def alien_holds(cluster: Cluster, named: list[str]) -> None:
 @pytest.mark.usefixtures("alien_holds")
 def test_a_hold_names_no_object_of_another_namespace(viewer: Person) -> None:
     for address in ("/holds/", "/api/v1/holds/"):
-        shown = body(viewer.client, address)
+        visible = body(viewer.client, address)
         for uid in range(6):
-            assert f"h{uid}" in shown
-        assert OTHER not in shown.replace(f"uid-{OTHER}", ""), (
+            assert f"h{uid}" in visible
+        assert OTHER not in visible.replace(f"uid-{OTHER}", ""), (
             "only the uid that the Hold itself has"
         )
 
@@ -79,7 +79,8 @@ def test_a_hold_with_an_owner_in_another_namespace_is_lost(cluster: Cluster) -> 
     assert [(row.lost, row.owner.name, row.gang_id) for row in rows] == [(True, "", "")] * 6
     clusters = read_freshness(viewer=owner.viewer, now=now)
     counted = {
-        one.in_force: one.holds for one in hold_counts(viewer=owner.viewer, clusters=clusters)
+        hold_count.in_force: hold_count.holds
+        for hold_count in hold_counts(viewer=owner.viewer, clusters=clusters)
     }
     assert counted == {InForce.YES: 0, InForce.NO: 6, InForce.UNKNOWN: 0}
 

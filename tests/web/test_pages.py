@@ -52,8 +52,8 @@ class TestOwner:
             assert "first seen" not in text_of(owner.client, address)
         type(world.gang).objects.filter(pk=world.gang.pk).update(since_first_seen=True)
         for address in addresses:
-            words = " ".join(re.sub(r"<[^>]+>", "", text_of(owner.client, address)).split())
-            assert re.search(r"at least [\d a-z]+ \(first seen\)", words)
+            texts = " ".join(re.sub(r"<[^>]+>", "", text_of(owner.client, address)).split())
+            assert re.search(r"at least [\d a-z]+ \(first seen\)", texts)
 
     def test_the_longest_wait_of_a_reason_may_be_longer(self, owner: Person, world: World) -> None:
         assert "at least" not in text_of(owner.client, "/reasons/")
@@ -110,7 +110,7 @@ class TestGroupsThatCannotBeSeen:
     def _all_are_read(self, world: World) -> None:
         for cluster in (world.cluster, world.other_cluster):
             make_resource(cluster, PODGROUPS)
-            kinds = {one.key for api in registry.grouping_apis() for one in api.resources}
+            kinds = {resource.key for api in registry.grouping_apis() for resource in api.resources}
             for kind in sorted(kinds - {PODGROUPS}):
                 make_resource(cluster, kind, state="not-served")
 
@@ -138,11 +138,11 @@ class TestGroupsThatCannotBeSeen:
     def test_a_row_folds_minor_details(self, owner: Person) -> None:
         page = text_of(owner.client, "/groups/?q=llama-workers-0")
         row = page.partition("<tbody")[2].partition("</tr>")[0]
-        folded, _, shown = row.partition("</details>")
-        assert "Unschedulable" in shown
+        folded, _, visible = row.partition("</details>")
+        assert "Unschedulable" in visible
         assert "Insufficient nvidia.com/gpu" in folded
-        assert "Insufficient nvidia.com/gpu" not in shown
-        assert "gang, quorum 8" in shown
+        assert "Insufficient nvidia.com/gpu" not in visible
+        assert "gang, quorum 8" in visible
         assert "–" not in row
 
     def test_old_rows_are_marked(self, owner: Person) -> None:
@@ -204,7 +204,7 @@ class TestReader:
             assert without_token(text_of(reader.client, path, 404)) == missing
 
     @pytest.mark.parametrize(
-        ("asked", "leads"),
+        ("requested", "leads"),
         [
             ("name=llama-workers-0-3", "/gangs/{gang}/"),
             ("name=diffusion-run", "/?q=diffusion-run"),
@@ -214,9 +214,9 @@ class TestReader:
         ],
     )
     def test_the_name_of_a_pod_leads_to_its_gang(
-        self, reader: Person, world: World, asked: str, leads: str
+        self, reader: Person, world: World, requested: str, leads: str
     ) -> None:
-        answer = reader.client.get(f"/find/?{asked}")
+        answer = reader.client.get(f"/find/?{requested}")
         assert answer.status_code == 302
         assert answer["Location"] == leads.format(gang=world.gang.pk)
 
@@ -268,7 +268,7 @@ class TestBoardOfClustersThatWereNotReadYet:
     READING = "is being read for the first time: gangs may be missing here."
 
     @pytest.mark.parametrize(
-        ("columns", "words"),
+        ("columns", "message"),
         [
             ({"listed_at": None, "contact_at": None}, NEVER),
             ({"listed_at": None}, READING),
@@ -276,14 +276,14 @@ class TestBoardOfClustersThatWereNotReadYet:
         ids=["never", "first list"],
     )
     def test_possibly_missing_gangs_have_a_notice(
-        self, owner: Person, world: World, columns: dict[str, None], words: str
+        self, owner: Person, world: World, columns: dict[str, None], message: str
     ) -> None:
         page = text_of(owner.client, "/")
-        assert not any(word in page for word in ("unseen-clusters", "not counted"))
+        assert not any(text in page for text in ("unseen-clusters", "not counted"))
         Cluster.objects.filter(name="us-train").update(**columns)
-        assert text_of(owner.client, "/").count(words) == 1
-        assert words in text_of(owner.client, "/?cluster=us-train")
-        assert words not in text_of(owner.client, "/?cluster=eu-train")
+        assert text_of(owner.client, "/").count(message) == 1
+        assert message in text_of(owner.client, "/?cluster=us-train")
+        assert message not in text_of(owner.client, "/?cluster=eu-train")
 
     def test_an_unread_cluster_is_not_shown_as_empty(self, owner: Person, world: World) -> None:
         for query, nothing, known in (

@@ -29,8 +29,8 @@ def test_one_sender_leaves_slots_for_the_others() -> None:
         own = [held.enter_context(throttle.slot("flood")) for _ in range(MOST_OF_ONE + 3)]
         assert own == [True] * MOST_OF_ONE + [False] * 3
         assert held.enter_context(throttle.slot("ada"))
-    with throttle.slot("flood") as again:
-        assert again, "slots come back"
+    with throttle.slot("flood") as repeated:
+        assert repeated, "slots come back"
 
 
 def test_all_senders_share_a_fixed_number_of_slots() -> None:
@@ -43,10 +43,10 @@ def test_all_senders_share_a_fixed_number_of_slots() -> None:
 def test_waiting_attempts_are_served_in_order_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(password_throttle, "PATIENCE", 20.0)
     throttle, outcomes, lock = PasswordThrottle(), [], threading.Lock()
-    asked = threading.Semaphore(0)
+    semaphore = threading.Semaphore(0)
 
     def sign_in(sender: str) -> None:
-        asked.release()
+        semaphore.release()
         with throttle.slot(sender) as taken, lock:
             outcomes.append(taken)
 
@@ -57,7 +57,7 @@ def test_waiting_attempts_are_served_in_order_and_bounded(monkeypatch: pytest.Mo
         for thread in threads:
             thread.start()
         for _ in threads:
-            assert asked.acquire(timeout=20)
+            assert semaphore.acquire(timeout=20)
         # All but those few are told at once, while nobody has ended.
         for _ in range(2000):
             if outcomes.count(False) == len(threads) - WAITING_OF_ONE:

@@ -69,7 +69,7 @@ def test_a_header_from_anyone_else_is_ignored_and_logged_once(
     assert ask(client, peer=peer) == 302
     assert ask(client, peer=peer) == 302
     assert User.objects.count() == 0
-    lines = [one for one in caplog.records if "is not believed" in one.getMessage()]
+    lines = [record for record in caplog.records if "is not believed" in record.getMessage()]
     assert len(lines) == 1
 
 

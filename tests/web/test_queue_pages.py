@@ -35,8 +35,8 @@ def text_of(person: Person, path: str) -> str:
     """What a page says, without its tags."""
     response = person.client.get(path)
     assert response.status_code == 200, path
-    words = re.sub(r"<[^>]*>", " ", response.content.decode())
-    return " ".join(html.unescape(words).split())
+    match = re.sub(r"<[^>]*>", " ", response.content.decode())
+    return " ".join(html.unescape(match).split())
 
 
 HOSTILE = "<script>alert(1)</script>"
@@ -72,13 +72,13 @@ def queued(world: World) -> str:
 
 def test_the_list_shows_numbers_and_the_first_waiting_gang(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/")
-    for said in (
+    for message in (
         "ClusterQueue · eu-train · Cohort all", "10 of 8", "2 borrowed", "2 lent", "theirs", "Stopped",
         "Its priority is the highest: 5, the next has 0.",
         "Somebody set spec.stopPolicy Hold: what runs goes on.",
         "LocalQueue research/lost-lq in eu-train names ClusterQueue nowhere, which does not exist",
     ):  # fmt: skip
-        assert said in page
+        assert message in page
 
 
 @pytest.mark.parametrize("name", ["a/b", HOSTILE])
@@ -113,7 +113,7 @@ def test_an_ineligible_gang_is_not_first(owner: Person, world: World) -> None:
 
 def test_a_queue_page_shows_all_details(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/eu-train/gpu/")
-    for said in (
+    for message in (
         "theirs",
         "mine",
         "asks for",
@@ -121,7 +121,7 @@ def test_a_queue_page_shows_all_details(owner: Person, queued: str) -> None:
         "Has its quota",
         "10 GPUs h100",
     ):
-        assert said.lower() in page.lower()
+        assert message.lower() in page.lower()
 
 
 def test_unset_fields_of_a_queue_are_unknown(owner: Person, world: World) -> None:
@@ -148,12 +148,12 @@ def test_a_stranger_sees_no_queues(stranger: Person, queued: str) -> None:
 
 def test_a_gang_shows_the_queue_ahead_and_the_quota_holders(owner: Person, queued: str) -> None:
     page = text_of(owner, f"/gangs/{queued}/")
-    for said in (
+    for message in (
         "place 2 of 2 in line", "Ahead of it", "theirs", "Who has nvidia.com/gpu of h100",
         "2 GPUs must become free. gpu: 10 of 8 GPUs used (2 borrowed); Cohort all 10 of 12.",
         "jobset-holder-3f2a1", "10 GPUs",
     ):  # fmt: skip
-        assert said in page
+        assert message in page
 
 
 @pytest.mark.parametrize("path", ["/queues/", "/queues/eu-train/gpu/"])
@@ -205,14 +205,14 @@ def test_a_scheduler_queue_lists_its_waiting_gangs(owner: Person, world: World) 
     assert "speech" in listed
     assert "not known: what is in it" not in listed
     page = text_of(owner, "/queues/eu-train/lab/")
-    for said in (
+    for message in (
         "1 waiting · 0 with pods on nodes",
         "speech",
         "train",
         "8 GPUs",
         "research · 1 gang in it now",
     ):
-        assert said in page
+        assert message in page
     assert "Place" not in page
     assert 'href="/queues/eu-train/lab/"' in owner.client.get(f"/gangs/{gang.pk}/").content.decode()
     assert '<option value="lab"' in owner.client.get("/").content.decode()

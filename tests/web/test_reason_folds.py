@@ -49,7 +49,7 @@ def test_the_eight_largest_reasons_are_open(page: str) -> None:
 def test_smaller_reasons_are_folded_by_stage_with_counts(page: str) -> None:
     folds = page[page.index('id="reason-folds"') :]
     details = re.findall(r"<details.*?</details>", folds, re.S)
-    fold = next(one for one in details if "queue-missing" in one)
+    fold = next(detail for detail in details if "queue-missing" in detail)
     assert _codes(fold) == list(ADMISSION)
     assert " open" not in fold.split(">")[0]
     summary = " ".join(re.sub(r"<[^>]+>", " ", fold.split("</summary>")[0]).split())

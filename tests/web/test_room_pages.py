@@ -123,12 +123,12 @@ class TestOwner:
             shapes=[make_shape(fits_now=1), make_shape(requests={"cpu": "4"}, why="a volume")]
         )
         page = text_of(owner.client, "/capacity/?cluster=eu-train")
-        shown, _, folded = page.partition("<h3>Other resources</h3>")
+        visible, _, folded = page.partition("<h3>Other resources</h3>")
         # On the cordoned node 2 of 8 are free, which is not free.
-        assert "<b>2</b> of 16 nvidia.com/gpu free" in shown
-        assert "<td" not in shown.partition('class="pools"')[0]
+        assert "<b>2</b> of 16 nvidia.com/gpu free" in visible
+        assert "<td" not in visible.partition('class="pools"')[0]
         for resource in (">cpu<", ">memory<", ">pods<"):
-            assert resource not in shown
+            assert resource not in visible
             assert resource in folded
         summary = folded.partition("</summary>")[0]
         assert "cpu 23 % used, memory 25 % used, pods 2 % used" in summary

@@ -16,7 +16,7 @@ ORDER = "() => [...document.querySelectorAll('#gangs > tr')].map(row => row.id)"
 
 
 def test_an_opened_row_stays_below_its_gang_during_updates(page: Page, site: Site) -> None:
-    llama, other = (f"g-{site.gang_id(name)}" for name in ("llama", "llama-sft"))
+    llama, another = (f"g-{site.gang_id(name)}" for name in ("llama", "llama-sft"))
     page.goto(f"{site.url}/?q=llama")
     button = page.get_by_role("button", name="Essentials of llama", exact=True)
     page.locator(f"#{llama} th a").focus()
@@ -24,12 +24,12 @@ def test_an_opened_row_stays_below_its_gang_during_updates(page: Page, site: Sit
     expect(button).to_have_attribute("aria-expanded", "true")
     jobs = page.locator(f"#below-{llama} .opened-jobs")
     expect(jobs.get_by_text("llama-workers-1", exact=True)).to_be_visible()
-    assert page.evaluate(ORDER) == [other, llama, f"below-{llama}"]
+    assert page.evaluate(ORDER) == [another, llama, f"below-{llama}"]
     # News of the gang, which moves up: what is below it is read anew, and stays below it.
     with page.expect_response("**/row/"):
         site.write("UPDATE store_gang SET health = 'failed', severity = 0 WHERE name = 'llama'")
     expect(page.locator(f"#{llama}")).to_contain_text("Failed")
-    assert page.evaluate(ORDER) == [llama, f"below-{llama}", other]
+    assert page.evaluate(ORDER) == [llama, f"below-{llama}", another]
     expect(button).to_have_attribute("aria-expanded", "true")
     jobs.get_by_role("link", name="Suspend Job llama-workers-2").focus()
     page.keyboard.press("o")
@@ -66,21 +66,21 @@ def test_several_gangs_are_selected_and_suspended_by_keyboard(page: Page, site: 
     expect(dialog).to_contain_text("2 of 2 not sent yet.")
     page.keyboard.press("Escape")
     expect(bar).to_be_hidden()
-    asked = "SELECT count(*) FROM store_action WHERE reason = 'the hall is to be cooled'"
-    assert site.read(asked) == "2"
+    requested = "SELECT count(*) FROM store_action WHERE reason = 'the hall is to be cooled'"
+    assert site.read(requested) == "2"
     suspended = "UPDATE store_gang SET health = ?, code = ? WHERE name = 'mixtral'"
     health, code = (
-        site.read(f"SELECT {one} FROM store_gang WHERE name = 'mixtral'")  # two columns
-        for one in ("health", "code")
+        site.read(f"SELECT {item} FROM store_gang WHERE name = 'mixtral'")  # two columns
+        for item in ("health", "code")
     )
     site.write(suspended, "suspended", "suspended")
     expect(page.locator(f"#g-{mixtral} [data-verb=resume]")).to_be_visible()
     for row in (llama, mixtral):
         page.locator(f"#g-{row} input[name=target]").check()
-    words = bar.locator("button[name=verb]:visible")
-    expect(words).to_have_text(["Suspend 1 of 2 selected…", "Resume 1 of 2 selected…"])
+    texts = bar.locator("button[name=verb]:visible")
+    expect(texts).to_have_text(["Suspend 1 of 2 selected…", "Resume 1 of 2 selected…"])
     page.locator(f"#g-{llama} input[name=target]").uncheck()
-    expect(words).to_have_text(["Resume selected…"])
+    expect(texts).to_have_text(["Resume selected…"])
     page.locator(f"#g-{mixtral} th a").focus()
     page.keyboard.press("s")
     expect(dialog).to_be_hidden()
@@ -104,23 +104,23 @@ def test_open_and_selected_rows_survive_reordering(page: Page, site: Site) -> No
     for row in (opened, ticked):
         page.locator(f"#g-{row}").evaluate("row => { row.same = true; }")
     rest = random.Random(7)
-    made = {name: f"2026-01-{day:02} 00:00:00" for day, name in enumerate(names, start=1)}
-    gone: set[str] = set()
+    built = {name: f"2026-01-{day:02} 00:00:00" for day, name in enumerate(names, start=1)}
+    deleted: set[str] = set()
     moved = list(names)
     for turn in range(8):
         for name in moved:
             created = "UPDATE store_gang SET created_at = ? WHERE name = ?"
-            site.write(created, made[name], name)
+            site.write(created, built[name], name)
         for name in rest.sample(sorted(set(names) - {"llama", "mixtral"}), turn % 3):
-            gone ^= {name}
-            at = "2026-01-01 00:00:00" if name in gone else None
-            site.write("UPDATE store_gang SET gone_at = ? WHERE name = ?", at, name)
-        shown = sorted(set(names) - gone, key=lambda name: made[name], reverse=True)
-        page.wait_for_function(f"names => String(({NAMES})()) === String(names)", arg=shown)
+            deleted ^= {name}
+            index = "2026-01-01 00:00:00" if name in deleted else None
+            site.write("UPDATE store_gang SET gone_at = ? WHERE name = ?", index, name)
+        visible = sorted(set(names) - deleted, key=lambda name: built[name], reverse=True)
+        page.wait_for_function(f"names => String(({NAMES})()) === String(names)", arg=visible)
         moved = rest.sample(names, 2)
-        made |= {
-            name: f"2026-02-{rest.randint(1, 28):02} 00:{turn:02}:{at:02}"
-            for at, name in enumerate(moved)
+        built |= {
+            name: f"2026-02-{rest.randint(1, 28):02} 00:{turn:02}:{index:02}"
+            for index, name in enumerate(moved)
         }
     order = page.evaluate(ORDER)
     assert order[order.index(f"g-{opened}") + 1] == f"below-g-{opened}"
@@ -129,7 +129,7 @@ def test_open_and_selected_rows_survive_reordering(page: Page, site: Site) -> No
     expect(page.locator(f"#g-{ticked} input[name=target]")).to_be_checked()
     for row in (opened, ticked):
         assert page.locator(f"#g-{row}").evaluate("row => row.same"), "it is the very element"
-    for name in gone:
+    for name in deleted:
         site.write("UPDATE store_gang SET gone_at = NULL WHERE name = ?", name)
 
 

@@ -30,10 +30,10 @@ def _search(person: Person, text: str, path: str = "/search/") -> str:
 
 @pytest.mark.parametrize("path", [*PAGES, "/holds/", "/actions/audit/", "/sign-in/", "/find/"])
 def test_head_answers_like_get_without_a_body(owner: Person, path: str) -> None:
-    asked, told = owner.client.head(path), owner.client.get(path)
-    assert asked.status_code == told.status_code
-    assert asked.status_code in (200, 302)
-    assert asked.content == b""
+    requested, message = owner.client.head(path), owner.client.get(path)
+    assert requested.status_code == message.status_code
+    assert requested.status_code in (200, 302)
+    assert requested.content == b""
 
 
 @pytest.mark.parametrize("path", PAGES)

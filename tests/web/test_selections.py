@@ -84,11 +84,11 @@ def test_a_forced_action_is_assessed_and_offers_its_owner(cluster: Cluster, gang
 
 
 def test_each_gang_is_assessed(operator: Person, cluster: Cluster, gang: Gang) -> None:
-    other = make_run(cluster, "mamba", now=timezone.now())
-    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(other, 0, 1))
+    another = make_run(cluster, "mamba", now=timezone.now())
+    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(another, 0, 1))
     assert NOTHING_RUNS.format("llama") in page
     assert NOTHING_RUNS.format("mamba") not in page
-    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(other, 0, 1, 2))
+    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(another, 0, 1, 2))
     for name in ("llama", "mamba"):
         assert page.count(NOTHING_RUNS.format(name)) == 1
         assert INSTEAD.format(name) in page
@@ -154,7 +154,7 @@ def test_an_operator_sees_the_assessment(
     role: str, namespace: str, may_act: bool, judged: int, cluster: Cluster, gang: Gang
 ) -> None:
     viewer = Viewer(1, "ann", (Scope(cluster.pk, namespace, role),), may_act=may_act)
-    targets = [read_target(word) for word in job_targets(gang, 0, 1, 2)]
+    targets = [read_target(job_target) for job_target in job_targets(gang, 0, 1, 2)]
     rows = preview_selections(
         viewer=viewer,
         verb=Verb.SUSPEND,

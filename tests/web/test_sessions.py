@@ -106,13 +106,13 @@ def test_reading_writes_at_most_once_a_minute(ada: User, monkeypatch: pytest.Mon
     client = signed_in()
     with CaptureQueriesContext(connection) as queries:
         assert is_open(client)
-    assert not [one for one in queries if one["sql"].startswith("UPDATE")]
+    assert not [query for query in queries if query["sql"].startswith("UPDATE")]
     move(timedelta(minutes=2), monkeypatch)
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as queries:
             assert is_open(client)
-        counts.append(sum(one["sql"].startswith("UPDATE") for one in queries))
+        counts.append(sum(query["sql"].startswith("UPDATE") for query in queries))
     assert counts == [2, 0]
 
 
@@ -134,21 +134,21 @@ def test_the_list_has_times_and_addresses(ada: User, monkeypatch: pytest.MonkeyP
         move(timedelta(minutes=3), later)
         first.get("/account/", REMOTE_ADDR="192.0.2.44")
         rows = list_sessions(user_id=ada.pk, current=second.session)
-    found = [(row.method, row.address, row.is_current) for row in rows]
-    assert found == [("password", "192.0.2.44", False), ("password", "198.51.100.9", True)]
+    results = [(row.method, row.address, row.is_current) for row in rows]
+    assert results == [("password", "192.0.2.44", False), ("password", "198.51.100.9", True)]
     assert rows[0].last_seen_at - rows[0].created_at >= timedelta(minutes=3)
     assert second.cookies["sessionid"].value not in str(list(SessionRecord.objects.values()))
 
 
 def test_sessions_can_be_ended(ada: User) -> None:
     first, second, third = signed_in(), signed_in(), signed_in()
-    here = next(
+    local = next(
         row for row in list_sessions(user_id=ada.pk, current=first.session) if row.is_current
     )
     bob, _ = people.create_user(name="bob", role="viewer")
-    assert not end_session(here.id, user=bob)
-    assert end_session(here.id, user=ada, by="olga")
-    assert not end_session(here.id, user=ada)
+    assert not end_session(local.id, user=bob)
+    assert end_session(local.id, user=ada, by="olga")
+    assert not end_session(local.id, user=ada)
     assert (is_open(first), is_open(second), is_open(third)) == (False, True, True)
     assert end_sessions(ada, by="ada", keep=second.session) == 1
     assert (is_open(second), is_open(third)) == (True, False)
@@ -214,11 +214,11 @@ def test_acting_on_several_objects_needs_a_fresh_sign_in(
     assert page.status_code == 200
     assert "your last sign-in is over 15 minutes old" in page.content.decode()
     key = client.cookies["sessionid"].value
-    again = client.post(
+    second_answer = client.post(
         "/sign-in/",
         {"name": "ada", "password": PASSWORD, "next": page.context["next"]},
     )
-    assert again["Location"] == page.context["next"]
+    assert second_answer["Location"] == page.context["next"]
     assert client.cookies["sessionid"].value != key
     assert client.get(address).status_code != 303
     assert len(list_sessions(user_id=ada.pk)) == 1

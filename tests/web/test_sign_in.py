@@ -196,9 +196,9 @@ def test_opening_a_link_page_does_not_use_the_link(anonymous: Client, method: st
 def test_a_link_signs_in_once(anonymous: Client) -> None:
     address, secret = link_of(make_owner())
     assert use(anonymous, secret).status_code == 302
-    for again in (Client().get(address), use(Client(), secret)):
-        assert again.status_code == 403
-        assert "does not work any more" in again.content.decode()
+    for repeated in (Client().get(address), use(Client(), secret)):
+        assert repeated.status_code == 403
+        assert "does not work any more" in repeated.content.decode()
 
 
 def test_a_signed_in_user_is_warned_before_a_link_switches_accounts(owner: Person) -> None:
@@ -240,9 +240,9 @@ def test_the_secret_of_a_link_is_not_leaked(caplog: pytest.LogCaptureFixture) ->
     # What refuses a form writes its address to the log: the secret is in the body.
     assert 'action="/sign-in/link/"' in response.content.decode()
     assert use(client, secret).status_code == 403
-    said = [record.getMessage() for record in caplog.records]
-    assert any("/sign-in/link/" in text for text in said)
-    assert not any(secret in text for text in said)
+    messages = [record.getMessage() for record in caplog.records]
+    assert any("/sign-in/link/" in text for text in messages)
+    assert not any(secret in text for text in messages)
 
 
 def test_an_unknown_link_is_refused(anonymous: Client) -> None:

@@ -51,9 +51,9 @@ def browser() -> Client:
 
 def sign_in(provider: FakeProvider, browser: Client, query: str = "", **changes: str) -> Any:
     """Go to the provider and come back; return the last answer. `changes` replace what comes back."""
-    there = browser.get(f"{BEGIN}{query}")
-    assert there.status_code == 302, there.content
-    parameters = provider.begin(there["Location"])
+    remote = browser.get(f"{BEGIN}{query}")
+    assert remote.status_code == 302, remote.content
+    parameters = provider.begin(remote["Location"])
     return browser.get(FINISH, {"code": "the-code", "state": parameters["state"], **changes})
 
 
@@ -284,9 +284,11 @@ def test_a_replayed_answer_is_refused(provider: FakeProvider, browser: Client) -
     assert Client().get(FINISH, answer).status_code == 403  # in another browser
     assert browser.get(FINISH, answer).status_code == 302
     browser.post("/sign-out/")
-    again = browser.get(FINISH, answer)
-    assert (again.status_code, signed_in(browser)) == (403, "")
-    assert sentence_of(again).startswith("This sign-in was begun in another browser, was finished")
+    repeated = browser.get(FINISH, answer)
+    assert (repeated.status_code, signed_in(browser)) == (403, "")
+    assert sentence_of(repeated).startswith(
+        "This sign-in was begun in another browser, was finished"
+    )
 
 
 def test_a_sign_in_that_took_too_long_is_refused(
@@ -369,9 +371,9 @@ def test_a_fresh_sign_in_asks_the_provider_to_ask_again(
     grant_group(group="ml", role="viewer")
     sign_in(provider, browser)
     provider.claims = {"auth_time": time.time() - 3600}
-    there = provider.begin(browser.get(f"{BEGIN}?fresh=1")["Location"])
-    assert (there["prompt"], there["max_age"]) == ("login", "0")
-    response = browser.get(FINISH, {"code": "the-code", "state": there["state"]})
+    remote = provider.begin(browser.get(f"{BEGIN}?fresh=1")["Location"])
+    assert (remote["prompt"], remote["max_age"]) == ("login", "0")
+    response = browser.get(FINISH, {"code": "the-code", "state": remote["state"]})
     assert response.status_code == 403
     assert sentence_of(response).startswith("ACME did not ask again who you are")
     provider.claims = {"auth_time": time.time()}

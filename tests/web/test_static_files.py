@@ -51,8 +51,8 @@ def _modules(path: str) -> set[str]:
     with closing(Client().get(path)) as answer:
         assert answer["Cache-Control"] == YEAR, path
         text = b"".join(answer).decode()
-    found = {urljoin(path, name) for name in re.findall(r'from "([^"]+)"', text)}
-    return {path}.union(*map(_modules, found))
+    results = {urljoin(path, name) for name in re.findall(r'from "([^"]+)"', text)}
+    return {path}.union(*map(_modules, results))
 
 
 def test_imported_modules_are_cached_as_long(owner: Person) -> None:

@@ -32,8 +32,8 @@ def test_no_template_depends_on_the_theme_or_the_width(template: Path) -> None:
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_do_not_read_the_page_width(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
-    asked = re.findall(
+    matches = re.findall(
         r"(?:inner|outer|client|offset|scroll)Width|ResizeObserver|[\"']resize", text
     )
-    asked += re.findall(r"matchMedia\((?!\"\(prefers-color-scheme: dark\)\"\))", text)
-    assert asked == []
+    matches += re.findall(r"matchMedia\((?!\"\(prefers-color-scheme: dark\)\"\))", text)
+    assert matches == []

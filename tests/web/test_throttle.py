@@ -64,14 +64,14 @@ def test_a_waiting_request_releases_its_slot_and_queues_again() -> None:
     throttle = Throttle(1, SOON)
     with throttle.acquired():
         with throttle.released():
-            other = Worker(throttle)
-            assert other.has_slot.wait(SOON)
-            other.end()
+            other_worker = Worker(throttle)
+            assert other_worker.has_slot.wait(SOON)
+            other_worker.end()
             another = Worker(throttle)
             assert another.has_slot.wait(SOON)
-            began = time.monotonic()
+            started = time.monotonic()
             threading.Timer(A_WHILE, another.go_on.set).start()
-        assert time.monotonic() - began >= A_WHILE, "it goes on only when the other one has ended"
+        assert time.monotonic() - started >= A_WHILE, "it goes on only when the other one has ended"
         late = Worker(throttle)
         assert not late.has_slot.wait(A_WHILE), "this thread works again"
     late.end()
@@ -95,17 +95,17 @@ def test_a_request_proceeds_after_the_slot_timeout() -> None:
     throttle = Throttle(1, patience)
     stuck = Worker(throttle)
     assert stuck.has_slot.wait(SOON)
-    began = time.monotonic()
+    started = time.monotonic()
     with throttle.acquired(), throttle.released():
-        assert patience * 0.9 <= time.monotonic() - began < SOON
+        assert patience * 0.9 <= time.monotonic() - started < SOON
     stuck.end()
     # What was not taken was not given back either: there is still one, and only one.
     throttle._patience = 2 * SOON
-    one = Worker(throttle)
-    assert one.has_slot.wait(SOON), "the slot is lost"
+    worker = Worker(throttle)
+    assert worker.has_slot.wait(SOON), "the slot is lost"
     another = Worker(throttle)
     assert not another.has_slot.wait(patience / 2), "a slot was made"
-    one.end()
+    worker.end()
     another.end()
 
 
@@ -156,9 +156,9 @@ def test_one_session_does_not_hold_all_threads(monkeypatch: pytest.MonkeyPatch) 
         response = ask("one").result(SOON)
         assert isinstance(response, HttpResponse)
         assert (response.status_code, response["X-Live-Again"]) == (204, "2")
-    other = ask("other")
+    another = ask("other")
     time.sleep(A_WHILE)
-    assert not other.done(), "somebody else queues as before"
+    assert not another.done(), "somebody else queues as before"
     busy.end()
-    assert all(one.result(SOON).status_code == 200 for one in [*queued, other])  # type: ignore[attr-defined]
+    assert all(item.result(SOON).status_code == 200 for item in [*queued, another])  # type: ignore[attr-defined]
     assert ask("one").result(SOON).status_code == 200, "and then there is room again"  # type: ignore[attr-defined]

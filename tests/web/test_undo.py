@@ -90,28 +90,28 @@ def updates(person: Person, shown: str) -> str:
 
 
 def test_the_dialog_shows_the_watch_time_then_the_end(operator: Person, gang: Gang) -> None:
-    shown = dialog(operator, gang, 1)
-    assert "gangboard goes on until it is over" in shown
+    visible = dialog(operator, gang, 1)
+    assert "gangboard goes on until it is over" in visible
     now = timezone.now()
     Action.objects.update(state="applied", sent_at=now, context={"watch": 40.0})
-    watched = updates(operator, shown)
+    watched = updates(operator, visible)
     assert "Watched at least until" in watched
     (until,) = re.findall(r'<time datetime="([^"]+)" data-due>', watched)
     assert until.startswith(f"{now + timedelta(seconds=40):%Y-%m-%dT%H:%M:%S}")
     Action.objects.update(state="verified", finished_at=now)
-    over = updates(operator, shown)
+    over = updates(operator, visible)
     assert "It is over." in over
     assert "goes on" not in over
     assert len(undo_links(over)) == 1
 
 
 def test_several_actions_are_undone_together_after_all_ended(operator: Person, gang: Gang) -> None:
-    shown = dialog(operator, gang, 0, 1, 2)
+    visible = dialog(operator, gang, 0, 1, 2)
     first, *rest = Action.objects.order_by("name")
     Action.objects.filter(pk=first.pk).update(state="verified", finished_at=timezone.now())
-    assert undo_links(updates(operator, shown)) == []
-    Action.objects.filter(pk__in=[one.pk for one in rest]).update(
+    assert undo_links(updates(operator, visible)) == []
+    Action.objects.filter(pk__in=[item.pk for item in rest]).update(
         state="verified", finished_at=timezone.now()
     )
-    (link,) = undo_links(updates(operator, shown))
+    (link,) = undo_links(updates(operator, visible))
     assert len(re.findall("target=", link)) == 3

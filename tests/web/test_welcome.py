@@ -66,10 +66,10 @@ def test_a_user_without_roles_reads_the_contact_and_no_command() -> None:
 @pytest.mark.django_db
 def test_an_open_page_reloads_when_a_cluster_is_added() -> None:
     owner = personas.make_owner().client
-    found = re.search(r'hx-get="(/live/[^"]+)"', _html(owner, "/"))
-    assert found is not None
+    match = re.search(r'hx-get="(/live/[^"]+)"', _html(owner, "/"))
+    assert match is not None
     make_cluster("eu-train", now=timezone.now())
-    assert owner.get(found[1]).headers.get("HX-Refresh") == "true"
+    assert owner.get(match[1]).headers.get("HX-Refresh") == "true"
 
 
 @pytest.mark.django_db
