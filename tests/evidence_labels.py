@@ -48,7 +48,7 @@ PLAIN_WORDS = frozenset(
     }
 )
 """Labels of one small word that are no field: what is meant is the thing, not where it is written."""
-_WORD = re.compile(r"[^\s,:()]+")
+_TOKEN = re.compile(r"[^\s,:()]+")
 _CAMEL = re.compile(r"^[a-z][a-z0-9]*[A-Z]\w*$")
 _PATH = re.compile(r"^(metadata|spec|status)\.")
 _ITEM = re.compile(r"\[[^\]]*\]")
@@ -62,7 +62,7 @@ TOYS = "toys.example"
 
 def fields_named(label: str) -> tuple[str, ...]:
     """Return the words of a label that are, or look like, the name of a field."""
-    matches = _WORD.findall(label)
+    matches = _TOKEN.findall(label)
     if len(matches) == 1 and matches[0].isalpha() and matches[0].islower():
         return () if matches[0] in PLAIN_WORDS else (matches[0],)
     return tuple(text for text in matches if _PATH.match(text) or _CAMEL.match(text))

@@ -78,7 +78,7 @@ class LaneScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return _piece(file.removeprefix("tests/"))
+        return _work_unit_of(file.removeprefix("tests/"))
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         segments = list(self.workqueue)
@@ -119,14 +119,14 @@ def place_in_lanes(item: pytest.Item) -> int:
     Raises `pytest.UsageError` for a test that uses a control plane and is in none of them.
     """
     file = item.path.relative_to(_HERE).as_posix()
-    segment = _piece(file)
+    segment = _work_unit_of(file)
     if segment == f"tests/{file}" and item.get_closest_marker("controlplane"):
         raise pytest.UsageError(f"{file} uses a control plane: say in tests/lanes.py with which")
     firsts = [prefixes[0] for prefixes in WAITING]
     return firsts.index(segment) if segment in firsts else len(firsts)
 
 
-def _piece(file: str) -> str:
+def _work_unit_of(file: str) -> str:
     """Return the name of the piece of work of a file below tests/: what names more of its path decides."""
     named = {
         prefix: prefixes[0]

@@ -39,9 +39,9 @@ def largest(wire: type[Any], entries: int, inner: int) -> Json:
     return {**created, "metadata": {**_metadata(created["metadata"]), **_IDENTITY}}
 
 
-def _metadata(made: Json) -> Json:
+def _metadata(obj: Json) -> Json:
     unwanted = ("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences")
-    return {name: value for name, value in made.items() if name not in unwanted}
+    return {name: value for name, value in obj.items() if name not in unwanted}
 
 
 class _Maker:
@@ -108,8 +108,8 @@ def lines_of(call: Callable[[], Answer], most: int) -> tuple[int, Answer]:
     return lines, answer
 
 
-def body_of(made: Json) -> bytes:
+def body_of(obj: Json) -> bytes:
     """Return a list of one object as the API server sends it."""
     return msgspec.json.encode(
-        {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": [made]}
+        {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": [obj]}
     )

@@ -15,11 +15,11 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 def copy_to(database: Path) -> None:
     """Write the file of such a database, as `manage.py migrate` makes it on SQLite."""
-    database.write_bytes(_made())
+    database.write_bytes(_migrated_database())
 
 
 @cache
-def _made() -> bytes:
+def _migrated_database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "migrated.sqlite3"
         environment = {

@@ -32,7 +32,7 @@ from tests.installation import Installation
 
 POOL = "test.gangboard.dev/pool"
 """Label of the node of a place, whose value is the name of the place."""
-TOLD = 60.0
+TIMEOUT_SECONDS = 60.0
 """Seconds in which what is expected is told, of what was brought about; more to wait for what comes first."""
 FINAL = ("verified", "refused", "reverted", "failed", "conflict", "gone", "expired", "unknown")
 """States of an action that is over."""
@@ -66,7 +66,7 @@ class Place(ABC):
             lambda: self.told(name)["code"] == code,
             what=f"{code} of {name} in {self.name}",
             seen=lambda: self.told(name),
-            timeout=2 * TOLD,
+            timeout=2 * TIMEOUT_SECONDS,
         )
 
 
@@ -183,5 +183,5 @@ def check(situation: Situation[P], place: P) -> None:
         filled = place.filled(message) if message is not None else None
         return situation.code, situation.health, filled, dict(situation.members)
 
-    wait(lambda: told() == expected(), what=str(expected()), seen=told, timeout=TOLD)
+    wait(lambda: told() == expected(), what=str(expected()), seen=told, timeout=TIMEOUT_SECONDS)
     place.wait_told(situation.twin, "twin")

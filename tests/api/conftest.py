@@ -209,7 +209,7 @@ def post(world: World) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def ask(world: World) -> Callable[..., Any]:
+def get_api(world: World) -> Callable[..., Any]:
     """Ask as a persona: ask("reader", "gangs/", q="x") → response."""
     clients: dict[str, Client] = {"anonymous": Client()}
 
@@ -222,7 +222,7 @@ def ask(world: World) -> Callable[..., Any]:
     return get
 
 
-def found(response: Any) -> list[str]:
+def names_in(response: Any) -> list[str]:
     """The names in a list that was answered."""
     assert response.status_code == 200, response.content
     return [row["name"] for row in response.json()["results"]]

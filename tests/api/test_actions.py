@@ -16,7 +16,7 @@ from gangboard.store.models import (
 )
 from tests.api.conftest import API, Run, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 Post = Callable[..., Any]
 Runs = dict[str, Run]
 
@@ -24,7 +24,9 @@ Runs = dict[str, Run]
 # --- taken
 
 
-def test_an_operator_gets_the_location_of_the_action(ask: Ask, post: Post, runs: Runs) -> None:
+def test_an_operator_gets_the_location_of_the_action(
+    get_api: GetApi, post: Post, runs: Runs
+) -> None:
     run = runs["east/team-a"]
     response = post("operator", run.body(), key="k-1")
     assert response.status_code == 202
@@ -48,9 +50,9 @@ def test_an_operator_gets_the_location_of_the_action(ask: Ask, post: Post, runs:
         "finished_at": None,
     }
     assert {key: action[key] for key in expected} == expected
-    assert ask("operator", response["Location"]).json() == action
-    assert ask("reader", f"actions/{action['id']}/").json() == action
-    assert ask("reader", "actions/").json()["results"] == [action]
+    assert get_api("operator", response["Location"]).json() == action
+    assert get_api("reader", f"actions/{action['id']}/").json() == action
+    assert get_api("reader", "actions/").json()["results"] == [action]
     (line,) = AuditEntry.objects.filter(actor_name="operator")
     assert (line.event, line.actor_name, line.action_id) == ("requested", "operator", action["id"])
 
@@ -179,7 +181,7 @@ def test_a_dry_run_in_a_silent_cluster_matches_its_buttons(
 # --- what is on offer
 
 
-def test_a_gang_lists_its_possible_actions(ask: Ask, runs: Runs) -> None:
+def test_a_gang_lists_its_possible_actions(get_api: GetApi, runs: Runs) -> None:
     client = Client(headers={"authorization": f"Bearer {token_of('operator', may_act=True)}"})
     gang = client.get(f"{API}gangs/{runs['east/team-a'].gang.pk}/").json()
     owner = {offer["verb"]: offer for offer in gang["actions"]}
@@ -190,7 +192,7 @@ def test_a_gang_lists_its_possible_actions(ask: Ask, runs: Runs) -> None:
     for job in gang["jobs"]:
         assert [offer["verb"] for offer in job["actions"]] == ["suspend", "resume"]
         assert not any(offer["allowed"] for offer in job["actions"])
-    read_only = ask("operator", f"gangs/{runs['east/team-a'].gang.pk}/").json()
+    read_only = get_api("operator", f"gangs/{runs['east/team-a'].gang.pk}/").json()
     assert {offer["why_not"] for offer in read_only["actions"]} == {
         "This token may look but not act; make one with create_token --act."
     }

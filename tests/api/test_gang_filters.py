@@ -14,9 +14,9 @@ from django.utils import timezone
 from gangboard.decode.list_watch_decoder import build_model, read_object
 from gangboard.plugins import registry
 from gangboard.store.models import Cluster, Gang
-from tests.api.conftest import World, found, make_gang, token_of
+from tests.api.conftest import World, make_gang, names_in, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 
 @pytest.fixture
@@ -43,23 +43,23 @@ def labelled(world: World) -> None:
     ],
 )
 def test_gangs_are_found_by_label_and_name(
-    ask: Ask, query: dict[str, str], expected: list[str]
+    get_api: GetApi, query: dict[str, str], expected: list[str]
 ) -> None:
-    assert sorted(found(ask("admin", "gangs/", **query))) == sorted(expected)
+    assert sorted(names_in(get_api("admin", "gangs/", **query))) == sorted(expected)
 
 
 @pytest.mark.usefixtures("labelled")
-def test_labels_and_submitter_are_returned(ask: Ask) -> None:
-    two = ask("admin", "gangs/", name="two").json()["results"][0]
+def test_labels_and_submitter_are_returned(get_api: GetApi) -> None:
+    two = get_api("admin", "gangs/", name="two").json()["results"][0]
     assert (two["labels"], two["submitter"]) == ({"team": "vision"}, "kubectl-create")
 
 
 @pytest.mark.usefixtures("labelled")
-def test_the_fields_parameter_limits_the_answer(ask: Ask) -> None:
-    rows = ask("admin", "gangs/", name="one", fields="name,code").json()["results"]
+def test_the_fields_parameter_limits_the_answer(get_api: GetApi) -> None:
+    rows = get_api("admin", "gangs/", name="one", fields="name,code").json()["results"]
     assert rows == [{"name": "one", "code": "fragmented"}]
-    id_ = ask("admin", "gangs/", name="one", fields="id").json()["results"][0]["id"]
-    assert list(ask("admin", f"gangs/{id_}/", fields="jobs").json()) == ["jobs"]
+    id_ = get_api("admin", "gangs/", name="one", fields="id").json()["results"][0]["id"]
+    assert list(get_api("admin", f"gangs/{id_}/", fields="jobs").json()) == ["jobs"]
 
 
 @pytest.mark.parametrize(
@@ -74,25 +74,29 @@ def test_the_fields_parameter_limits_the_answer(ask: Ask) -> None:
         ({"code": "nope"}, "code"),
     ],
 )
-def test_invalid_filters_are_refused(ask: Ask, query: dict[str, str], parameter: str) -> None:
-    response = ask("admin", "gangs/", **query)
+def test_invalid_filters_are_refused(
+    get_api: GetApi, query: dict[str, str], parameter: str
+) -> None:
+    response = get_api("admin", "gangs/", **query)
     assert (response.status_code, list(response.json()["errors"])) == (400, [parameter])
 
 
-def test_a_code_of_a_newer_release_is_accepted(ask: Ask, world: World) -> None:
+def test_a_code_of_a_newer_release_is_accepted(get_api: GetApi, world: World) -> None:
     make_gang("east", "team-a", "new", code="of-tomorrow")
-    assert found(ask("admin", "gangs/", code="of-tomorrow")) == ["new"]
+    assert names_in(get_api("admin", "gangs/", code="of-tomorrow")) == ["new"]
 
 
-def test_blocked_for_counts_from_the_beginning_of_the_verdict(ask: Ask, world: World) -> None:
+def test_blocked_for_counts_from_the_beginning_of_the_verdict(
+    get_api: GetApi, world: World
+) -> None:
     Gang.objects.all().delete()
     now = timezone.now()
     for minutes, health in ((9, "blocked"), (11, "blocked"), (12, "waiting")):
         since = now - timedelta(minutes=minutes)
         make_gang("east", "team-a", f"{health}-{minutes}", health=health, since=since)
-    assert found(ask("admin", "gangs/", blocked_for="10m")) == ["blocked-11"]
+    assert names_in(get_api("admin", "gangs/", blocked_for="10m")) == ["blocked-11"]
     before = (now - timedelta(minutes=10)).isoformat()
-    assert len(found(ask("admin", "gangs/", since_before=before))) == 2
+    assert len(names_in(get_api("admin", "gangs/", since_before=before))) == 2
 
 
 class TestEntityTags:

@@ -24,7 +24,7 @@ from tests.readmodels.room import make_capacity, make_node
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 CASES = random_sets.sized(68, 950)
 """Requests of one of four people, over all operations; some operations have fewer that differ."""
 
@@ -73,10 +73,10 @@ def known(world: World, runs: dict[str, Run]) -> Known:
 
 
 def test_every_answer_matches_the_schema(
-    ask: Ask, known: Known, monkeypatch: pytest.MonkeyPatch
+    get_api: GetApi, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gangboard.pages.core.api.read_limit.BURST", 10**9)
-    operations = operations_of(ask("admin", "schema/").json(), known)
+    operations = operations_of(get_api("admin", "schema/").json(), known)
     failures: dict[str, str] = {}
     for persona in ("reader", "operator", "admin", "browser"):
         sender, tally = sender_of(persona), Tally()

@@ -18,7 +18,7 @@ from tests.readmodels.room import make_capacity
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 LISTS = (
     *("actions", "audit", "capacity", "clusters", "gangs", "group-roles", "groups", "holds"),
     *("me/sessions", "me/tokens", "notifications/channels", "notifications/deliveries"),
@@ -85,8 +85,8 @@ def admin(world: World) -> Client:
     return Client(headers={"authorization": f"Bearer {token_of('admin')}"})
 
 
-def test_the_table_has_all_lists(ask: Ask) -> None:
-    paths = ask("admin", "schema/").json()["paths"]
+def test_the_table_has_all_lists(get_api: GetApi) -> None:
+    paths = get_api("admin", "schema/").json()["paths"]
     lists = {
         path
         for path, methods in paths.items()
@@ -195,7 +195,7 @@ def test_a_cursor_of_another_order_is_refused(admin: Client) -> None:
 # --- codes of errors
 
 
-def test_every_error_has_a_code(ask: Ask, admin: Client, world: World) -> None:
+def test_every_error_has_a_code(get_api: GetApi, admin: Client, world: World) -> None:
     reader = Client(headers={"authorization": f"Bearer {token_of('reader')}"})
     wrong = Client(headers={"authorization": "Bearer gb_x_y"})
 
@@ -203,7 +203,7 @@ def test_every_error_has_a_code(ask: Ask, admin: Client, world: World) -> None:
         return admin.post(f"{API}{path}", data=body or {}, content_type=kind)
 
     answers = [
-        (ask("anonymous", "gangs/"), 401, "not-signed-in"),
+        (get_api("anonymous", "gangs/"), 401, "not-signed-in"),
         (wrong.get(f"{API}gangs/"), 401, "invalid-token"),
         (reader.get(f"{API}gangs/?nope=1"), 400, "invalid-request"),
         (reader.get(f"{API}gangs/?cursor=x"), 400, "invalid-cursor"),
@@ -219,6 +219,6 @@ def test_every_error_has_a_code(ask: Ask, admin: Client, world: World) -> None:
     for answer, status, code in answers:
         assert (answer.status_code, answer.json()["code"]) == (status, code)
         assert answer.json()["status"] == status
-    schemas = ask("admin", "schema/").json()["components"]["schemas"]
+    schemas = get_api("admin", "schema/").json()["components"]["schemas"]
     assert {code for _, _, code in answers} <= set(schemas["ProblemCode"]["enum"])
     assert "code" in schemas["Problem"]["required"]

@@ -27,14 +27,14 @@ from tests.stored_queues import (
     waits,
 )
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 LACKS = QueueMessage(
     QueueCode.WAITING_FOR_QUOTA, "2 more", lacks=(FlavorAmount("h100", GPU, Decimal(2)),)
 )
 
 
-def answer(ask: Ask, persona: str, path: str, **query: str) -> Any:
-    response = ask(persona, path, **query)
+def answer(get_api: GetApi, persona: str, path: str, **query: str) -> Any:
+    response = get_api(persona, path, **query)
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -62,8 +62,8 @@ def queues(world: World) -> str:
     return gang_of(east, mine).pk
 
 
-def test_a_queue_has_its_numbers(ask: Ask, queues: str) -> None:
-    result = answer(ask, "admin", "queues/")
+def test_a_queue_has_its_numbers(get_api: GetApi, queues: str) -> None:
+    result = answer(get_api, "admin", "queues/")
     assert (result["next"], result["serving"], result["unseen"]) == (None, ["east"], [])
     gpu, secret = result["results"]
     assert (gpu["kind"], gpu["system"], gpu["state"], gpu["shared"]) == (
@@ -86,27 +86,27 @@ def test_a_queue_has_its_numbers(ask: Ask, queues: str) -> None:
     assert (lost["namespace"], lost["name"], lost["target"]) == ("team-a", "lost-lq", "nowhere")
 
 
-def test_queues_are_paged_and_filtered(ask: Ask, queues: str) -> None:
-    first = answer(ask, "admin", "queues/", limit="1")
+def test_queues_are_paged_and_filtered(get_api: GetApi, queues: str) -> None:
+    first = answer(get_api, "admin", "queues/", limit="1")
     cursor = first["next"].partition("cursor=")[2]
-    second = answer(ask, "admin", "queues/", limit="1", cursor=cursor)
+    second = answer(get_api, "admin", "queues/", limit="1", cursor=cursor)
     assert [item["results"][0]["name"] for item in (first, second)] == ["gpu", "secret"]
     assert second["next"] is None
-    assert answer(ask, "admin", "queues/", state="stopped")["results"] == []
-    assert ask("admin", "queues/", state="wrong").status_code == 400
-    assert ask("admin", "queues/", cursor="wrong").status_code == 400
-    assert ask("admin", "queues/", colour="red").status_code == 400
+    assert answer(get_api, "admin", "queues/", state="stopped")["results"] == []
+    assert get_api("admin", "queues/", state="wrong").status_code == 400
+    assert get_api("admin", "queues/", cursor="wrong").status_code == 400
+    assert get_api("admin", "queues/", colour="red").status_code == 400
 
 
-def test_a_queue_lists_its_quota_holders(ask: Ask, queues: str) -> None:
-    result = answer(ask, "admin", "queues/east/gpu/")
+def test_a_queue_lists_its_quota_holders(get_api: GetApi, queues: str) -> None:
+    result = answer(get_api, "admin", "queues/east/gpu/")
     (holder,) = result["holders"]
     assert {"flavor": "h100", "resource": GPU, "amount": "6"} in holder["amounts"]
     assert len(result["line"]) == 2
 
 
-def test_a_reader_gets_numbers_without_names(ask: Ask, queues: str) -> None:
-    result = answer(ask, "reader", "queues/")
+def test_a_reader_gets_numbers_without_names(get_api: GetApi, queues: str) -> None:
+    result = answer(get_api, "reader", "queues/")
     (gpu,) = result["results"]
     assert gpu["quotas"][0]["used"] == "6"
     assert gpu["line"][0] | {"since": ""} == {
@@ -114,7 +114,7 @@ def test_a_reader_gets_numbers_without_names(ask: Ask, queues: str) -> None:
         "since": "", "amounts": gpu["line"][0]["amounts"], "message": None, "priority_class": None,
         "why": "Its priority is the highest: 5, the next has 0.",
     }  # fmt: skip
-    for hidden in (result, answer(ask, "reader", "queues/east/gpu/")):
+    for hidden in (result, answer(get_api, "reader", "queues/east/gpu/")):
         assert "team-b" not in str(hidden)
         assert "theirs" not in str(hidden)
         assert "secret" not in str(hidden)
@@ -130,13 +130,15 @@ def test_a_reader_gets_numbers_without_names(ask: Ask, queues: str) -> None:
         ("admin", "queues/east/all/"),
     ],
 )
-def test_missing_and_hidden_queues_get_404(ask: Ask, queues: str, persona: str, path: str) -> None:
-    response = ask(persona, path)
+def test_missing_and_hidden_queues_get_404(
+    get_api: GetApi, queues: str, persona: str, path: str
+) -> None:
+    response = get_api(persona, path)
     assert (response.status_code, response.json()) == (404, NOT_FOUND)
 
 
-def test_a_waiting_gang_lists_the_queue_ahead(ask: Ask, queues: str) -> None:
-    (wait,) = answer(ask, "admin", f"gangs/{queues}/")["queue_waits"]
+def test_a_waiting_gang_lists_the_queue_ahead(get_api: GetApi, queues: str) -> None:
+    (wait,) = answer(get_api, "admin", f"gangs/{queues}/")["queue_waits"]
     assert (wait["queue"], wait["position"], wait["in_line"]) == ("gpu", 2, 2)
     assert [item["name"] for item in wait["ahead"]] == ["theirs"]
     (lack,) = wait["lacks"]
@@ -144,7 +146,7 @@ def test_a_waiting_gang_lists_the_queue_ahead(ask: Ask, queues: str) -> None:
         "2", {"reserved": "6", "quota": "8"}, {"reserved": "7", "quota": "8"},
     )  # fmt: skip
     assert (len(lack["holders"]), lack["hidden"]) == (1, 0)
-    (mine,) = answer(ask, "reader", f"gangs/{queues}/")["queue_waits"]
+    (mine,) = answer(get_api, "reader", f"gangs/{queues}/")["queue_waits"]
     assert mine["ahead"][0]["name"] == "a gang you may not see"
     assert (mine["lacks"][0]["holders"], mine["lacks"][0]["hidden_amount"]) == ([], "6")
 
@@ -157,19 +159,21 @@ def test_a_waiting_gang_lists_the_queue_ahead(ask: Ask, queues: str) -> None:
         ("gangs/{}/", "gangs/{gang_id}/"),
     ],
 )
-def test_answers_match_the_schema(ask: Ask, queues: str, path: str, operation: str) -> None:
-    document = answer(ask, "admin", "schema/", format="json")
+def test_answers_match_the_schema(get_api: GetApi, queues: str, path: str, operation: str) -> None:
+    document = answer(get_api, "admin", "schema/", format="json")
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         if schema.get("type") == "object" and "properties" in schema:
             schema["additionalProperties"] = False
     message = document["paths"][f"/api/v1/{operation}"]["get"]["responses"]["200"]["content"]
     schema = {**message["application/json"]["schema"], "components": {"schemas": schemas}}
-    result = answer(ask, "admin", path.format(queues))
+    result = answer(get_api, "admin", path.format(queues))
     jsonschema.validate(result, schema, jsonschema.Draft202012Validator)
 
 
-def test_a_scheduler_queue_has_no_positions_and_its_own_terms(ask: Ask, world: World) -> None:
+def test_a_scheduler_queue_has_no_positions_and_its_own_terms(
+    get_api: GetApi, world: World
+) -> None:
     east = Cluster.objects.get(name="east")
     ResourceState.objects.filter(cluster=east).exclude(resource="pods").delete()
     serve_scheduler(east, KAI)
@@ -179,7 +183,7 @@ def test_a_scheduler_queue_has_no_positions_and_its_own_terms(ask: Ask, world: W
     )
     gang = in_queue(east, KAI, "research", "mine", priority_class="train")
     in_queue(east, KAI, "research", "theirs", namespace="team-b", age=900)
-    result = answer(ask, "reader", "queues/east/research/")
+    result = answer(get_api, "reader", "queues/east/research/")
     assert (result["waiting"], result["placed"], result["pending"], result["tells_places"]) == (
         2, 0, None, False,
     )  # fmt: skip
@@ -192,5 +196,5 @@ def test_a_scheduler_queue_has_no_positions_and_its_own_terms(ask: Ask, world: W
         [{"name": "team-a", "gangs": 1}], 1,
     )  # fmt: skip
     assert result["reached_by"]
-    assert answer(ask, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
+    assert answer(get_api, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
     assert "team-b" not in str(result)

@@ -18,7 +18,7 @@ from gangboard.store.models import (
 )
 from tests.api.conftest import API, NOT_FOUND, Run, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 Post = Callable[..., Any]
 Runs = dict[str, Run]
 

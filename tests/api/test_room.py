@@ -16,12 +16,12 @@ from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
 from tests.api.conftest import World, make_gang
 from tests.readmodels.room import GIB, make_capacity, make_fit, make_node, make_shape
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 PATHS = ("reasons/", "capacity/")
 
 
-def answer(ask: Ask, persona: str, path: str, **query: str) -> Any:
-    response = ask(persona, path, **query)
+def answer(get_api: GetApi, persona: str, path: str, **query: str) -> Any:
+    response = get_api(persona, path, **query)
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -44,12 +44,12 @@ def nodes(world: World) -> None:
 # --- reasons
 
 
-def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
+def test_reasons_are_counted_like_on_the_page(get_api: GetApi, world: World) -> None:
     make_gang("east", "team-a", "small", accelerators=0.5, desired=1, health="blocked")
     make_gang("west", "team-a", "typo", code="image-pull", stage="start", accelerators=0.0, ready=3)
     for health in ("running", "succeeded", "succeeded"):
         make_gang("east", "team-a", f"x{timezone.now().timestamp()}", health=health, stage="run")
-    result = answer(ask, "admin", "reasons/")
+    result = answer(get_api, "admin", "reasons/")
     assert {name: result[name] for name in result if name != "results"} == {
         "next": None,
         "gangs": 5,
@@ -91,19 +91,19 @@ def test_reasons_are_counted_like_on_the_page(ask: Ask, world: World) -> None:
     assert start["accelerators"] == "0"
 
 
-def test_reasons_name_the_missing_node_resources(ask: Ask) -> None:
+def test_reasons_name_the_missing_node_resources(get_api: GetApi) -> None:
     make_gang("west", "team-b", "full", Detail(fit=(make_fit(),)), code="exceeds-capacity")
-    result = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
+    result = answer(get_api, "admin", "reasons/", namespace="team-b", cluster="west")
     assert [row["limits"] for row in result["results"]] == [
         [{"text": "too few free GPUs", "gangs": 1}]
     ]
     assert result["clusters"] == 1
 
 
-def test_a_silent_cluster_is_not_zero(ask: Ask) -> None:
+def test_a_silent_cluster_is_not_zero(get_api: GetApi) -> None:
     long_ago = timezone.now() - timedelta(minutes=4)
     Cluster.objects.filter(name="west").update(contact_at=long_ago, problem="timeout")
-    result = answer(ask, "admin", "reasons/")
+    result = answer(get_api, "admin", "reasons/")
     assert (result["gangs"], result["unknown"]) == (2, 1)
     assert (result["clusters"], result["clusters_looked_at"]) == (2, 1)
     assert result["unseen"] == [
@@ -114,24 +114,24 @@ def test_a_silent_cluster_is_not_zero(ask: Ask) -> None:
     ]
 
 
-def test_a_reader_counts_own_gangs(ask: Ask) -> None:
-    result = answer(ask, "reader", "reasons/")
+def test_a_reader_counts_own_gangs(get_api: GetApi) -> None:
+    result = answer(get_api, "reader", "reasons/")
     assert (result["gangs"], result["accelerators"], result["clusters"]) == (1, "8", 1)
     assert [example["name"] for example in result["results"][0]["examples"]] == [
         "train-east-team-a"
     ]
     assert "team-b" not in str(result)
     assert "west" not in str(result)
-    assert answer(ask, "reader", "reasons/", namespace="team-b")["gangs"] == 0
-    assert answer(ask, "reader", "reasons/", cluster="west")["clusters"] == 0
+    assert answer(get_api, "reader", "reasons/", namespace="team-b")["gangs"] == 0
+    assert answer(get_api, "reader", "reasons/", cluster="west")["clusters"] == 0
 
 
 # --- capacity
 
 
 @pytest.mark.usefixtures("nodes")
-def test_capacity_is_in_base_units(ask: Ask) -> None:
-    east, west = answer(ask, "admin", "capacity/")["results"]
+def test_capacity_is_in_base_units(get_api: GetApi) -> None:
+    east, west = answer(get_api, "admin", "capacity/")["results"]
     assert (east["cluster"], east["freshness"], east["stale"], east["why"], east["nodes"]) == (
         *("east", "live", False),
         *(None, 2),
@@ -174,8 +174,8 @@ def test_capacity_is_in_base_units(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_capacity_has_fitting_shapes(ask: Ask) -> None:
-    (east,) = answer(ask, "admin", "capacity/", cluster="east")["results"]
+def test_capacity_has_fitting_shapes(get_api: GetApi) -> None:
+    (east,) = answer(get_api, "admin", "capacity/", cluster="east")["results"]
     exact, at_most, unclear = east["shapes"]
     assert exact == {
         "requests": {"cpu": "64", "nvidia.com/gpu": "8"},
@@ -193,9 +193,9 @@ def test_capacity_has_fitting_shapes(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_nodes_are_grouped_by_a_label(ask: Ask) -> None:
+def test_nodes_are_grouped_by_a_label(get_api: GetApi) -> None:
     NodeCapacity.objects.filter(name="h100-1").update(labels={"rack": "r7"})
-    (east,) = answer(ask, "admin", "capacity/", cluster="east", by="rack")["results"]
+    (east,) = answer(get_api, "admin", "capacity/", cluster="east", by="rack")["results"]
     assert [(pool["label"], pool["value"], pool["nodes"]) for pool in east["pools"]] == [
         ("rack", "r7", 1),
         (None, "", 1),
@@ -203,10 +203,10 @@ def test_nodes_are_grouped_by_a_label(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_empty_and_unread_clusters_differ(ask: Ask) -> None:
+def test_empty_and_unread_clusters_differ(get_api: GetApi) -> None:
     NodeCapacity.objects.all().delete()
     ClusterCapacity.objects.filter(cluster__name="west").delete()
-    east, west = answer(ask, "admin", "capacity/")["results"]
+    east, west = answer(get_api, "admin", "capacity/")["results"]
     assert (east["nodes"], east["why"], east["all_nodes"]) == (0, None, None)
     assert (west["nodes"], west["why"]) == (
         None,
@@ -215,9 +215,9 @@ def test_empty_and_unread_clusters_differ(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_silent_cluster_has_no_capacity(ask: Ask) -> None:
+def test_a_silent_cluster_has_no_capacity(get_api: GetApi) -> None:
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
-    east = answer(ask, "admin", "capacity/")["results"][0]
+    east = answer(get_api, "admin", "capacity/")["results"][0]
     assert (east["freshness"], east["nodes"], east["all_nodes"]) == ("silent", None, None)
     assert east["why"] == (
         "This cluster has not been read for 4 min: what is free on its nodes now is not known."
@@ -226,49 +226,49 @@ def test_a_silent_cluster_has_no_capacity(ask: Ask) -> None:
 
 @pytest.mark.usefixtures("nodes")
 def test_a_too_large_cluster_has_no_capacity_in_a_list(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
+    get_api: GetApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     west = Cluster.objects.get(name="west")
     ClusterCapacity.objects.filter(cluster=west).delete()
     make_capacity(west, now=timezone.now())
     make_node(west, "w")
     monkeypatch.setattr(node_pools, "MOST_NODES", 2)
-    row = answer(ask, "admin", "capacity/")["results"][1]
+    row = answer(get_api, "admin", "capacity/")["results"][1]
     assert (row["nodes"], row["why"]) == (
         None,
         "This cluster is too large to be added up beside others: ask for it with cluster=west.",
     )
-    assert answer(ask, "admin", "capacity/", cluster="west")["results"][0]["nodes"] == 1
+    assert answer(get_api, "admin", "capacity/", cluster="west")["results"][0]["nodes"] == 1
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_namespace_reader_gets_node_counts_without_names(ask: Ask) -> None:
-    result = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
+def test_a_namespace_reader_gets_node_counts_without_names(get_api: GetApi) -> None:
+    result = answer(get_api, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
     (east,) = result["results"]
-    (complete, _) = answer(ask, "admin", "capacity/")["results"]
+    (complete, _) = answer(get_api, "admin", "capacity/")["results"]
     (taint,) = complete["all_nodes"]["taints"]
     unnamed = {**complete["all_nodes"], "taints": [], "more_taints": 1}
     assert (east["why"], east["nodes"], east["all_nodes"]) == (None, 2, unnamed)
     assert taint["taint"] not in str(result)
     assert (east["pools"], east["shapes"]) == ([], None)
     assert "h100" not in str(result)
-    assert answer(ask, "reader", "capacity/", cluster="west")["results"] == []
+    assert answer(get_api, "reader", "capacity/", cluster="west")["results"] == []
 
 
 # --- both
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_stranger_gets_empty_answers(ask: Ask) -> None:
-    assert answer(ask, "stranger", "capacity/") == {"next": None, "results": []}
-    result = answer(ask, "stranger", "reasons/")
+def test_a_stranger_gets_empty_answers(get_api: GetApi) -> None:
+    assert answer(get_api, "stranger", "capacity/") == {"next": None, "results": []}
+    result = answer(get_api, "stranger", "reasons/")
     assert (result["results"], result["gangs"], result["clusters"]) == ([], 0, 0)
     assert (result["unseen"], result["unknown"], result["not_counted"]) == ([], 0, {})
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_anonymous_request_gets_401(ask: Ask, path: str) -> None:
-    assert ask("anonymous", path).status_code == 401
+def test_an_anonymous_request_gets_401(get_api: GetApi, path: str) -> None:
+    assert get_api("anonymous", path).status_code == 401
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -283,9 +283,9 @@ def test_an_anonymous_request_gets_401(ask: Ask, path: str) -> None:
     ],
 )
 def test_invalid_parameters_are_refused(
-    ask: Ask, path: str, query: dict[str, str], field: str
+    get_api: GetApi, path: str, query: dict[str, str], field: str
 ) -> None:
-    response = ask("admin", path, **query)
+    response = get_api("admin", path, **query)
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
     assert field in response.json()["errors"]
@@ -293,14 +293,14 @@ def test_invalid_parameters_are_refused(
 
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize("path", PATHS)
-def test_full_answers_match_the_schema(ask: Ask, path: str) -> None:
+def test_full_answers_match_the_schema(get_api: GetApi, path: str) -> None:
     make_gang("east", "team-a", "full", Detail(fit=(make_fit(),)))
     Cluster.objects.filter(name="west").update(contact_at=timezone.now() - timedelta(minutes=4))
-    document = ask("admin", "schema/").json()
+    document = get_api("admin", "schema/").json()
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         if "properties" in schema:
             schema["additionalProperties"] = False
     message = document["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]
     schema = {**message["application/json"]["schema"], "components": {"schemas": schemas}}
-    jsonschema.validate(answer(ask, "admin", path), schema, jsonschema.Draft202012Validator)
+    jsonschema.validate(answer(get_api, "admin", path), schema, jsonschema.Draft202012Validator)

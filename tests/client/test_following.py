@@ -33,7 +33,7 @@ def _page(cursor: str, *names: str, **headers: str) -> Answer:
     return 200, headers, json.dumps({"next": "x", "cursor": cursor, "results": rows})
 
 
-def _asked(scripted: Scripted) -> list[str]:
+def _requests(scripted: Scripted) -> list[str]:
     return [path.partition("?")[2] for _, path, _ in scripted.asked]
 
 
@@ -47,7 +47,7 @@ def test_events_without_a_file_begin_with_the_oldest_and_do_not_wait(
         "2026-11-21T10:00:00Z  east/team-a/JobSet/a  verdict blocked: Fragmented. It waits."
     )
     assert len(result.out.splitlines()) == 2
-    assert _asked(scripted) == ["cluster=east&wait=0&limit=500"]
+    assert _requests(scripted) == ["cluster=east&wait=0&limit=500"]
 
 
 def test_a_new_file_begins_now_and_the_next_run_continues(
@@ -60,7 +60,7 @@ def test_a_new_file_begins_now_and_the_next_run_continues(
     assert file.read_text() == "c2\n"
     scripted.answers = [_page("c2")]
     assert run("events", "--cursor-file", str(file)).code == 0
-    assert _asked(scripted) == [
+    assert _requests(scripted) == [
         "cursor=now&wait=25&limit=500",
         "cursor=c1&wait=25&limit=500",
         "cursor=c2&wait=0&limit=500",

@@ -17,7 +17,7 @@ from tests.client.conftest import FakeClock, Run
 from tests.client.test_transport import ME, TOKEN, Scripted
 from tests.controlplane.certificates import Certificates, make_certificates
 
-OTHER = "127.0.0.2"
+OTHER_HOST = "127.0.0.2"
 """An address of this machine that the certificate does not have."""
 
 
@@ -63,12 +63,13 @@ class TestTls:
     def test_a_certificate_of_another_host_is_not_trusted(
         self, run: Run, certificates: Certificates
     ) -> None:
-        server = Scripted(OTHER, tls=certificates.server)
+        server = Scripted(OTHER_HOST, tls=certificates.server)
         result = run("whoami", "--server", server.address, "--ca-file", str(certificates.ca))
         server.close()
         assert (result.code, server.asked) == (2, [])
-        assert f"is not trusted: IP address mismatch, certificate is not valid for '{OTHER}'" in (
-            result.err
+        assert (
+            f"is not trusted: IP address mismatch, certificate is not valid for '{OTHER_HOST}'"
+            in (result.err)
         )
 
     def test_a_server_without_tls_is_named(self, run: Run) -> None:

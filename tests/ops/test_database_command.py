@@ -15,7 +15,7 @@ from gangboard.failures import exit_on_known_errors
 from tests import migrated
 from tests.commands import Commands
 
-Told = Callable[..., str]
+RunCommand = Callable[..., str]
 COMMANDS = (
     ("add_cluster", "east", "--kubeconfig", "nowhere"),
     ("remove_cluster", "east"),
@@ -31,7 +31,7 @@ SECONDS = 60.0
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Iterator[Told]:
+def run_command(tmp_path: Path) -> Iterator[RunCommand]:
     """What a command says that fails as an admin runs it, on the database of an address."""
     processes: dict[str, Commands] = {}
 
@@ -55,32 +55,32 @@ def told(tmp_path: Path) -> Iterator[Told]:
         process.close()
 
 
-def test_a_database_without_tables_is_reported(told: Told, tmp_path: Path) -> None:
+def test_a_database_without_tables_is_reported(run_command: RunCommand, tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.sqlite3").close()
     for argv in COMMANDS:
-        message = told(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
+        message = run_command(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
         assert "run `manage.py migrate` first" in message, argv
 
 
-def test_a_file_that_is_no_database_is_reported(told: Told, tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported(run_command: RunCommand, tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("This is no database, and longer than the header of SQLite. " * 9)
     for argv in (("set_read_only", "on"), ("migrate",)):
-        (sentence,) = told(*argv, url=f"sqlite:///{file}").splitlines()
+        (sentence,) = run_command(*argv, url=f"sqlite:///{file}").splitlines()
         assert f"The database {file} does not answer: file is not a database" in sentence
 
 
-def test_an_unreachable_database_is_named_without_its_password(told: Told) -> None:
+def test_an_unreachable_database_is_named_without_its_password(run_command: RunCommand) -> None:
     """Port 1 answers nobody."""
     url = "postgresql://gang:sesame@127.0.0.1:1/gangs"
     for argv in (("set_read_only", "on"), ("migrate",), ("up",)):
-        (sentence,) = told(*argv, url=url).splitlines()
+        (sentence,) = run_command(*argv, url=url).splitlines()
         assert "The database gangs on 127.0.0.1:1 does not answer: " in sentence
         assert "DATABASE_URL" in sentence
         assert "sesame" not in sentence
 
 
-def test_a_database_of_a_prerelease_is_reported(told: Told, tmp_path: Path) -> None:
+def test_a_database_of_a_prerelease_is_reported(run_command: RunCommand, tmp_path: Path) -> None:
     """It has had many migrations, of which the first has the name of the only one there is now."""
     file = tmp_path / "gangboard.sqlite3"
     migrated.copy_to(file)
@@ -92,7 +92,7 @@ def test_a_database_of_a_prerelease_is_reported(told: Told, tmp_path: Path) -> N
         sentence = (
             f"made before gangboard's first release, whose tables differ. Remove the file {file} or"
         )
-        assert sentence in told(*argv, url=f"sqlite:///{file}")
+        assert sentence in run_command(*argv, url=f"sqlite:///{file}")
 
 
 def test_an_outdated_server_is_reported_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -255,7 +255,7 @@ class TestRules:
         assert post(reader, "rules/", body).status_code == 409
 
 
-class TestTellMe:
+class TestRunNotification:
     def test_a_gang_page_links_to_the_form(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get())
         make_channel("mail", owner=reader.user)

@@ -82,7 +82,7 @@ def objects_of(state: str) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Told:
+class Assessment:
     """What is said of one gang."""
 
     code: str
@@ -92,7 +92,7 @@ class Told:
     pods: int
 
 
-def told(objects: Iterable[Any]) -> dict[str, Told]:
+def assess_all(objects: Iterable[Any]) -> dict[str, Assessment]:
     """Return what is said of each gang, by `kind name`; each owner has an answer for its buttons, too."""
     known = {item.meta.ref.uid: item for item in objects}
     graph = OwnershipGraph()
@@ -114,7 +114,7 @@ def told(objects: Iterable[Any]) -> dict[str, Told]:
         ref, finding = known[root].meta.ref, assess(gang).finding
         kinds = frozenset((known[uid].meta.ref.group, known[uid].meta.ref.kind) for uid in uids)
         pods = sum(isinstance(known[uid], Pod) for uid in uids)
-        result[f"{ref.kind}.{ref.group} {ref.name}"] = Told(
+        result[f"{ref.kind}.{ref.group} {ref.name}"] = Assessment(
             finding.code, finding.health, kinds, pods
         )
         if isinstance(known[root], Owner):
@@ -125,10 +125,10 @@ def told(objects: Iterable[Any]) -> dict[str, Told]:
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("left_out", MEMBERS)
 def test_other_kinds_are_unchanged_without_one_member(left_out: str, state: str) -> None:
-    complete = told(objects_of(state))
+    complete = assess_all(objects_of(state))
     own = {(resource.group, resource.kind) for resource in every_resource()[left_out]}
     with members(lambda module: module != left_out):
-        rest = told(objects_of(state))
+        rest = assess_all(objects_of(state))
         json.dumps(manifests(PermissionOptions()))
     # Nothing is hidden, and nothing counted twice.
     assert sum(item.pods for item in rest.values()) == sum(item.pods for item in complete.values())
@@ -142,7 +142,7 @@ def test_one_member_alone_is_enough(name: str) -> None:
     with members(lambda module: module == name):
         assert keys(registry.resources()) == keys(every_resource()[name])
         for state in STATES:
-            result = told(objects_of(state))
+            result = assess_all(objects_of(state))
             pods = len(captured(CAPTURES / f"{state}.json", POD))
             assert sum(manifest.pods for manifest in result.values()) == pods
             for kind in registry.owner_kinds():

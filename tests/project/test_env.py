@@ -130,10 +130,10 @@ def test_a_secret_given_as_a_file_name_is_not_printed(
     monkeypatch.setenv(f"{NAME}_FILE", "redis://:sesame@redis/0")
     with pytest.raises(SettingError, match=f"{NAME}_FILE") as caught:
         env.read_address(NAME, "", "", schemes=("redis",))
-    assert "sesame" not in told(caught.value)
+    assert "sesame" not in error_text(caught.value)
     with pytest.raises(SettingError, match=f"{NAME}_FILE") as caught:
         keys_of(tmp_path)
-    assert "sesame" not in told(caught.value)
+    assert "sesame" not in error_text(caught.value)
 
 
 def test_an_unset_token_is_none_and_not_generated(
@@ -159,10 +159,10 @@ def test_a_token_unfit_for_a_header_is_refused_and_not_printed(
     monkeypatch.setenv(NAME, token)
     with pytest.raises(SettingError, match=f"^{NAME} must be of ASCII") as caught:
         env.read_token(NAME, "")
-    assert token not in told(caught.value)
+    assert token not in error_text(caught.value)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """All that a process prints that ends with this error."""
     return "".join(traceback.format_exception(error))
 
@@ -197,8 +197,8 @@ def test_an_unparsable_address_is_refused_and_not_printed(
     monkeypatch.setenv(NAME, address)
     with pytest.raises(SettingError, match=f"^{NAME} ") as caught:
         env.read_address(NAME, "redis://redis", "", schemes=("redis", "postgresql"))
-    assert "sesame" not in told(caught.value)
-    assert "ses@me" not in told(caught.value)
+    assert "sesame" not in error_text(caught.value)
+    assert "ses@me" not in error_text(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ LABELS = {
     for name, labels in re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER, re.MULTILINE)
 }
 VALUES = {
-    "health": {str(one) for one in Health},
-    "in_force": {str(one) for one in InForce},
-    "state": {str(one) for one in WatchState},
+    "health": {str(member) for member in Health},
+    "in_force": {str(member) for member in InForce},
+    "state": {str(member) for member in WatchState},
     "result": {"reverted"},
 }
 _SELECTOR = re.compile(r"(gangboard_\w+)(?:\{([^}]*)\})?")

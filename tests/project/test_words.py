@@ -53,7 +53,7 @@ def _name_in(domain: str) -> str:
 
 
 @cache
-def words() -> re.Pattern[str]:
+def names_pattern() -> re.Pattern[str]:
     """Return what finds the name of a kind or an API in a text."""
     return re.compile("|".join(map(re.escape, sorted(names_of_kinds()))), re.IGNORECASE)
 
@@ -95,7 +95,7 @@ def words_of(tree: ast.AST) -> Iterator[str]:
     message = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
-        if text and node not in message and words().search(text):
+        if text and node not in message and names_pattern().search(text):
             yield text
         yield from _shared(node)
 
@@ -144,19 +144,19 @@ def _shared(node: ast.AST) -> Iterator[str]:
             yield "a kind compared without its API group"
 
 
-def _found() -> Iterator[tuple[str, str]]:
+def names_in_code() -> Iterator[tuple[str, str]]:
     for name, tree in shared_trees().items():
         yield from ((name, match) for match in words_of(tree))
     for path in sorted([*(ROOT / "templates").rglob("*"), *(ROOT / "static/js").rglob("*")]):
         if path.is_file():
             yield from (
                 (path.relative_to(ROOT).as_posix(), match)
-                for match in words().findall(path.read_text())
+                for match in names_pattern().findall(path.read_text())
             )
 
 
 def test_shared_code_names_no_kind() -> None:
-    result = list(_found())
+    result = list(names_in_code())
     strange = [
         item
         for item in result

@@ -59,7 +59,7 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
     return result
 
 
-def said(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
+def offer_texts(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
     return [(offer.label, offer.allowed, offer.lever) for offer in offers]
 
 
@@ -75,8 +75,8 @@ def test_a_child_job_is_held_and_the_owner_suspended(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     detail = read(owner, make_jobset(cluster))
-    assert [said(job.actions)[0] for job in detail.jobs] == [("Suspend", True, "hold")] * 3
-    assert said(detail.actions)[0] == ("Suspend", True, "suspend")
+    assert [offer_texts(job.actions)[0] for job in detail.jobs] == [("Suspend", True, "hold")] * 3
+    assert offer_texts(detail.actions)[0] == ("Suspend", True, "suspend")
     offer = primary(detail.jobs[1].actions)
     assert (offer.verb, offer.name, offer.uid, offer.generation, offer.kind) == (
         "suspend",

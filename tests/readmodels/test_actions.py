@@ -32,7 +32,7 @@ def cluster() -> Cluster:
     return make_cluster()
 
 
-def shown(viewer: Viewer, **filters: Any) -> list[str]:
+def action_ids(viewer: Viewer, **filters: Any) -> list[str]:
     return [row.name for row in read_actions(viewer=viewer, filters=ActionFilters(**filters)).rows]
 
 
@@ -138,7 +138,7 @@ def test_missing_and_forbidden_are_the_same(
     reader = Viewer(3, "rene", (Scope(cluster.pk, "other", "operator"),))
     for viewer in (stranger, reader):
         assert action_row(viewer=viewer, action_id=action.pk) is None
-        assert shown(viewer) == []
+        assert action_ids(viewer) == []
         assert actions_of_gang(viewer=viewer, gang_id="gang-1") == ()
     assert action_row(viewer=owner, action_id="no-such") is None
     assert action_row(viewer=owner, action_id="a\x00b") is None
@@ -150,8 +150,8 @@ def test_a_reader_sees_its_namespace_only(cluster: Cluster) -> None:
     make_action(cluster, name="canary-a", namespace="other")
     make_action(other_cluster, name="canary-b")
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    assert shown(reader) == ["mine"]
-    assert shown(reader, cluster="us-train") == []
+    assert action_ids(reader) == ["mine"]
+    assert action_ids(reader, cluster="us-train") == []
     assert [row.name for row in all_actions(reader, ActionFilters())] == ["mine"]
     assert "canary" not in "".join(csv_lines(all_actions(reader, ActionFilters(q="canary"))))
 
@@ -171,16 +171,20 @@ def test_actions_are_filtered(owner: Viewer, cluster: Cluster) -> None:
     make_action(cluster, name="held")
     make_action(cluster, name="resumed", verb="resume", lever="suspend", actor_name="rene")
     make_action(cluster, name="open", state="sent", finished_at=None, reason="cable swap")
-    assert shown(owner) == ["open", "resumed", "held"]
-    assert shown(owner, verb="resume") == ["resumed"]
-    assert shown(owner, state="sent") == ["open"]
-    assert shown(owner, actor="rene") == ["resumed"]
-    assert shown(owner, lever="hold") == ["open", "held"]
-    assert shown(owner, q="cable OPEN") == ["open"]
-    assert shown(owner, q="cable resumed") == []
-    assert shown(owner, open=True) == ["open"]
-    assert shown(owner, cluster="eu-train", namespace="research") == ["open", "resumed", "held"]
-    assert shown(owner, namespace="other") == []
+    assert action_ids(owner) == ["open", "resumed", "held"]
+    assert action_ids(owner, verb="resume") == ["resumed"]
+    assert action_ids(owner, state="sent") == ["open"]
+    assert action_ids(owner, actor="rene") == ["resumed"]
+    assert action_ids(owner, lever="hold") == ["open", "held"]
+    assert action_ids(owner, q="cable OPEN") == ["open"]
+    assert action_ids(owner, q="cable resumed") == []
+    assert action_ids(owner, open=True) == ["open"]
+    assert action_ids(owner, cluster="eu-train", namespace="research") == [
+        "open",
+        "resumed",
+        "held",
+    ]
+    assert action_ids(owner, namespace="other") == []
     assert [row.is_final for row in actions_of_gang(viewer=owner, gang_id="gang-1")] == [
         False,
         True,
@@ -274,7 +278,7 @@ def test_actions_are_filtered_by_recent_hours(
     now = timezone.now()
     for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
         make_action(cluster, name=name, requested_at=now - timedelta(hours=hours))
-    assert shown(owner, within=within) == (expected or ["now", "night", "old"])
+    assert action_ids(owner, within=within) == (expected or ["now", "night", "old"])
 
 
 @pytest.mark.parametrize(

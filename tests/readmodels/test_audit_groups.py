@@ -26,7 +26,7 @@ def recorded() -> None:
         make_audit(cluster, "research", texts, action=action, event="state")
 
 
-def _shown(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[list[str]]:
+def _listed(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[list[str]]:
     page = audit_groups(viewer=OWNER, filters=filters, limit=limit, cursor=cursor)
     return [
         [group.newest.sentence, *(line.sentence for line in group.lines)] for group in page.groups
@@ -34,7 +34,7 @@ def _shown(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[lis
 
 
 def test_each_action_is_listed_once_at_its_newest_line(recorded: None) -> None:
-    assert _shown(AuditFilters()) == [
+    assert _listed(AuditFilters()) == [
         ["a3", "a1", "a2", "a3"],
         ["b2", "b1", "b2"],
         ["switched"],
@@ -45,11 +45,11 @@ def test_pages_hold_whole_actions(recorded: None) -> None:
     first = audit_groups(viewer=OWNER, filters=AuditFilters(), limit=1)
     assert len(first.groups[0].lines) == 3
     assert first.next_cursor
-    assert _shown(AuditFilters(), 1, first.next_cursor) == [["b2", "b1", "b2"]]
+    assert _listed(AuditFilters(), 1, first.next_cursor) == [["b2", "b1", "b2"]]
 
 
 def test_a_search_finds_an_action_by_an_older_line(recorded: None) -> None:
-    assert _shown(AuditFilters(q="a2")) == [["a2", "a2"]]
+    assert _listed(AuditFilters(q="a2")) == [["a2", "a2"]]
 
 
 def test_files_keep_every_line(recorded: None) -> None:

@@ -20,7 +20,7 @@ from tests.factories import NOW, make_cluster, make_gang, make_outage, make_reso
 pytestmark = pytest.mark.django_db
 
 
-def shown(cluster: Cluster, viewer: Viewer) -> ClusterRow:
+def cluster_row(cluster: Cluster, viewer: Viewer) -> ClusterRow:
     state = cluster_detail(cluster.name, viewer=viewer, now=NOW)
     assert state is not None
     return state
@@ -28,7 +28,7 @@ def shown(cluster: Cluster, viewer: Viewer) -> ClusterRow:
 
 def test_an_unread_cluster_has_no_numbers_and_a_step_for_the_cause(owner: Viewer) -> None:
     dead = make_cluster("dead", contact_at=None, listed_at=None, problem="unreachable")
-    state = shown(dead, owner)
+    state = cluster_row(dead, owner)
     assert (state.gangs, state.objects, state.levers.rows) == (None, None, ())
     assert state.next_command == "manage.py add_cluster dead --kubeconfig FILE"
 
@@ -48,9 +48,9 @@ def test_zero_gangs_requires_a_complete_read(
 ) -> None:
     cluster = make_cluster("east", **columns)
     make_resource(cluster, "pods", state=pods, needed=True)
-    assert shown(cluster, owner).gangs == gangs
+    assert cluster_row(cluster, owner).gangs == gangs
     make_gang(cluster, "run")
-    assert shown(cluster, owner).gangs == 1, "what was seen is counted"
+    assert cluster_row(cluster, owner).gangs == 1, "what was seen is counted"
 
 
 def test_a_duplicate_name_reveals_no_hidden_cluster(owner: Viewer) -> None:
@@ -67,13 +67,13 @@ def test_a_duplicate_name_reveals_no_hidden_cluster(owner: Viewer) -> None:
     new_viewer = Viewer(2, "rita", (Scope(second.pk, "", "viewer"),))
     both = replace(new_viewer, scopes=(*new_viewer.scopes, Scope(first.pk, "team-a", "viewer")))
     for viewer, named in ((owner, True), (both, True), (new_viewer, False)):
-        state = shown(second, viewer)
+        state = cluster_row(second, viewer)
         fresh = read_freshness(viewer=viewer, now=NOW)[second.pk]
         texts = (state.sentence, state.headline, fresh.sentence, state.outages[0].why)
         assert [text.startswith("west ") for text in texts] == [named] * 4, viewer.name
         assert all("west2" in text for text in texts)
     Cluster.objects.filter(pk=first.pk).delete()
-    assert shown(second, owner).sentence == message, (
+    assert cluster_row(second, owner).sentence == message, (
         "that of a removed cluster is no secret to them"
     )
 

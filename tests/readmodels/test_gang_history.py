@@ -242,7 +242,7 @@ class TestStrip:
         assert end == pytest.approx(100, abs=0.02 * len(strip))
 
 
-def a_telling_gang(cluster: Cluster, **columns: Any) -> Gang:
+def revealing_gang(cluster: Cluster, **columns: Any) -> Gang:
     """A gang whose verdict names a gang of others, one of their nodes and one of its own."""
     finding = make_finding(
         message="team-x/eval-92 holds gpu-17; gpu-01 lost power.",
@@ -275,7 +275,7 @@ TOLD = "a gang you may not see holds a node you may not see; gpu-01 lost power."
 
 class TestNames:
     def test_old_sentences_are_redacted(self, cluster: Cluster, reader: Viewer) -> None:
-        gang = a_telling_gang(cluster)
+        gang = revealing_gang(cluster)
         # Its pods are elsewhere by now, and the verdict is another one.
         Gang.objects.filter(pk=gang.pk).update(detail=b"", message="All run.")
         assert [span.message for span in read(reader, gang).gang_history.spans] == [TOLD]
@@ -283,7 +283,7 @@ class TestNames:
     def test_a_cluster_viewer_reads_unredacted_sentences(
         self, cluster: Cluster, owner: Viewer
     ) -> None:
-        (span,) = read(owner, a_telling_gang(cluster)).gang_history.spans
+        (span,) = read(owner, revealing_gang(cluster)).gang_history.spans
         assert span.message == "team-x/eval-92 holds gpu-17; gpu-01 lost power."
 
     def test_the_node_of_a_claim_is_redacted_everywhere(
@@ -308,7 +308,7 @@ class TestNames:
         assert [item.value for item in report.findings[0].evidence][1] == "a node you may not see"
 
     def test_a_deleted_gang_stays_redacted(self, cluster: Cluster, reader: Viewer) -> None:
-        gang = a_telling_gang(cluster)
+        gang = revealing_gang(cluster)
         Gang.objects.all().delete()
         result = read_gone(reader, gang)
         assert result.message == TOLD
@@ -321,11 +321,11 @@ class TestNames:
         ]
 
 
-class TestGone:
+class TestDeletedGang:
     def test_a_deleted_gang_shows_its_last_verdict_and_history(
         self, owner: Viewer, cluster: Cluster
     ) -> None:
-        gang = a_telling_gang(cluster)
+        gang = revealing_gang(cluster)
         gone_at = BEGIN + 20 * MINUTE
         end_spans(cluster.pk, [gang.uid], at=gone_at)
         Gang.objects.all().delete()
@@ -342,7 +342,7 @@ class TestGone:
     def test_missing_and_forbidden_are_the_same(
         self, owner: Viewer, stranger: Viewer, cluster: Cluster
     ) -> None:
-        gang = a_telling_gang(cluster)
+        gang = revealing_gang(cluster)
         Gang.objects.all().delete()
         elsewhere = Viewer(4, "vera", (Scope(cluster.pk, "vision", "viewer"),))
         for viewer in (stranger, elsewhere):

@@ -216,14 +216,14 @@ class TestFilters:
         make_gang(cluster, "done", health="succeeded")
         make_gang(cluster, "broke", health="failed")
 
-        def asked(**filters: Any) -> list[str]:
+        def names_matching(**filters: Any) -> list[str]:
             gang_filters = GangFilters(**filters)
             return names(list_gangs(viewer=owner, filters=gang_filters, now=NOW))
 
-        assert asked(show_finished=False) == ["broke", "runs"]
-        assert asked(show_finished=True) == ["broke", "runs", "done"]
-        assert asked() == ["broke", "runs", "done"]
-        assert asked(show_finished=False, health=("succeeded",)) == ["done"]
+        assert names_matching(show_finished=False) == ["broke", "runs"]
+        assert names_matching(show_finished=True) == ["broke", "runs", "done"]
+        assert names_matching() == ["broke", "runs", "done"]
+        assert names_matching(show_finished=False, health=("succeeded",)) == ["done"]
 
     def test_a_gang_of_a_deleted_owner_is_not_listed(self, owner: Viewer) -> None:
         make_gang(make_cluster(), "gone", gone_at=NOW)
@@ -282,14 +282,14 @@ class TestFreshness:
         counts = {tile.face.word: tile.gangs for tile in tiles if tile.gangs}
         assert counts == {"running": 1, "unknown": 2}
 
-        def asked(**filters: Any) -> list[str]:
+        def names_matching(**filters: Any) -> list[str]:
             gang_filters = GangFilters(**filters)
             return sorted(names(list_gangs(viewer=owner, filters=gang_filters, now=NOW)))
 
-        assert asked(health=("failed",)) == []
-        assert asked(health=("unknown",)) == ["was-done", "was-failed"]
-        assert asked(code="failed") == []
-        assert asked(code="not-observed") == ["was-done", "was-failed"]
+        assert names_matching(health=("failed",)) == []
+        assert names_matching(health=("unknown",)) == ["was-done", "was-failed"]
+        assert names_matching(code="failed") == []
+        assert names_matching(code="not-observed") == ["was-done", "was-failed"]
         full_gangs = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
         assert names(full_gangs) == ["runs", "was-failed"], (
             "finished ones do not come up in an outage"
@@ -380,7 +380,7 @@ class TestAccess:
         assert row.message == "team-x/eval-92 holds the room."
 
 
-class TestSearchTellsNoNames:
+class TestSearchPrivacy:
     """A search must not answer whether a name that is not printed stands behind the stand-in."""
 
     @pytest.fixture

@@ -57,7 +57,7 @@ def read(viewer: Viewer, **filters: Any) -> GroupPage:
     return list_groups(viewer=viewer, filters=GroupFilters(**filters), now=NOW)
 
 
-def said(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...], str]]:
+def notices(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...], str]]:
     hidden = read(viewer, **filters).unseen
     return [(item.cluster, item.state, item.kinds, item.sentence) for item in hidden]
 
@@ -103,7 +103,7 @@ def test_unreadable_kinds_are_reported_and_old_rows_marked(
     make_podgroup(cluster, "old", uid="old")
     make_podgroup(another, "new")
     change(cluster, state=state)
-    assert said(owner) == [("eu-train", state, ("PodGroup",), sentence)]
+    assert notices(owner) == [("eu-train", state, ("PodGroup",), sentence)]
     assert {row.name: row.stale for row in read(owner).rows} == {"old": True, "new": False}
     result = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
     assert result is not None
@@ -117,7 +117,7 @@ def test_unreadable_kinds_are_reported_and_old_rows_marked(
 @pytest.mark.parametrize("state", ["ok", "listing"])
 def test_groups_may_be_missing_during_the_first_list(owner: Viewer, state: str) -> None:
     change(make_site(), state=state, listed_at=None)
-    assert said(owner) == [
+    assert notices(owner) == [
         (
             "eu-train",
             "listing",
@@ -130,7 +130,7 @@ def test_groups_may_be_missing_during_the_first_list(owner: Viewer, state: str) 
 def test_kinds_in_the_same_state_share_a_notice(owner: Viewer) -> None:
     cluster = make_site()
     ResourceState.objects.filter(cluster=cluster).update(state="forbidden")
-    ((_, _, kinds, sentence),) = said(owner)
+    ((_, _, kinds, sentence),) = notices(owner)
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
     assert sentence == (
         "The reader may not list CompositePodGroups, PodGangs, PodGroups and Workloads in cluster "
@@ -156,7 +156,7 @@ def test_kinds_in_different_states_have_separate_notices(owner: Viewer) -> None:
     cluster = make_site()
     change(cluster, state="forbidden")
     change(cluster, WORKLOADS, state="failing")
-    assert [(state, kinds) for _, state, kinds, _ in said(owner)] == [
+    assert [(state, kinds) for _, state, kinds, _ in notices(owner)] == [
         ("forbidden", ("PodGroup",)),
         ("failing", ("Workload",)),
     ]
@@ -166,9 +166,9 @@ def test_notices_cover_only_the_requested_kinds(owner: Viewer) -> None:
     cluster = make_site()
     make_site("us-train")
     change(cluster, state="forbidden")
-    assert said(owner, cluster="us-train") == []
-    assert said(owner, kind="Workload") == []
-    assert len(said(owner, cluster="eu-train", kind="PodGroup", q="no such name")) == 1
+    assert notices(owner, cluster="us-train") == []
+    assert notices(owner, kind="Workload") == []
+    assert len(notices(owner, cluster="eu-train", kind="PodGroup", q="no such name")) == 1
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_a_silent_cluster_has_its_own_notice(
     owner: Viewer, contact: timedelta | None, problem: str, state: str, sentence: str
 ) -> None:
     make_site(contact_at=None if contact is None else NOW - contact, problem=problem)
-    ((_, message, kinds, text),) = said(owner)
+    ((_, message, kinds, text),) = notices(owner)
     assert (message, text) == (state, sentence)
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
 
 
 def test_a_live_unread_cluster_has_its_own_notice(owner: Viewer) -> None:
     make_cluster("young")
-    ((_, state, _, sentence),) = said(owner)
+    ((_, state, _, sentence),) = notices(owner)
     assert (state, sentence) == (
         "not-looked",
         "CompositePodGroups, PodGangs, PodGroups and Workloads of cluster young have not been "
@@ -223,9 +223,9 @@ def test_notices_omit_hidden_clusters(stranger: Viewer) -> None:
     cluster, another = make_site(), make_site("us-train")
     for item in (cluster, another):
         change(item, state="forbidden")
-    assert said(stranger) == []
+    assert notices(stranger) == []
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    assert [message[0] for message in said(reader)] == ["eu-train"]
+    assert [message[0] for message in notices(reader)] == ["eu-train"]
 
 
 def test_a_page_of_groups_reads_unreadable_kinds_once(

@@ -41,15 +41,15 @@ def cluster() -> Cluster:
 def policy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Say how the policy is installed: by default as it should be."""
 
-    def say(state: PolicyState, sentence: str = "") -> None:
+    def set_policy_state(state: PolicyState, sentence: str = "") -> None:
         cluster_levers = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
         monkeypatch.setattr(
             "gangboard.pages.holds.queries.read_all_levers",
             lambda clusters: {cluster.pk: cluster_levers for cluster in clusters},
         )
 
-    say(PolicyState.INSTALLED)
-    return say
+    set_policy_state(PolicyState.INSTALLED)
+    return set_policy_state
 
 
 def held(cluster: Cluster, **fields: Any) -> Gang:

@@ -33,7 +33,7 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-def other(cluster: Cluster) -> Gang:
+def other_gang(cluster: Cluster) -> Gang:
     return make_gang(cluster, "dreamer", namespace="team-rl", kind="JobSet")
 
 
@@ -84,21 +84,25 @@ def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
     assert detail.row.advice == ("Read it: kubectl --context prod/admin logs -n a b -c main",)
 
 
-def test_a_suspend_step_links_to_its_gang(owner: Viewer, cluster: Cluster, other: Gang) -> None:
+def test_a_suspend_step_links_to_its_gang(
+    owner: Viewer, cluster: Cluster, other_gang: Gang
+) -> None:
     text = "Suspend JobSet team-rl/dreamer (priority 0), which holds 8 cpu: then the pod fits."
-    advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
-    detail, step = read(owner, cluster, advice, ref_of(other), message="dreamer is not named so.")
+    advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other_gang),))
+    detail, step = read(
+        owner, cluster, advice, ref_of(other_gang), message="dreamer is not named so."
+    )
     assert [(item.text, item.gang_id) for item in step.segments if item.gang_id] == [
-        ("JobSet team-rl/dreamer", other.id)
+        ("JobSet team-rl/dreamer", other_gang.id)
     ]
     assert [segment.gang_id for segment in detail.named.segments(detail.row.message)] == [""]
 
 
-def test_a_user_without_access_gets_no_link_or_button(cluster: Cluster, other: Gang) -> None:
+def test_a_user_without_access_gets_no_link_or_button(cluster: Cluster, other_gang: Gang) -> None:
     reader = Viewer(1, "reader", (Scope(cluster.pk, "research", "operator"),))
     text = "Wait for JobSet team-rl/dreamer to end."
-    advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other),))
-    detail, step = read(reader, cluster, advice, ref_of(other))
+    advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other_gang),))
+    detail, step = read(reader, cluster, advice, ref_of(other_gang))
     assert detail.named.gangs == {}
     assert (step.offers, [segment.gang_id for segment in step.segments]) == ((), [""])
 
@@ -139,15 +143,15 @@ class TestButtons:
         )
 
     def test_a_suspend_step_has_a_suspend_button(
-        self, owner: Viewer, cluster: Cluster, other: Gang
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
     ) -> None:
         rival = make_gang(cluster, "rival", namespace="team-rl", kind="JobSet")
         text = "Suspend team-rl/dreamer until team-rl/rival runs."
-        advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
-        _, step = read(owner, cluster, advice, ref_of(other), ref_of(rival))
+        advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other_gang),))
+        _, step = read(owner, cluster, advice, ref_of(other_gang), ref_of(rival))
         assert [offer.name for offer in step.offers] == ["dreamer"]
         assert [segment.gang_id for segment in step.segments if segment.gang_id] == [
-            other.id,
+            other_gang.id,
             rival.id,
         ]
 
@@ -165,15 +169,17 @@ class TestButtons:
         assert [offer.name for offer in step.offers] == ["run-10"]
 
     def test_a_matching_name_alone_has_no_button(
-        self, owner: Viewer, cluster: Cluster, other: Gang
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
     ) -> None:
         """A queue can be called `Suspend JobSet team-rl/dreamer`, and quoted first in a sentence."""
         advice = AdvisedStep("Suspend JobSet team-rl/dreamer until it is right.")
-        _, step = read(owner, cluster, advice, ref_of(other))
+        _, step = read(owner, cluster, advice, ref_of(other_gang))
         assert step.offers == ()
 
-    def test_a_borrowed_uid_has_no_link(self, owner: Viewer, cluster: Cluster, other: Gang) -> None:
-        mine = make_ref("JobSet", "mine", group="jobset.x-k8s.io", uid=other.uid)
+    def test_a_borrowed_uid_has_no_link(
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
+    ) -> None:
+        mine = make_ref("JobSet", "mine", group="jobset.x-k8s.io", uid=other_gang.uid)
         text = "Suspend JobSet research/mine: then the pod fits."
         advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(mine,))
         _, step = read(owner, cluster, advice, mine)

@@ -45,8 +45,8 @@ def a_wait(
     return make_wait(stretches, born, begin + now * MINUTE)
 
 
-def parts(wait: Wait) -> list[tuple[str, float]]:
-    return [(fragment.label, fragment.seconds / 60) for fragment in wait.parts]
+def stages_of(wait: Wait) -> list[tuple[str, float]]:
+    return [(stage.label, stage.seconds / 60) for stage in wait.parts]
 
 
 def known(wait: Wait | None) -> Wait:
@@ -58,15 +58,15 @@ class TestOneWait:
     def test_a_wait_is_split_into_capacity_and_image_pull(self) -> None:
         wait = known(a_wait(("room", 30), ("images", 12), ("runs", -1)))
         assert wait.text == "42 min"
-        assert parts(wait) == [("for room", 30), ("for images and containers", 12)]
-        assert [fragment.share for fragment in wait.parts] == [71.4, 28.6]
+        assert stages_of(wait) == [("for room", 30), ("for images and containers", 12)]
+        assert [stage.share for stage in wait.parts] == [71.4, 28.6]
         assert (wait.end, wait.from_creation) == ("running", True)
         assert wait.by_stage == {"placement": 1800, "start": 720}
 
     def test_a_wait_has_four_stages_in_order(self) -> None:
         message = [("images", 1), ("room", 2), ("forming", 3), ("quota", 4), ("runs", -1)]
         wait = known(a_wait(*message))
-        assert parts(wait) == [
+        assert stages_of(wait) == [
             ("for quota", 4),
             ("for its pods to be made", 3),
             ("for room", 2),
@@ -75,7 +75,7 @@ class TestOneWait:
 
     def test_a_repeated_stage_is_one_entry(self) -> None:
         wait = known(a_wait(("room", 5), ("images", 1), ("room", 6), ("runs", -1)))
-        assert parts(wait) == [("for room", 11), ("for images and containers", 1)]
+        assert stages_of(wait) == [("for room", 11), ("for images and containers", 1)]
 
     def test_only_the_first_wait_counts(self) -> None:
         wait = known(a_wait(("room", 5), ("runs", 60), ("room", 30), ("runs", -1)))
@@ -84,7 +84,7 @@ class TestOneWait:
     def test_time_before_the_first_observation_counts_as_the_first_state(self) -> None:
         wait = known(a_wait(("room", 5), ("runs", -1), begin=BORN + timedelta(seconds=6)))
         assert (wait.seconds, wait.started_at) == (306, BORN)
-        assert parts(wait) == [("for room", 5.1)]
+        assert stages_of(wait) == [("for room", 5.1)]
 
     def test_a_long_time_before_the_first_observation_is_not_counted(self) -> None:
         """It may have run in that hour."""
@@ -97,16 +97,16 @@ class TestOneWait:
         assert (wait.seconds, wait.from_creation) == (300, True)
 
 
-class TestWhatIsNoWait:
+class TestExcludedTime:
     def test_outages_count_for_no_stage(self) -> None:
         wait = known(a_wait(("room", 10), ("unknown", 5), ("room", 10), ("runs", -1)))
         assert wait.seconds == 25 * 60
-        assert parts(wait) == [("for room", 20), ("not observed", 5)]
+        assert stages_of(wait) == [("for room", 20), ("not observed", 5)]
         assert wait.by_stage == {"placement": 1200}
 
     def test_deliberate_suspension_is_not_counted(self) -> None:
         wait = known(a_wait(("held", 600), ("room", 10), ("runs", -1)))
-        assert (wait.text, parts(wait)) == ("10 min", [("for room", 10)])
+        assert (wait.text, stages_of(wait)) == ("10 min", [("for room", 10)])
         assert wait.suspended is not None
         assert wait.suspended.text == "10 h"
         assert wait.by_stage == {"placement": 600}
@@ -126,12 +126,12 @@ class TestWhatIsNoWait:
         assert (wait.seconds, wait.end) == (300, "running")
 
 
-class TestWaitsThatDidNotEndInRunning:
+class TestUnfinishedWaits:
     def test_a_current_wait_counts_until_now(self) -> None:
         wait = known(a_wait(("forming", 2), ("room", -1), now=7))
         assert (wait.seconds, wait.ended_at, wait.end) == (9 * 60, None, "")
         assert wait.counting_from == BORN
-        assert [fragment.counting_from for fragment in wait.parts] == [None, BORN + 2 * MINUTE]
+        assert [stage.counting_from for stage in wait.parts] == [None, BORN + 2 * MINUTE]
 
     def test_a_wait_uses_the_given_time(self) -> None:
         message = [("room", 5), ("images", 3), ("room", -1)]

@@ -90,7 +90,7 @@ def _shape(obj: Json) -> set[str]:
     return {path for path in _paths(obj) if not _IGNORED.match(path)}
 
 
-def _words(obj: Json) -> set[tuple[Any, ...]]:
+def _paths_and_values(obj: Json) -> set[tuple[Any, ...]]:
     """Conditions and waiting containers, with names and numbers taken out of their texts."""
     status = obj.get("status", {})
     result: set[tuple[Any, ...]] = {("phase", status.get("phase"))}
@@ -120,8 +120,8 @@ def _agree(real: list[Json], ours: list[Json]) -> None:
         shape = _shape(item)
         closest = min(observed, key=lambda known: len(known ^ shape))
         assert shape == closest, (shape - closest, closest - shape)
-    known = set().union(*(_words(item) for item in real))
-    message = set().union(*(_words(item) for item in ours))
+    known = set().union(*(_paths_and_values(item) for item in real))
+    message = set().union(*(_paths_and_values(item) for item in ours))
     assert message <= known, message - known
 
 
@@ -136,7 +136,7 @@ def test_jobs_match_the_captures(demo: Demo, name: str, namespace: str, job: str
     real = _capture("1.37", name, "jobs")
     ours = demo[1].get("batch/v1", "Job", job, namespace)
     assert _paths(ours["status"]) == _paths(real[0]["status"])
-    assert _words(ours) <= _words(real[0])
+    assert _paths_and_values(ours) <= _paths_and_values(real[0])
     bare = {
         path for path in _paths(ours["spec"]) if not path.startswith(("template", "scheduling"))
     }
@@ -150,7 +150,7 @@ def test_jobsets_match_the_captures(demo: Demo, name: str, namespace: str, jobse
     ours = demo[1].get("jobset.x-k8s.io/v1alpha2", "JobSet", jobset, namespace)
     # Restarts that count are only there when there have been some.
     assert _paths(ours["status"]) == _paths(real["status"])
-    assert _words(ours) <= _words(real)
+    assert _paths_and_values(ours) <= _paths_and_values(real)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_groups_match_the_captures(demo: Demo, name: str, namespace: str, prefix
     for item in ours:
         shape = {path for path in _shape(item) if not path.startswith(ignored)}
         assert shape == {path for path in _shape(real[0]) if not path.startswith(ignored)}
-        assert _words(item) <= _words(real[0])
+        assert _paths_and_values(item) <= _paths_and_values(real[0])
 
 
 def test_workloads_and_composites_match_the_captures(demo: Demo) -> None:
@@ -203,7 +203,7 @@ def test_the_older_minor_uses_its_own_field_names(tmp_path: Path) -> None:
             if item["metadata"]["name"].startswith("ads-llm-sft")
         ]
         assert _shape(ours[0]) == _shape(real)
-        assert _words(ours[0]) == _words(real)
+        assert _paths_and_values(ours[0]) == _paths_and_values(real)
 
 
 def test_events_match_the_captures(demo: Demo) -> None:

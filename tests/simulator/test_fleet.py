@@ -55,16 +55,16 @@ def test_the_demo_has_each_kind_of_the_table(demo: Demo) -> None:
     """Of each line of docs/kinds.md that is a gang by itself; of a grouping API without objects pods that name one."""
     _, client = demo
     kinds = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
-    missing = [kind.label for kind in kinds if not _there(client, kind.resource)]
+    missing = [kind.label for kind in kinds if not _is_served(client, kind.resource)]
     labels = {key for pod in client.list("v1", "Pod") for key in pod["metadata"].get("labels", {})}
     for api in registry.grouping_apis():
         by_label = not api.resources and labels & api.labels.keys()
-        if not by_label and not any(_there(client, resource) for resource in api.resources):
+        if not by_label and not any(_is_served(client, resource) for resource in api.resources):
             missing.append(api.label)
     assert missing == []
 
 
-def _there(client: Client, resource: Resource) -> bool:
+def _is_served(client: Client, resource: Resource) -> bool:
     """Whether there is one of a resource, in whatever version it is served."""
     for version in resource.versions:
         try:

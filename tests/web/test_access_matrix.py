@@ -266,7 +266,7 @@ def body_of(route: str, place: Place) -> dict[str, Any]:
     return {"verb": "suspend", "target": target, "reason": "a drill"}
 
 
-def ask(client: Client, world: World, route: str, method: str, place: Place) -> str:
+def send_request(client: Client, world: World, route: str, method: str, place: Place) -> str:
     """Send a request and undo what it did."""
     address, cookies = world.addresses(route, place), client.cookies
     client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
@@ -284,7 +284,7 @@ def ask(client: Client, world: World, route: str, method: str, place: Place) -> 
     return result
 
 
-def asked(who: str) -> Iterator[tuple[str, str]]:
+def sent_requests(who: str) -> Iterator[tuple[str, str]]:
     """Yield routes and methods. Methods that no row has are tried by one person and by one program."""
     for route in (*PAGES, *API):
         known = (API if route in API else PAGES)[route]
@@ -303,12 +303,12 @@ def test_every_address_has_a_row() -> None:
 @pytest.mark.parametrize("user", EVERYBODY)
 def test_each_address_answers_as_the_table_lists(world: World, user: str) -> None:
     client = client_of(user)
-    requests = [(route, method, world.home) for route, method in asked(user)]
+    requests = [(route, method, world.home) for route, method in sent_requests(user)]
     requests += [(route, method, world.foreign) for route, method in OF_A_NAMESPACE]
     wrong = []
     for route, method, place in requests:
         desired = expected(user, route, method, foreign=place is world.foreign)
-        result = ask(client, world, route, method, place)
+        result = send_request(client, world, route, method, place)
         if result != desired:
             wrong.append(f"{method} {world.addresses(route, place)}: {result}, not {desired}")
     assert not wrong, "\n".join(wrong)

@@ -50,13 +50,13 @@ def form_of(response: Answer) -> dict[str, Any]:
     return fields
 
 
-def ask(person: Person, gang: Gang, *indexes: int, **options: Any) -> Answer:
+def submit(person: Person, gang: Gang, *indexes: int, **options: Any) -> Answer:
     """Go the whole way: open the confirmation, give a reason, send."""
     form = form_of(person.client.get("/actions/confirm/", confirm_jobs(gang, *indexes)))
     return person.client.post("/actions/confirm/", {**form, "reason": REASON, **options})
 
 
-class TestBefore:
+class TestConfirmation:
     def test_the_confirmation_shows_lever_steps_reactions_and_requests(
         self, operator: Person, gang: Gang
     ) -> None:
@@ -182,9 +182,9 @@ class TestBefore:
         assert "Show what would be sent" not in page
 
 
-class TestAsking:
+class TestRequest:
     def test_a_request_redirects_to_its_action(self, operator: Person, gang: Gang) -> None:
-        response = ask(operator, gang, 1)
+        response = submit(operator, gang, 1)
         action = Action.objects.get()
         assert response.status_code == 303
         assert response["Location"] == f"/actions/{action.pk}/"
@@ -217,12 +217,12 @@ class TestAsking:
         typed = later.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
         # What the form says counts, also where the person has switched to UTC since.
         del operator.client.cookies["zone"]
-        ask(operator, gang, 1, until=typed, zone="Asia/Kolkata")
+        submit(operator, gang, 1, until=typed, zone="Asia/Kolkata")
         assert Action.objects.get().until == later
 
     def test_until_is_read_as_utc(self, operator: Person, gang: Gang) -> None:
         later = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
-        ask(operator, gang, 1, until=later.strftime("%Y-%m-%dT%H:%M"))
+        submit(operator, gang, 1, until=later.strftime("%Y-%m-%dT%H:%M"))
         assert Action.objects.get().until == later
 
     @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ class TestAsking:
     def test_an_error_stands_beside_the_button_and_the_form_keeps_its_values(
         self, operator: Person, gang: Gang, field: str, value: str, sentence: str
     ) -> None:
-        response = ask(operator, gang, 1, **{field: value})
+        response = submit(operator, gang, 1, **{field: value})
         page = text_of(response)
         assert response.status_code == 400
         assert sentence in page
@@ -281,8 +281,8 @@ class TestAsking:
         assert 'class="primary"' not in text_of(response)
 
     def test_a_conflicting_action_is_refused(self, operator: Person, gang: Gang) -> None:
-        ask(operator, gang, 1)
-        response = ask(make_owner(), gang, 1)
+        submit(operator, gang, 1)
+        response = submit(make_owner(), gang, 1)
         assert response.status_code == 409
         assert "oda asked to suspend Job llama-workers-1 already" in text_of(response)
         assert f"/actions/{Action.objects.get().pk}/" in text_of(response)
@@ -292,7 +292,7 @@ class TestSeveral:
     def test_three_jobs_share_one_confirmation(self, operator: Person, gang: Gang) -> None:
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
         assert "Suspend 3 Jobs" in page
-        response = ask(operator, gang, 0, 1, 2)
+        response = submit(operator, gang, 0, 1, 2)
         batch = {action.batch for action in Action.objects.all()}
         assert len(batch) == 1
         assert response["Location"] == f"/actions/batches/{batch.pop()}/"
@@ -314,7 +314,7 @@ class TestSeveral:
         self, operator: Person, gang: Gang
     ) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
-        ask(operator, gang, 1)
+        submit(operator, gang, 1)
         response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
         assert response.status_code == 200
         page = text_of(response)
@@ -346,7 +346,7 @@ class TestSeveral:
         assert "3 Jobs" not in single
 
     def test_pending_actions_can_be_stopped(self, operator: Person, gang: Gang) -> None:
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         response = operator.client.post(f"{address}stop/")
         assert response.status_code == 303
         assert Action.objects.exclude(stop_asked_by="").count() == 3
@@ -357,7 +357,7 @@ class TestSeveral:
     def test_sent_and_finished_actions_are_distinguished(
         self, operator: Person, gang: Gang
     ) -> None:
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         first, second, _ = Action.objects.order_by("requested_at", "id")
         now = timezone.now()
         Action.objects.filter(pk=first.pk).update(sent_at=now)
@@ -373,7 +373,7 @@ class TestSeveral:
     def test_a_viewer_has_no_stop_button_and_reads_the_reason(
         self, operator: Person, viewer: Person, gang: Gang
     ) -> None:
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         page = text_of(viewer.client.get(address))
         assert "3 of 3 not sent yet." in page
         assert "Stop what has not been sent" not in page
@@ -398,7 +398,7 @@ class TestSeveral:
         """Who asked and has become a viewer may stop it still; other viewers share no such page."""
         # People of equal roles share a reading only while the position is known and stays.
         monkeypatch.setattr(own_notifier, "position", lambda viewer: "the same for both")
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         Grant.objects.filter(user=operator.user).update(role="viewer")
         live = f"/live/batches/{address.rstrip('/').rpartition('/')[2]}/"
         for person, may in ((operator, True), (viewer, False), (operator, True)):

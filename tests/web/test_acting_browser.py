@@ -191,7 +191,7 @@ class TestSeveral:
         expect(page.get_by_role("dialog")).to_contain_text("Nothing is selected.")
 
 
-class TestWhatGoesWrong:
+class TestErrors:
     """Security paper W7: said beside the button, and the button is usable again."""
 
     @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 502, 503])

@@ -33,7 +33,7 @@ def exported(person: Person, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
 
 
-class TestAFileOfTheBoard:
+class TestBoardExport:
     def test_an_export_has_the_filtered_rows_in_order(self, owner: Person, world: World) -> None:
         make_gang(world.cluster, "llama-done", health="succeeded", now=timezone.now())
         since = timezone.now() - timedelta(days=1)
@@ -113,7 +113,7 @@ TILE = r'<button id="(tile-[a-z]+)"'
 SHAPE = r'<path id="curve-waiting" d="([^"]*)"/>'
 
 
-class TestCurvesOfTheTiles:
+class TestTileCurves:
     def test_curves_are_sums_with_a_gap_for_unreachable_clusters(
         self, owner: Person, world: World
     ) -> None:

@@ -38,7 +38,7 @@ def page_of(person: Person, gang: Gang) -> str:
     return text_of(person.client.get(f"/gangs/{gang.pk}/"))
 
 
-def asked(person: Person, *targets: str, verb: str = "suspend") -> str:
+def submitted(person: Person, *targets: str, verb: str = "suspend") -> str:
     return text_of(person.client.get("/actions/confirm/", confirm_query(*targets, verb=verb)))
 
 
@@ -121,14 +121,14 @@ class TestSuspendedWhole:
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         suspend_all(gang)
-        page = asked(operator, *job_targets(gang, 1))
+        page = submitted(operator, *job_targets(gang, 1))
         assert re.findall(r"<h1[^>]*>([^<]+)</h1>", page) == ["Hold Job llama-workers-1"]
         assert ">Hold Job llama-workers-1</button>" in page
         assert page.count(HOLD) == 1
-        page = asked(operator, *job_targets(gang, 0, 1))
+        page = submitted(operator, *job_targets(gang, 0, 1))
         assert ">Hold 2 Jobs</button>" in page
         hold_job(cluster, gang, 0, now=timezone.now())
-        page = asked(operator, *job_targets(gang, 0), verb="resume")
+        page = submitted(operator, *job_targets(gang, 0), verb="resume")
         assert ">Release Job llama-workers-0</button>" in page
         assert page.count(RELEASE) == 1
 
@@ -201,7 +201,7 @@ class TestPartlySuspended:
         page = page_of(operator, gang)
         assert {"Resume Job llama-workers-0", "Suspend Job llama-workers-1"} <= set(buttons(page))
         assert bar(page) == ["Suspend", "Resume"]
-        page = asked(operator, *job_targets(gang, 0, 1))
+        page = submitted(operator, *job_targets(gang, 0, 1))
         assert ">Suspend 2 Jobs</button>" in page
         assert page.count("Keep this Job suspended.") == 1
 

@@ -63,20 +63,20 @@ def test_an_untrusted_https_header_is_logged_at_intervals(
 
     middleware = ForwardedProtoMiddleware(view)
 
-    def ask(peer: str) -> int:
+    def request_from(peer: str) -> int:
         caplog.clear()
         middleware(RequestFactory().get("/", REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https"))
         return len([record for record in caplog.records if record.levelno == logging.WARNING])
 
-    assert ask("127.0.0.1") == 0
-    assert ask("203.0.113.7") == 1
+    assert request_from("127.0.0.1") == 0
+    assert request_from("203.0.113.7") == 1
     assert "GANGBOARD_TRUSTED_PROXIES" in caplog.text
     assert "203.0.113.7" in caplog.text
-    assert ask("203.0.113.8") == 0
+    assert request_from("203.0.113.8") == 0
     now[0] += 599
-    assert ask("203.0.113.7") == 0
+    assert request_from("203.0.113.7") == 0
     now[0] += 2
-    assert ask("203.0.113.7") == 1
+    assert request_from("203.0.113.7") == 1
     assert observed == [True, False, False, False, False]
 
 

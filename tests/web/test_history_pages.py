@@ -33,7 +33,7 @@ def a_past(world: World, *message: tuple[str, float], gone: bool = False, **colu
     return gang
 
 
-class TestPast:
+class TestHistory:
     def test_the_page_shows_the_wait_by_stage(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("room", 30), ("images", 12), ("runs", 0)))
         assert (
@@ -80,7 +80,7 @@ class TestPast:
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
-class TestGone:
+class TestDeletedGang:
     def test_a_deleted_gang_shows_its_last_verdict_and_history(
         self, owner: Person, world: World
     ) -> None:

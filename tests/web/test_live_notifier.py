@@ -75,12 +75,12 @@ class TestNotifier:
         notifier, clusters = self.make()
         woken = threading.Semaphore(0)
 
-        def look(*given: Any, **options: Any) -> str:
+        def read_versions(*given: Any, **options: Any) -> str:
             if threading.current_thread() is not threading.main_thread():
                 woken.release()
             return position_in(*given, **options)
 
-        monkeypatch.setattr("gangboard.pages.core.live.notifier.position_in", look)
+        monkeypatch.setattr("gangboard.pages.core.live.notifier.position_in", read_versions)
         thread, answers = self.wait_in_thread(notifier, self.OWNER, "first", LONG)
         assert woken.acquire(timeout=SOON)  # it looks with the lock that who joins needs: it waits
         tickets = [notifier.enter(1, f"other {number}", most=10) for number in range(8)]

@@ -103,7 +103,7 @@ class TestOwner:
         assert "pods" in text_of(owner.client, "/clusters/eu-train/")
 
 
-class TestGroupsThatCannotBeSeen:
+class TestUnreadableGroups:
     NONE = "Pods without a group are scheduled one by one"
 
     @pytest.fixture(autouse=True)
@@ -153,7 +153,7 @@ class TestGroupsThatCannotBeSeen:
         assert text_of(owner.client, "/groups/").count('class="stale"') == 1
 
 
-class TestGangOfAClusterThatDoesNotAnswer:
+class TestGangOfASilentCluster:
     ADVICE = "It goes when 5 GPUs become free."
     REFUSED = "eu-train.example refuses connections: nothing listens there."
 
@@ -263,7 +263,7 @@ class TestAnonymous:
         assert response.content == b""
 
 
-class TestBoardOfClustersThatWereNotReadYet:
+class TestBoardOfUnreadClusters:
     NEVER = "1 cluster not counted: us-train not read yet."
     READING = "is being read for the first time: gangs may be missing here."
 

@@ -196,7 +196,7 @@ def test_a_sign_in_link_begins_a_session(ada: User) -> None:
 # --- fresh sign-ins
 
 TARGETS = "verb=suspend&target=east/batch/Job/a/b/u1/1&target=east/batch/Job/a/c/u2/1"
-AGAIN = timedelta(minutes=16)
+SIXTEEN_MINUTES = timedelta(minutes=16)
 
 
 def test_acting_on_several_objects_needs_a_fresh_sign_in(
@@ -205,7 +205,7 @@ def test_acting_on_several_objects_needs_a_fresh_sign_in(
     client = signed_in()
     address = f"/actions/confirm/?{TARGETS}"
     assert client.get(address).status_code != 303
-    move(AGAIN, monkeypatch)
+    move(SIXTEEN_MINUTES, monkeypatch)
     answer = client.get(address)
     assert answer.status_code == 303
     assert answer["Location"].startswith("/sign-in/?next=%2Factions%2Fconfirm%2F%3Fverb")
@@ -228,7 +228,7 @@ def test_a_dialog_leads_the_whole_page_to_sign_in(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in()
-    move(AGAIN, monkeypatch)
+    move(SIXTEEN_MINUTES, monkeypatch)
     answer = client.get(
         f"/actions/confirm/?{TARGETS}",
         headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/?health=blocked"},
@@ -238,7 +238,7 @@ def test_a_dialog_leads_the_whole_page_to_sign_in(
 
 def test_an_unsaved_form_leads_back_to_its_page(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
-    move(AGAIN, monkeypatch)
+    move(SIXTEEN_MINUTES, monkeypatch)
     for referer, page in (
         ("http://testserver/account/?x=1", "%2Faccount%2F%3Fx%3D1"),
         ("https://evil.example/account/", "%2F"),

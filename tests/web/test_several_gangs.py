@@ -26,7 +26,7 @@ DIALOG = {"HX-Request": "true", "HX-Target": "act-body"}
 
 
 @pytest.fixture
-def other(cluster: Cluster) -> Gang:
+def second_gang(cluster: Cluster) -> Gang:
     """A second JobSet of the same namespace."""
     return make_run(cluster, "qwen", now=timezone.now())
 
@@ -86,28 +86,28 @@ class TestBoard:
         assert 'id="pick"' not in page
 
 
-class TestBefore:
+class TestConfirmation:
     def test_the_confirmation_lists_skipped_gangs_with_reasons(
-        self, operator: Person, gang: Gang, other: Gang, foreign: Gang
+        self, operator: Person, gang: Gang, second_gang: Gang, foreign: Gang
     ) -> None:
-        suspend_stored_owner(other)
+        suspend_stored_owner(second_gang)
         Grant.objects.create(
             user=operator.user, role="viewer", cluster=gang.cluster, namespace="vision"
         )
-        response = confirm(operator, (gang, other, foreign))
+        response = confirm(operator, (gang, second_gang, foreign))
         page = text_of(response)
         assert "JobSet qwen is suspended already" in page
         assert "oda is no operator of namespace vision of cluster eu-train." in page
         assert form_of(response)["target"] == [owner_target(gang)]
 
     def test_a_selection_without_possible_actions_has_no_button(
-        self, viewer: Person, gang: Gang, other: Gang
+        self, viewer: Person, gang: Gang, second_gang: Gang
     ) -> None:
-        page = text_of(confirm(viewer, (gang, other)))
+        page = text_of(confirm(viewer, (gang, second_gang)))
         assert 'name="reason"' not in page
 
-    def test_a_stranger_gets_404(self, gang: Gang, other: Gang) -> None:
-        assert confirm(make_stranger(), (gang, other)).status_code == 404
+    def test_a_stranger_gets_404(self, gang: Gang, second_gang: Gang) -> None:
+        assert confirm(make_stranger(), (gang, second_gang)).status_code == 404
 
     def test_a_selection_above_the_limit_is_refused(self, operator: Person, gang: Gang) -> None:
         names = [
@@ -127,24 +127,24 @@ class TestBefore:
             assert "Suspend 10 JobSets" in text_of(confirm(operator, gangs))
 
 
-class TestAsking:
+class TestRequest:
     def test_a_repeated_form_makes_one_action_for_each_gang(
-        self, operator: Person, gang: Gang, other: Gang
+        self, operator: Person, gang: Gang, second_gang: Gang
     ) -> None:
-        form = form_of(confirm(operator, (gang, other)))
+        form = form_of(confirm(operator, (gang, second_gang)))
         answers = [operator.client.post(CONFIRM, {**form, "reason": REASON}) for _ in range(2)]
         (batch,) = {action.batch for action in Action.objects.all()}
         assert {answer["Location"] for answer in answers} == {f"/actions/batches/{batch}/"}
         assert {(action.uid, action.verb, action.reason) for action in Action.objects.all()} == {
             (gang.uid, "suspend", REASON),
-            (other.uid, "suspend", REASON),
+            (second_gang.uid, "suspend", REASON),
         }
         assert AuditEntry.objects.filter(event="requested").count() == 2
 
     def test_changed_gangs_are_skipped_and_listed(
-        self, operator: Person, gang: Gang, other: Gang
+        self, operator: Person, gang: Gang, second_gang: Gang
     ) -> None:
-        form = form_of(confirm(operator, (gang, other)))
+        form = form_of(confirm(operator, (gang, second_gang)))
         stale = [
             name.replace(f"/{GENERATION}", f"/{GENERATION - 1}") if "qwen" in name else name
             for name in form["target"]

@@ -66,7 +66,7 @@ def address_of(route: str, tenant: Tenant, query: str = "") -> str:
     return f"/{route}{query}"
 
 
-def ask(client: Client, method: str, address: str, body: Any = None) -> tuple[int, str]:
+def send_request(client: Client, method: str, address: str, body: Any = None) -> tuple[int, str]:
     """Return status and everything else of an answer; what the request did is undone."""
     cookies = client.cookies
     client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
@@ -122,7 +122,7 @@ def walk(client: Client, reader: Tenant) -> tuple[dict[str, set[str]], str]:
     known: set[tuple[str, tuple[str, ...]]] = {shape(address) for address in own}
     linked: list[str] = []
     for address in chain(own, linked):
-        _, visible = ask(client, "get", address)
+        _, visible = send_request(client, "get", address)
         texts.append(visible)
         if bad := leaks(visible, reader, address):
             result[address] = bad
@@ -195,7 +195,7 @@ def test_objects_of_another_tenant_get_404_by_every_method(
                 address_of(route, another),
                 None if method == "get" else words_of(another),
             )
-            status, visible = ask(clients[FIRST], method, address, body)
+            status, visible = send_request(clients[FIRST], method, address, body)
             bad = leaks(visible, reader, f"{address} {body}")
             if bad or (
                 method == "get" and status == 200 and methods[method] in ("place", "cluster")
@@ -214,8 +214,10 @@ def test_hidden_and_missing_objects_look_the_same(
         if "<" in route:
             for method in methods:
                 body = None if method == "get" else words_of(other_tenants)
-                hidden = ask(clients[FIRST], method, address_of(route, other_tenants), body)
-                missing = ask(clients[FIRST], method, address_of(route, nothing), body)
+                hidden = send_request(
+                    clients[FIRST], method, address_of(route, other_tenants), body
+                )
+                missing = send_request(clients[FIRST], method, address_of(route, nothing), body)
                 if content(hidden) != content(missing):
                     result[method, route] = content(hidden), content(missing)
     assert result == {}
@@ -268,7 +270,7 @@ def test_changes_reveal_no_other_tenant(tenants: Pair, clients: dict[str, Client
     for route, methods in {**PAGES, **API}.items():
         for method in set(methods) - {"get"}:
             address, body = address_of(route, reader), words_of(another)
-            status, visible = ask(clients[FIRST], method, address, body)
+            status, visible = send_request(clients[FIRST], method, address, body)
             if bad := leaks(visible, reader, f"{address} {body}"):
                 result[method, address] = bad
             if "export." in route and status == 200 and f"{FIRST}-ns" in visible:
@@ -301,14 +303,14 @@ def test_filters_orders_and_searches_reveal_no_other_tenant(
             requested[item] for item in [parameter["name"]] if item in requested
         ]:
             query = {parameter["name"]: value}
-            status, visible = ask(clients[FIRST], "get", path, query)
+            status, visible = send_request(clients[FIRST], "get", path, query)
             bad = leaks(visible, reader, str(query))
             has_rows = status == 200 and not choices and re.search(r'"results": ?\[\{', visible)
             if bad or (has_rows and path not in WITHOUT_NAMESPACES):
                 result[path, parameter["name"], value] = bad, visible[-300:]
     for page in ("/", "/search/", "/find/", "/actions/", "/actions/audit/", "/holds/", "/groups/"):
         for name, value in requested.items():
-            _, visible = ask(clients[FIRST], "get", page, {name: value})
+            _, visible = send_request(clients[FIRST], "get", page, {name: value})
             if bad := leaks(visible, reader, value):
                 result[page, name, value] = bad, ""
     assert result == {}
@@ -347,6 +349,6 @@ def test_names_of_another_tenant_are_redacted_from_a_verdict(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     gang = tenants[0].parameters["<str:gang_id>"]
-    _, visible = ask(clients[FIRST], "get", f"/api/v1/gangs/{gang}/")
+    _, visible = send_request(clients[FIRST], "get", f"/api/v1/gangs/{gang}/")
     assert f"{FIRST}-message: a gang you may not see holds what it needs." in visible
     assert NOBODY not in visible

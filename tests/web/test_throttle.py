@@ -143,22 +143,22 @@ def test_one_session_does_not_hold_all_threads(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "live_throttle", throttle)
     middleware = LiveThrottleMiddleware(lambda _: HttpResponse())
 
-    def ask(session: str) -> Future[object]:
+    def submit(session: str) -> Future[object]:
         request = RequestFactory().get("/live/board/")
         request.COOKIES["sessionid"] = session
         return in_thread(lambda: middleware(request))
 
     busy = Worker(throttle)
     assert busy.has_slot.wait(SOON)
-    queued = [ask("one") for _ in range(module.MOST_OF_ONE)]
+    queued = [submit("one") for _ in range(module.MOST_OF_ONE)]
     time.sleep(A_WHILE)
     for _ in range(100):
-        response = ask("one").result(SOON)
+        response = submit("one").result(SOON)
         assert isinstance(response, HttpResponse)
         assert (response.status_code, response["X-Live-Again"]) == (204, "2")
-    another = ask("other")
+    another = submit("other")
     time.sleep(A_WHILE)
     assert not another.done(), "somebody else queues as before"
     busy.end()
     assert all(item.result(SOON).status_code == 200 for item in [*queued, another])  # type: ignore[attr-defined]
-    assert ask("one").result(SOON).status_code == 200, "and then there is room again"  # type: ignore[attr-defined]
+    assert submit("one").result(SOON).status_code == 200, "and then there is room again"  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ def form_of(page: str) -> dict[str, list[str]]:
     return fields
 
 
-def made(cluster: Cluster, gang: Gang, index: int, **columns: object) -> Action:
+def make_job_action(cluster: Cluster, gang: Gang, index: int, **columns: object) -> Action:
     _, group, kind, namespace, name, uid, _ = job_target(gang, index).split("/")
     names = {"api_group": group, "kind": kind, "namespace": namespace, "name": name, "uid": uid}
     return make_action(cluster, gang_id=gang.pk, **names, **columns)
@@ -43,7 +43,7 @@ def page_of(person: Person, action: Action) -> str:
 
 def test_a_suspend_that_held_has_its_resume(operator: Person, cluster: Cluster, gang: Gang) -> None:
     hold_job(cluster, gang, 1, now=timezone.now())
-    (link,) = undo_links(page_of(operator, made(cluster, gang, 1)))
+    (link,) = undo_links(page_of(operator, make_job_action(cluster, gang, 1)))
     form = form_of(operator.client.get(link).content.decode())
     assert form["verb"] == ["resume"]
     # The link has no generation: the action itself has moved it on. The form has the one of now.
@@ -55,17 +55,17 @@ def test_a_suspend_that_held_has_its_resume(operator: Person, cluster: Cluster, 
 def test_a_failed_action_cannot_be_undone(
     operator: Person, cluster: Cluster, gang: Gang, state: str
 ) -> None:
-    assert undo_links(page_of(operator, made(cluster, gang, 1, state=state))) == []
+    assert undo_links(page_of(operator, make_job_action(cluster, gang, 1, state=state))) == []
 
 
 def test_an_already_resumed_job_has_no_undo(operator: Person, cluster: Cluster, gang: Gang) -> None:
-    suspended = made(cluster, gang, 1)
-    made(cluster, gang, 1, verb="resume")
+    suspended = make_job_action(cluster, gang, 1)
+    make_job_action(cluster, gang, 1, verb="resume")
     assert undo_links(page_of(operator, suspended)) == []
 
 
 def test_a_viewer_gets_no_undo(viewer: Person, cluster: Cluster, gang: Gang) -> None:
-    action = made(cluster, gang, 1)
+    action = make_job_action(cluster, gang, 1)
     page = page_of(viewer, action)
     assert action.reason in page
     assert undo_links(page) == []
