@@ -1,4 +1,4 @@
-"""A cluster in which one Job of a JobSet can be held: what the pages of acting stand on."""
+"""A cluster in which one Job of a JobSet can be held, for tests of the action pages."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def make_run(cluster: Cluster, name: str = "llama", *, now: datetime, **columns:
 
 
 def hold_job(cluster: Cluster, gang: Gang, index: int, *, now: datetime) -> None:
-    """Hold one Job of it as if gangboard had: the Hold, its check, and what the page prints."""
+    """Store a Hold on one Job as gangboard does, with its check and its action."""
     name = f"{gang.name}-workers-{index}"
     hold = make_hold(cluster, gang, name, until=now + timedelta(hours=4))
     HoldCheck.objects.create(
@@ -162,7 +162,7 @@ def confirm_query(*targets: str, verb: str = "suspend") -> dict[str, Any]:
 
 
 def text_of(response: Any) -> str:
-    """Return what a page says, as a person reads it; Django's client answers with a private type."""
+    """Return the visible text of a page. Any, because the type of Django's test responses is private."""
     return html.unescape(response.content.decode())
 
 

@@ -25,7 +25,7 @@ OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 @dataclass
 class FakeProvider:
-    """What the provider answers. Claims that are None are left out."""
+    """Answers of the provider. Claims with the value None are omitted."""
 
     issuer: str
     claims: dict[str, Any] = field(default_factory=dict)

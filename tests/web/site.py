@@ -420,7 +420,7 @@ def fill_queues(cluster: Cluster) -> None:
 
 
 def fill_trends(cluster: Cluster, now: datetime) -> None:
-    """Write a day of points, with two hours of which nothing is known."""
+    """Write a day of points with a gap of two hours."""
     from datetime import timedelta
 
     from gangboard.store.models import TrendPoint

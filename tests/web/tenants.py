@@ -75,12 +75,12 @@ class Tenant:
 
 
 def canaries(text: str) -> set[str]:
-    """Return the canaries of a text. Neither HTML nor addresses nor JSON quote a character of theirs."""
+    """Return the canaries of a text. HTML, addresses and JSON leave their characters unescaped."""
     return {match.lower() for match in CANARY.findall(text)}
 
 
 def make_tenants() -> tuple[Tenant, Tenant]:
-    """Write everything that an installation knows of two tenants. The second one has a cluster of its own, too."""
+    """Write rows of two tenants into every table. The second tenant also has its own cluster."""
     now = timezone.now()
     make_heartbeats(now=now)
     NotifyCursor.objects.create(pk=1, number=0)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Lines(logging.Handler):
-    """Keeps what the handler of the settings would write."""
+    """Collects the lines that the configured log handler writes."""
 
     def __init__(self) -> None:
         super().__init__()

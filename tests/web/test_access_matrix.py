@@ -47,7 +47,7 @@ HOME, FOREIGN = "research", "vision"
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 JSON = "application/json"
 IN = "in"
-"""The request reached what is at the address: it is answered, or its content is refused."""
+"""Statuses of requests that reached the view, with accepted or refused content."""
 OUT = frozenset({"401", "403", "404", "405"})
 OF_A_NAMESPACE = [
     (route, method)
@@ -88,7 +88,7 @@ class Place:
 
 @dataclass(frozen=True)
 class World:
-    """What there is, in the namespace of the operator and in another one."""
+    """Objects in the operator's namespace and in another one."""
 
     home: Place
     foreign: Place
@@ -197,7 +197,7 @@ def client_of(who: str) -> Client:
 
 
 def expected(who: str, route: str, method: str, *, foreign: bool = False) -> str:
-    """Return what the table says: `sign-in`, IN or a status."""
+    """Return the expected result of the table, which is `sign-in`, IN or a status."""
     is_api = route in API
     if who in SIGNED_OUT or (not is_api and who in TOKENS):
         return "401" if is_api else "sign-in"
@@ -231,7 +231,7 @@ def _operate(who: str, role: str) -> str:
 
 
 def outcome(response: Any) -> str:
-    """Return what an answer is, in the words of `expected`."""
+    """Return the result of an answer in the terms of `expected`."""
     status = response.status_code
     assert status < 500, status
     if response.headers.get("HX-Refresh"):
@@ -242,7 +242,7 @@ def outcome(response: Any) -> str:
 
 
 def query_of(route: str, place: Place) -> str:
-    """Return the query of pages that are about what it names."""
+    """Return the query of pages that take their objects from the query."""
     if route in ("actions/node/", "live/node/"):
         return "?cluster=eu-train&node=node-a"
     return f"?batch={place.parameters['<str:batch>']}" if route == "live/asked/" else ""
@@ -267,7 +267,7 @@ def body_of(route: str, place: Place) -> dict[str, Any]:
 
 
 def send_request(client: Client, world: World, route: str, method: str, place: Place) -> str:
-    """Send a request and undo what it did."""
+    """Send a request and roll back its changes."""
     address, cookies = world.addresses(route, place), client.cookies
     client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
     address += query_of(route, place)
@@ -278,7 +278,7 @@ def send_request(client: Client, world: World, route: str, method: str, place: P
         else:
             answer = getattr(client, method)(address)
         result = outcome(answer)
-        answer.close()  # a file that nobody reads to its end keeps its place among those that are sent
+        answer.close()  # an unread file keeps its export slot
         transaction.set_rollback(True)
     client.cookies = cookies
     return result

@@ -1,4 +1,4 @@
-"""Asking for an action without script: who may, what is shown before, what becomes of it."""
+"""Actions without script: permissions, confirmation and result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.web.acting import (
 
 pytestmark = pytest.mark.django_db
 Answer = Any
-"""What Django's client answers has a private type."""
+"""The type of Django's test responses is private."""
 
 
 def confirm_jobs(gang: Gang, *indexes: int) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def confirm_jobs(gang: Gang, *indexes: int) -> dict[str, Any]:
 
 
 def form_of(response: Answer) -> dict[str, Any]:
-    """Return what the form would send as it stands, without a reason."""
+    """Return the fields of the unchanged form, without a reason."""
     page = response.content.decode()
     fields: dict[str, Any] = {}
     form = page[page.index('class="act-form"') :]
@@ -215,7 +215,7 @@ class TestRequest:
         assert "(Asia/Kolkata, optional)" in page
         later = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
         typed = later.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
-        # What the form says counts, also where the person has switched to UTC since.
+        # The zone of the form counts, even if the user has switched to UTC since.
         del operator.client.cookies["zone"]
         submit(operator, gang, 1, until=typed, zone="Asia/Kolkata")
         assert Action.objects.get().until == later
@@ -395,7 +395,7 @@ class TestSeveral:
         own_notifier: Notifier,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Who asked and has become a viewer may stop it still; other viewers share no such page."""
+        """The requester may stop the action even as a viewer. Other viewers get no stop button."""
         # People of equal roles share a reading only while the position is known and stays.
         monkeypatch.setattr(own_notifier, "position", lambda viewer: "the same for both")
         address = submit(operator, gang, 0, 1, 2)["Location"]

@@ -1,4 +1,4 @@
-"""The dialog in a real browser: from the button to the end of an action, and what goes wrong."""
+"""The dialog in a real browser, from the button to the end of an action, with its errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.web.site import NAME, PASSWORD, Site
 pytestmark = pytest.mark.browser
 
 SOON = 20_000
-"""Milliseconds: a bound for a busy machine, not a measure; a page that nobody tells asks again after 25 s."""
+"""Milliseconds, generous for a busy machine. A page without a notification polls after 25 s."""
 REASON = "gpu-07 throws ECC errors"
 PHONE = 390
 PRESS_WHEN_OPEN = """reason => new MutationObserver((_, observer) => {
@@ -177,7 +177,7 @@ class TestSeveral:
         )
         expect(dialog).to_contain_text("1 of 2 not sent yet.", timeout=SOON)
         assert under_the_pointer.evaluate("button => button.isConnected")
-        # The news that nothing is left to stop would take it away before it is pressed twice.
+        # An update without pending actions would remove the button before the second press.
         page.route("**/live/asked/**", lambda _route: None)
         page.evaluate("htmx.trigger('#live-asked', 'htmx:abort')")
         stop.click()
@@ -271,7 +271,7 @@ class TestErrors:
         button = page.get_by_role("dialog").get_by_role(
             "button", name="Suspend Job llama-workers-2"
         )
-        # The same Job by somebody else, between the look and the press.
+        # Another user acts on the same Job after the page was loaded.
         site.write(
             "UPDATE store_action SET finished_at = NULL, uid = ("
             "SELECT uid || '-job-2' FROM store_gang WHERE name = 'llama') WHERE state = 'refused'"
@@ -294,12 +294,12 @@ class TestErrors:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
         page.context.clear_cookies()
-        # The page below asks again and is told to sign in; it does so when the dialog is closed.
+        # The page below gets a redirect to sign-in and follows it after the dialog closes.
         with page.expect_response(lambda answer: "hx-redirect" in answer.headers, timeout=SOON):
             page.evaluate("htmx.trigger('#live', 'htmx:abort')")
         expect(page.locator("#live-state")).to_have_text("not live")
         submit_button(page).click()
-        # Without the session the token is not valid either: that is said, nothing is lost.
+        # The CSRF token expires with the session. The dialog says so and keeps the form.
         expect(page.locator("#act-body [data-problem]")).to_contain_text("(403)")
         expect(page.get_by_label("Reason")).to_have_value(REASON)
         page.keyboard.press("Escape")

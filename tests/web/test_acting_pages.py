@@ -349,7 +349,7 @@ def test_a_dead_act_worker_shows_a_warning(operator: Person, gang: Gang) -> None
 def test_get_requests_write_no_rows(
     operator: Person, gang: Gang, record: dict[str, Action]
 ) -> None:
-    """All but the export, which writes one line of the audit and nothing else."""
+    """All addresses except the export, which writes only one audit row."""
 
     def rows() -> dict[str, list[tuple[Any, ...]]]:
         return {

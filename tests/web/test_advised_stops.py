@@ -1,4 +1,4 @@
-"""Steps that stop another gang: where their button stands, what the dialog says, and to whom."""
+"""Advice to stop another gang: place of the button, text of the dialog and permissions."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_list_reads_all_victims_with_one_query(
 ) -> None:
     """As many queries for ten rows with ten victims as for one with one."""
     advised(cluster, "run", victim)
-    operator.client.get(address)  # what is kept between requests is read
+    operator.client.get(address)  # fill the caches that live between requests
     with CaptureQueriesContext(connection) as first:
         assert operator.client.get(address).status_code == 200
     for index in range(9):

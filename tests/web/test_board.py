@@ -96,9 +96,9 @@ class TestBoardExport:
 
 
 def record_waiting(cluster: Cluster, *numbers: int | None) -> None:
-    """Write the last quarters of an hour: how many gangs waited; None where nobody could look.
+    """Write the number of waiting gangs for the last quarter hours. None is an outage.
 
-    The first of several is also that of a day ago.
+    The first of several values is also written for a day ago.
     """
     newest = quarter_of(timezone.now())
     first = [(95, numbers[0])] if len(numbers) > 1 else []
@@ -120,7 +120,7 @@ class TestTileCurves:
         record_waiting(world.cluster, 3, 3, 3, 4)
         record_waiting(world.other_cluster, 1, None, 1, 0)
         page = owner.client.get("/").content.decode()
-        # 4, nothing, 4, 4: never lower than the highest point.
+        # The points are 4, a gap, 4 and 4, all at the maximum.
         assert re.findall(SHAPE, page) == ["M0 24V0H1V24 M92 24V0H93V24 M94 24V0H96V24"]
         assert page.count('<use href="#curve-waiting"/>') == 1
         assert '<span class="unseen">4, last 24 h</span>' in page
@@ -234,7 +234,7 @@ class TestViews:
         assert f'<a href="{link.replace("&", "&amp;")}" aria-current="true">' in (
             owner.client.get(link).content.decode()
         )
-        # Nobody has views of others; the link is for everybody.
+        # Views are private, but their links work for every user.
         assert "Mine" not in reader.client.get("/").content.decode()
         assert reader.client.get(link).status_code == 200
 

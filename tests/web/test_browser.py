@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""Of axe's rules (`axe.getRules(["cat.color"])`) those that are asked for when nothing is chosen."""
+"""Colour rules of axe (`axe.getRules(["cat.color"])`) that are enabled by default."""
 UNFOLD = """() => {
     for (const folded of document.querySelectorAll("details:not(.menu)")) folded.open = true;
     const menu = document.querySelector("tbody details.menu");
@@ -33,7 +33,7 @@ UNFOLD = """() => {
 AXE_OPTIONS = {"resultTypes": ["violations"]}
 WIDE, PHONE = 1440, 390
 SOON = 20_000
-"""Milliseconds: a bound for a busy machine, not a measure; a page that nobody tells asks again after 25 s."""
+"""Milliseconds, generous for a busy machine. A page without a notification polls after 25 s."""
 
 
 NO_PAGE = {
@@ -68,11 +68,11 @@ NO_PAGE = {
 }
 """Addresses that take a form and lead on, a part of a page, and those that give a file."""
 BEFORE_SIGN_IN = {"sign-in", "sign-in-link", "sign-in-provider", "sign-in-provider-callback"}
-"""Pages that are looked at by who has not signed in."""
+"""Pages that anonymous users see."""
 
 
 def test_every_page_is_visited(site: Site) -> None:
-    """A new address has to be looked at below, or be said to be no page; what is live belongs to its page."""
+    """Each new address is visited below or listed as no page. Live addresses belong to their page."""
     named = {str(pattern.name) for pattern in (*urlpatterns, *page_patterns)}
     named = {name for name in named if not name.startswith("api-")}
     pages = {name for name in named if not name.endswith("-updates")} - NO_PAGE - BEFORE_SIGN_IN
@@ -88,9 +88,9 @@ def names(page: Page) -> list[str]:
 def faults_of(
     page: Page, name: str, *widths: int, schemes: Sequence[Literal["light", "dark"]] = SCHEMES
 ) -> list[str]:
-    """Return what is wrong with the page that is open, each with the page's name, width and theme.
+    """Return the faults of the open page, each with the page's name, width and theme.
 
-    A theme changes colours only (see test_themes.py), so dark is asked for what looks at colours.
+    A theme changes only colours (see test_themes.py), so the dark theme needs only the colour rules.
     """
     matches = []
     page.evaluate(AXE_SCRIPT)
@@ -110,9 +110,9 @@ def faults_of(
 
 
 def test_pages_have_no_axe_violations_and_fit_the_screen(page: Page, site: Site) -> None:
-    """One visit of each page serves both widths and both themes. On the phone all that is folded is open.
+    """One visit of each page serves both widths and both themes. Folded sections are open on the phone.
 
-    So the dark theme is looked at there: it shows the most, in the same colours.
+    The dark theme is checked on the phone because most elements are visible there.
     """
     result = []
     for name, path in addresses(site).items():
@@ -162,7 +162,7 @@ def test_panels_of_a_silent_cluster_do_not_touch(page: Page, site: Site) -> None
 
 
 def test_a_confirmation_of_several_has_clear_buttons_on_a_phone(page: Page, site: Site) -> None:
-    """Those that are links look like those that are buttons, and stand clear of what is above."""
+    """Links and buttons look alike and do not touch the elements above."""
     page.set_viewport_size({"width": PHONE, "height": 900})
     jobs = "".join(f"&target={site.target('llama', index)}" for index in (1, 2))
     page.goto(f"{site.url}/actions/confirm/?verb=suspend{jobs}")
@@ -538,7 +538,7 @@ def test_everything_works_without_script(browser: Browser, site: Site) -> None:
     page.fill("#q", "is-")
     page.select_option("select[name=group_by]", "reason")
     page.get_by_role("button", name="Show").click()
-    # A form's page comes in its own time, and the old one is there until then.
+    # The old page stays until the form's answer has loaded.
     expect(page.get_by_role("link", name="is-failed")).to_be_visible()
     assert "is-failed" in names(page)
     assert page.locator("#gangs .heading").count() > 3

@@ -1,4 +1,4 @@
-"""Buttons of Jobs: each says what it does, and stands only where it does something."""
+"""Buttons of Jobs: their labels, and their absence where they have no effect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def submitted(person: Person, *targets: str, verb: str = "suspend") -> str:
 
 
 def press(person: Person, *targets: str, verb: str = "suspend") -> str:
-    """Ask for it in the dialog; return what the dialog says then."""
+    """Submit the dialog and return its text."""
     form = {**confirm_query(*targets, verb=verb), "reason": REASON}
     return text_of(person.client.post("/actions/confirm/", form, headers=DIALOG))
 
@@ -54,7 +54,7 @@ def heading(page: str) -> str:
 
 
 def buttons(page: str) -> list[str]:
-    """Return the words of the buttons of single objects, on or off, with what they act on."""
+    """Return labels and targets of the buttons of single objects, enabled or disabled."""
     matches = re.findall(
         r'(\w+)<span class="unseen"> (Job|JobSet) ([\w-]+)</span></(?:a|button)>', page
     )
@@ -144,7 +144,7 @@ class TestSuspendedWhole:
 
 
 class TestRecord:
-    """What was requested keeps the word of its button: in the dialog, on all pages, in audit and API."""
+    """An action keeps its button's label in the dialog, on all pages, in the audit and in the API."""
 
     def test_a_hold_keeps_its_verb(self, operator: Person, gang: Gang) -> None:
         suspend_all(gang)

@@ -1,4 +1,4 @@
-"""Curves as SVG and as a table that is heard."""
+"""Curves as SVG and as a table for screen readers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_chart_has_a_unit_a_zero_and_its_values_on_hover() -> None:
 
 
 class TestFirstDay:
-    """Of 96 points only the newest are known."""
+    """The newest of 96 points are known."""
 
     def test_a_chart_begins_at_the_first_known_point(self) -> None:
         known = since_known(trends(waiting=curve(6, 6, 8, 8, 8, 8)))

@@ -1,4 +1,4 @@
-"""A database that is full, locked or gone is 503 with Retry-After, whoever met it; a defect stays 500."""
+"""A full, locked or lost database gives a 503 with Retry-After. A defect stays a 500."""
 
 from __future__ import annotations
 

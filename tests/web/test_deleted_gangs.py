@@ -22,7 +22,7 @@ FREES = "to free 8 GPUs"
 
 @pytest.fixture
 def gang(cluster: Cluster) -> Gang:
-    """A gang that waits, and is advised to suspend a running gang of somebody else."""
+    """A waiting gang with the advice to suspend another team's running gang."""
     now = timezone.now()
     victim = make_jobset(cluster, VICTIM, now=now)
     ref = ObjectRef(victim.api_group, victim.kind, victim.namespace, victim.name, victim.uid)
@@ -45,7 +45,7 @@ def _delete(gang: Gang) -> None:
 
 
 def test_the_page_of_a_deleted_gang_offers_no_stop(operator: Person, gang: Gang) -> None:
-    """The button on such a page suspended a healthy gang of somebody else."""
+    """The button on such a page suspended another team's healthy gang."""
     alive = operator.client.get(f"/gangs/{gang.pk}/").content.decode()
     assert "Next step" in alive
     assert 'class="steps"' in alive

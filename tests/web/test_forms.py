@@ -1,4 +1,4 @@
-"""The form of a confirmation: what it makes of what a browser sends."""
+"""The confirmation form and the requests it makes from browser input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who says that a page was asked for over https."""
+"""Forwarded headers that mark a request as https."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def https(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("named", "peer", "believed"),
     [
-        # None is named: a proxy on this machine, as `make run` and most plain installations have it.
+        # The default trusts a proxy on this machine, as in `make run` and most plain installations.
         ((), "127.0.0.1", True),
         ((), "127.0.0.2", True),
         ((), "::1", True),
@@ -32,7 +32,7 @@ def https(monkeypatch: pytest.MonkeyPatch) -> None:
         ((), "203.0.113.7", False),
         ((), "10.0.0.7", False),
         ((), "", False),
-        # Some are named: nobody else.
+        # Configured proxies are the trusted ones.
         (NAMED, "172.30.77.9", True),
         (NAMED, "::ffff:172.30.77.9", True),
         (NAMED, "fd00::9", True),

@@ -24,7 +24,7 @@ def text_of(client: Client, gang: Gang, status: int = 200) -> str:
 
 
 def a_past(world: World, *message: tuple[str, float], gone: bool = False, **columns: Any) -> Gang:
-    """A gang of eu-train/research that was made two hours ago, with what was said of it."""
+    """A gang of eu-train/research, created two hours ago, with its verdicts."""
     begin = timezone.now() - timedelta(hours=2)
     gang = make_gang(world.cluster, "whisper", now=timezone.now(), created_at=begin)
     make_history(gang, begin, *message, gone=gone, **columns)
@@ -90,7 +90,7 @@ class TestDeletedGang:
         assert "The sentence is as it read when that began." in page
         assert "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for room." in page
         assert "then it was deleted" in page
-        # What is not known any more is not shown as none.
+        # Expired information is not shown as zero.
         for absent in ('id="members', 'id="groups', 'id="facts', "of 8", "kubectl", "Suspend"):
             assert absent not in page
 

@@ -1,4 +1,4 @@
-"""Text of a cluster is text: whoever may create a pod may write it."""
+"""Cluster text is untrusted, because every pod author can write it."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_hostile_text_is_printed_and_never_executed(hostile: tuple[Person, str],
     assert "&lt;script&gt;" in page
     for alive in ("<script>alert", "<img", "onerror=alert(1)>"):
         assert alive not in page
-    # What a choice sends back stays as it is; what is read does not.
+    # Submitted option values are unchanged. Visible text is sanitized.
     assert "\u202e" not in re.sub(r' value="[^"]*"', "", page)
     assert "{{ 7|add:7 }}" in page or "%7B%7B" in page or "q=" in path, "not a template"
     # Every address on the page is one of ours.

@@ -1,4 +1,4 @@
-"""A form that came too late is filled in again after the sign-in; nothing is carried out by itself."""
+"""A late form is restored after the sign-in and is not submitted automatically."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_an_unknown_sender_saves_no_form(client: Client, monkeypatch: pytest.Mon
         stranger.cookies["sessionid"] = cookie
         answer = stranger.post("/people/", PERSON, headers={"Referer": "http://testserver/people/"})
         assert answer["Location"] == "/sign-in/?next=/people/"
-    # A session that an admin has ended is nobody's any more.
+    # A session ended by an admin belongs to no user.
     SessionRecord.objects.all().delete()
     Session.objects.all().delete()
     answer = client.post("/people/", PERSON)

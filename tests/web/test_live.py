@@ -22,7 +22,7 @@ from tests.web.conftest import World
 from tests.web.live_requests import Question, first_question, next_question
 
 SOON = 60.0
-"""Seconds in which a slow machine has done what a test waits for."""
+"""Seconds that a slow machine may need for one step."""
 
 
 def pages(world: World) -> tuple[str, ...]:
@@ -98,14 +98,14 @@ def row_ids(page: str) -> list[str]:
 
 
 def order_told(page: str) -> list[str]:
-    """Return what the news of the Board say of the order of its rows."""
+    """Return the row order in an update of the Board."""
     matches = re.findall(r'<template data-rows="gangs" data-order="([^"]*)">', page)
     assert len(matches) == 1
     return str(matches[0]).split()
 
 
 class TestOrderOfManyRows:
-    """Told is where it differs from that of the page: what goes on as before is one `…`."""
+    """The update lists the changed part of the order. An unchanged run of rows is one `…`."""
 
     @pytest.fixture
     def rows(self, owner: Person, world: World) -> list[str]:
@@ -171,7 +171,7 @@ class TestOrderOfManyRows:
     def test_pages_with_different_orders_get_different_updates(
         self, owner: Person, rows: list[str]
     ) -> None:
-        """They lack the same, and what one of them is told would leave the other one out of order."""
+        """Both pages miss the same row, but the update of one would misorder the other."""
         first = first_question(owner.client, "/?ordering=name")
         Gang.objects.filter(pk=rows[30].removeprefix("g-")).update(gone_at=timezone.now())
         second = next_question(first.ask(owner.client).content.decode())

@@ -1,4 +1,4 @@
-"""What is read and rendered once for many, within one bound of bytes."""
+"""Shared reads and rendered fragments, within one limit in bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.web.live_requests import Question
 
 
 def kept_bytes(root: object) -> int:
-    """Return what an object and everything that it alone leads to take in memory."""
+    """Return the memory of an object and its exclusive references."""
     observed: set[int] = set()
     todo, total = [root], 0
     while todo:
@@ -53,7 +53,7 @@ def test_browser_input_is_not_cached(
 
 
 class TestPageCache:
-    """Readings are shared, and never older than what the browser has."""
+    """Reads are shared and never older than the browser's version."""
 
     PAGE = (
         fragments.Fragment("a", "x.html", {}, "shown"),

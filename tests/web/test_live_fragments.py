@@ -1,4 +1,4 @@
-"""Versions of pages, and what is sent to a browser that shows an older one."""
+"""Page versions, and the fragments sent to a browser with an older one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def written(message: Sequence[str], shown: Sequence[str]) -> list[str]:
 
 
 class TestManyFragments:
-    """Whatever a page shows, its version is short, and a browser comes to show the same."""
+    """Every page has a short version, and its updates converge in the browser."""
 
     @staticmethod
     def page(shown: Mapping[str, object], top: object = "top") -> Page:
@@ -61,7 +61,7 @@ class TestManyFragments:
         known = fragments.read_version(fragments.write_version(page, 1))
         top, rows = page
         assert isinstance(rows, fragments.FragmentList)
-        # What is the same is made once: a thousand pages of a thousand fragments took a minute.
+        # Equal fragments are built once, because a thousand pages with a thousand fragments took a minute.
         for index, old in enumerate(rows.fragments):
             new = replace(old, shown="new")
             changed = (*rows.fragments[:index], new, *rows.fragments[index + 1 :])
@@ -96,6 +96,6 @@ class TestManyFragments:
             assert [(name, browser[name]) for name in order] == [
                 (fragment.id, fragment.shown) for fragment in rows_.fragments
             ]
-            # What has left is no longer there to be shown again.
+            # A removed fragment cannot reappear.
             browser = {name: browser[name] for name in ["top", *order]}
             version = fragments.write_version(page, 1)

@@ -1,4 +1,4 @@
-"""Who is woken by what, and how many may wait."""
+"""Wake-ups of waiting pages, and the limits on waiters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gangboard.readmodels.freshness import Level
 from gangboard.store.access import Scope, Viewer
 
 SOON = 60.0
-"""Seconds in which a slow machine has done what a test waits for."""
+"""Seconds that a slow machine may need for one step."""
 LONG = 10 * SOON
-"""Seconds that a request waits when nobody wakes it."""
+"""Seconds that a request waits without a wake-up."""
 
 
 class TestNotifier:
-    """Without a database: what it reads is made up here."""
+    """The notifier reads fake positions instead of a database."""
 
     OWNER = Viewer(1, "olga", (Scope(None, "", "admin"),))
     READER = Viewer(2, "rene", (Scope(1, "research", "viewer"),))

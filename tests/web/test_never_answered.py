@@ -62,7 +62,7 @@ def pages() -> list[tuple[str, str]]:
 ABOUT_PEOPLE = re.compile(
     r"api/v1/(me|people|tokens|sessions|group-roles|notifications|clusters/trials)/"
 )
-"""Lists that have nothing of a watched cluster."""
+"""Lists without rows of watched clusters."""
 
 
 def api_lists() -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ def api_lists() -> list[tuple[str, str]]:
 
 
 def main_text(page: str) -> str:
-    """Return what a person reads below the header."""
+    """Return the visible text below the header."""
     text = page.partition('<main id="content"')[2].partition("</main>")[0].partition(">")[2]
     text = re.sub(r"<select.*?</select>", "", text, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())

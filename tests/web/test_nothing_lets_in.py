@@ -1,4 +1,4 @@
-"""A copy of the database lets nobody in: no row holds what a browser or a program presents."""
+"""A copy of the database contains no usable credential of a browser or program."""
 
 from __future__ import annotations
 

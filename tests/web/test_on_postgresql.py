@@ -32,9 +32,9 @@ pytestmark = pytest.mark.services
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
 CONNECTIONS = 16
-"""Of one web process, as shipped."""
+"""Limit of one web process with default settings."""
 SOON = 4.5
-"""Seconds within which a database that cannot serve is told: 3 s of waiting, and a busy machine."""
+"""Seconds until a failing database is reported, from 3 s of waiting on a busy machine."""
 PROBE = 3.5
 
 
@@ -139,7 +139,7 @@ def _wait(web: Web) -> None:
 
 
 def test_a_burst_is_answered_with_few_connections(web: Web) -> None:
-    """Of pages; the tier `production` has one of 300 calls of the API."""
+    """Number of pages. The tier `production` has a burst of 300 API calls."""
     over = threading.Event()
     with ThreadPoolExecutor(1) as watching:
         most = watching.submit(web.most_connections, over)

@@ -1,4 +1,4 @@
-"""What is open: every address asks for sign-in (`test_access_matrix`), but for those that are listed here."""
+"""Addresses without sign-in. All others need one (`test_access_matrix`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPEN = {
     "sign-in/provider/callback/": 404,
     "sign-out/": 302,
 }
-"""Route → what an anonymous gets: answers of the view itself."""
+"""Route → status for an anonymous request, answered by the view itself."""
 METHOD = {"sign-in/link/": "post", "sign-out/": "post"}
 
 

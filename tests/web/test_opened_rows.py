@@ -1,4 +1,4 @@
-"""A row of the Board that is opened in place: what it tells, and to whom."""
+"""Rows of the Board that are opened in place: content and permissions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def opened(person: Person, gang: Gang) -> str:
-    """Return what stands below the row, as a person reads it."""
+    """Return the visible text below the row."""
     return text_of(person.client.get(f"/gangs/{gang.pk}/row/"))
 
 
@@ -61,7 +61,7 @@ def test_an_opened_row_has_evidence_steps_and_jobs(owner: Person, world: World) 
     assert "<dt>lost node</dt><dd>gpu-07</dd>" in page
     assert 'data-copy="kubectl logs -n research asr-0"' in page
     assert "Wait for gpu-07." in page
-    # What somebody has to look at goes first.
+    # Items that need attention come first.
     assert re.findall(r'class="opened-name">([^<]*)<', page) == ["asr-pre-broken", "asr-pre-whole"]
     assert page.count('class="opened-pod"') == 1
     assert f'<a href="/gangs/{gang.pk}/">All of asr-pre</a>' in page

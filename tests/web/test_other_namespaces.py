@@ -1,4 +1,4 @@
-"""Objects that name a uid of another namespace: nothing of that namespace is shown, planned or offered."""
+"""Objects with a uid of another namespace expose, plan and offer no object of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CRONJOBS = "cronjobs.batch"
 
 
 def body(client: Client, address: str, **query: Any) -> str:
-    """Return an answer with all its markup: a name in an attribute is shown, too."""
+    """Return an answer with its markup, because names in attributes count as visible."""
     response = client.get(address, query)
     assert response.status_code == 200, address
     return text_of(response)

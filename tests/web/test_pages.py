@@ -81,7 +81,7 @@ class TestOwner:
             page = text_of(owner.client, f"{path}?{urlencode({'open': name})}")
             assert "llama-workers-0-7</code>" in page
             assert "kubectl logs -n research llama-workers-0-7" in page
-            # What is new later is about the same pods.
+            # Later updates are about the same pods.
             assert f'hx-get="/live{path}?{urlencode({"open": name})}"' in page
         assert "llama-workers-0-7</code>" not in text_of(owner.client, f"{path}?open=other")
 
@@ -177,7 +177,7 @@ class TestGangOfASilentCluster:
         assert re.search(
             f'<h2>{heading}</h2><ol><li>\\s*<div class="step-text"><p>\\s*{advice}', page
         )
-        # Why what is shown may be old is said once, whichever it is.
+        # The page gives one reason for stale data.
         verdict = page.split('aria-label="Verdict"')[1].split("</section>")[0]
         assert verdict.count(self.REFUSED) == 1
 
@@ -454,7 +454,7 @@ class TestFreshness:
 
 
 def _bar(person: Person) -> list[str]:
-    """Return what the bar on top of a page says of clusters on a wide screen."""
+    """Return the cluster names in the top bar on a wide screen."""
     bar = text_of(person.client, "/").partition('id="freshness"')[2].partition("</ul>")[0]
     items = re.findall(r"<li.*?</li>", bar, re.DOTALL)
     return [

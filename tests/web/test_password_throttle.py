@@ -1,4 +1,4 @@
-"""Few passwords are looked at at once, and one sender never has all slots."""
+"""Few passwords are checked at once, and one sender never has all slots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gangboard.pages.core.password_throttle import (
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits in vain for longer than it takes to see that."""
+    """A refused sender does not wait longer than the timeout."""
     monkeypatch.setattr(password_throttle, "PATIENCE", 0.05)
 
 
@@ -58,7 +58,7 @@ def test_waiting_attempts_are_served_in_order_and_bounded(monkeypatch: pytest.Mo
             thread.start()
         for _ in threads:
             assert semaphore.acquire(timeout=20)
-        # All but those few are told at once, while nobody has ended.
+        # The surplus attempts are refused at once, before the first one ends.
         for _ in range(2000):
             if outcomes.count(False) == len(threads) - WAITING_OF_ONE:
                 break

@@ -1,4 +1,4 @@
-"""Sign-in by a header of a trusted proxy; from anyone else the header means nothing."""
+"""Sign-in by a header of a trusted proxy. The header is ignored from other clients."""
 
 from __future__ import annotations
 

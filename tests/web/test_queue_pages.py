@@ -32,7 +32,7 @@ from tests.web.live_requests import first_question
 
 
 def text_of(person: Person, path: str) -> str:
-    """What a page says, without its tags."""
+    """The text of a page without tags."""
     response = person.client.get(path)
     assert response.status_code == 200, path
     match = re.sub(r"<[^>]*>", " ", response.content.decode())

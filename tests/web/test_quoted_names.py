@@ -40,7 +40,7 @@ PERMITTED_NAMES = (
 
 @pytest.fixture
 def gang(world: World) -> Gang:
-    """A gang of research in whose events and evidence controllers name what is not of research."""
+    """A gang of research whose events and evidence name objects outside of research."""
     eu = world.cluster
     serve(eu)
     store(

@@ -107,7 +107,7 @@ class TestOwner:
             "at most 13 pods",
             "not counted, so fewer may fit: volume claims",
             "cannot tell: not understood: the toleration operator Gt",
-            # What the numbers do not look at, and what the words mean.
+            # The page explains its terms and the limits of its numbers.
             "Fewer pods may fit in one topology domain",
             "held by incomplete gangs",
             "Nothing can be said of room in this cluster: nodes: forbidden.",

@@ -25,7 +25,7 @@ def test_an_opened_row_stays_below_its_gang_during_updates(page: Page, site: Sit
     jobs = page.locator(f"#below-{llama} .opened-jobs")
     expect(jobs.get_by_text("llama-workers-1", exact=True)).to_be_visible()
     assert page.evaluate(ORDER) == [another, llama, f"below-{llama}"]
-    # News of the gang, which moves up: what is below it is read anew, and stays below it.
+    # An update moves the gang up. Its opened row is reloaded and stays below it.
     with page.expect_response("**/row/"):
         site.write("UPDATE store_gang SET health = 'failed', severity = 0 WHERE name = 'llama'")
     expect(page.locator(f"#{llama}")).to_contain_text("Failed")
@@ -53,7 +53,7 @@ def test_several_gangs_are_selected_and_suspended_by_keyboard(page: Page, site: 
     page.locator(f"#g-{mixtral} th a").focus()
     page.keyboard.press("x")
     expect(bar).to_contain_text("2 selected")
-    # Another filter drops what it does not show, and says so; the rest stays selected.
+    # Another filter deselects hidden rows with a notice. Other rows stay selected.
     page.select_option("select[name=group_by]", "cluster")
     expect(bar).to_contain_text("2 selected")
     page.keyboard.press("Escape")

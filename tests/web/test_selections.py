@@ -1,4 +1,4 @@
-"""What the confirmation says of all that is selected: once, first, gang by gang."""
+"""The summary of a selection in the confirmation, one note per gang."""
 
 from __future__ import annotations
 

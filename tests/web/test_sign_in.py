@@ -86,7 +86,7 @@ def test_an_empty_form_is_refused(anonymous: Client, fields: dict[str, str]) -> 
 
 
 def lock_out(client: Client, name: str = "olga") -> None:
-    """Type wrong passwords until no more are looked at."""
+    """Submit wrong passwords until the account is locked."""
     for _ in range(authentication.MOST_WRONG_PASSWORDS):
         assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 403
     assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 429
@@ -237,7 +237,7 @@ def test_the_secret_of_a_link_is_not_leaked(caplog: pytest.LogCaptureFixture) ->
     assert response["Cache-Control"] == "no-store"
     # The origin is sent, which the check of forms needs, the path never.
     assert response["Referrer-Policy"] == "strict-origin"
-    # What refuses a form writes its address to the log: the secret is in the body.
+    # A refused form logs its address, so the secret is in the body.
     assert 'action="/sign-in/link/"' in response.content.decode()
     assert use(client, secret).status_code == 403
     messages = [record.getMessage() for record in caplog.records]

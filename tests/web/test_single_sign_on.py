@@ -45,12 +45,12 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def browser() -> Client:
-    """A browser in which nobody has signed in."""
+    """A browser without a session."""
     return Client()
 
 
 def sign_in(provider: FakeProvider, browser: Client, query: str = "", **changes: str) -> Any:
-    """Go to the provider and come back; return the last answer. `changes` replace what comes back."""
+    """Sign in through the provider and return the last answer. `changes` replace returned parameters."""
     remote = browser.get(f"{BEGIN}{query}")
     assert remote.status_code == 302, remote.content
     parameters = provider.begin(remote["Location"])
@@ -58,12 +58,12 @@ def sign_in(provider: FakeProvider, browser: Client, query: str = "", **changes:
 
 
 def sentence_of(response: Any) -> str:
-    """Return what the sign-in page says."""
+    """Return the message of the sign-in page."""
     return str(response.context["sentence"])
 
 
 def signed_in(browser: Client) -> str:
-    """Return who is signed in, empty for nobody."""
+    """Return the name of the signed-in user, or an empty text."""
     user_id = browser.session.get("_auth_user_id")
     return User.objects.get(pk=user_id).username if user_id else ""
 

@@ -1,4 +1,4 @@
-"""What is served under /static/: what our pages load, and nothing that installed packages bring along."""
+"""Files under /static/: those our pages load, without files of installed packages."""
 
 from __future__ import annotations
 

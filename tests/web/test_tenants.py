@@ -67,7 +67,7 @@ def address_of(route: str, tenant: Tenant, query: str = "") -> str:
 
 
 def send_request(client: Client, method: str, address: str, body: Any = None) -> tuple[int, str]:
-    """Return status and everything else of an answer; what the request did is undone."""
+    """Return status, headers and body of an answer, and roll back the request's changes."""
     cookies = client.cookies
     client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
     options = {"content_type": JSON} if body is not None and address.startswith("/api/") else {}
@@ -105,16 +105,16 @@ def links(shown: str) -> set[str]:
 
 
 def shape(address: str) -> tuple[str, tuple[str, ...]]:
-    """Return what makes an address worth a request: its route, and the names in its query."""
+    """Return the route and the query parameter names of an address."""
     path, _, query = address.partition("?")
     names = sorted({item.partition("=")[0] for item in query.split("&")})
     return resolve(path).route, tuple(names)
 
 
 def walk(client: Client, reader: Tenant) -> tuple[dict[str, set[str]], str]:
-    """Read each page and list with the reader's own objects, and what they link to; return leaks and all texts.
+    """Read each page and list with the reader's own objects and their links. Return leaks and all texts.
 
-    Of the addresses of one page that differ in the words of their query alone, one is read.
+    Addresses that differ only in query values are read once.
     """
     result: dict[str, set[str]] = {}
     texts = []
@@ -246,7 +246,7 @@ def content(answer: tuple[int, str]) -> tuple[int, str]:
 
 
 def words_of(other: Tenant) -> dict[str, Any]:
-    """Return a body that names what the other one has."""
+    """Return a body that names objects of the other tenant."""
     gang = Gang.objects.get(pk=other.parameters["<str:gang_id>"])
     return {
         "name": "mine",

@@ -1,4 +1,4 @@
-"""Few open pages are answered at a time, and who waits for news keeps nobody from it."""
+"""Few open pages are answered at a time. Waiting pages do not block others."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gangboard.pages.core.live import throttle as module
 from gangboard.pages.core.live.throttle import LiveThrottleMiddleware, Throttle
 
 SOON = 60.0
-"""Seconds that a test waits for what must come."""
+"""Seconds that a test waits for an expected event."""
 A_WHILE = 0.1
-"""Seconds after which what must not come has not come."""
+"""Seconds after which an unwanted event counts as absent."""
 
 
 def in_thread(work: Callable[[], object]) -> Future[object]:
@@ -29,7 +29,7 @@ def in_thread(work: Callable[[], object]) -> Future[object]:
 
 
 class Worker:
-    """Holds a slot until it is told to go on."""
+    """Holds a slot until released."""
 
     def __init__(self, throttle: Throttle) -> None:
         self.has_slot = threading.Event()
@@ -99,7 +99,7 @@ def test_a_request_proceeds_after_the_slot_timeout() -> None:
     with throttle.acquired(), throttle.released():
         assert patience * 0.9 <= time.monotonic() - started < SOON
     stuck.end()
-    # What was not taken was not given back either: there is still one, and only one.
+    # A slot that was not taken is not released, so exactly one is free.
     throttle._patience = 2 * SOON
     worker = Worker(throttle)
     assert worker.has_slot.wait(SOON), "the slot is lost"

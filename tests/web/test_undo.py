@@ -1,4 +1,4 @@
-"""What is over says so and has its way back; what is watched says for how long."""
+"""Finished actions offer an undo. Watched actions show the remaining time."""
 
 from __future__ import annotations
 

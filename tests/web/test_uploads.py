@@ -1,4 +1,4 @@
-"""Nobody uploads files: what somebody sends as one is written nowhere."""
+"""Uploaded files are skipped and never written to disk."""
 
 from pathlib import Path
 

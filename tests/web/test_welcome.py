@@ -1,4 +1,4 @@
-"""What pages show while no cluster is watched: one welcome card instead of empty tables."""
+"""Pages without a watched cluster show one welcome card instead of empty tables."""
 
 from __future__ import annotations
 
