@@ -1,7 +1,7 @@
-"""A pytest plugin: what rules say in tests is the catalogue of sentences, and has to be what they still say.
+"""A pytest plugin that records the sentences of rules as a catalogue and compares later runs with it.
 
-`pytest … --write-reasons` records it anew (docs/testing.md). In every other run a test that is named in the catalogue
-fails where its sentence is another one now, but for those that draw other examples in `make exhaustive`.
+`pytest … --write-reasons` rewrites the catalogue (docs/testing.md). In other runs a test named in the catalogue
+fails if its sentence has changed, except tests that draw other examples in `make exhaustive`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Listen to all findings that the product makes; tests make some, too, to show them."""
+    """Collect findings made by the product. Findings that tests construct are ignored."""
     make = Finding.__init__
 
     @wraps(make)
@@ -61,7 +61,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Record what is said in a test, or compare it with what the catalogue has of it."""
+    """Record the sentences of a test, or compare them with the catalogue."""
     _said.clear()
     yield
     wrong = {fault for entry in _said for fault in faults_of(entry.evidence)}
@@ -81,7 +81,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the catalogue, where that was asked for."""
+    """Write the catalogue if requested."""
     if not session.config.getoption("--write-reasons"):
         return
     by_code: dict[str, list[ReasonExample]] = defaultdict(list)

@@ -38,7 +38,7 @@ Made = Owner | Pod | Group | Node | Event | Hold | QueueEntry
 
 
 def ago(seconds: float) -> datetime:
-    """That many seconds before NOW."""
+    """Return the time this many seconds before NOW."""
     return NOW - timedelta(seconds=seconds)
 
 
@@ -306,7 +306,7 @@ def a_hold(on: Owner, **fields: Any) -> Hold:
 
 
 def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
-    """What Kueue keeps for an owner: active, tried and not admitted yet, in queue gpu-lq."""
+    """A Kueue Workload of an owner in queue gpu-lq: active, tried and not yet admitted."""
     meta = a_meta(
         "kueue.x-k8s.io",
         "Workload",

@@ -47,7 +47,7 @@ PLAIN_WORDS = frozenset(
         "why",
     }
 )
-"""Labels of one small word that are no field: what is meant is the thing, not where it is written."""
+"""Labels of one lower-case word that name an object instead of a field."""
 _TOKEN = re.compile(r"[^\s,:()]+")
 _CAMEL = re.compile(r"^[a-z][a-z0-9]*[A-Z]\w*$")
 _PATH = re.compile(r"^(metadata|spec|status)\.")
@@ -57,7 +57,7 @@ _ANYTHING = "*"
 
 Kind = tuple[str, str]
 TOYS = "toys.example"
-"""Kinds that tests add: their decoders read next to nothing of them."""
+"""Kinds added by tests, whose decoders read few fields."""
 
 
 def fields_named(label: str) -> tuple[str, ...]:

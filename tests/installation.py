@@ -44,7 +44,7 @@ _BUSY = urllib3.Retry(
 
 
 class Installation:
-    """Runs `manage.py up` with the given kubeconfigs; a context manager that leaves nothing behind."""
+    """Runs `manage.py up` with the given kubeconfigs. The context manager removes its processes and files."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class Installation:
         arguments: Sequence[str] = (),
         actors: Mapping[str, Path] | None = None,
     ) -> None:
-        """`kubeconfigs` maps cluster names to files; none of them means the simulated fleet.
+        """`kubeconfigs` maps cluster names to files. An empty map means the simulated fleet.
 
-        `actors` maps names of some of these clusters to kubeconfigs of their second identity.
+        `actors` maps some cluster names to kubeconfigs of their second identity.
         """
         self._guard = Supervisor(None)
         self.folder = self._guard.folder
@@ -82,7 +82,7 @@ class Installation:
         self.token = ""
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command and return what it printed. Raises with its errors."""
+        """Run a management command and return its output. Raises with its errors."""
         return self._commands.run(*arguments)
 
     def __enter__(self) -> Self:
@@ -227,7 +227,7 @@ class Installation:
         return sorted(result)
 
     def stop(self) -> None:
-        """End it as Ctrl-C does; what does not end in time is killed. Its folder goes with it."""
+        """End the installation like Ctrl-C, kill processes that do not end in time, and delete its folder."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,11 +1,10 @@
-"""A pytest plugin: which tests of a run go side by side (`pytest -n 4 --dist loadscope`).
+"""A pytest plugin that schedules tests in parallel lanes (`pytest -n 4 --dist loadscope`).
 
-A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of
-tests, or all files of one line of `WAITING`, which use the same control planes: so these are started in
-one lane only. What runs beside a test (control planes, a whole gangboard) costs processor time for as
-long as it runs, so no more of it goes on at once than two cores can carry: `WAITING_LANES` begin with the
-first of `WAITING`, the others with the other end, which only computes. These wait at times, too, so two of
-them keep both cores at work. What measures time comes when all else is over.
+A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of tests, or
+all files of one line of `WAITING`, which use the same control planes: so only one lane starts them. Processes
+beside a test (control planes, a whole gangboard) need processor time while they run, so their number is limited
+to what two cores can carry: `WAITING_LANES` begin with the first of `WAITING`, the others with the other end,
+which only computes. These also wait at times, so two of them keep both cores busy. Time measurements run last.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ("production/",),
     ("chart/",),
 )
-"""Pieces of work that wait for others more than they compute, in the order in which they begin: short ones last.
+"""Pieces of work that wait for others more than they compute, in starting order with short ones last.
 
 The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
@@ -96,10 +95,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneSch
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Let each lane read its share of all files before the others do.
+    """Make each lane import its share of all files first.
 
-    pytest translates the assertions of a file when it is first imported, and keeps that for whoever is next.
-    In a new clone each lane would do so with every file, which takes longer than all else in collecting them.
+    pytest rewrites the assertions of a file at its first import and caches the result for later imports. In a
+    new clone each lane would rewrite every file, the longest part of collection.
     """
     lane = getattr(session.config, "workerinput", None)
     if lane is not None and session.config.args == ["tests"]:
@@ -114,9 +113,9 @@ def is_lane(config: pytest.Config) -> bool:
 
 
 def place_in_lanes(item: pytest.Item) -> int:
-    """Return what to sort by: pieces that wait go first, in their order.
+    """Return a sort key that puts waiting work units first, in their order.
 
-    Raises `pytest.UsageError` for a test that uses a control plane and is in none of them.
+    Raises `pytest.UsageError` for a test that uses a control plane outside of these units.
     """
     file = item.path.relative_to(_HERE).as_posix()
     segment = _work_unit_of(file)

@@ -32,8 +32,8 @@ _FIRST = (inspect.StructType, inspect.ListType, inspect.DictType, inspect.IntTyp
 def largest(wire: type[Any], entries: int, inner: int) -> Json:
     """Return an object with every field of a wire type: int32 at its most, names `n0`, `n1`, … in lists.
 
-    Lists and maps have so many `entries`, those inside of them `inner` ones. Wherever one list names what is in
-    another, it does.
+    Lists and maps have `entries` items, and nested ones `inner` items. A list that refers to another list
+    contains valid references.
     """
     created = _Maker(entries, inner).of(inspect.type_info(wire), 0, 0, ())
     return {**created, "metadata": {**_metadata(created["metadata"]), **_IDENTITY}}

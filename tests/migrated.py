@@ -1,4 +1,4 @@
-"""A database with all tables and nothing in them: made once a process, and copied by whoever wants one."""
+"""An empty migrated database, created once per process and copied on request."""
 
 from __future__ import annotations
 

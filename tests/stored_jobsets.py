@@ -16,7 +16,7 @@ from tests.factories import NOW, make_gang, make_resource, store_object
 
 JOBSETS, JOBS, HOLDS = "jobsets.jobset.x-k8s.io", "jobs.batch", "holds.gangboard.dev"
 GENERATION = 3
-"""Of every child Job."""
+"""The generation of every child Job."""
 
 
 def _meta(group: str, kind: str, name: str, uid: str, **fields: Any) -> Meta:
@@ -127,7 +127,7 @@ def make_hold(cluster: Cluster, gang: Gang, job: str, **fields: Any) -> Hold:
 
 
 def make_readable(cluster: Cluster, *resources: str) -> None:
-    """Say that JobSets, Jobs and what is named can be read."""
+    """Mark JobSets, Jobs and the named resources as readable."""
     for resource, version in (
         (JOBSETS, "v1alpha2"),
         (JOBS, "v1"),

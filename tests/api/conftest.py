@@ -117,7 +117,7 @@ def detail_of(namespace: str) -> Detail:
 
 @dataclass(frozen=True)
 class World:
-    """What there is: gangs and groups by the words of their place."""
+    """Gangs and groups by cluster and namespace."""
 
     gangs: dict[str, Gang]
     groups: dict[str, WatchedObject]
@@ -136,7 +136,7 @@ def world(db: None) -> World:
 
 
 def token_of(persona: str, *, may_act: bool = False) -> str:
-    """A token of somebody, who is made when needed; read-only unless said."""
+    """A token of a user, who is created if missing. Read-only by default."""
     user = people.find_user(name=persona)
     if user is None:
         user, _ = people.create_user(name=persona, role="viewer", namespace="nowhere")
@@ -210,7 +210,7 @@ def post(world: World) -> Callable[..., Any]:
 
 @pytest.fixture
 def get_api(world: World) -> Callable[..., Any]:
-    """Ask as a persona: ask("reader", "gangs/", q="x") → response."""
+    """Send a GET request as a persona: get_api("reader", "gangs/", q="x") → response."""
     clients: dict[str, Client] = {"anonymous": Client()}
 
     def get(persona: str, path: str, **query: Any) -> Any:

@@ -170,7 +170,7 @@ def test_only_action_requests_can_be_written(world: World) -> None:
                 continue
             response = method(API + path)
             changed = {"clusters/": ["post"], "clusters/east/": ["patch", "delete"]}
-            # Only people who have signed in change clusters: tests/pages/test_add_cluster.py.
+            # Cluster changes need a session (tests/pages/test_add_cluster.py).
             expected = 403 if method.__name__ in changed.get(path, ()) else 405
             assert response.status_code == expected
             assert response.json()["status"] == expected

@@ -1,4 +1,4 @@
-"""`actions/`: what is taken, once, and what is on offer."""
+"""`actions/`: accepted requests, idempotency and offered actions."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -174,11 +174,11 @@ def test_a_dry_run_in_a_silent_cluster_matches_its_buttons(
     client = Client(headers={"authorization": f"Bearer {token_of('operator', may_act=True)}"})
     gang = client.get(f"{API}gangs/{run.gang.pk}/").json()
     assert {offer["why_not"] for offer in gang["actions"]} == {why}
-    # What the request itself shows is in order: a worker looks whether the cluster answers it.
+    # The request itself is valid. A worker checks later whether the cluster answers.
     assert post("operator", {**body, "reason": "gpu-07 is broken"}).status_code == 202
 
 
-# --- what is on offer
+# --- offered actions
 
 
 def test_a_gang_lists_its_possible_actions(get_api: GetApi, runs: Runs) -> None:

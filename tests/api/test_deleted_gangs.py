@@ -1,4 +1,4 @@
-"""A gang that was deleted: what it was for an hour, its history after that, for who could see it."""
+"""A deleted gang: unchanged for an hour, then its history, for users who could see it."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -224,7 +224,7 @@ def test_a_cursor_of_another_order_is_refused(get_api: GetApi) -> None:
 
 
 def crafted(order: str, *values: Any) -> str:
-    """A cursor that nobody was given."""
+    """A forged cursor."""
     document = json.dumps([order, values]).encode()
     return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
 

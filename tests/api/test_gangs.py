@@ -1,4 +1,4 @@
-"""A gang in lists and alone: the keys of the contract and what they hold."""
+"""Gangs in lists and alone: the keys of the contract and their values."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Thousands of requests that nobody has thought of: each answer is what the OpenAPI document says."""
+"""Thousands of generated requests, whose answers must match the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_foreign_and_forged_cursors_are_refused(admin: Client) -> None:
         for wrong in ("x", "WyJ0ZXh0cyIsWzFdXQ") + ((cursor,) if name != "audit" else ()):
             answer = admin.get(f"{API}{name}/?cursor={wrong}")
             if answer.status_code == 200:
-                assert name in EMPTY, (name, wrong)  # nothing to compare with
+                assert name in EMPTY, (name, wrong)  # no value to compare with
                 continue
             assert answer.status_code == 400, (name, wrong)
             assert answer.json()["code"] == "invalid-cursor", (name, wrong)

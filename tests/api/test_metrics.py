@@ -218,7 +218,7 @@ def test_heartbeats_are_metrics() -> None:
         ("notify",): 1,
         ("beat",): 1,
     }
-    # Whether orders reach a worker that is dead nobody can tell.
+    # Task delivery to a dead worker is unknown.
     assert series("orders_arrive") == {("poll",): 0}
 
 
@@ -268,7 +268,7 @@ def test_a_failing_database_exports_no_zeros(monkeypatch: pytest.MonkeyPatch) ->
     }
 
 
-# --- what is not said
+# --- omitted values
 
 
 def test_labels_are_bounded_and_contain_no_names_or_secrets() -> None:
@@ -336,7 +336,7 @@ def test_ended_actions_are_a_counter_from_0() -> None:
     result = {
         labels: number for labels, number in series("actions_finished_total").items() if number
     }
-    # By the names of the labels: cluster, result, verb. A reverted one was applied, too.
+    # Labels in order: cluster, result, verb. A reverted action was also applied.
     assert result == {
         ("east", "applied", "suspend"): 3,
         ("east", "reverted", "suspend"): 1,
@@ -370,7 +370,7 @@ def test_accelerators_are_those_of_the_newest_minute() -> None:
         ("east", "free"): 16,
         ("east", "away"): 8,
     }
-    # Nobody could look in the last minute, so what was free before is not told.
+    # The last minute has no data, so earlier free accelerators are not exported.
     point(east, 0)
     cache.clear()
     assert series("accelerators") == {}

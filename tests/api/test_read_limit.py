@@ -1,4 +1,4 @@
-"""How much a token or a session may read before it is told to wait."""
+"""Read limits of a token or a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`actions/`: who may not ask, and what makes no sense."""
+"""`actions/`: forbidden and invalid requests."""
 
 import json
 from collections.abc import Callable

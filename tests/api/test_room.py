@@ -1,4 +1,4 @@
-"""`reasons/` and `capacity/`: what their pages show, in numbers."""
+"""`reasons/` and `capacity/`: the numbers of their pages."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def as_persona(live: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @dataclass
 class FakeClock:
-    """A clock that only `sleep` moves; what is to happen meanwhile happens in the first sleeps."""
+    """A clock that only `sleep` advances. Scheduled events run in the first sleeps."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)

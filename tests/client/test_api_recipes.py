@@ -1,6 +1,6 @@
-"""The recipes of docs/api.md do what they say: each in curl, word for word, and as one line of the client.
+"""The recipes of docs/api.md work verbatim, in curl and as one line of the client.
 
-Only the address of the server and the token are replaced. The server is the real application over HTTP.
+The test replaces only the server address and the token. The server is the real application over HTTP.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Kitchen:
     shell: Shell
     run_client: RunClient
     steps: list[tuple[str, Callable[[], object]]]
-    """What happens before the server reads a request: the beginning of `METHOD path`, and what happens."""
+    """Events before the server reads a request: a prefix of `METHOD path` and a function."""
 
     def curl(self, number: int) -> Ran:
         """Run a recipe."""
@@ -67,7 +67,7 @@ def kitchen(
     fake_clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Kitchen]:
-    """An admin with a token that may act, who has done what the paper says before the recipes."""
+    """An admin with an acting token who has run the preparations of the page."""
     steps: list[tuple[str, Callable[[], object]]] = []
     django = WSGIHandler()
 
@@ -184,7 +184,7 @@ def test_recipe_6_holds_a_job(kitchen: Kitchen, gang: Gang) -> None:
     now = timezone.now()
     for hold in (kitchen.curl, kitchen.client):
         Action.objects.all().delete()
-        # It is looked at twice before it is done.
+        # The client reads the action twice before it is done.
         kitchen.steps += [("GET /api/v1/actions/", lambda: None), ("GET /api/v1/actions/", finish)]
         result = hold(6)
         assert result.code == 0, result

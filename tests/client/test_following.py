@@ -1,4 +1,4 @@
-"""`events`: where it begins, how long it waits, and what it writes down."""
+"""`events`: starting point, waiting time and cursor file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of docs/client.md do what they say."""
+"""The commands of docs/client.md work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ CASES: list[tuple[dict[str, str], int]] = [
     *((BLOCKED, 0), (RUNNING, 0), (RUNNING, 1), (RUNNING, 0), (RUNNING, 0), (RUNNING, 1)),
     *((RUNNING, 0), (RUNNING, 0)),
 ]
-"""How the gang is, and the exit code. The Hold is not installed, so a dry run of it is not allowed. A release is refused."""
+"""How the gang is, and the exit code.
+
+The Hold is not installed, so a dry run of it is not allowed. A release is refused.
+"""
 
 
 def _finish() -> None:

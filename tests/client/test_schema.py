@@ -1,4 +1,4 @@
-"""The client uses only what the server has."""
+"""The client uses existing operations, fields and filters of the server."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Drawer(KeyringBackend):
 
 
 class Locked(Drawer):
-    """A keyring that nobody opens."""
+    """A locked keyring."""
 
     def get_password(self, service: str, username: str) -> str | None:
         raise KeyringLocked("it is locked")
@@ -143,7 +143,7 @@ class Locked(Drawer):
 
 @pytest.fixture
 def drawer() -> Iterator[Drawer]:
-    """The keyring of this test. That of the system is never asked."""
+    """The keyring of this test. The test never reads the system keyring."""
     result = Drawer()
     keyring.set_keyring(result)
     yield result
@@ -152,7 +152,7 @@ def drawer() -> Iterator[Drawer]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Scripted]:
-    """A server to which somebody signs in."""
+    """A server for login tests."""
     result = Scripted()
     monkeypatch.setenv("GANGBOARD_SERVER", result.address)
     monkeypatch.setattr("sys.stdin", StringIO(TOKEN))

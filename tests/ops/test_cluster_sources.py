@@ -34,7 +34,7 @@ def refused(*arguments: Any) -> str:
 
 
 class Typed(io.TextIOWrapper):
-    """Standard input: what is piped in, or a terminal."""
+    """Standard input: piped content or a terminal."""
 
     def __init__(self, content: bytes, *, terminal: bool = False) -> None:
         super().__init__(io.BytesIO(content))

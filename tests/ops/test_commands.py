@@ -1,4 +1,4 @@
-"""Each command as an operator types it: what it prints, where, and what it leaves behind."""
+"""Each command as an operator types it: its output, exit code and database rows."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.ops.kubeconfigs import jwt, write_kubeconfig
 
 
 def run(*arguments: Any) -> tuple[str, str]:
-    """What the command prints to standard output and to standard error."""
+    """Standard output and standard error of the command."""
     out, err = StringIO(), StringIO()
     call_command(*arguments, stdout=out, stderr=err, no_color=True)
     return out.getvalue(), err.getvalue()
@@ -315,7 +315,7 @@ def test_remove_cluster_deletes_the_cluster(tmp_path: Path) -> None:
     assert refused("remove_cluster", "east") == "there is no cluster 'east'; the clusters are: none"
 
 
-# --- print_settings, and an installation that has nothing but DATABASE_URL
+# --- print_settings, and an installation with only DATABASE_URL
 
 
 def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -32,7 +32,7 @@ SECONDS = 60.0
 
 @pytest.fixture
 def run_command(tmp_path: Path) -> Iterator[RunCommand]:
-    """What a command says that fails as an admin runs it, on the database of an address."""
+    """Run a failing command on a database URL and return its error."""
     processes: dict[str, Commands] = {}
 
     def run(*argv: str, url: str) -> str:

@@ -43,7 +43,7 @@ def test_django_checks_pass(tmp_path: Path) -> None:
         GANGBOARD_HTTPS="on",
     )
     assert done.returncode == 0, done.stderr
-    # Both speak for other hosts of the domain (see settings.py). Nothing else is silenced.
+    # Both concern other hosts of the domain (see settings.py). No other check is silenced.
     assert "(2 silenced)" in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""What docker-compose.yml, the Dockerfile and nginx.conf promise; `tests/production` runs them."""
+"""Checks of docker-compose.yml, the Dockerfile and nginx.conf. `tests/production` runs them."""
 
 import os
 import re
@@ -91,7 +91,7 @@ def test_the_proxy_passes_only_the_used_headers() -> None:
     }
     assert len(read) > 6
     assert read - answers - set(passed) == set()
-    # Nothing that names a person: the web server believes this proxy.
+    # The proxy passes no header with a user name, because the web server trusts this proxy.
     assert [name for name in passed if re.search("user|group|email|forwarded", name, re.I)] == [
         "X-Forwarded-For",
         "X-Forwarded-Proto",

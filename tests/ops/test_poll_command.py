@@ -1,4 +1,4 @@
-"""What `manage.py poll --once` says of a cluster that could be looked at only in part."""
+"""Output of `manage.py poll --once` for a partly readable cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ = {"pods": "ok", "jobs.batch": "ok", "nodes": "ok", "jobsets.jobset.x-k8s.i
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, **states: str) -> tuple[str, str]:
-    """Return what is printed of a cluster with these states, and the error that ends it."""
+    """Return the output for a cluster with these states, and the final error."""
     report = PollReport("east", "", resources={**READ, **states}, objects=7, gangs=2, seconds=0.8)
     monkeypatch.setattr(poll, "poll_once", lambda name: [report])
     out = io.StringIO()

@@ -1,4 +1,4 @@
-"""What commands print steers no terminal, forges no line and holds no password."""
+"""Command output contains no control characters, forged lines or passwords."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Talker(PrintingCommand):
 
 
 def talk(text: str, *, color: bool = False) -> tuple[str, str]:
-    """What such a command prints to both."""
+    """Standard output and standard error of such a command."""
     out, err = Terminal(), Terminal()
     command = Talker(force_color=color, no_color=not color)
     call_command(command, text=text, stdout=out, stderr=err, force_color=color, no_color=not color)

@@ -1,4 +1,4 @@
-"""The supervisor restarts what dies, says so, and leaves nothing behind however it ends."""
+"""The supervisor restarts dead children, reports that, and leaves no processes behind."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 from gangboard.ops.supervisor import Child, Supervisor
 
 SOON = 60.0
-"""Seconds in which a slow machine has done what is waited for; all children go on for ten minutes."""
+"""Seconds that a slow machine may need for one step. All children run for ten minutes."""
 
 # Writes its own id and that of a child of its own, then sleeps: a tree to be ended as a whole.
 TREE = """
@@ -53,7 +53,7 @@ def alive(pid: int) -> bool:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    # A zombie has ended; in a container nobody may be there to bury it.
+    # A zombie has ended. A container may lack a process that reaps it.
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
@@ -125,7 +125,7 @@ def test_an_unresponsive_child_is_killed_after_the_grace_period(file: Path) -> N
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
 )
 def test_all_children_end_with_the_supervisor(file: Path, number: signal.Signals) -> None:
-    # After SIGKILL the kernel asks the child to end; what that has started is its own business.
+    # After SIGKILL the kernel signals the child, which must end its own children.
     script = LISTENS if number == signal.SIGKILL else TREE
     owner = subprocess.Popen([sys.executable, "-c", OWNER, script, str(file)])
     try:

@@ -1,4 +1,4 @@
-"""`manage.py up` as a person meets it: one command, an address, a link, and nothing left behind."""
+"""`manage.py up` for a user: one command, an address, a link, and no leftover processes."""
 
 import http.client
 import json

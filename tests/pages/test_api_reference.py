@@ -1,4 +1,4 @@
-"""The API reference: every call and field is there, each link leads somewhere, and nothing is fetched from elsewhere."""
+"""The API reference: every call and field is listed, links work, and the page loads no third-party files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.personas import Person
 from tests.web.access_table import API
 
 NOT_LISTED = {"api/v1/", "api/v1/actions", "api/v1/<path:rest>/", "api/v1/schema/"}
-"""The list of resources, another spelling, what is nowhere, and the document itself."""
+"""The list of resources, another spelling, an unknown path, and the document itself."""
 
 
 def text_of(person: Person, path: str) -> str:

@@ -130,7 +130,7 @@ class TestOrder:
         ]
         happened(east, "f")
         assert names(owner.client.get(fourth["next"]).json()) == ["f"]
-        # Each event has the cursor of what comes after it.
+        # Each event has the cursor of the next events.
         assert names(get(owner, cursor=second["results"][0]["cursor"])) == ["d", "e", "f"]
 
     def test_the_cursor_now_skips_old_events(self, east: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""From where a request comes, as far as somebody whom we trust has said so."""
+"""The client address of a request, according to trusted proxies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PROXIES = tuple(ip_network(text) for text in ("10.0.0.0/8", "fd00::/8", "192.0.2
     ("peer", "forwarded", "client"),
     [
         ("203.0.113.7", "", "203.0.113.7"),
-        # Whoever is no proxy of ours writes what he likes.
+        # An untrusted client may send any header.
         ("203.0.113.7", "198.51.100.1", "203.0.113.7"),
         ("10.1.2.3", "198.51.100.1", "198.51.100.1"),
-        # The right-most hop that is none of ours; to its left stands what that one claims.
+        # The right-most untrusted hop counts, because that hop wrote the entries to its left.
         ("10.1.2.3", "1.1.1.1, 198.51.100.1", "198.51.100.1"),
         ("10.1.2.3", "1.1.1.1,198.51.100.1, 10.9.9.9 ,192.0.2.1", "198.51.100.1"),
         ("10.1.2.3", "", "10.1.2.3"),

@@ -1,4 +1,4 @@
-"""What each process may open, and how long it waits."""
+"""Database connections and timeouts of each process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Each file of a kind, a grouping API or an admission system left out, and each alone: the rest works.
+"""gangboard works without each file of a kind, grouping API or admission system, and with each alone.
 
-What is looked at are captured objects of real control planes with an object of every kind beside them.
+The input is captured objects of real control planes plus an object of every kind.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def keys(resources: Iterable[Resource]) -> list[str]:
 
 
 def _one_of(resource: Resource) -> Json:
-    """Return an object that nobody has reconciled, of any kind."""
+    """Return an unreconciled object of any kind."""
     name = f"a-{resource.plural}"
     metadata = {
         "name": name,
@@ -72,7 +72,7 @@ def _one_of(resource: Resource) -> Json:
 
 
 def objects_of(state: str) -> list[Any]:
-    """Return what is read of a captured state and of the objects beside it, with the members that are there."""
+    """Return the decoded captured state and extra objects, using the registered members."""
     results = [
         item
         for resource in (POD, *registry.resources())
@@ -83,7 +83,7 @@ def objects_of(state: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Assessment:
-    """What is said of one gang."""
+    """The assessment of one gang."""
 
     code: str
     health: Health
@@ -93,7 +93,7 @@ class Assessment:
 
 
 def assess_all(objects: Iterable[Any]) -> dict[str, Assessment]:
-    """Return what is said of each gang, by `kind name`; each owner has an answer for its buttons, too."""
+    """Return the assessment of each gang by `kind name`, with the buttons of each owner."""
     known = {item.meta.ref.uid: item for item in objects}
     graph = OwnershipGraph()
     for item in known.values():
@@ -130,7 +130,7 @@ def test_other_kinds_are_unchanged_without_one_member(left_out: str, state: str)
     with members(lambda module: module != left_out):
         rest = assess_all(objects_of(state))
         json.dumps(manifests(PermissionOptions()))
-    # Nothing is hidden, and nothing counted twice.
+    # Every object is counted exactly once.
     assert sum(item.pods for item in rest.values()) == sum(item.pods for item in complete.values())
     untouched = {name: item for name, item in complete.items() if not item.kinds & own}
     assert {name: rest.get(name) for name in untouched} == untouched

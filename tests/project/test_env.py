@@ -26,7 +26,7 @@ def keys_of(folder: Path, make: Callable[[], str] = lambda: "made") -> tuple[str
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tried here is no setting of gangboard afterwards."""
+    """Variables of these tests do not stay settings of gangboard."""
     monkeypatch.setattr(env, "_read", dict(env._read))
     monkeypatch.setattr(env, "_files", dict(env._files))
 

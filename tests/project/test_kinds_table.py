@@ -1,4 +1,4 @@
-"""The tables of kinds in the docs have a row for every kind, and are what the registries produce."""
+"""The tables of kinds in the docs have a row for every kind and match the registries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One event is one line, whatever a cluster has put into it."""
+"""One event is one line for any cluster text."""
 
 from __future__ import annotations
 

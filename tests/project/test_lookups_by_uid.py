@@ -1,7 +1,7 @@
 """Rows are looked up by uid together with the namespace of the object that names it: `store/uid_lookups.py`.
 
-A uid in an object is what its author wrote there. Every other lookup is in the table below, with the reason why
-its uids are our own.
+A uid in an object is untrusted text of its author. The table below lists all other lookups and why their uids
+are trusted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Alerts and the dashboard ask for metrics, labels and label values that are there."""
+"""Alerts and the dashboard use existing metrics, labels and label values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gangboard.readmodels.hold_counts import InForce
 
 FOLDER = Path(settings.BASE_DIR) / "deploy" / "monitoring"
 PAPER = (Path(settings.BASE_DIR) / "docs" / "metrics.md").read_text()
-# tests/api/test_metrics.py compares this table with what is scraped.
+# tests/api/test_metrics.py compares this table with the scraped metrics.
 LABELS = {
     name: set(labels.split(", ")) - {""}
     for name, labels in re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A new kind and a new reason are one file each with its test: dropped into a copy of the tree, nothing else has to change."""
+"""A new kind and a new reason are one file each with its test. The test adds them to a copy of the tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OWN = {
     "simulator/captures/plushie.json": NEW / "plushie.json",
 }
 GENERATED = {"README.md", "docs/kinds.md", "deploy/chart/files/reader.yaml"}
-"""What `make docs` changes; its last file, `deploy/manifests/gangboard.yaml`, is the chart as Helm prints it."""
+"""Files that `make docs` changes. The last one, `deploy/manifests/gangboard.yaml`, is the chart rendered by Helm."""
 TREE = ("gangboard", "templates", "static", "simulator", "tools", "tests", "docs", "deploy")
 FILES = ("manage.py", "pyproject.toml", "README.md", "Makefile")
 DETECTORS = (
@@ -129,7 +129,7 @@ def _changed(tree: Path) -> set[str]:
 
 
 def test_a_kind_is_its_file_its_test_and_a_manifest(tree: Path, run: Run) -> None:
-    """Whatever else names all kinds comes from the registry, or is written by `make docs`."""
+    """Other lists of all kinds come from the registry or from `make docs`."""
     run("manage.py", "print_kinds", "--into", "README.md", "docs/kinds.md")
     run("manage.py", "print_rbac", "--chart", "deploy/chart/files")
     assert _changed(tree) == {*OWN, *GENERATED}

@@ -1,4 +1,4 @@
-"""No pattern of ours takes longer than its text is long: whoever may create a pod can write the text."""
+"""Every regular expression runs in linear time, because pod authors control the text."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _repeats(tree: Any, before: str) -> Iterator[tuple[str, str]]:
 
 
 def _members(tree: Any) -> list[str]:
-    """Return what a body can begin with: a few characters, or its shortest text."""
+    """Return possible beginnings of a body: a few characters, or its shortest text."""
     short = _shortest(tree)
     if len(short) != 1:
         return [short] if short else []

@@ -1,4 +1,4 @@
-"""What is kept locally is for its owner alone, also where an older release or a copy left it open."""
+"""Local state is private to its owner, even after an older release or a copy left it open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(*sorted(
 
 
 def use(state: Path) -> dict[str, str]:
-    """Use an installation from this folder; return the rights of what is in it."""
+    """Use an installation from this folder and return the modes of its files."""
     done = subprocess.run(
         [sys.executable, "-c", f"import os; os.umask(0o022)\n{USE}"],
         cwd=settings.BASE_DIR,

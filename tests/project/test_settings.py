@@ -1,4 +1,4 @@
-"""Every setting of docs/settings.md: what it refuses, with a sentence that names it, before anything runs."""
+"""Every setting of docs/settings.md: invalid values stop the start with an error that names it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Read all settings anew, with this one set."""
     monkeypatch.setattr(env, "_read", dict(env._read))
     monkeypatch.setattr(env, "_files", dict(env._files))
-    # Of files of this machine, whatever is tried.
+    # Settings of local files, independent of the tested value.
     monkeypatch.setattr(Path, "chmod", lambda *_: None)
     for name in [name for name in os.environ if name.startswith("GANGBOARD_") or "_URL" in name]:
         monkeypatch.delenv(name)

@@ -1,4 +1,4 @@
-"""What plays the situations of real controllers fails where one is told wrongly, or its near miss is."""
+"""The runner of real situations fails on a wrong verdict of a situation or its near miss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWIN = {"code": "starting", "health": "starting", "message": "2 of 3 pods."}
 
 @dataclass
 class Told(Place):
-    """A place of which this is said."""
+    """A place with given verdicts."""
 
     client: Client = field(default_factory=lambda: cast("Client", None))
     name: str = "here"

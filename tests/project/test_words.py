@@ -1,8 +1,8 @@
-"""Names of kinds and APIs occur in code only where the kind, the lever, the group or the queue is at home.
+"""Names of kinds and APIs occur only in code of their own kind, lever, group or queue.
 
-What shared code prints about a kind it gets from the kind. Looked at are identifiers and string constants, not
-docstrings, and templates and scripts. Jobs and StatefulSets are words of Kubernetes that sentences need, so of these
-it is the pair of API group and kind, or a comparison of a kind alone, which takes another API's Job for one.
+Shared code gets texts about a kind from the kind. The scan covers identifiers, string constants, templates and
+scripts, not docstrings. Sentences need the words Job and StatefulSet. For these the scan reports the pair of
+API group and kind, and comparisons of the kind alone, which would match another API's Job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps", "Deployment": "apps"}
 OF_KUBERNETES = ("k8s.io", "Kubernetes")
 """Domain and name of Kubernetes itself, which shared code knows."""
 MORE = ("statefulset", "leaderworker", "disaggregated", "appwrapper", "flux")
-"""Beginnings of names, a kind of which only the pair with its API group is shared, and what no file is about."""
+"""Name prefixes, kinds reported only with their API group, and names without their own file."""
 SHORTEST = 5
 """A shorter name occurs in other words: of these it is the domain."""
 
@@ -76,7 +76,7 @@ ALLOWED = {
         "batch/Job",
     ): "the one place where a Job is told from others' Jobs",
 }
-"""(file, what stands there) → why it may."""
+"""(file, text) → reason for the exception."""
 
 
 @cache
@@ -172,11 +172,11 @@ def test_shared_code_names_no_kind() -> None:
 
 
 OF_PLUGINS = {"GangScheduling", "Unschedulable"}
-"""Reasons of plugins that Kubernetes itself has, too."""
+"""Plugin reasons that Kubernetes itself also uses."""
 
 
 def test_shared_code_names_no_reason_or_field_of_one_system() -> None:
-    """What a single system writes into conditions, events and fields stands in the file of that system."""
+    """Conditions, events and fields of one system are named only in that system's file."""
     reasons = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
     for system in registry.queue_traits().values():
         reasons |= {system.active_field, system.manager} - {""}

@@ -52,7 +52,7 @@ def simulator() -> Simulator:
 
 
 class ToyShop:
-    """Puts toys into a simulated cluster, and is their controller: commands are obeyed when it is told to."""
+    """Creates toys in a simulated cluster and acts as their controller. `obey` executes commands."""
 
     def __init__(self, cluster: Simulator) -> None:
         self._objects = cluster.objects
@@ -95,7 +95,7 @@ class ToyShop:
         self._put_pod(f"{name}-real", "", "", owner=("batch/v1", "Job", job))
 
     def commands(self) -> list[Json]:
-        """Return what was commanded."""
+        """Return the pending commands."""
         return self._objects.list(API, "Command", PLACE)
 
     def set_phase(self, name: str, phase: str) -> None:
@@ -105,7 +105,7 @@ class ToyShop:
         )
 
     def obey(self) -> None:
-        """Do what was commanded: a toy that stops loses its pods."""
+        """Execute the commands. A stopped toy loses its pods."""
         for command in self.commands():
             name, stops = command["spec"]["job"], command["spec"]["word"] == "Stop"
             self.set_phase(name, "Stopped" if stops else "Running")

@@ -1,4 +1,4 @@
-"""Buttons: for whom they are on, with which word and lever, and what an off one says."""
+"""Buttons: permissions, label, lever, and the reason on a disabled one."""
 
 from collections.abc import Callable
 from datetime import timedelta

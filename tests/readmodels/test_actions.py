@@ -1,4 +1,4 @@
-"""Actions and the audit for four people: what is said, to whom, in which order, and as a file."""
+"""Actions and the audit for four users: texts, permissions, order and exports."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Steps as they are read: their order, what each victim costs, and who is told of whom."""
+"""Advice in read models: order of steps, cost of each victim, and permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes by pool: sums that are right, room that is really free, and nothing where nobody could look."""
+"""Nodes by pool: correct sums, usable free capacity, and no numbers for unread nodes."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def test_a_stranger_sees_no_cluster(stranger: Viewer, cluster: Cluster) -> None:
 
 def test_forbidden_nodes_are_not_zero(owner: Viewer) -> None:
     cluster = make_cluster()
-    # Rows of a time at which they could be read mean nothing now.
+    # Rows from before the permission was lost are stale.
     make_node(cluster, "a")
     make_capacity(cluster, why="nodes: forbidden")
     assert blind(owner) == "Nothing can be said of room in this cluster: nodes: forbidden."

@@ -1,4 +1,4 @@
-"""What is in each cluster: gangs by health, nodes, accelerators."""
+"""Contents of each cluster: gangs by health, nodes, accelerators."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_known_nodes_are_added_up(east: Cluster) -> None:
     (gpus,) = full_totals.accelerators
     assert (full_totals.nodes, full_totals.cordoned) == (2, 1)
     assert (gpus.allocatable, gpus.used, gpus.free) == ("16", "11", "5")
-    # Nobody has said that these have no nodes.
+    # The number of nodes of these clusters is unknown.
     assert [result[name].nodes_known for name in ("east", "west", "empty")] == [True, False, False]
 
 

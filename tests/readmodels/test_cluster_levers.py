@@ -1,4 +1,4 @@
-"""Which levers the Clusters page calls ready, and what it says to do next."""
+"""Levers on the Clusters page: their readiness and the next step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be read is no zero, and the next step is its cause."""
+"""Unreadable numbers are not zero, and the next step names the cause."""
 
 from __future__ import annotations
 

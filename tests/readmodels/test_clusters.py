@@ -1,4 +1,4 @@
-"""Clusters, what they let us see, and the counts over them."""
+"""Clusters, their readable resources, and the counts over them."""
 
 from datetime import timedelta
 from typing import Any
@@ -133,7 +133,7 @@ def test_problems_come_first_and_unserved_resources_separately(owner: Viewer) ->
 
 
 def test_objects_are_kept_during_an_outage(owner: Viewer) -> None:
-    """Nothing is deleted because nobody answers, and the card says so."""
+    """An unanswered list deletes no rows, and the card mentions that."""
     cluster = make_cluster()
     make_resource(cluster, "pods", objects_count=40, state="failing")
     make_resource(cluster, "jobs.batch", objects_count=2)

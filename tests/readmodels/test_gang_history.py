@@ -1,4 +1,4 @@
-"""What was said of a gang, as a list and as a strip; who may read which names; what is left of a gone one."""
+"""Verdicts of a gang as a list and a strip, redaction of names, and deleted gangs."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def names(*labels: tuple[str, str | None]) -> list[str]:
         ([("team", "nlp"), ("a.example/tier", "Gold")], ["one"]),
         ([("empty", "")], ["one"]),
         ([("empty", None)], ["one"]),
-        # What JSON paths, LIKE and SQL give a meaning to.
+        # Characters with a meaning in JSON paths, LIKE and SQL.
         ([("100%", "a_b")], ["two"]),
         ([("100%", "axb")], []),
         ([("quoted", "it's")], ["three"]),

@@ -1,4 +1,4 @@
-"""Gangs by what their priority is worth, not by how its class is called."""
+"""Gangs ordered by the value of their priority, not by its class name."""
 
 import pytest
 

@@ -63,7 +63,7 @@ def test_child_groups_are_below_their_parent() -> None:
 
 
 def test_groups_without_a_known_parent_are_roots() -> None:
-    """Near miss: what they name is not there."""
+    """Near miss: the named parent is missing."""
     rows = (a_row("PodGroup", "a", parent="gone"), a_row("PodGroup", "b", controller="Job train"))
     assert drawn(*rows) == [(0, "PodGroup", "a"), (0, "PodGroup", "b")]
 

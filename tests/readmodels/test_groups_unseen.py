@@ -40,7 +40,7 @@ BLIND = ("forbidden", "failing", "unknown-version")
 
 
 def make_site(name: str = "eu-train", **columns: Any) -> Cluster:
-    """Make a cluster of 1.37 whose PodGroups and Workloads are read; it serves nothing composite."""
+    """Make a 1.37 cluster with readable PodGroups and Workloads and without composite groups."""
     cluster = make_cluster(name, **columns)
     make_resource(cluster, PODGROUPS)
     make_resource(cluster, WORKLOADS)
@@ -235,7 +235,7 @@ def test_a_page_of_groups_reads_unreadable_kinds_once(
         cluster = make_site(name)
         for index in range(5):
             make_podgroup(cluster, f"{name}-{index}")
-    # Clusters, groups, states, templates, and gangs: by uid, their parents, by what they say.
+    # Queries of clusters, groups, states and templates, then of gangs by uid, parent and text.
     with django_assert_num_queries(7):
         assert len(read(owner).rows) == 15
 
@@ -246,7 +246,7 @@ PLAIN = "No PodGroup: pods are scheduled one by one."
 
 
 def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, list[str]]:
-    """Return what is said where there is no group, and of what could not be looked at."""
+    """Return the notices on missing groups and on unreadable kinds."""
     gang = make_gang(cluster, **columns)
     detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
     assert detail is not None

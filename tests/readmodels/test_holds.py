@@ -127,7 +127,7 @@ def test_a_hold_without_its_policy_is_not_in_force(
     assert (row.in_force, row.message) == (False, "The policy gangboard-hold is not installed.")
     policy(PolicyState.CHANGED, "The policy gangboard-hold was changed.")
     row = only(owner)
-    # What was proved a moment ago stays proved; that the policy is another one is said.
+    # A recent proof stays valid. A different policy is reported.
     assert (row.in_force, row.message) == (True, "The policy gangboard-hold was changed.")
 
 
@@ -239,7 +239,7 @@ def test_the_number_of_queries_does_not_grow_with_holds(
         assert len(read(owner).rows) == 40
 
 
-# --- what cannot be seen
+# --- unreadable holds
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_succeeded_pods_are_counted_separately() -> None:
     ("fields", "command"),
     [
         ({}, "kubectl logs -n research a-0"),
-        # The node is known: what it wrote before it ended is there.
+        # The pod had a node, so its log from before its end exists.
         (
             {"state": Health.FAILED, "node": "n", "container": "main", "exit_code": 1},
             "kubectl logs -n research a-0 -c main",

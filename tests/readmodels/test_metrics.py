@@ -1,4 +1,4 @@
-"""The figures of the whole installation: counted, and left out or marked where nobody could look."""
+"""Figures of the whole installation: counted, and omitted or marked if unreadable."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_holds_of_a_deleted_owner_are_lost(owner: Viewer) -> None:
     make_holds(cluster)
     WatchedObject.objects.filter(resource=JOBSETS).delete()
     assert counted(owner) == {("east", "yes", 0), ("east", "no", 4), ("east", "unknown", 0)}
-    # Where its kind cannot be read, what is missing is not gone.
+    # A missing owner of an unreadable kind does not count as deleted.
     ResourceState.objects.filter(resource=JOBSETS).update(state="forbidden")
     assert counted(owner) == {("east", "yes", 1), ("east", "no", 1), ("east", "unknown", 2)}
 

@@ -1,4 +1,4 @@
-"""What to do next: names are links, and what carries a step out stands beside it, never in its words."""
+"""Next steps: names are links, and buttons and commands stand beside the sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One node for its viewers: what it offers, who is there, and what it says to gangs that wait."""
+"""One node: its capacity, its gangs, and its fit for waiting gangs, by viewer."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ class Place:
         )
 
     def read(self, viewer: Viewer) -> NodeDetail | None:
-        """Return what a viewer sees."""
+        """Return the node detail for a viewer, or None."""
         clusters = read_freshness(viewer=viewer, now=NOW)
         return read_node(
             viewer=viewer, cluster="eu-train", name="h100-09", clusters=clusters, now=NOW
         )
 
     def seen(self, viewer: Viewer) -> NodeDetail:
-        """Return the same, which is there."""
+        """Return the node detail, which must exist."""
         result = self.read(viewer)
         assert result is not None
         return result

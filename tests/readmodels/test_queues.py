@@ -1,4 +1,4 @@
-"""Queues with their quotas and lines, for whoever may see what of them."""
+"""Queues with quotas and waiting gangs, by permission."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -274,7 +274,7 @@ def test_a_stranger_sees_no_queues(cluster: Cluster, stranger: Viewer) -> None:
     assert not serves_queues(stranger)
 
 
-# What is not there
+# Missing objects
 
 
 def test_unserved_forbidden_and_empty_are_distinct(owner: Viewer) -> None:

@@ -261,7 +261,7 @@ def test_each_system_has_its_own_terms(cluster: Cluster, owner: Viewer) -> None:
 
 
 def test_usage_above_quota_is_not_lent(cluster: Cluster, owner: Viewer) -> None:
-    """KAI gives it out of what the cluster has beyond all quotas."""
+    """KAI lends it from the capacity of the cluster beyond all quotas."""
     serve_scheduler(cluster, KAI)
     parent = Queue(QUEUE.meta, QueueLevel.SHARED).name._replace(group=KAI, name="root")
     scheduler_queue(cluster, KAI, "research", Quota("", GPU, Decimal(4)), parent=parent)

@@ -1,4 +1,4 @@
-"""What keeps the most gangs: counts per reason, for each viewer, and what could not be looked at."""
+"""Counts of gangs per reason, by viewer, and unreadable resources."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def test_the_filter_is_the_cause_without_eligible_nodes(owner: Viewer) -> None:
 @pytest.mark.parametrize(
     "fit",
     [
-        # Each shape alone has room: the nodes are not what it waits for, or only the whole is.
+        # Each shape fits alone, so the nodes are not the cause or only the sum is too large.
         make_fit(fits_now=445, open_nodes=34, saturated=(), excluded=(FitReason("cordoned", 3),)),
         make_fit(fits_now=4),
         # Two fit on an open node and the other two nowhere: what stops them is in no line.

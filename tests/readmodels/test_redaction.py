@@ -1,4 +1,4 @@
-"""Names of what a viewer may not see: taken out wherever they stand, and nothing else with them."""
+"""Redaction removes names of hidden objects from every text and leaves the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What roles allow, in words."""
+"""Roles as sentences."""
 
 from __future__ import annotations
 

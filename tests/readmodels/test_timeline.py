@@ -1,4 +1,4 @@
-"""The timeline of a gang: what was done, and where the pods of a Job were and are."""
+"""The timeline of a gang: actions, and the nodes of a Job's pods before and after."""
 
 from __future__ import annotations
 

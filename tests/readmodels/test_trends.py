@@ -1,4 +1,4 @@
-"""Curves: sums that are right, gaps where nobody could look, and nothing for who may not see it."""
+"""Curves: correct sums, gaps during outages, and permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a gang waited and for what; what is typical for gangs like it."""
+"""Waits of a gang by stage, and typical waits of similar gangs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def a_wait(
     begin: datetime = BORN,
     now: float = 0,
 ) -> Wait | None:
-    """The wait of a gang of which this was said for so many minutes; -1: it holds still."""
+    """The wait of a gang with these (verdict, minutes). A duration of -1 is still open."""
     stretches = []
     for text, minutes in message:
         end = None if minutes < 0 else begin + minutes * MINUTE

@@ -53,7 +53,7 @@ def client_of(simulator: Simulator, folder: Path, *, token: str | None = None) -
 
 
 class Wire:
-    """One raw connection, for what no client should ever have to see."""
+    """One raw connection, for faults that a client library would hide."""
 
     def __init__(self, simulator: Simulator, *, timeout: float = 5) -> None:
         fragments = urlsplit(simulator.url)

@@ -16,7 +16,7 @@ from tests.simulator.conftest import client_of
 Demo = tuple[Simulator, Client]
 CAPTURES = Path(__file__).parent.parent / "captures"
 
-# What a cluster of test machines has and a simulated one has not, or the other way round.
+# Fields that differ between test clusters and simulated ones.
 _IGNORED = re.compile(
     r"^(metadata\.(labels|annotations|resourceVersion|name|uid|generateName|finalizers)"
     r"|spec\.(nodeSelector|priorityClassName|template|containers\[\]\.resources|initContainers)"

@@ -80,7 +80,7 @@ def _is_alive(process: int) -> bool:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    # A zombie that nobody has collected yet has ended too.
+    # An unreaped zombie has also ended.
     return status.rpartition(")")[2].split()[0] != "Z"
 
 

@@ -1,4 +1,4 @@
-"""Each fault does what it says, as often as it says, and nothing else."""
+"""Each fault has its documented effect, as often as configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice of the whole demo: no first advice stops a gang that runs whole, and each victim says what it costs."""
+"""First advice in the demo never stops a complete running gang, and each victim has its cost."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_the_demo_has_each_kind_in_three_states() -> None:
 
 
 def test_the_demo_has_each_kind_of_the_table(demo: Demo) -> None:
-    """Of each line of docs/kinds.md that is a gang by itself; of a grouping API without objects pods that name one."""
+    """A gang for each line of docs/kinds.md, or pods that name a group for a grouping API without objects."""
     _, client = demo
     kinds = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
     missing = [kind.label for kind in kinds if not _is_served(client, kind.resource)]
@@ -178,7 +178,7 @@ def test_gangs_that_wait_only_for_capacity_are_not_frozen(start: Start, tmp_path
     def placed(found: Json) -> bool:
         return bool(found["status"].get("ready") == 4)
 
-    # Its four nodes are what the next gang in that pool has waited for.
+    # The next gang in that pool was waiting for its four nodes.
     client.wait_for("batch/v1", "Job", "llama-70b-sft", "team-nlp", until=placed, timeout=60)
 
 

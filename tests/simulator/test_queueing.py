@@ -1,4 +1,4 @@
-"""The queues of the demo: whoever is stopped frees quota, and the first who fits then is admitted."""
+"""The queues of the demo: a stopped workload frees quota for the first one that fits."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_deactivated_workload_frees_quota_for_the_first_fit(west: Simulator) -
     settle(west, "creative-tagger", suspended=False)
     assert is_suspended(west, "query-rewriter")
     assert status_of(west, "query-rewriter")["Evicted"] == "True"
-    # 8 are there: 4 for the one of high priority, 3 for the next; 1 is left.
+    # Of 8 GPUs, the high priority workload gets 4 and the next one 3, so 1 is free.
     assert not is_suspended(west, "cold-start")
     assert numbers(west, "ads-gpu") == (0, 2, "7", "3")
     set_active(west, "query-rewriter", True)

@@ -1,4 +1,4 @@
-"""A control plane whose time a test moves, and what its controllers do then."""
+"""A control plane with a manual clock, and its controllers."""
 
 from __future__ import annotations
 
