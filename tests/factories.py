@@ -337,7 +337,7 @@ VERDICTS: dict[str, dict[str, str]] = {
 
 
 def make_history(
-    gang: Gang, begin: datetime, *message: tuple[str, float], gone: bool = False, **columns: Any
+    gang: Gang, begin: datetime, *verdicts: tuple[str, float], gone: bool = False, **columns: Any
 ) -> list[VerdictSpan]:
     """Store verdicts of a gang as (key of VERDICTS, minutes), oldest first.
 
@@ -356,9 +356,9 @@ def make_history(
         shape=request_digest(gang.requests, gang.desired),
     )
     spans = []
-    for index, (text, minutes) in enumerate(message):
+    for index, (text, minutes) in enumerate(verdicts):
         end = begin + timedelta(minutes=minutes)
-        is_last = index == len(message) - 1
+        is_last = index == len(verdicts) - 1
         spans.append(
             VerdictSpan(
                 **{

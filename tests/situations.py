@@ -90,8 +90,8 @@ class PlaceOnBoard(Place):
     def act(self, verb: str, name: str = "run") -> Json:
         """Click, and return the action when it is over."""
         gang = self.told(name)
-        message = ("cluster", "api_group", "kind", "namespace", "name", "uid")
-        target = {key: gang[key] for key in message}
+        target_fields = ("cluster", "api_group", "kind", "namespace", "name", "uid")
+        target = {key: gang[key] for key in target_fields}
         requested = {"verb": verb, "target": target, "reason": "test"}
         key = f"{self.name}-{name}-{verb}"
         status, created = self.installation.post("actions/", requested, key=key)

@@ -36,15 +36,15 @@ def test_a_recently_deleted_gang_keeps_its_fields(get_api: GetApi, world: World)
     gone_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
     Gang.objects.filter(pk=gang.pk).update(gone_at=gone_at)
     answer = get_api("reader", f"gangs/{gang.pk}/").json()
-    message = gone_at.isoformat().replace("+00:00", "Z")
+    deleted_at = gone_at.isoformat().replace("+00:00", "Z")
     # A deleted gang takes no action, and no step about it is advised.
     assert answer == {
         **alive,
         "advice": [],
         "next_steps": [],
         "findings": [{**finding, "advice": []} for finding in alive["findings"]],
-        "gone_at": message,
-        "observed_at": message,
+        "gone_at": deleted_at,
+        "observed_at": deleted_at,
         "actions": [],
         "jobs": [{**job, "actions": []} for job in alive["jobs"]],
     }

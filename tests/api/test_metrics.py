@@ -302,14 +302,14 @@ def test_the_docs_list_every_metric_with_its_labels(settings: Settings) -> None:
     Client().get("/healthz")
     make_heartbeats(now=now)
     rows = re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER.read_text(), re.MULTILINE)
-    message = {name: set(labels.split(", ")) - {""} for name, labels in rows}
-    text: dict[str, set[str]] = {}
+    documented = {name: set(labels.split(", ")) - {""} for name, labels in rows}
+    exported: dict[str, set[str]] = {}
     for name, labels in scrape():
         if name.startswith("gangboard_") and not name.endswith(("_bucket", "_sum", "_gsum")):
-            text[name.removesuffix("_gcount").removesuffix("_count")] = {
+            exported[name.removesuffix("_gcount").removesuffix("_count")] = {
                 label for label, _ in labels
             }
-    assert text == message
+    assert exported == documented
 
 
 def test_figures_are_cached_for_seconds(

@@ -73,9 +73,9 @@ def test_weakly_protected_metrics_are_reported(
 ) -> None:
     settings.METRICS_TOKEN = token
     settings.METRICS_NETWORKS = tuple(ip_network(text) for text in networks)
-    message = run_checks(tags=[Tags.security], include_deployment_checks=True)
-    assert [item.id for item in message if str(item.id).startswith("gangboard.")] == expected
-    assert not token or token not in str(message)
+    warnings = run_checks(tags=[Tags.security], include_deployment_checks=True)
+    assert [item.id for item in warnings if str(item.id).startswith("gangboard.")] == expected
+    assert not token or token not in str(warnings)
 
 
 def test_an_incomplete_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ def services(document: dict[str, Any]) -> dict[str, Any]:
     return services
 
 
-def test_the_compose_file_has_its_variants() -> None:
+def test_compose_variables_are_interpolated() -> None:
     variables = {"A": "1", "EMPTY": ""}
     text = "$$A ${A} ${EMPTY:-2} ${NONE:-3} ${A:?no A} ${NONE}"
     assert interpolate(text, variables) == "$A 1 2 3 1 "
@@ -237,8 +237,8 @@ def test_the_proxy_stays_within_its_limits_on_every_server(services: dict[str, A
 def test_web_trusts_only_the_proxy(document: dict[str, Any]) -> None:
     (network,) = document["networks"]["default"]["ipam"]["config"]
     proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
-    values = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
-    assert values == proxy
+    trusted_proxies = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
+    assert trusted_proxies == proxy
     assert proxy != network["gateway"]
     # No other container is given that address.
     assert ip_address(proxy) not in ip_network(network["ip_range"])

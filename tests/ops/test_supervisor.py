@@ -84,8 +84,8 @@ def file(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_killed_child_is_restarted_and_its_children_end(file: Path) -> None:
-    message: list[str] = []
-    with Supervisor(message.append, first_pause=0.2) as supervisor:
+    log_lines: list[str] = []
+    with Supervisor(log_lines.append, first_pause=0.2) as supervisor:
         supervisor.start(Child("tree", (sys.executable, "-c", TREE, str(file))))
         assert supervisor.wait(lambda: len(trees(file)) == 1, SOON)
         parent, below = trees(file)[0]
@@ -93,7 +93,7 @@ def test_a_killed_child_is_restarted_and_its_children_end(file: Path) -> None:
         assert supervisor.wait(lambda: len(trees(file)) == 2, SOON)
         assert eventually(lambda: not alive(below))
         assert all(alive(pid) for pid in trees(file)[1])
-    assert message == [
+    assert log_lines == [
         "tree was ended by SIGKILL; it is started again in 0.2 s",
         "tree was started again",
     ]
@@ -101,11 +101,11 @@ def test_a_killed_child_is_restarted_and_its_children_end(file: Path) -> None:
 
 
 def test_a_child_that_fails_at_once_is_restarted_with_backoff() -> None:
-    message: list[str] = []
-    with Supervisor(message.append, first_pause=0.1) as supervisor:
+    log_lines: list[str] = []
+    with Supervisor(log_lines.append, first_pause=0.1) as supervisor:
         supervisor.start(Child("broken", (sys.executable, "-c", "raise SystemExit(3)")))
-        assert supervisor.wait(lambda: len(message) >= 5, SOON)
-    assert [sentence for sentence in message if "ended" in sentence] == [
+        assert supervisor.wait(lambda: len(log_lines) >= 5, SOON)
+    assert [sentence for sentence in log_lines if "ended" in sentence] == [
         "broken ended with exit code 3; it is started again in 0.1 s",
         "broken ended with exit code 3; it is started again in 0.2 s",
         "broken ended with exit code 3; it is started again in 0.4 s",

@@ -139,14 +139,14 @@ def sign_in(name: str, password: str = PASSWORD) -> Client:
 
 
 def test_own_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
-    local, remote, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
+    own_session, other_session, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
     theirs = sign_in("rene")
-    rows = local.get("/api/v1/me/sessions/").json()["results"]
+    rows = own_session.get("/api/v1/me/sessions/").json()["results"]
     assert [row["is_current"] for row in rows].count(True) == 1
     assert {(row["owner"], row["method"], row["address"]) for row in rows} == {
         ("olga", "password", "127.0.0.1")
     }
-    ids = [row["id"] for row in remote.get("/api/v1/me/sessions/").json()["results"]]
+    ids = [row["id"] for row in other_session.get("/api/v1/me/sessions/").json()["results"]]
     (own,) = (
         row["id"]
         for row in third.get("/api/v1/me/sessions/").json()["results"]
@@ -155,35 +155,35 @@ def test_own_sessions_are_listed_and_ended(owner: Person, reader: Person) -> Non
     assert len(ids) == 3
     assert theirs.delete(f"/api/v1/me/sessions/{own}/").status_code == 404
     assert theirs.post(f"/account/sessions/{own}/end/").status_code == 404
-    assert local.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
+    assert own_session.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
     assert third.get("/account/").status_code == 302
-    assert "End all others" in local.get("/account/").content.decode()
-    assert local.post("/account/sessions/end-others/").status_code == 303
-    assert "End all others" not in local.get("/account/").content.decode()
-    assert remote.get("/account/").status_code == 302
+    assert "End all others" in own_session.get("/account/").content.decode()
+    assert own_session.post("/account/sessions/end-others/").status_code == 303
+    assert "End all others" not in own_session.get("/account/").content.decode()
+    assert other_session.get("/account/").status_code == 302
     assert theirs.get("/account/").status_code == 200
     assert AuditEntry.objects.filter(event="sessions-ended", actor_name="olga").count() == 2
 
 
 def test_the_api_ends_other_sessions(owner: Person) -> None:
-    local, remote = sign_in("olga"), sign_in("olga")
+    own_session, other_session = sign_in("olga"), sign_in("olga")
     robot = Client(headers=bearer(authentication.issue_token(user=owner.user, may_act=True)))
     assert robot.delete("/api/v1/me/sessions/").status_code == 403
-    assert local.delete("/api/v1/me/sessions/").status_code == 204
-    assert remote.get("/account/").status_code == 302
-    assert local.get("/account/").status_code == 200
-    assert local.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
+    assert own_session.delete("/api/v1/me/sessions/").status_code == 204
+    assert other_session.get("/account/").status_code == 302
+    assert own_session.get("/account/").status_code == 200
+    assert own_session.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
 
 
 def test_the_password_is_changed_and_other_sessions_end(reader: Person) -> None:
-    local, remote = sign_in("rene"), sign_in("rene")
+    own_session, other_session = sign_in("rene"), sign_in("rene")
     body = {"current": PASSWORD, "new": NEW, "again": NEW}
-    page = local.post("/account/password/", body)
+    page = own_session.post("/account/password/", body)
     assert page.status_code == 200
     assert NEW not in page.content.decode()
-    assert local.get("/account/").status_code == 200
-    assert remote.get("/account/").status_code == 302
-    assert len(local.get("/api/v1/me/sessions/").json()["results"]) == 1
+    assert own_session.get("/account/").status_code == 200
+    assert other_session.get("/account/").status_code == 302
+    assert len(own_session.get("/api/v1/me/sessions/").json()["results"]) == 1
     sign_in("rene", NEW)
     assert AuditEntry.objects.get(event="password-changed").actor_name == "rene"
 

@@ -112,13 +112,13 @@ def test_the_menu_and_the_account_link_to_the_reference(reader: Person) -> None:
 )
 def test_types_are_described_in_words(schema: dict[str, Any], expected: ApiType) -> None:
     obj = {"type": "object", "properties": {"field": schema}, "required": ["field"]}
-    text = {"enum": ["a", "b"], "type": "string"}
+    choice = {"enum": ["a", "b"], "type": "string"}
     answer = {"content": {"application/json": {"schema": {"$ref": "#/x/Thing"}}}}
     operation = {"operationId": "o", "description": "", "responses": {"200": answer}}
     (resource,) = resources_of(
         {
             "paths": {"/api/v1/things/": {"get": operation}},
-            "components": {"schemas": {"Thing": obj, "Word": text}},
+            "components": {"schemas": {"Thing": obj, "Word": choice}},
         }
     )
     (objects,) = resource.objects

@@ -92,10 +92,10 @@ def shared_trees() -> dict[str, ast.Module]:
 
 def words_of(tree: ast.AST) -> Iterator[str]:
     """Yield the names of kinds in code: constants and identifiers, pairs and comparisons of shared kinds."""
-    message = set(_docstrings(tree))
+    docstrings = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
-        if text and node not in message and names_pattern().search(text):
+        if text and node not in docstrings and names_pattern().search(text):
             yield text
         yield from _shared(node)
 
@@ -194,9 +194,13 @@ def test_shared_code_names_no_reason_or_field_of_one_system() -> None:
 
 
 def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
-    message = set(_docstrings(tree))
+    docstrings = set(_docstrings(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in message:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node not in docstrings
+        ):
             yield node
 
 

@@ -46,17 +46,17 @@ def cluster() -> Cluster:
 def test_amounts_are_added_up_exactly(owner: Viewer, cluster: Cluster) -> None:
     for name in ("a", "b", "c"):
         make_node(cluster, name)
-    complete = read(owner).clusters[0].whole
-    gpus = amount(complete, "nvidia.com/gpu")
+    total = read(owner).clusters[0].whole
+    gpus = amount(total, "nvidia.com/gpu")
     assert (gpus.allocatable, gpus.used, gpus.held, gpus.free, gpus.away) == (
         *("24", "18", "6", "6"),
         "",
     )
-    cpu = amount(complete, "cpu")
+    cpu = amount(total, "cpu")
     assert (cpu.allocatable, cpu.used, cpu.held, cpu.free) == ("576", "145.5", "48", "430.5")
-    memory = amount(complete, "memory")
+    memory = amount(total, "memory")
     assert (memory.allocatable, memory.used, memory.free) == ("3 Ti", "768 Gi", "2.2 Ti")
-    pods = amount(complete, "pods")
+    pods = amount(total, "pods")
     assert (pods.allocatable, pods.used, pods.held, pods.free) == ("330", "9", "3", "321")
 
 
@@ -65,10 +65,10 @@ def test_capacity_of_unschedulable_nodes_is_not_free(owner: Viewer, cluster: Clu
     make_node(cluster, "cordoned", cordoned=True)
     make_node(cluster, "lost", ready=False)
     make_node(cluster, "lost-and-cordoned", ready=False, cordoned=True)
-    complete = read(owner).clusters[0].whole
-    assert complete is not None
-    assert (complete.nodes, complete.ready, complete.cordoned, complete.not_ready) == (4, 1, 1, 2)
-    gpus = amount(complete, "nvidia.com/gpu")
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert (total.nodes, total.ready, total.cordoned, total.not_ready) == (4, 1, 1, 2)
+    gpus = amount(total, "nvidia.com/gpu")
     assert (gpus.free, gpus.away) == ("2", "6")
 
 
@@ -91,17 +91,17 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
     for number, device in enumerate(DEVICES):
         room = {"cpu": "8", "memory": str(GIB), "pods": "10", device: str(number + 1)}
         make_node(cluster, f"n{number}", allocatable=room, used={device: "1"}, held={})
-    complete = read(owner).clusters[0].whole
-    assert complete is not None
-    assert [amount.resource for amount in complete.amounts] == [*DEVICES, "cpu", "memory", "pods"]
-    assert [(amount.allocatable, amount.free) for amount in complete.amounts[:5]] == [
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert [amount.resource for amount in total.amounts] == [*DEVICES, "cpu", "memory", "pods"]
+    assert [(amount.allocatable, amount.free) for amount in total.amounts[:5]] == [
         ("1", "0"),
         ("2", "1"),
         ("3", "2"),
         ("4", "3"),
         ("5", "4"),
     ]
-    assert [amount.is_accelerator for amount in complete.amounts] == [True] * 5 + [False] * 3
+    assert [amount.is_accelerator for amount in total.amounts] == [True] * 5 + [False] * 3
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ def test_network_devices_are_not_accelerators(owner: Viewer, cluster: Cluster) -
 def test_absent_resources_are_omitted(owner: Viewer, cluster: Cluster) -> None:
     room = {"cpu": "4", "hugepages-2Mi": "0", "ephemeral-storage": "1", "example.com/fpga": "0"}
     make_node(cluster, "a", allocatable=room, used={}, held={})
-    complete = read(owner).clusters[0].whole
-    assert complete is not None
-    assert [amount.resource for amount in complete.amounts] == ["cpu"]
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert [amount.resource for amount in total.amounts] == ["cpu"]
 
 
 @pytest.mark.parametrize(
@@ -229,9 +229,9 @@ def test_blocking_taints_are_named(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "b", taints=["spot=true:NoSchedule", "gpu:NoExecute"])
     away = "node.kubernetes.io/unschedulable:NoSchedule"
     make_node(cluster, "c", taints=[away, "spot=true:NoSchedule"], cordoned=True)
-    complete = read(owner).clusters[0].whole
-    assert complete is not None
-    assert complete.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert total.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
 
 
 def test_shapes_show_how_many_fit(owner: Viewer) -> None:

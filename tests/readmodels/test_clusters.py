@@ -78,8 +78,8 @@ def test_a_live_api_server_has_its_latency(
     cluster = make_cluster(**{"answer_ms": 12, "events_a_minute": 340, **columns})
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert (state.answer_ms, state.events_a_minute) == expected
-    partial_viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    (state,) = list_clusters(viewer=partial_viewer, now=NOW)
+    namespace_viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    (state,) = list_clusters(viewer=namespace_viewer, now=NOW)
     assert (state.answer_ms, state.events_a_minute) == (None, None), "how busy others are"
 
 

@@ -327,10 +327,10 @@ def test_mode_and_matrix_are_hidden_in_a_silent_cluster(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
     jobs = make_job("a", part="driver"), make_job("b", part="workers")
     pods = (*make_members("a", 1, group="ring"), *make_members("b", 8, group="ring"))
-    message = Detail(jobs=jobs, members=pods, gang_mode=MODE)
-    silent = read(owner, cluster, detail=message)
+    stored_detail = Detail(jobs=jobs, members=pods, gang_mode=MODE)
+    silent = read(owner, cluster, detail=stored_detail)
     assert (silent.gang_mode, silent.matrix) == (None, None)
-    heard = read(owner, make_cluster("east"), detail=message)
+    heard = read(owner, make_cluster("east"), detail=stored_detail)
     assert heard.matrix is not None
 
 

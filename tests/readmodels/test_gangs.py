@@ -360,13 +360,13 @@ class TestAccess:
         suspend = "Suspend Job team-x/eval (priority 0), which holds 16 GPUs: then the pod fits."
         make_gang(cluster, advice=[suspend], detail=Detail(findings=(named,)))
         full_viewer = Viewer(5, "wilma", (Scope(cluster.pk, "", "viewer"),))
-        message = {
+        advice_by_name = {
             item.name: [
                 row.advice for row in list_gangs(viewer=item, filters=GangFilters(), now=NOW).rows
             ]
             for item in (reader(cluster.pk, "research"), full_viewer, owner, Viewer(2, "stan", ()))
         }
-        assert list(message.values()) == [[()], [(suspend,)], [(suspend,)], []]
+        assert list(advice_by_name.values()) == [[()], [(suspend,)], [(suspend,)], []]
 
     def test_a_cluster_viewer_sees_the_names(self, owner: Viewer) -> None:
         other_ref = make_ref("JobSet", "eval-92", namespace="team-x")

@@ -199,7 +199,7 @@ def test_a_hold_on_a_running_job_is_marked(owner: Viewer, cluster: Cluster) -> N
     assert (row.action_id, row.by) == ("", "")
 
 
-def test_a_job_between_two_attempts_is_held(owner: Viewer, cluster: Cluster) -> None:
+def test_a_hold_explains_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     WatchedObject.objects.filter(resource=JOBS, name=JOB).delete()
     assert only(owner).message == (

@@ -205,10 +205,10 @@ def test_a_node_lists_fitting_gangs_and_obstacles_for_others(owner: Viewer, plac
     place.waits("large", "8")
     place.waits("other-pool", "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
     make_gang(place.cluster, "queued", stage="admission", code="waiting-for-quota", created=0)
-    message = {
+    fits = {
         row.gang.name: (row.answer, row.fitting, row.sentence) for row in place.seen(owner).waiting
     }
-    assert message == {
+    assert fits == {
         "fits": ("fits", 2, "2 of 4 pods fit now."),
         "large": ("kept-out", 0, "Needs 8 GPUs; 2 free."),
         "other-pool": ("kept-out", 0, "Wants nodes with pool=a100."),

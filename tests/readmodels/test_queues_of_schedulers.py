@@ -134,8 +134,8 @@ def test_usage_counts_only_fully_placed_gangs(cluster: Cluster, owner: Viewer) -
     result = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
     assert result is not None
     assert result.holders is not None
-    message = {holder.name: (len(holder.amounts), holder.message) for holder in result.holders}
-    assert message == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
+    holders = {holder.name: (len(holder.amounts), holder.message) for holder in result.holders}
+    assert holders == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
 
 
 def test_a_blocked_gang_is_ineligible_and_an_unknown_one_neither(

@@ -152,12 +152,12 @@ class TestNews:
         make_heartbeats()
         first = position(viewer=owner, now=NOW)
         assert position(viewer=owner, now=NOW + timedelta(seconds=1)) == first
-        observed = {first}
+        versions = {first}
 
         def moved(now_after: float) -> bool:
             place = position(viewer=owner, now=NOW + timedelta(seconds=now_after))
-            new = place not in observed
-            observed.add(place)
+            new = place not in versions
+            versions.add(place)
             return new
 
         Cluster.objects.filter(pk=cluster.pk).update(data_version=2)

@@ -28,14 +28,14 @@ BORN = NOW - timedelta(hours=2)
 
 
 def a_wait(
-    *message: tuple[str, float],
+    *verdicts: tuple[str, float],
     born: datetime | None = BORN,
     begin: datetime = BORN,
     now: float = 0,
 ) -> Wait | None:
     """The wait of a gang with these (verdict, minutes). A duration of -1 is still open."""
     stretches = []
-    for text, minutes in message:
+    for text, minutes in verdicts:
         end = None if minutes < 0 else begin + minutes * MINUTE
         verdict = VERDICTS[text]
         stretches.append(
@@ -64,8 +64,8 @@ class TestOneWait:
         assert wait.by_stage == {"placement": 1800, "start": 720}
 
     def test_a_wait_has_four_stages_in_order(self) -> None:
-        message = [("images", 1), ("room", 2), ("forming", 3), ("quota", 4), ("runs", -1)]
-        wait = known(a_wait(*message))
+        verdicts = [("images", 1), ("room", 2), ("forming", 3), ("quota", 4), ("runs", -1)]
+        wait = known(a_wait(*verdicts))
         assert stages_of(wait) == [
             ("for quota", 4),
             ("for its pods to be made", 3),
@@ -86,13 +86,13 @@ class TestOneWait:
         assert (wait.seconds, wait.started_at) == (306, BORN)
         assert stages_of(wait) == [("for room", 5.1)]
 
-    def test_a_long_time_before_the_first_observation_is_not_counted(self) -> None:
+    def test_a_wait_may_count_from_a_late_first_observation(self) -> None:
         """It may have run in that hour."""
         observed = BORN + timedelta(hours=1)
         wait = known(a_wait(("room", 5), ("runs", -1), begin=observed))
         assert (wait.seconds, wait.started_at, wait.from_creation) == (300, observed, False)
 
-    def test_a_state_older_than_the_owner_is_complete(self) -> None:
+    def test_a_state_older_than_the_owner_counts_from_creation(self) -> None:
         wait = known(a_wait(("room", 5), ("runs", -1), begin=BORN - MINUTE))
         assert (wait.seconds, wait.from_creation) == (300, True)
 
@@ -133,11 +133,11 @@ class TestUnfinishedWaits:
         assert wait.counting_from == BORN
         assert [stage.counting_from for stage in wait.parts] == [None, BORN + 2 * MINUTE]
 
-    def test_a_wait_uses_the_given_time(self) -> None:
-        message = [("room", 5), ("images", 3), ("room", -1)]
-        item, two = (known(a_wait(*message, now=minutes)) for minutes in (1, 50))
-        assert item.counting_from == two.counting_from == BORN
-        assert item.parts[0].counting_from == two.parts[0].counting_from == BORN + 3 * MINUTE
+    def test_the_start_of_a_wait_does_not_depend_on_now(self) -> None:
+        verdicts = [("room", 5), ("images", 3), ("room", -1)]
+        earlier, later = (known(a_wait(*verdicts, now=minutes)) for minutes in (1, 50))
+        assert earlier.counting_from == later.counting_from == BORN
+        assert earlier.parts[0].counting_from == later.parts[0].counting_from == BORN + 3 * MINUTE
 
     def test_a_suspension_pauses_the_wait(self) -> None:
         wait = known(a_wait(("room", 5), ("held", -1), now=60))

@@ -121,8 +121,8 @@ def _agree(real: list[Json], ours: list[Json]) -> None:
         closest = min(observed, key=lambda known: len(known ^ shape))
         assert shape == closest, (shape - closest, closest - shape)
     known = set().union(*(_paths_and_values(item) for item in real))
-    message = set().union(*(_paths_and_values(item) for item in ours))
-    assert message <= known, message - known
+    simulated = set().union(*(_paths_and_values(item) for item in ours))
+    assert simulated <= known, simulated - known
 
 
 @pytest.mark.parametrize(("name", "namespace", "job"), PODS, ids=lambda value: str(value))

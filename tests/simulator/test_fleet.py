@@ -41,11 +41,11 @@ def test_the_demo_has_a_gang_for_every_code() -> None:
 
 
 def test_the_demo_has_each_kind_in_three_states() -> None:
-    message: dict[str, set[str]] = {}
+    healths: dict[str, set[str]] = {}
     for gang in EAST.gangs:
         kind = gang.made_by["kind"] if gang.made_by else gang.kind
-        message.setdefault(kind, set()).add(gang.code)
-    created = {kind: codes for kind, codes in message.items() if kind != "Pod"}
+        healths.setdefault(kind, set()).add(gang.code)
+    created = {kind: codes for kind, codes in healths.items() if kind != "Pod"}
     own = {kind for kind, _ in by_kind()}
     assert set(created) >= {*own, "CronJob", "Job", "JobSet", "PodGroup"}
     assert all(len(codes) >= 3 for kind, codes in created.items() if kind not in FAMILY), created

@@ -212,18 +212,18 @@ def test_a_job_of_volcano_is_aborted_and_resumed_by_commands_until_its_retries_a
     roles = (Role("driver", PodTemplate()), Role("worker", PodTemplate(), pods=2))
     plane = a_plane(Gang("team", "Job", "run", "running", api="batch.volcano.sh", roles=roles))
     uid = find_object(plane, VCJOB)["metadata"]["uid"]
-    message = []
+    phases = []
     for action in ("AbortJob", "ResumeJob") * 3:
         command(plane, action)
         advance(plane, 10)
         status = find_object(plane, VCJOB)["status"]
         groups = plane.objects.list("scheduling.volcano.sh/v1beta1", "PodGroup", "team")
         retries = status.get("retryCount", 0)
-        message.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
+        phases.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
         # The controller deletes each Command before it acts.
         assert plane.objects.list("bus.volcano.sh/v1alpha1", "Command", "team") == []
     assert find_object(plane, VCJOB)["metadata"]["uid"] == uid
-    assert message == [
+    assert phases == [
         ("Aborted", 0, 0, 0),
         ("Running", 3, 1, 1),
         ("Aborted", 0, 0, 1),

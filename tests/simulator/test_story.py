@@ -26,9 +26,9 @@ def test_gangs_are_created_run_finish_and_are_deleted(start: Start) -> None:
     observed: set[tuple[str, str]] = set()
     phases: Counter[str] = Counter()
     deleted: set[tuple[str, str]] = set()
-    message = {"Pending", "Running", "Succeeded"}
+    expected = {"Pending", "Running", "Succeeded"}
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and not (len(deleted) >= 2 and message <= phases.keys()):
+    while time.monotonic() < deadline and not (len(deleted) >= 2 and expected <= phases.keys()):
         now = _names(simulator) - static
         deleted |= observed - now
         observed |= now
@@ -40,7 +40,7 @@ def test_gangs_are_created_run_finish_and_are_deleted(start: Start) -> None:
         time.sleep(0.05)
     assert len(observed) > 4
     assert len(deleted) >= 2
-    assert message <= phases.keys()
+    assert expected <= phases.keys()
     # The gangs of the script have stayed as they were.
     assert static <= _names(simulator)
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
         ("west", "batch", "parallelism", {"paused"}),
     ],
 )
-def test_the_writer_of_a_change_is_recorded(
+def test_a_suspension_shows_its_author_and_reason(
     fleet: str, group: str, lever: str, codes: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demo = begin_demo(fleet, monkeypatch, hold=lever != "parallelism")

@@ -366,9 +366,9 @@ def fill_history(cluster: Cluster, now: datetime) -> None:
     from tests import factories
 
     born = now - timedelta(hours=5)
-    message = ("forming", 2), ("room", 55), ("images", 12), ("runs", 150), ("unknown", 9)
+    verdicts = ("forming", 2), ("room", 55), ("images", 12), ("runs", 150), ("unknown", 9)
     waits = factories.make_gang(cluster, "has-a-past", now=now, created_at=born)
-    factories.make_history(waits, born, *message, ("runs", 40), ("failed", 0.2), ("room", 0))
+    factories.make_history(waits, born, *verdicts, ("runs", 40), ("failed", 0.2), ("room", 0))
     for minutes in range(5):
         case = factories.make_gang(cluster, f"ran-{minutes}", now=now, created_at=born)
         factories.make_history(case, born, ("room", 30 + minutes), ("runs", 60), gone=True)

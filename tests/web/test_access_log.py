@@ -131,10 +131,10 @@ def test_an_audit_row_is_logged_after_the_commit(lines: list[str]) -> None:
     row = AuditEntry.objects.get()
     line = last(lines)
     assert (line["event"], line["logger"]) == ("audit", "gangboard.audit")
-    message = {
+    expected_fields = {
         name: line[name] for name in ("number", "digest", "audit_event", "sentence", "source")
     }
-    assert message == {
+    assert expected_fields == {
         "number": 1,
         "digest": row.digest,
         "audit_event": "switch",

@@ -180,9 +180,9 @@ def client_of(who: str) -> Client:
     if who == "anonymous":
         return Client()
     user = User.objects.create_user(who.replace(" ", "-"))
-    values = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
-    if values is not None:
-        role, cluster, namespace = values
+    role = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
+    if role is not None:
+        role, cluster, namespace = role
         result = Cluster.objects.get(name=cluster) if cluster else None
         Grant.objects.create(user=user, role=role, cluster=result, namespace=namespace)
     if "token" in who:
@@ -203,25 +203,25 @@ def expected(who: str, route: str, method: str, *, foreign: bool = False) -> str
         return "401" if is_api else "sign-in"
     methods = (API if is_api else PAGES)[route]
     # An open page that waits for news has no HEAD.
-    text = methods.get("get" if method == "head" and not route.startswith("live/") else method)
-    if text is None:
+    rule = methods.get("get" if method == "head" and not route.startswith("live/") else method)
+    if rule is None:
         return "405"
-    text, _, session = text.partition(" ")
+    rule, _, session = rule.partition(" ")
     role = TOKENS.get(who, who)
-    if foreign and text in ("place", "operate") and role in ("viewer", "operator"):
+    if foreign and rule in ("place", "operate") and role in ("viewer", "operator"):
         return "404"
-    if text == "operate":
+    if rule == "operate":
         return _operate(who, role)
-    if text == "manage":
+    if rule == "manage":
         return IN if who == "admin" else "403"
-    if text == "another":
+    if rule == "another":
         return "404" if who == "admin" else "403"
-    if text in ("change", "owner"):
-        allowed = text == "change" or role == "admin"
+    if rule in ("change", "owner"):
+        allowed = rule == "change" or role == "admin"
         return "403" if who == "reading token" else IN if allowed else "404"
-    if session and who in TOKENS and (role in SEES[text] or text == "nobody"):
+    if session and who in TOKENS and (role in SEES[rule] or rule == "nobody"):
         return "403"
-    return IN if role in SEES[text] else "404"
+    return IN if role in SEES[rule] else "404"
 
 
 def _operate(who: str, role: str) -> str:
@@ -307,8 +307,10 @@ def test_each_address_answers_as_the_table_lists(world: World, user: str) -> Non
     requests += [(route, method, world.foreign) for route, method in OF_A_NAMESPACE]
     wrong = []
     for route, method, place in requests:
-        desired = expected(user, route, method, foreign=place is world.foreign)
+        expected_result = expected(user, route, method, foreign=place is world.foreign)
         result = send_request(client, world, route, method, place)
-        if result != desired:
-            wrong.append(f"{method} {world.addresses(route, place)}: {result}, not {desired}")
+        if result != expected_result:
+            wrong.append(
+                f"{method} {world.addresses(route, place)}: {result}, not {expected_result}"
+            )
     assert not wrong, "\n".join(wrong)

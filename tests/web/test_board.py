@@ -225,8 +225,8 @@ class TestColumns:
 
 class TestViews:
     def test_views_link_to_their_filters(self, owner: Person, reader: Person) -> None:
-        desired = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
-        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": desired})
+        query = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
+        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": query})
         link = "/?q=llama&health=blocked%2Cjunk&columns=queue"
         assert (answer.status_code, answer["Location"]) == (303, link)
         page = owner.client.get("/").content.decode()

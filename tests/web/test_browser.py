@@ -92,7 +92,7 @@ def faults_of(
 
     A theme changes only colours (see test_themes.py), so the dark theme needs only the colour rules.
     """
-    matches = []
+    faults = []
     page.evaluate(AXE_SCRIPT)
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
@@ -102,11 +102,11 @@ def faults_of(
             options = AXE_OPTIONS | (rules if scheme == "dark" else {})
             result = AxeResults(page.evaluate("options => axe.run(options)", options))
             if result.violations_count:
-                matches.append(f"{name}, {width}, {scheme}: {result.generate_report()}")
+                faults.append(f"{name}, {width}, {scheme}: {result.generate_report()}")
         taken = page.evaluate("document.documentElement.scrollWidth")
         if taken > width:
-            matches.append(f"{name}, {width}: the page is {taken} wide.")
-    return matches
+            faults.append(f"{name}, {width}: the page is {taken} wide.")
+    return faults
 
 
 def test_pages_have_no_axe_violations_and_fit_the_screen(page: Page, site: Site) -> None:
@@ -177,10 +177,10 @@ def test_a_confirmation_of_several_has_clear_buttons_on_a_phone(page: Page, site
     )
     assert abs(above - below) <= 2, (above, below)
     instead = page.get_by_role("link", name="Suspend JobSet llama instead").bounding_box()
-    message = page.locator(".notice li").last.bounding_box()
+    notice = page.locator(".notice li").last.bounding_box()
     assert instead is not None
-    assert message is not None
-    assert instead["y"] - message["y"] - message["height"] >= 6
+    assert notice is not None
+    assert instead["y"] - notice["y"] - notice["height"] >= 6
     # The longest name that a JobSet can have.
     page.locator(".notice .button").evaluate("link => { link.textContent = 'llama-'.repeat(10); }")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
@@ -262,16 +262,16 @@ class TestLive:
     def test_the_last_change_is_announced_to_screen_readers(self, page: Page, site: Site) -> None:
         page.clock.install()
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
-        message = page.locator("#announcer")
+        announcer = page.locator("#announcer")
         change = "UPDATE store_gang SET message = ?, health = ? WHERE name = 'llama-sft'"
         site.write(change, "First.", "blocked")
-        expect(message).to_have_text("llama-sft is now blocked", timeout=SOON)
-        message.evaluate("(element) => { element.textContent = ''; }")
+        expect(announcer).to_have_text("llama-sft is now blocked", timeout=SOON)
+        announcer.evaluate("(element) => { element.textContent = ''; }")
         site.write(change, "Last.", "waiting")
         expect(page.locator("#verdict .sentence")).to_have_text("Last.", timeout=SOON)
-        expect(message).to_be_empty()
+        expect(announcer).to_be_empty()
         page.clock.fast_forward(10_000)
-        expect(message).to_have_text("llama-sft is now waiting", timeout=SOON)
+        expect(announcer).to_have_text("llama-sft is now waiting", timeout=SOON)
 
     def test_a_pause_stops_all_updates(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")

@@ -145,6 +145,6 @@ def test_an_end_is_parsed_in_the_users_time_zone(zone: str, typed: str) -> None:
 
 
 def test_the_address_names_the_targets_without_typed_text() -> None:
-    text = TARGET_PARAMETER.replace("/", "%2F")
-    assert sent(gang="0a1b").query == f"verb=suspend&target={text}&gang=0a1b&forced=1"
-    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={text}"
+    encoded = TARGET_PARAMETER.replace("/", "%2F")
+    assert sent(gang="0a1b").query == f"verb=suspend&target={encoded}&gang=0a1b&forced=1"
+    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={encoded}"

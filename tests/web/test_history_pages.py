@@ -23,11 +23,11 @@ def text_of(client: Client, gang: Gang, status: int = 200) -> str:
     return " ".join(response.content.decode().split())
 
 
-def a_past(world: World, *message: tuple[str, float], gone: bool = False, **columns: Any) -> Gang:
+def a_past(world: World, *verdicts: tuple[str, float], gone: bool = False, **columns: Any) -> Gang:
     """A gang of eu-train/research, created two hours ago, with its verdicts."""
     begin = timezone.now() - timedelta(hours=2)
     gang = make_gang(world.cluster, "whisper", now=timezone.now(), created_at=begin)
-    make_history(gang, begin, *message, gone=gone, **columns)
+    make_history(gang, begin, *verdicts, gone=gone, **columns)
     if gone:
         Gang.objects.filter(pk=gang.pk).delete()
     return gang

@@ -119,8 +119,8 @@ class TestOrderOfManyRows:
         question = first_question(owner.client, "/?ordering=name")
         self.move(rows[30], "a-first")
         page = question.ask(owner.client).content.decode()
-        message = [rows[30], rows[0], "…", rows[29], rows[31], "…", rows[-1]]
-        assert order_told(page) == message
+        order = [rows[30], rows[0], "…", rows[29], rows[31], "…", rows[-1]]
+        assert order_told(page) == order
         assert row_ids(page) == [rows[30]]
 
     def test_a_new_row_is_sent(self, owner: Person, world: World, rows: list[str]) -> None:
@@ -156,8 +156,8 @@ class TestOrderOfManyRows:
         assert row_ids(page) == [rows[50]]
         page = missed.ask(owner.client).content.decode()
         assert sorted(row_ids(page)) == sorted([rows[30], rows[50]])
-        message = [rows[30], rows[50], rows[0], "…", rows[29], rows[31], "…", rows[49], rows[51]]
-        assert order_told(page) == [*message, "…", rows[-1]]
+        order = [rows[30], rows[50], rows[0], "…", rows[29], rows[31], "…", rows[49], rows[51]]
+        assert order_told(page) == [*order, "…", rows[-1]]
 
     @pytest.mark.parametrize("version", ["", "AAAAAAAA" * 20])
     def test_a_page_of_an_unknown_version_gets_all_rows(

@@ -59,7 +59,7 @@ def test_open_addresses_answer_anonymous_requests(anonymous: Client, route: str)
     assert "?next=" not in response.headers.get("Location", "")
 
 
-def test_a_health_check_reads_no_session(owner: Person) -> None:
+def test_a_health_check_makes_no_queries(owner: Person) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert owner.client.get("/healthz").status_code == 200
     assert len(queries) == 0

@@ -227,7 +227,7 @@ class TestTruth:
         assert "what is free on its nodes now is not known." in page
         assert "6 nodes" not in page
 
-    def test_an_empty_cluster_shows_zero(self, owner: Person, nodes: World) -> None:
+    def test_empty_and_unread_clusters_have_messages(self, owner: Person, nodes: World) -> None:
         world = nodes
         world.gang.delete()
         world.other_gang.delete()

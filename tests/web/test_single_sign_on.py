@@ -51,9 +51,9 @@ def browser() -> Client:
 
 def sign_in(provider: FakeProvider, browser: Client, query: str = "", **changes: str) -> Any:
     """Sign in through the provider and return the last answer. `changes` replace returned parameters."""
-    remote = browser.get(f"{BEGIN}{query}")
-    assert remote.status_code == 302, remote.content
-    parameters = provider.begin(remote["Location"])
+    provider_page = browser.get(f"{BEGIN}{query}")
+    assert provider_page.status_code == 302, provider_page.content
+    parameters = provider.begin(provider_page["Location"])
     return browser.get(FINISH, {"code": "the-code", "state": parameters["state"], **changes})
 
 
@@ -371,9 +371,9 @@ def test_a_fresh_sign_in_asks_the_provider_to_ask_again(
     grant_group(group="ml", role="viewer")
     sign_in(provider, browser)
     provider.claims = {"auth_time": time.time() - 3600}
-    remote = provider.begin(browser.get(f"{BEGIN}?fresh=1")["Location"])
-    assert (remote["prompt"], remote["max_age"]) == ("login", "0")
-    response = browser.get(FINISH, {"code": "the-code", "state": remote["state"]})
+    provider_request = provider.begin(browser.get(f"{BEGIN}?fresh=1")["Location"])
+    assert (provider_request["prompt"], provider_request["max_age"]) == ("login", "0")
+    response = browser.get(FINISH, {"code": "the-code", "state": provider_request["state"]})
     assert response.status_code == 403
     assert sentence_of(response).startswith("ACME did not ask again who you are")
     provider.claims = {"auth_time": time.time()}

@@ -335,11 +335,13 @@ def test_messages_contain_no_canary_of_another_tenant(tenants: Pair) -> None:
     with transaction.atomic():
         orders = [*post.look(), *post.look(120)]
         transaction.set_rollback(True)
-    message: dict[str, set[str]] = {FIRST: set(), SECOND: set()}
+    canaries_by_tenant: dict[str, set[str]] = {FIRST: set(), SECOND: set()}
     for order in orders:
-        (text,) = {item for item in message if f"{item}-address" in str(order["address"])}
-        message[text] |= canaries(str(order))
-    for text, result in message.items():
+        (text,) = {
+            item for item in canaries_by_tenant if f"{item}-address" in str(order["address"])
+        }
+        canaries_by_tenant[text] |= canaries(str(order))
+    for text, result in canaries_by_tenant.items():
         assert {item for item in result if not item.startswith(f"{text}-")} == set()
         desired = {"gang", "ns", "spanmessage", "gone", "actedjob", "actionmessage", "rule"}
         assert {f"{text}-{field}" for field in desired} - result == set()
