@@ -180,11 +180,11 @@ def client_of(who: str) -> Client:
     if who == "anonymous":
         return Client()
     user = User.objects.create_user(who.replace(" ", "-"))
-    role = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
-    if role is not None:
-        role, cluster, namespace = role
-        result = Cluster.objects.get(name=cluster) if cluster else None
-        Grant.objects.create(user=user, role=role, cluster=result, namespace=namespace)
+    grant = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
+    if grant is not None:
+        role, cluster_name, namespace = grant
+        cluster = Cluster.objects.get(name=cluster_name) if cluster_name else None
+        Grant.objects.create(user=user, role=role, cluster=cluster, namespace=namespace)
     if "token" in who:
         token = authentication.issue_token(user=user, may_act=who != "reading token")
         if who == "expired token":
