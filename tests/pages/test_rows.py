@@ -80,7 +80,7 @@ def test_no_cell_of_the_csv_file_is_a_formula() -> None:
 def test_a_type_without_a_serializer_is_refused() -> None:
     @dataclass(frozen=True)
     class BadRow:
-        obj: object = shown("Thing")
+        thing: object = shown("Thing")
 
     assert [field.name for field in fields_of(BadRow)] == ["thing"]
     with pytest.raises(TypeError, match="object"):
