@@ -38,7 +38,7 @@ def situation(
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(situations, "TOLD", 0.01)
+    monkeypatch.setattr(situations, "TIMEOUT_SECONDS", 0.01)
 
 
 def test_an_expected_verdict_passes() -> None:
