@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-# Nothing but the pages under test is asked for: no updates, no background requests of the browser.
+# The browser loads only the pages under test, without updates or background requests.
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -23,17 +23,17 @@ ARGUMENTS = [
 ]
 
 PROGRAMS = "chromium-headless-shell", "chromium"
-"""The first draws nothing for a window that nobody sees: it takes less than half the processor time of the other."""
+"""The first one draws no window, so it needs less than half the processor time of the other."""
 
 PATIENCE = 20_000
-"""Milliseconds in which a busy machine shows what is expected; five seconds, if nobody says it."""
+"""Milliseconds for an expectation on a busy machine. Playwright's default is five seconds."""
 expect.set_options(timeout=PATIENCE)
 
 _MISSING = "Chromium is not installed: run make packages as root"
 
 
 def _installed() -> str | None:
-    """Return the path of the first program that is there."""
+    """Return the path of the first installed program."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 

@@ -1,7 +1,7 @@
-"""A pytest plugin: what rules say in tests is the catalogue of sentences, and has to be what they still say.
+"""A pytest plugin that records the sentences of rules as a catalogue and compares later runs with it.
 
-`pytest … --write-reasons` records it anew (docs/testing.md). In every other run a test that is named in the catalogue
-fails where its sentence is another one now, but for those that draw other examples in `make exhaustive`.
+`pytest … --write-reasons` rewrites the catalogue (docs/testing.md). In other runs a test named in the catalogue
+fails if its sentence has changed, except tests that draw other examples in `make exhaustive`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Listen to all findings that the product makes; tests make some, too, to show them."""
+    """Collect findings made by the product. Findings that tests construct are ignored."""
     make = Finding.__init__
 
     @wraps(make)
@@ -61,77 +61,83 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Record what is said in a test, or compare it with what the catalogue has of it."""
+    """Record the sentences of a test, or compare them with the catalogue."""
     _said.clear()
     yield
-    wrong = {fault for one in _said for fault in faults_of(one.evidence)}
+    wrong = {fault for entry in _said for fault in faults_of(entry.evidence)}
     assert not wrong, f"labels of evidence, see tests/evidence_labels.py: {sorted(wrong)}"
     if item.config.getoption("--write-reasons"):
         if not item.nodeid.startswith(_HOSTILE):
-            for one in _said:
-                _recorded.setdefault((one.code, one.message), _example(one, item.nodeid))
+            for entry in _said:
+                _recorded.setdefault((entry.code, entry.message), _example(entry, item.nodeid))
         return
     if random_sets.SIZE == random_sets.EXHAUSTIVE and item.get_closest_marker("hypothesis"):
         return  # other examples are drawn there
-    told = {(one.code, one.title, one.message, _advice(one)) for one in _said}
+    reported = {(entry.code, entry.title, entry.message, _advice(entry)) for entry in _said}
     for example in _expected().get(item.nodeid, ()):
-        assert (example.code, example.title, example.message, example.advice) in told, (
+        assert (example.code, example.title, example.message, example.advice) in reported, (
             f"{example.code} does not say “{example.message}” any more: see tests/catalogue.py"
         )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the catalogue, where that was asked for."""
+    """Write the catalogue if requested."""
     if not session.config.getoption("--write-reasons"):
         return
     by_code: dict[str, list[ReasonExample]] = defaultdict(list)
-    for one in _recorded.values():
-        by_code[one.code].append(one)
+    for item in _recorded.values():
+        by_code[item.code].append(item)
     for unknown in by_code.keys() - reasons.titles().keys():
         del by_code[unknown]  # a toy's
-    found = [one for code in sorted(by_code) for one in choose(by_code[code])]
+    results = [item for code in sorted(by_code) for item in choose(by_code[code])]
     EXAMPLES.write_text(
-        json.dumps([asdict(one) for one in found], indent=1, ensure_ascii=False) + "\n"
+        json.dumps([asdict(item) for item in results], indent=1, ensure_ascii=False) + "\n"
     )
 
 
-def choose(told: Sequence[ReasonExample]) -> list[ReasonExample]:
+def choose(message: Sequence[ReasonExample]) -> list[ReasonExample]:
     """Return the longest of these and some that differ from it and each other, those of its own tests first."""
-    fit = [one for one in told if not _MADE_UP.search(one.message)] or list(told)
-    chosen = [max(fit, key=lambda one: (len(one.message), one.message))]
-    for one in sorted(fit, key=_place):
-        if len(chosen) < _SHOWN and not any(_are_alike(one, other) for other in chosen):
-            chosen.append(one)
+    fit = [item for item in message if not _MADE_UP.search(item.message)] or list(message)
+    chosen = [max(fit, key=lambda item: (len(item.message), item.message))]
+    for item in sorted(fit, key=_place):
+        if len(chosen) < _SHOWN and not any(_are_alike(item, another) for another in chosen):
+            chosen.append(item)
     return sorted(chosen, key=_place)
 
 
-def _place(one: ReasonExample) -> tuple[bool, int, str]:
-    own = f"test_{one.code.replace('-', '_')}.py" in one.test
+def _place(item: ReasonExample) -> tuple[bool, int, str]:
+    own = f"test_{item.code.replace('-', '_')}.py" in item.test
     home = next(
-        (at for at, folder in enumerate(_HOMES) if one.test.startswith(folder)), len(_HOMES)
+        (index for index, folder in enumerate(_HOMES) if item.test.startswith(folder)), len(_HOMES)
     )
-    return not own, home, one.test
+    return not own, home, item.test
 
 
-def _are_alike(one: ReasonExample, other: ReasonExample) -> bool:
-    return SequenceMatcher(None, one.message, other.message, autojunk=False).ratio() >= _ALIKE
+def _are_alike(item: ReasonExample, other: ReasonExample) -> bool:
+    return SequenceMatcher(None, item.message, other.message, autojunk=False).ratio() >= _ALIKE
 
 
-def _example(one: Finding, test: str) -> ReasonExample:
+def _example(item: Finding, test: str) -> ReasonExample:
     return ReasonExample(
-        one.code, one.stage.value, one.title, one.health.value, one.message, _advice(one), test
+        item.code,
+        item.stage.value,
+        item.title,
+        item.health.value,
+        item.message,
+        _advice(item),
+        test,
     )
 
 
-def _advice(one: Finding) -> tuple[str, ...]:
+def _advice(item: Finding) -> tuple[str, ...]:
     """Return the steps that a rule has made, without those that a test has put into its mouth."""
-    return tuple(text for text in one.advice_texts if not _MADE_UP.search(text))
+    return tuple(text for text in item.advice_texts if not _MADE_UP.search(text))
 
 
 def _expected() -> dict[str, list[ReasonExample]]:
     if not _by_test:
-        for one in read_examples():
-            _by_test[one.test].append(one)
+        for example in read_examples():
+            _by_test[example.test].append(example)
     return _by_test
 
 

@@ -1,8 +1,8 @@
 """Management commands of one installation, one after the other in a process that goes on.
 
-What a command needs two seconds for is to begin: to start Python and Django. The commands themselves run
-as `manage.py` runs them. `python -m tests.commands` reads the arguments of each as a line of JSON, and
-answers with a line: exit code and output. It ends with its standard input.
+Starting Python and Django takes two seconds per command. The commands themselves run as in `manage.py`.
+`python -m tests.commands` reads the arguments of each command as a line of JSON and answers with a line of exit
+code and output. The process ends with its standard input.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Commands:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, *arguments: str) -> str:
-        """Run a command and return what it printed. Raises AssertionError with its errors."""
+        """Run a command and return its output. Raises AssertionError with its errors."""
         with self._lock:
             answer = self._ask(arguments)
         code, printed, errors = json.loads(answer)
@@ -54,7 +54,7 @@ class Commands:
         assert process.stdout is not None
         process.stdin.write(json.dumps(arguments) + "\n")
         process.stdin.flush()
-        # One answer to each question: nothing of it waits in the buffer of `stdout`.
+        # Each request has one answer, so no rest stays in the buffer of `stdout`.
         ready, _, _ = select.select([process.stdout], [], [], self._seconds)
         answer = process.stdout.readline() if ready else ""
         if not answer:
@@ -81,7 +81,7 @@ class Commands:
 
 
 def _run(arguments: list[str]) -> tuple[int, str, str]:
-    """Run a command; return its exit code and what it wrote to both outputs."""
+    """Run a command and return its exit code and both outputs."""
     printed, errors = io.StringIO(), io.StringIO()
     code = 0
     with redirect_stdout(printed), redirect_stderr(errors):

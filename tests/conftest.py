@@ -21,8 +21,8 @@ pytest_plugins = [
     "tests.catalogue",
 ]
 
-# What measures time is `make bench`, because a machine that also builds control planes is slow at times.
-# What a restored API server does is known: `make exhaustive` looks whether a new release still does so.
+# `make bench` runs the time measurements, because a machine that also builds control planes is slow at times.
+# The behaviour of a restored API server is known, so `make exhaustive` checks it for new releases.
 collect_ignore = random_sets.sized(
     ["live/test_latency.py", "live/test_hundred_pages.py", "controlplane/test_restored.py"], []
 )
@@ -32,7 +32,7 @@ TransactionTestCase._fixture_teardown = emptied_with_the_audit(  # type: ignore[
     TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
 )
 
-# In CI hypothesis would choose the same examples for ever, whatever the seed.
+# In CI hypothesis would always choose the same examples, for any seed.
 settings.register_profile(
     random_sets.COMMIT, max_examples=50, deadline=None, derandomize=False, print_blob=True
 )
@@ -50,10 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let the garbage collector leave alone what is collected: nine thousand tests, none of them garbage.
+    """Exclude collected tests from garbage collection, because none of the nine thousand is garbage.
 
-    It looked through all of them again and again, for more than a quarter of the time of collecting. Of the
-    time of the tests it was a fifteenth: it looks less often.
+    Scanning them took more than a quarter of the collection time and a fifteenth of the test time, so the
+    collector also runs less often.
     """
     gc.disable()
     try:
@@ -65,7 +65,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say how much was tried of what is made up at random, and how to try the same again."""
+    """Print the number of random examples and the command that repeats them."""
     terminalreporter.section("made up at random")
     terminalreporter.write_line(
         f"TESTS={random_sets.SIZE} --hypothesis-seed={config.option.hypothesis_seed}: "

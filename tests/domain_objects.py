@@ -38,7 +38,7 @@ Made = Owner | Pod | Group | Node | Event | Hold | QueueEntry
 
 
 def ago(seconds: float) -> datetime:
-    """That many seconds before NOW."""
+    """Return the time this many seconds before NOW."""
     return NOW - timedelta(seconds=seconds)
 
 
@@ -74,7 +74,7 @@ def a_meta(
 ) -> Meta:
     controller = controller_of(of)
     ref = ObjectRef(group, kind, namespace, name, uid or f"uid-{name}")
-    given = {
+    values = {
         "resource_version": "1",
         "generation": 1,
         "created_at": ago(600),
@@ -82,22 +82,22 @@ def a_meta(
         "owner_uids": (controller.uid,) if controller else (),
         **fields,
     }
-    return Meta(api_version=version, ref=ref, **given)
+    return Meta(api_version=version, ref=ref, **values)
 
 
 def _split(fields: dict[str, Any]) -> dict[str, Any]:
     """Take the words that belong to the metadata out of `fields`."""
-    words = (
+    texts = (
         "uid namespace version of generation created_at deleting_since owner_uids resource_version"
     )
-    return {word: fields.pop(word) for word in words.split() if word in fields}
+    return {text: fields.pop(text) for text in texts.split() if text in fields}
 
 
 def a_job(name: str = "train", *, pods: int = 2, ask: str = "1", **fields: Any) -> Owner:
     """A Job of `pods` pods with `ask` cpu each; indexed, completions = parallelism = pods."""
     meta = a_meta("batch", "Job", name, **_split(fields))
     shape = PodRequests(pods, fields.pop("requests", requests(cpu=ask)))
-    given = {
+    values = {
         "desired": pods,
         "pod_requests": (shape,),
         "completions": pods,
@@ -107,15 +107,15 @@ def a_job(name: str = "train", *, pods: int = 2, ask: str = "1", **fields: Any) 
         "active_pods": None if fields.get("suspended") else pods,
         **fields,
     }
-    return Owner(meta=meta, **given)
+    return Owner(meta=meta, **values)
 
 
 def a_role(
     name: str = "workers", *, jobs: int = 1, pods: int = 2, ask: str = "1", **fields: Any
 ) -> Role:
     """A ReplicatedJob; child names are filled in by `a_jobset`."""
-    given = {"requests": requests(cpu=ask), **fields}
-    return Role(name=name, replicas=jobs, pods=pods, **given)
+    values = {"requests": requests(cpu=ask), **fields}
+    return Role(name=name, replicas=jobs, pods=pods, **values)
 
 
 def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
@@ -133,7 +133,7 @@ def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
     policies = fields.pop("policies", None)
     if policies is not None:
         fields["detail"] = {POLICIES: encode_policies(policies)}
-    given = {
+    values = {
         "desired": sum(role.replicas * role.pods for role in named),
         "counted_restarts": fields.get("restarts", 0),
         "roles": named,
@@ -142,7 +142,7 @@ def a_jobset(name: str = "run", *roles: Role, **fields: Any) -> Owner:
         ),
         **fields,
     }
-    return Owner(meta=meta, **given)
+    return Owner(meta=meta, **values)
 
 
 def as_trainjob(owner: Owner) -> Owner:
@@ -187,7 +187,7 @@ def a_pod(name: str = "train-0", *, on: str = "", group: str | Group = "", **fie
         scheduled = a_condition("PodScheduled")
     elif text:
         scheduled = a_condition("PodScheduled", "False", reason="Unschedulable", message=text)
-    given = {
+    values = {
         "phase": "Running" if on else "Pending",
         "node": on,
         "scheduler_name": "default-scheduler",
@@ -200,25 +200,25 @@ def a_pod(name: str = "train-0", *, on: str = "", group: str | Group = "", **fie
         "containers": (a_container(running=bool(on), ready=bool(ready and on)),),
         **fields,
     }
-    return Pod(meta=meta, **given)
+    return Pod(meta=meta, **values)
 
 
 def a_container(name: str = "worker", *, running: bool = True, **fields: Any) -> Container:
-    given = {
+    values = {
         "init": False,
         "ready": running,
         "restarts": 0,
         "state": "running" if running else "",
         **fields,
     }
-    return Container(name=name, **given)
+    return Container(name=name, **values)
 
 
 def pods_of(job: Owner, count: int, *, on: str = "", **fields: Any) -> tuple[Pod, ...]:
     """`count` indexed pods of a Job, each with the Job's requests; `on` is the node of all."""
-    given = {"requests": job.pod_requests[0].requests, "group": job.group_name, **fields}
+    values = {"requests": job.pod_requests[0].requests, "group": job.group_name, **fields}
     return tuple(
-        a_pod(f"{job.meta.ref.name}-{index}", of=job, index=index, on=on, **given)
+        a_pod(f"{job.meta.ref.name}-{index}", of=job, index=index, on=on, **values)
         for index in range(count)
     )
 
@@ -235,8 +235,8 @@ def a_composite(name: str = "tree", *, quorum: int | None = None, **fields: Any)
 
 def _a_group(kind: str, name: str, quorum: int | None, fields: dict[str, Any]) -> Group:
     meta = a_meta(SCHEDULING, kind, name, **{"version": "v1beta1", **_split(fields)})
-    given = {"policy": Policy.GANG if quorum is not None else Policy.BASIC, **fields}
-    return Group(meta=meta, quorum=quorum, **given)
+    values = {"policy": Policy.GANG if quorum is not None else Policy.BASIC, **fields}
+    return Group(meta=meta, quorum=quorum, **values)
 
 
 def placed(status: str = "True", message: str = "", reason: str = "") -> Condition:
@@ -249,8 +249,8 @@ def a_workload(name: str = "train-workload", *, quorum: int | None = None, **fie
     """A core Workload with one template."""
     meta = a_meta(SCHEDULING, "Workload", name, **{"version": "v1beta1", **_split(fields)})
     policy = Policy.GANG if quorum is not None else Policy.BASIC
-    given = {"templates": (GroupTemplate(f"{name}-pgt-0", policy, quorum),), **fields}
-    return Group(meta=meta, **given)
+    values = {"templates": (GroupTemplate(f"{name}-pgt-0", policy, quorum),), **fields}
+    return Group(meta=meta, **values)
 
 
 def a_plan(name: str = "plan", **fields: Any) -> Group:
@@ -267,22 +267,22 @@ def a_node(name: str = "n0", *, ready: bool | None = True, **fields: Any) -> Nod
     """A node; `ready=None` is one whose kubelet went silent (`Ready=Unknown`)."""
     meta = a_meta("", "Node", name, **{"namespace": "", **_split(fields)})
     status = "Unknown" if ready is None else str(ready)
-    given = {"ready": a_condition("Ready", status), **fields}
-    return Node(meta=meta, **given)
+    values = {"ready": a_condition("Ready", status), **fields}
+    return Node(meta=meta, **values)
 
 
 def an_event(about: Made, reason: str, note: str = "", **fields: Any) -> Event:
     """A Warning event about an object, seen once 30 seconds ago."""
     name = fields.pop("name", f"{about.meta.ref.name}.{reason.lower()}")
     meta = a_meta("events.k8s.io", "Event", name, **_split(fields))
-    given = {
+    values = {
         "type": "Warning",
         "count": 1,
         "first_seen": ago(30),
         "last_seen": ago(30),
         **fields,
     }
-    return Event(meta=meta, regarding=about.meta.ref, reason=reason, note=note, **given)
+    return Event(meta=meta, regarding=about.meta.ref, reason=reason, note=note, **values)
 
 
 def a_hold(on: Owner, **fields: Any) -> Hold:
@@ -295,18 +295,18 @@ def a_hold(on: Owner, **fields: Any) -> Hold:
         name,
         **{"version": "v1alpha1", "uid": f"hold-{name}", "created_at": ago(300), **_split(fields)},
     )
-    given = {
+    values = {
         "job_name": on.meta.ref.name,
         "owner_uid": controller.uid if controller else "",
         "by": "alice",
         "reason": "disk of n3",
         **fields,
     }
-    return Hold(meta=meta, **given)
+    return Hold(meta=meta, **values)
 
 
 def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
-    """What Kueue keeps for an owner: active, tried and not admitted yet, in queue gpu-lq."""
+    """A Kueue Workload of an owner in queue gpu-lq: active, tried and not yet admitted."""
     meta = a_meta(
         "kueue.x-k8s.io",
         "Workload",
@@ -314,9 +314,9 @@ def an_entry(of: Made, name: str = "", **fields: Any) -> QueueEntry:
         **{"version": "v1beta2", "of": of, **_split(fields)},
     )
     tried = a_condition("QuotaReserved", "False", reason="Pending")
-    given = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, "conditions": (tried,), **fields}
-    over = given_up(meta, given["conditions"], active=given.get("active", True))
-    return QueueEntry(meta=meta, **{"given_up": over, **given})
+    values = {"queue": "gpu-lq", "owner_uid": of.meta.ref.uid, "conditions": (tried,), **fields}
+    over = given_up(meta, values["conditions"], active=values.get("active", True))
+    return QueueEntry(meta=meta, **{"given_up": over, **values})
 
 
 def a_queue(name: str, *, cohort: str = "", **fields: Any) -> Queue:
@@ -326,8 +326,8 @@ def a_queue(name: str, *, cohort: str = "", **fields: Any) -> Queue:
 
 def an_alias(name: str, *, to: str, namespace: str = NAMESPACE, **fields: Any) -> Queue:
     """A LocalQueue of Kueue that leads to the ClusterQueue `to`."""
-    given = {"namespace": namespace, **fields}
-    return _queue("LocalQueue", QueueLevel.ALIAS, name, "ClusterQueue", to, given)
+    values = {"namespace": namespace, **fields}
+    return _queue("LocalQueue", QueueLevel.ALIAS, name, "ClusterQueue", to, values)
 
 
 def shared_quota(name: str, *, cohort: str = "", **fields: Any) -> Queue:
@@ -340,12 +340,12 @@ def _queue(
 ) -> Queue:
     group = "kueue.x-k8s.io"
     meta = a_meta(group, kind, name, **{"namespace": "", "version": "v1beta2", **_split(fields)})
-    given = {
+    values = {
         "parent": QueueName(group, above, "", parent) if parent else None,
         "state": QueueState.ACTIVE,
         **fields,
     }
-    return Queue(meta, level, **given)
+    return Queue(meta, level, **values)
 
 
 def succeeded(reason: str = "CompletionsReached", message: str = "") -> Finish:
@@ -361,19 +361,19 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> Gang:
 
     A standalone Job is its own only entry of `jobs`. All else is by the names of Gang and ClusterView.
     """
-    jobs = [thing for thing in objects if isinstance(thing, Owner)]
+    jobs = [obj for obj in objects if isinstance(obj, Owner)]
     if not jobs and owner.meta.ref.kind == "Job":
         jobs = [owner]
-    groups = [thing for thing in objects if isinstance(thing, Group)]
-    given = {
+    groups = [obj for obj in objects if isinstance(obj, Group)]
+    values = {
         "now": NOW,
         "jobs": tuple(jobs),
-        "groups": tuple(one for one in groups if one.meta.ref.kind != "Workload"),
-        "workloads": tuple(one for one in groups if one.meta.ref.kind == "Workload"),
-        "pods": tuple(thing for thing in objects if isinstance(thing, Pod)),
-        "events": tuple(thing for thing in objects if isinstance(thing, Event)),
-        "holds": tuple(thing for thing in objects if isinstance(thing, Hold)),
-        "entries": tuple(thing for thing in objects if isinstance(thing, QueueEntry)),
+        "groups": tuple(item for item in groups if item.meta.ref.kind != "Workload"),
+        "workloads": tuple(item for item in groups if item.meta.ref.kind == "Workload"),
+        "pods": tuple(obj for obj in objects if isinstance(obj, Pod)),
+        "events": tuple(obj for obj in objects if isinstance(obj, Event)),
+        "holds": tuple(obj for obj in objects if isinstance(obj, Hold)),
+        "entries": tuple(obj for obj in objects if isinstance(obj, QueueEntry)),
         "kinds": registry.kind_traits(),
         "pod_reasons": registry.pod_reasons(),
         "admission": registry.queue_traits(),
@@ -381,17 +381,17 @@ def facts_of(owner: Owner, *objects: Made, **fields: Any) -> Gang:
         **fields,
     }
     of_cluster = {
-        "nodes": {thing.meta.ref.name: thing for thing in objects if isinstance(thing, Node)},
+        "nodes": {obj.meta.ref.name: obj for obj in objects if isinstance(obj, Node)},
         "gang_api_version": "v1beta1",
         "queue_systems": ("Kueue",),
-        **{word: given.pop(word) for word in CLUSTER_WORDS & given.keys()},
+        **{text: values.pop(text) for text in CLUSTER_WORDS & values.keys()},
     }
-    return Gang(owner=owner, cluster=ClusterView(**of_cluster), **given)
+    return Gang(owner=owner, cluster=ClusterView(**of_cluster), **values)
 
 
-def with_cluster(gang: Gang, **words: Any) -> Gang:
+def with_cluster(gang: Gang, **options: Any) -> Gang:
     """The gang in a cluster that differs by these fields of ClusterView."""
-    return replace(gang, cluster=replace(gang.cluster, **words))
+    return replace(gang, cluster=replace(gang.cluster, **options))
 
 
 def a_unit(facts: Gang, **fields: Any) -> Unit:
@@ -399,14 +399,14 @@ def a_unit(facts: Gang, **fields: Any) -> Unit:
 
     Name, noun, desired, quorum and held follow from the objects; give them to say otherwise.
     """
-    only = [one for one in facts.groups if one.meta.ref.kind == "PodGroup"]
+    only = [item for item in facts.groups if item.meta.ref.kind == "PodGroup"]
     group = only[0] if len(only) == 1 else None
     named = next((pod.group_name for pod in facts.pods if pod.group_name), "")
     name = group.meta.ref.name if group else named or facts.owner.meta.ref.name
     held = 0
     if not facts.owner.suspended:
         held = sum(job.desired for job in facts.jobs if job.suspended and not job.finish)
-    given = {
+    values = {
         "name": name,
         "noun": "group" if group or named else facts.owner.meta.ref.kind,
         "desired": facts.owner.desired,
@@ -421,4 +421,4 @@ def a_unit(facts: Gang, **fields: Any) -> Unit:
         "events": facts.events,
         **fields,
     }
-    return Unit(gang=facts, **given)
+    return Unit(gang=facts, **values)

@@ -24,7 +24,7 @@ _LIFT = {
 
 
 def lift_guard() -> None:
-    """Take the triggers away, as somebody with all rights on the database can."""
+    """Drop the triggers, as a database superuser can."""
     with connection.cursor() as cursor:
         for table, triggers in _LIFT.items():
             on = f" ON {table}" if connection.vendor == "postgresql" else ""

@@ -47,8 +47,8 @@ PLAIN_WORDS = frozenset(
         "why",
     }
 )
-"""Labels of one small word that are no field: what is meant is the thing, not where it is written."""
-_WORD = re.compile(r"[^\s,:()]+")
+"""Labels of one lower-case word that name an object instead of a field."""
+_TOKEN = re.compile(r"[^\s,:()]+")
 _CAMEL = re.compile(r"^[a-z][a-z0-9]*[A-Z]\w*$")
 _PATH = re.compile(r"^(metadata|spec|status)\.")
 _ITEM = re.compile(r"\[[^\]]*\]")
@@ -57,15 +57,15 @@ _ANYTHING = "*"
 
 Kind = tuple[str, str]
 TOYS = "toys.example"
-"""Kinds that tests add: their decoders read next to nothing of them."""
+"""Kinds added by tests, whose decoders read few fields."""
 
 
 def fields_named(label: str) -> tuple[str, ...]:
     """Return the words of a label that are, or look like, the name of a field."""
-    words = _WORD.findall(label)
-    if len(words) == 1 and words[0].isalpha() and words[0].islower():
-        return () if words[0] in PLAIN_WORDS else (words[0],)
-    return tuple(word for word in words if _PATH.match(word) or _CAMEL.match(word))
+    matches = _TOKEN.findall(label)
+    if len(matches) == 1 and matches[0].isalpha() and matches[0].islower():
+        return () if matches[0] in PLAIN_WORDS else (matches[0],)
+    return tuple(text for text in matches if _PATH.match(text) or _CAMEL.match(text))
 
 
 def wrong_fields(label: str, source: ObjectRef | None) -> tuple[str, ...]:
@@ -83,9 +83,9 @@ def wrong_fields(label: str, source: ObjectRef | None) -> tuple[str, ...]:
 def faults_of(evidence: Iterable[Evidence]) -> list[str]:
     """Return a line for each label with a field that its source does not have."""
     return [
-        f"{one.source.kind if one.source else 'evidence'} has no field {name} ({one.label})"
-        for one in evidence
-        for name in wrong_fields(one.label, one.source)
+        f"{item.source.kind if item.source else 'evidence'} has no field {name} ({item.label})"
+        for item in evidence
+        for name in wrong_fields(item.label, item.source)
     ]
 
 
@@ -109,11 +109,13 @@ def has_field(resource: Resource, name: str) -> bool:
 @cache
 def field_paths() -> Mapping[Kind, frozenset[str]]:
     """Return the paths of all fields that are read, by API group and kind of the object."""
-    found: dict[Kind, frozenset[str]] = {}
-    for one in _resources():
-        kind = (one.group, one.kind)
-        found[kind] = found.get(kind, frozenset()) | frozenset(_paths(inspect.type_info(one.wire)))
-    return found
+    result: dict[Kind, frozenset[str]] = {}
+    for resource in _resources():
+        kind = (resource.group, resource.kind)
+        result[kind] = result.get(kind, frozenset()) | frozenset(
+            _paths(inspect.type_info(resource.wire))
+        )
+    return result
 
 
 def _resources() -> Iterator[Resource]:
@@ -128,8 +130,8 @@ def _paths(info: inspect.Type, path: str = "", seen: tuple[type, ...] = ()) -> I
     if isinstance(info, inspect.Metadata):
         yield from _paths(info.type, path, seen)
     elif isinstance(info, inspect.UnionType):
-        for part in info.types:
-            yield from _paths(part, path, seen)
+        for fragment in info.types:
+            yield from _paths(fragment, path, seen)
     elif isinstance(info, inspect.ListType | inspect.VarTupleType):
         yield from _paths(info.item_type, path, seen)
     elif isinstance(info, inspect.StructType) and info.cls not in seen:

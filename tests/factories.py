@@ -254,7 +254,7 @@ def make_event(
     reason: str = "",
     count: int = 3,
 ) -> WatchedObject:
-    """Store a Warning about the pod with this uid, in namespace research; `name` is its reason, too, without another."""
+    """Store a Warning about the pod with this uid in namespace research. The default reason is `name`."""
     event = Event(
         meta=Meta("v1", make_ref("Event", name, group="events.k8s.io"), "1", 0, last_seen),
         regarding=make_ref("Pod", pod, uid=about),
@@ -298,7 +298,7 @@ def make_outage(
     problem: str = "",
     sentence: str = "",
 ) -> Outage:
-    """Make a time in which nothing was seen of a cluster."""
+    """Make an outage of a cluster."""
     return Outage.objects.create(
         cluster=cluster,
         began_at=began_at,
@@ -337,11 +337,11 @@ VERDICTS: dict[str, dict[str, str]] = {
 
 
 def make_history(
-    gang: Gang, begin: datetime, *said: tuple[str, float], gone: bool = False, **columns: Any
+    gang: Gang, begin: datetime, *verdicts: tuple[str, float], gone: bool = False, **columns: Any
 ) -> list[VerdictSpan]:
-    """Store what was said of a gang: (word of VERDICTS, minutes), the oldest first.
+    """Store verdicts of a gang as (key of VERDICTS, minutes), oldest first.
 
-    The last one holds still, unless the gang is gone.
+    The last verdict stays open unless the gang is deleted.
     """
     values = {
         name: getattr(gang, name)
@@ -356,16 +356,16 @@ def make_history(
         shape=request_digest(gang.requests, gang.desired),
     )
     spans = []
-    for index, (word, minutes) in enumerate(said):
+    for index, (text, minutes) in enumerate(verdicts):
         end = begin + timedelta(minutes=minutes)
-        is_last = index == len(said) - 1
+        is_last = index == len(verdicts) - 1
         spans.append(
             VerdictSpan(
                 **{
                     **values,
-                    **VERDICTS[word],
-                    "title": VERDICTS[word]["code"].replace("-", " ").capitalize(),
-                    "message": f"It was said: {word}.",
+                    **VERDICTS[text],
+                    "title": VERDICTS[text]["code"].replace("-", " ").capitalize(),
+                    "message": f"It was said: {text}.",
                     **columns,
                 },
                 began_at=begin,

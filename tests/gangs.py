@@ -14,23 +14,23 @@ from gangboard.plugins import registry
 from tests.domain_objects import CLUSTER_WORDS, NOW
 
 
-def assemble(root: Root, objects: Iterable[Any], *, now: datetime, **words: Any) -> Gang:
+def assemble(root: Root, objects: Iterable[Any], *, now: datetime, **options: Any) -> Gang:
     """The gang of `root` and its other members. `words` are fields of GangObjects and of ClusterView."""
-    cluster, rest = split_words(words)
+    cluster, rest = split_words(options)
     return build_gang(root, GangObjects(members=objects, **rest), cluster, now)
 
 
 def split_words(words: dict[str, Any]) -> tuple[ClusterView, dict[str, Any]]:
     """The cluster that these words describe, and the words that are not about it."""
-    of_cluster = {word: value for word, value in words.items() if word in CLUSTER_WORDS}
-    rest = {word: value for word, value in words.items() if word not in CLUSTER_WORDS}
+    of_cluster = {text: value for text, value in words.items() if text in CLUSTER_WORDS}
+    rest = {text: value for text, value in words.items() if text not in CLUSTER_WORDS}
     return ClusterView(**of_cluster), rest
 
 
-def a_gang(owner: Owner, jobs: Iterable[Owner] = (), **words: Any) -> Gang:
+def a_gang(owner: Owner, jobs: Iterable[Owner] = (), **options: Any) -> Gang:
     """The gang of an owner as the policy reads it. `words` are fields of Gang and of ClusterView."""
     systems = tuple(system.label for system in registry.admission_systems())
-    cluster, rest = split_words({"queue_systems": systems, **words})
+    cluster, rest = split_words({"queue_systems": systems, **options})
     return Gang(
         owner=owner,
         now=NOW,

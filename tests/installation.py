@@ -44,7 +44,7 @@ _BUSY = urllib3.Retry(
 
 
 class Installation:
-    """Runs `manage.py up` with the given kubeconfigs; a context manager that leaves nothing behind."""
+    """Runs `manage.py up` with the given kubeconfigs. The context manager removes its processes and files."""
 
     def __init__(
         self,
@@ -54,9 +54,9 @@ class Installation:
         arguments: Sequence[str] = (),
         actors: Mapping[str, Path] | None = None,
     ) -> None:
-        """`kubeconfigs` maps cluster names to files; none of them means the simulated fleet.
+        """`kubeconfigs` maps cluster names to files. An empty map means the simulated fleet.
 
-        `actors` maps names of some of these clusters to kubeconfigs of their second identity.
+        `actors` maps some cluster names to kubeconfigs of their second identity.
         """
         self._guard = Supervisor(None)
         self.folder = self._guard.folder
@@ -76,13 +76,13 @@ class Installation:
         self._actors = dict(actors or {})
         self._process: Started | None = None
         # The server ends a connection that was idle for 10 s, perhaps while a request is on its way.
-        again = urllib3.Retry(1, connect=0, read=1, redirect=False, allowed_methods=["GET"])
-        self._pool = urllib3.PoolManager(maxsize=8, retries=again)
+        second_retry = urllib3.Retry(1, connect=0, read=1, redirect=False, allowed_methods=["GET"])
+        self._pool = urllib3.PoolManager(maxsize=8, retries=second_retry)
         self._commands = Commands(self.environment, START_SECONDS)
         self.token = ""
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command and return what it printed. Raises with its errors."""
+        """Run a management command and return its output. Raises with its errors."""
         return self._commands.run(*arguments)
 
     def __enter__(self) -> Self:
@@ -100,8 +100,8 @@ class Installation:
             migrated.copy_to(self.folder / "gangboard.sqlite3")
         for name, kubeconfig in self._kubeconfigs.items():
             actor = self._actors.get(name)
-            more = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
-            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *more)
+            extra = ("--actor-kubeconfig", str(actor)) if actor is not None else ()
+            self.manage("add_cluster", name, "--kubeconfig", str(kubeconfig), *extra)
         up = [sys.executable, "manage.py", "up", "--port", str(self.port), *self._arguments]
         self._process = self.start("gangboard", up, self.log, out=self._output)
         self._wait_answering()
@@ -194,13 +194,13 @@ class Installation:
 
     def gangs(self, **query: str) -> list[Json]:
         """Return all gangs that match, over all pages of the answer."""
-        found: list[Json] = []
+        result: list[Json] = []
         answer = self.get("gangs/", limit="500", **query)
-        found += answer["results"]
+        result += answer["results"]
         while answer["next"]:
             answer = self._next(answer["next"])
-            found += answer["results"]
-        return found
+            result += answer["results"]
+        return result
 
     def _next(self, url: str) -> Json:
         answer = self._pool.request(
@@ -213,7 +213,7 @@ class Installation:
     def children(self, words: str) -> list[int]:
         """Return the pids of our processes whose command line contains the words."""
         assert self._process is not None
-        found = []
+        result = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit():
                 continue
@@ -223,11 +223,11 @@ class Installation:
             except OSError:
                 continue
             if words in command and f"GANGBOARD_STATE={self.folder}\0" in environment:
-                found.append(int(entry.name))
-        return sorted(found)
+                result.append(int(entry.name))
+        return sorted(result)
 
     def stop(self) -> None:
-        """End it as Ctrl-C does; what does not end in time is killed. Its folder goes with it."""
+        """End the installation like Ctrl-C, kill processes that do not end in time, and delete its folder."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,11 +1,10 @@
-"""A pytest plugin: which tests of a run go side by side (`pytest -n 4 --dist loadscope`).
+"""A pytest plugin that schedules tests in parallel lanes (`pytest -n 4 --dist loadscope`).
 
-A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of
-tests, or all files of one line of `WAITING`, which use the same control planes: so these are started in
-one lane only. What runs beside a test (control planes, a whole gangboard) costs processor time for as
-long as it runs, so no more of it goes on at once than two cores can carry: `WAITING_LANES` begin with the
-first of `WAITING`, the others with the other end, which only computes. These wait at times, too, so two of
-them keep both cores at work. What measures time comes when all else is over.
+A lane is a process of pytest-xdist that takes one piece of work after the other. A piece is a file of tests, or
+all files of one line of `WAITING`, which use the same control planes: so only one lane starts them. Processes
+beside a test (control planes, a whole gangboard) need processor time while they run, so their number is limited
+to what two cores can carry: `WAITING_LANES` begin with the first of `WAITING`, the others with the other end,
+which only computes. These also wait at times, so two of them keep both cores busy. Time measurements run last.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ WAITING: tuple[Sequence[str], ...] = (
     ("production/",),
     ("chart/",),
 )
-"""Pieces of work that wait for others more than they compute, in the order in which they begin: short ones last.
+"""Pieces of work that wait for others more than they compute, in starting order with short ones last.
 
 The first lane goes on with what needs Kueue, whose control plane it has from the first piece.
 """
@@ -78,12 +77,12 @@ class LaneScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return _piece(file.removeprefix("tests/"))
+        return _work_unit_of(file.removeprefix("tests/"))
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        pieces = list(self.workqueue)
+        segments = list(self.workqueue)
         computes = self.nodes.index(node) >= WAITING_LANES
-        self.workqueue.move_to_end(pieces[-1] if computes else pieces[0], last=False)
+        self.workqueue.move_to_end(segments[-1] if computes else segments[0], last=False)
         super()._assign_work_unit(node)
 
 
@@ -96,10 +95,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LaneSch
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Let each lane read its share of all files before the others do.
+    """Make each lane import its share of all files first.
 
-    pytest translates the assertions of a file when it is first imported, and keeps that for whoever is next.
-    In a new clone each lane would do so with every file, which takes longer than all else in collecting them.
+    pytest rewrites the assertions of a file at its first import and caches the result for later imports. In a
+    new clone each lane would rewrite every file, the longest part of collection.
     """
     lane = getattr(session.config, "workerinput", None)
     if lane is not None and session.config.args == ["tests"]:
@@ -114,19 +113,19 @@ def is_lane(config: pytest.Config) -> bool:
 
 
 def place_in_lanes(item: pytest.Item) -> int:
-    """Return what to sort by: pieces that wait go first, in their order.
+    """Return a sort key that puts waiting work units first, in their order.
 
-    Raises `pytest.UsageError` for a test that uses a control plane and is in none of them.
+    Raises `pytest.UsageError` for a test that uses a control plane outside of these units.
     """
     file = item.path.relative_to(_HERE).as_posix()
-    piece = _piece(file)
-    if piece == f"tests/{file}" and item.get_closest_marker("controlplane"):
+    segment = _work_unit_of(file)
+    if segment == f"tests/{file}" and item.get_closest_marker("controlplane"):
         raise pytest.UsageError(f"{file} uses a control plane: say in tests/lanes.py with which")
     firsts = [prefixes[0] for prefixes in WAITING]
-    return firsts.index(piece) if piece in firsts else len(firsts)
+    return firsts.index(segment) if segment in firsts else len(firsts)
 
 
-def _piece(file: str) -> str:
+def _work_unit_of(file: str) -> str:
     """Return the name of the piece of work of a file below tests/: what names more of its path decides."""
     named = {
         prefix: prefixes[0]

@@ -32,16 +32,16 @@ _FIRST = (inspect.StructType, inspect.ListType, inspect.DictType, inspect.IntTyp
 def largest(wire: type[Any], entries: int, inner: int) -> Json:
     """Return an object with every field of a wire type: int32 at its most, names `n0`, `n1`, … in lists.
 
-    Lists and maps have so many `entries`, those inside of them `inner` ones. Wherever one list names what is in
-    another, it does.
+    Lists and maps have `entries` items, and nested ones `inner` items. A list that refers to another list
+    contains valid references.
     """
-    made = _Maker(entries, inner).of(inspect.type_info(wire), 0, 0, ())
-    return {**made, "metadata": {**_metadata(made["metadata"]), **_IDENTITY}}
+    created = _Maker(entries, inner).of(inspect.type_info(wire), 0, 0, ())
+    return {**created, "metadata": {**_metadata(created["metadata"]), **_IDENTITY}}
 
 
-def _metadata(made: Json) -> Json:
+def _metadata(obj: Json) -> Json:
     unwanted = ("deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences")
-    return {name: value for name, value in made.items() if name not in unwanted}
+    return {name: value for name, value in obj.items() if name not in unwanted}
 
 
 class _Maker:
@@ -52,17 +52,20 @@ class _Maker:
         if isinstance(info, inspect.Metadata):  # such as the mark of a key field
             return self.of(info.type, index, depth, above)
         if isinstance(info, inspect.UnionType):
-            known = [one for one in info.types if isinstance(one, _FIRST)]
+            known = [entry for entry in info.types if isinstance(entry, _FIRST)]
             return self.of(known[0], index, depth, above) if known else None
         if isinstance(info, inspect.StructType):
             return self._struct(info, index, depth, above)
         number = self._inner if depth else self._entries
         if isinstance(info, inspect.ListType):
-            items = (self.of(info.item_type, at, depth + 1, above) for at in range(number))
+            items = (
+                self.of(info.item_type, position, depth + 1, above) for position in range(number)
+            )
             return [item for item in items if item is not None]
         if isinstance(info, inspect.DictType):
             return {
-                f"n{at}": self.of(info.value_type, at, depth + 1, above) for at in range(number)
+                f"n{position}": self.of(info.value_type, position, depth + 1, above)
+                for position in range(number)
             }
         if isinstance(info, inspect.IntType):
             return LARGEST
@@ -73,11 +76,11 @@ class _Maker:
     ) -> Json | None:
         if info.cls in above:
             return None
-        made = {
-            one.encode_name: self.of(one.type, index, depth, (*above, info.cls))
-            for one in info.fields
+        created = {
+            field.encode_name: self.of(field.type, index, depth, (*above, info.cls))
+            for field in info.fields
         }
-        return {name: value for name, value in made.items() if value is not None}
+        return {name: value for name, value in created.items() if value is not None}
 
 
 class TooMuchWorkError(BaseException):
@@ -105,8 +108,8 @@ def lines_of(call: Callable[[], Answer], most: int) -> tuple[int, Answer]:
     return lines, answer
 
 
-def body_of(made: Json) -> bytes:
+def body_of(obj: Json) -> bytes:
     """Return a list of one object as the API server sends it."""
     return msgspec.json.encode(
-        {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": [made]}
+        {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": [obj]}
     )

@@ -1,4 +1,4 @@
-"""A database with all tables and nothing in them: made once a process, and copied by whoever wants one."""
+"""An empty migrated database, created once per process and copied on request."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 def copy_to(database: Path) -> None:
     """Write the file of such a database, as `manage.py migrate` makes it on SQLite."""
-    database.write_bytes(_made())
+    database.write_bytes(_migrated_database())
 
 
 @cache
-def _made() -> bytes:
+def _migrated_database() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "migrated.sqlite3"
         environment = {
@@ -31,6 +31,6 @@ def _made() -> bytes:
         migrate = ["manage.py", "migrate", "--verbosity", "0", "--skip-checks"]
         subprocess.run([sys.executable, *migrate], cwd=_ROOT, env=environment, check=True)
         with sqlite3.connect(file) as connection:
-            made = connection.serialize()
+            created = connection.serialize()
         connection.close()
-    return made
+    return created

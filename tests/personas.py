@@ -1,4 +1,4 @@
-"""The four people of every test of access: owner, reader, stranger and nobody."""
+"""The four users of access tests: owner, reader, stranger and anonymous."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Person:
 
     @property
     def viewer(self) -> Viewer:
-        """What the person may see now."""
+        """The current permissions of the user."""
         return viewer_of(self.user)
 
 
@@ -59,5 +59,5 @@ def make_operator(cluster: Cluster, namespace: str = "research", name: str = "od
 
 
 def make_stranger(name: str = "stan") -> Person:
-    """Make somebody who has signed in and has no role."""
+    """Make a signed-in user without a role."""
     return _person(name)

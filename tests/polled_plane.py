@@ -1,6 +1,6 @@
 """A simulated control plane in this process, gangboard's rows about it, and a poll between the two.
 
-Nothing goes over a socket and no thread runs: time moves when a test moves it.
+The plane uses no sockets or threads, and a test moves its clock.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class PolledPlane:
         )
 
     def poll(self) -> None:
-        """List what has changed since the last poll, store it, assess it: in one moment."""
+        """List changes since the last poll, store them and assess gangs, at one time."""
         with _polling_at(self.clock):
             if self._cache.discovery is None:
                 assert self._window._discover()
@@ -111,7 +111,7 @@ class PolledPlane:
 
     def _list(self, watched: WatchedResource) -> None:
         news: queue.Queue[WatchUpdate] = queue.Queue()
-        one = Reflector(
+        reflector = Reflector(
             connection=self._cache.connection,
             watched=watched,
             versions=self._cache.versions[watched.resource.key],
@@ -122,13 +122,13 @@ class PolledPlane:
             on_contact=lambda: None,
             meter=ContactMeter(),
         )
-        one.run()
-        if one.crash is not None:
-            raise one.crash
+        reflector.run()
+        if reflector.crash is not None:
+            raise reflector.crash
         state = watched.state
         while not news.empty():
             self._window.writer.apply(news.get())
-        # That only its resourceVersion has moved on is of no use to a poll that lists.
+        # A new resourceVersion alone is no change for a poll that lists.
         watched.changed = watched.state != state
 
 
@@ -141,7 +141,7 @@ class DirectConnection(Connection):
         self._plane = plane
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """The connection has no resources to release."""
 
     def new_tls_connection(self) -> TLSConnection:
         """Return what knows whether a byte has left."""

@@ -1,7 +1,7 @@
-"""How much of what is made up at random is tried: little for each commit, all of it in `make exhaustive`.
+"""Number of random examples: few for each commit, all of them in `make exhaustive`.
 
-Both are the same every time, so that a change is red only for what it did itself. What nobody has seen
-is asked for with another seed: `make exhaustive`, `make interleavings` and `make agreement` take a new one.
+Both sets are fixed, so a change fails only for its own faults. `make exhaustive`, `make interleavings` and
+`make agreement` use a new seed to find new examples.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SIZE = os.environ.get("TESTS") or COMMIT
 """Which of the two this run is, as the environment says it."""
 
 SEED = "1"
-"""Of Hypothesis, where `--hypothesis-seed` names no other."""
+"""Default seed of Hypothesis, unless `--hypothesis-seed` sets another."""
 
 
 def sized(commit: T, exhaustive: T) -> T:

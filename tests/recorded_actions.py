@@ -16,9 +16,9 @@ PATCH = '[{"op":"replace","path":"/spec/suspend","value":true}]'
 
 
 def make_action(cluster: Cluster, /, **columns: Any) -> Action:
-    """Make a finished suspend of one Job by a Hold; `steps` are (kind, name, state, result).
+    """Make a finished suspend of one Job by a Hold. `steps` are (kind, name, state, result).
 
-    With `cluster=None` it is an action in a cluster that is watched no more.
+    With `cluster=None` the cluster of the action has been removed.
     """
     number = next(_numbers)
     steps = columns.pop("steps", ())

@@ -1,4 +1,4 @@
-"""What a rule fills into a sentence. The words of a sentence are compared in the catalogue alone (`tests.catalogue`)."""
+"""Values that a rule fills into a sentence. Only the catalogue compares the wording (`tests.catalogue`)."""
 
 from __future__ import annotations
 

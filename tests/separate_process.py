@@ -13,9 +13,9 @@ MOST_SECONDS = 240.0
 
 
 def run_python(*arguments: str, database_url: str, folder: Path, log_level: str = "ERROR") -> str:
-    """Run Python with these arguments on that database; return what it printed.
+    """Run Python with these arguments on that database and return its output.
 
-    `folder` is for its state. Raises AssertionError with its errors.
+    `folder` holds its state. Raises AssertionError with its errors.
     """
     done = subprocess.run(
         [sys.executable, *arguments],

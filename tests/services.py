@@ -87,9 +87,9 @@ def redis_url() -> Iterator[str]:
 
 
 def _postgres_folder() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if found:
-        return found[-1].parent
+    result = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if result:
+        return result[-1].parent
     initdb = shutil.which("initdb")
     return Path(initdb).parent if initdb else None
 

@@ -12,9 +12,9 @@ import urllib3
 def sign_in(link: str) -> str:
     """Use a one-time link; return the cookie of the session, `sessionid=…`."""
     with urllib3.PoolManager(retries=False) as pool:
-        shown = pool.request("GET", link, redirect=False, timeout=20)
-        assert shown.status == 200, shown.data[:500]
-        page = shown.data.decode()
+        request = pool.request("GET", link, redirect=False, timeout=20)
+        assert request.status == 200, request.data[:500]
+        page = request.data.decode()
         action = re.search(r'<form method="post" action="([^"]+)"', page)
         assert action is not None, page
         used = pool.request(
@@ -23,7 +23,7 @@ def sign_in(link: str) -> str:
             body=urlencode(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)),
             headers={
                 "Content-Type": "application/x-www-form-urlencoded",
-                "Cookie": _cookie(shown, "csrftoken"),
+                "Cookie": _cookie(request, "csrftoken"),
             },
             redirect=False,
             timeout=20,

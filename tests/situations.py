@@ -1,4 +1,4 @@
-"""Situations of real controllers: all of a file are brought about at once, each with a near miss beside it.
+"""Situations of real controllers. All situations of a file are created at once, each with a near miss.
 
 A file has its own `Place` (what can be done in one), a function for each situation, and the table of them:
 
@@ -32,8 +32,8 @@ from tests.installation import Installation
 
 POOL = "test.gangboard.dev/pool"
 """Label of the node of a place, whose value is the name of the place."""
-TOLD = 60.0
-"""Seconds in which what is expected is told, of what was brought about; more to wait for what comes first."""
+TIMEOUT_SECONDS = 60.0
+"""Seconds until the expected verdict of a created situation. The first step may take longer."""
 FINAL = ("verified", "refused", "reverted", "failed", "conflict", "gone", "expired", "unknown")
 """States of an action that is over."""
 
@@ -47,7 +47,7 @@ class Place(ABC):
 
     @abstractmethod
     def told(self, name: str = "run") -> Json:
-        """Return what is said of a gang, in the words of the API; the code `""` before it is known."""
+        """Return a gang as in the API, with the code `""` before it is known."""
 
     def nodes(self, cpu: str) -> Sequence[Json]:
         """Return the nodes of this place, of so many cpu each."""
@@ -58,15 +58,15 @@ class Place(ABC):
         return message
 
     def leave(self) -> None:  # noqa: B027 - most have nothing
-        """Stop what goes on, and delete what is outside of the namespace."""
+        """Stop running activities and delete objects outside of the namespace."""
 
     def wait_told(self, code: str, name: str = "run") -> None:
-        """Wait until this is said of a gang."""
+        """Wait until a gang has this verdict."""
         wait(
             lambda: self.told(name)["code"] == code,
             what=f"{code} of {name} in {self.name}",
             seen=lambda: self.told(name),
-            timeout=2 * TOLD,
+            timeout=2 * TIMEOUT_SECONDS,
         )
 
 
@@ -80,8 +80,8 @@ class PlaceOnBoard(Place):
 
     def told(self, name: str = "run") -> Json:
         """Return the gang as the API has it."""
-        found = self.installation.gangs(kind=self.kind, namespace=self.name)
-        return next((gang for gang in found if gang["name"] == name), {"code": ""})
+        gangs = self.installation.gangs(kind=self.kind, namespace=self.name)
+        return next((gang for gang in gangs if gang["name"] == name), {"code": ""})
 
     def detail(self, name: str = "run") -> Json:
         """Return all that the API says of it."""
@@ -90,15 +90,15 @@ class PlaceOnBoard(Place):
     def act(self, verb: str, name: str = "run") -> Json:
         """Click, and return the action when it is over."""
         gang = self.told(name)
-        told = ("cluster", "api_group", "kind", "namespace", "name", "uid")
-        target = {key: gang[key] for key in told}
-        asked = {"verb": verb, "target": target, "reason": "test"}
+        target_fields = ("cluster", "api_group", "kind", "namespace", "name", "uid")
+        target = {key: gang[key] for key in target_fields}
+        requested = {"verb": verb, "target": target, "reason": "test"}
         key = f"{self.name}-{name}-{verb}"
-        status, made = self.installation.post("actions/", asked, key=key)
-        assert status == 202, made
+        status, created = self.installation.post("actions/", requested, key=key)
+        assert status == 202, created
 
         def now() -> Json:
-            return self.installation.get(f"actions/{made['id']}/")
+            return self.installation.get(f"actions/{created['id']}/")
 
         wait(
             lambda: now()["state"] in FINAL, what=f"the end of {verb} {name}", seen=now, timeout=120
@@ -111,18 +111,18 @@ P = TypeVar("P", bound=Place)
 
 @dataclass(frozen=True)
 class Situation(Generic[P]):
-    """What is brought about, and what a person should then read of `run`."""
+    """How a situation is created, and the expected verdict of `run`."""
 
     make: Callable[[P], None]
     code: str
     health: str
     message: str | None
-    """None where it has a number that goes on."""
+    """None if the sentence has a changing number."""
     members: Mapping[str, int | None] = field(default_factory=dict)
     twin: str = field(kw_only=True)
-    """The code of `twin`, which differs in one thing. Where that is the same, the file tests what is told otherwise."""
+    """The code of `twin`, the near miss. If it is the same code, the file tests another difference."""
     cpu: str = "64"
-    """Of the node of its place."""
+    """Labels of the node of its place."""
 
 
 @contextmanager
@@ -132,10 +132,10 @@ def brought_about(
     *,
     shared: Sequence[Json] = (),
 ) -> Iterator[None]:
-    """Bring all situations about at once, and leave nothing of them afterwards.
+    """Create all situations at once and delete them afterwards.
 
-    `places` may have more names than `situations`: they are made, and nothing happens there. `shared`
-    are nodes of all of them.
+    `places` may have more names than `situations`. Such places are created and stay empty. `shared` are nodes
+    of all places.
     """
     clients = {id(place.client): place.client for place in places.values()}.values()
 
@@ -152,7 +152,7 @@ def brought_about(
             clear_nodes(client)
             if shared:
                 make_nodes(client, shared)
-        # They have nothing in common, and wait most of the time.
+        # The places are independent and wait most of the time.
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(begin, places))
         yield
@@ -166,7 +166,7 @@ def brought_about(
 
 
 def check(situation: Situation[P], place: P) -> None:
-    """Wait until `run` is told as expected, and `twin` by its code. Raises AssertionError."""
+    """Wait until `run` has the expected verdict and `twin` its code. Raises AssertionError."""
 
     def told() -> tuple[Any, ...]:
         gang = place.told()
@@ -183,5 +183,5 @@ def check(situation: Situation[P], place: P) -> None:
         filled = place.filled(message) if message is not None else None
         return situation.code, situation.health, filled, dict(situation.members)
 
-    wait(lambda: told() == expected(), what=str(expected()), seen=told, timeout=TOLD)
+    wait(lambda: told() == expected(), what=str(expected()), seen=told, timeout=TIMEOUT_SECONDS)
     place.wait_told(situation.twin, "twin")

@@ -16,12 +16,12 @@ from tests.factories import NOW, make_gang, make_resource, store_object
 
 JOBSETS, JOBS, HOLDS = "jobsets.jobset.x-k8s.io", "jobs.batch", "holds.gangboard.dev"
 GENERATION = 3
-"""Of every child Job."""
+"""The generation of every child Job."""
 
 
 def _meta(group: str, kind: str, name: str, uid: str, **fields: Any) -> Meta:
-    given = {"generation": GENERATION, "created_at": NOW - timedelta(hours=3), **fields}
-    return a_meta(group, kind, name, uid=uid, **given)
+    values = {"generation": GENERATION, "created_at": NOW - timedelta(hours=3), **fields}
+    return a_meta(group, kind, name, uid=uid, **values)
 
 
 def make_jobset(
@@ -127,10 +127,10 @@ def make_hold(cluster: Cluster, gang: Gang, job: str, **fields: Any) -> Hold:
 
 
 def make_readable(cluster: Cluster, *resources: str) -> None:
-    """Say that JobSets, Jobs and what is named can be read."""
+    """Mark JobSets, Jobs and the named resources as readable."""
     for resource, version in (
         (JOBSETS, "v1alpha2"),
         (JOBS, "v1"),
-        *((one, "v1") for one in resources),
+        *((item, "v1") for item in resources),
     ):
         make_resource(cluster, resource, version=version)

@@ -27,16 +27,16 @@ KEYS = {
 GPU = "nvidia.com/gpu"
 
 
-def gpus(nominal: str, used: str = "0", borrowed: str = "0", **more: Any) -> Quota:
+def gpus(nominal: str, used: str = "0", borrowed: str = "0", **options: Any) -> Quota:
     """A quota of GPUs in flavor h100."""
     amounts = {"used": Decimal(used), "reserved": Decimal(used), "borrowed": Decimal(borrowed)}
-    return Quota("h100", GPU, Decimal(nominal), **{**amounts, **more})
+    return Quota("h100", GPU, Decimal(nominal), **{**amounts, **options})
 
 
 def store(cluster: Cluster, *objects: Any) -> None:
     """Store queues, flavors and entries."""
-    for one in objects:
-        store_object(cluster, KEYS[one.meta.ref.kind], one)
+    for item in objects:
+        store_object(cluster, KEYS[item.meta.ref.kind], item)
 
 
 def serve(cluster: Cluster, **states: str) -> None:
@@ -51,13 +51,13 @@ def serve(cluster: Cluster, **states: str) -> None:
 def waits(name: str, namespace: str = "team-a", **fields: Any) -> QueueEntry:
     """An entry of JobSet `name` that stands in line for 3 GPUs."""
     owner = a_jobset(name, namespace=namespace)
-    given = {
+    values = {
         "namespace": namespace,
         "in_line_since": ago(600),
         "asks": (FlavorAmount("", GPU, Decimal(3)),),
         **fields,
     }
-    return an_entry(owner, **given)
+    return an_entry(owner, **values)
 
 
 def has(name: str, amount: str, namespace: str = "team-a", queue: str = "gpu") -> QueueEntry:
@@ -114,7 +114,7 @@ def in_queue(
         detail={"phase": phase} if phase else {},
     )
     store_object(cluster, f"podgroups.{system}", group)
-    given = {
+    values = {
         "api_group": system,
         "kind": "PodGroup",
         "namespace": namespace,
@@ -125,4 +125,4 @@ def in_queue(
         "detail": Detail(groups=(ref,)),
         **columns,
     }
-    return make_gang(cluster, name, **given)
+    return make_gang(cluster, name, **values)

@@ -1,8 +1,8 @@
 """A pytest plugin: counts tests by tier, runs quick tiers first, and calls a skipped tier an error in CI.
 
-In CI a test that fails is tried once more, because a busy machine alone can make one of thousands
-miss its deadline. Each such test is named with what it said at first, and more than a few of them
-are a failure: a race that shows often is a defect.
+In CI a failed test runs once more, because on a busy machine one of thousands can miss its deadline. The report
+names each such test with its first error. More than a few of them fail the run, because a frequent race is a
+defect.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SECOND_TRIES = 3
 """Tests that may need one in a whole run."""
 
 SLOWEST = 30
-"""Tests whose seconds are told at the end of a run; those of setting up and clearing away are theirs."""
+"""Tests whose durations are printed at the end of a run, with setup and teardown."""
 WORTH_TELLING = 1.0
 """Seconds; a test that took less is not among the slow ones, however few there are."""
 _TOLD_AT_ONCE = 400
@@ -41,7 +41,7 @@ LONG_FILE = 10.0
 _TIER = "tier"
 """The property of a test by which the process that tells of the run learns its tier."""
 _FIGURES = "figures"
-"""What a lane gives that process at its end."""
+"""Key of the data that a lane returns at its end."""
 
 _MEANINGS = {
     "unit": "units, pages, API and simulator",
@@ -61,8 +61,8 @@ def tier_of(item: pytest.Item) -> str:
 
 
 def _by_lane(span: tuple[tuple[str, str], tuple[float, float]]) -> tuple[str, float]:
-    (lane, _), (began, _) = span
-    return lane, began
+    (lane, _), (started, _) = span
+    return lane, started
 
 
 class Tiers:
@@ -74,7 +74,7 @@ class Tiers:
         self.skipped: list[str] = []
         """Node ids."""
         self.second_tries: dict[str, str] = {}
-        """Node id → what the first try said."""
+        """Node id → error of the first try."""
         self.complaints: list[str] = []
         """Why a run in CI is a failure although no test failed."""
         self.seconds: dict[str, float] = {}
@@ -92,9 +92,9 @@ class Tiers:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Order by tier, keeping the order inside each; what leaves schedulers busy comes last of all.
+        """Order by tier, stable within each. Tests that leave schedulers busy come last.
 
-        Where the run has lanes, what waits goes first: the other lanes have enough to do meanwhile.
+        In a run with lanes, waiting tests go first, while other lanes have enough work.
         """
         if is_lane(config):
             items.sort(key=place_in_lanes)
@@ -113,8 +113,8 @@ class Tiers:
         self.tier_of[report.nodeid] = tier
         if hasattr(report, "node"):  # set by pytest-xdist
             of = report.node.gateway.id, report.nodeid.partition("::")[0]
-            began, _ = self.spans.get(of, (report.start, 0.0))
-            self.spans[of] = began, report.stop
+            started, _ = self.spans.get(of, (report.start, 0.0))
+            self.spans[of] = started, report.stop
         if report.outcome == "rerun":  # type: ignore[comparison-overlap]  # the plugin's own word
             self.second_tries[report.nodeid] = report.longreprtext
             self._tell_at_once(report)
@@ -126,11 +126,11 @@ class Tiers:
                 self.skipped.append(report.nodeid)
 
     def _tell_at_once(self, report: pytest.TestReport) -> None:
-        """Print what a try ended with while the run goes on: who looks at a long run need not wait for its end."""
+        """Print the result of a try during the run, so that failures of a long run show early."""
         crash = getattr(report.longrepr, "reprcrash", None)
-        said = " ".join(str(getattr(crash, "message", "")).split())[:_TOLD_AT_ONCE]
+        message = " ".join(str(getattr(crash, "message", "")).split())[:_TOLD_AT_ONCE]
         if self.terminal is not None:
-            self.terminal.write_line(f"\n{report.nodeid} ({report.when}): {said}")
+            self.terminal.write_line(f"\n{report.nodeid} ({report.when}): {message}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -145,8 +145,8 @@ class Tiers:
                 terminalreporter.write_line(line)
         if self.second_tries:
             terminalreporter.section("tests that were tried twice")
-            for name, said in self.second_tries.items():
-                terminalreporter.write_line(f"{name}\n{said}\n")
+            for name, message in self.second_tries.items():
+                terminalreporter.write_line(f"{name}\n{message}\n")
         slow = [
             (name, seconds)
             for name, seconds in nlargest(SLOWEST, self.seconds.items(), key=itemgetter(1))
@@ -173,26 +173,26 @@ class Tiers:
                 terminalreporter.write_line(complaint)
 
     def _tell_lanes(self, terminalreporter: Any) -> None:
-        """Say which lane was at which file when: what the others wait for is at the end."""
+        """Print which lane ran which file when. The file that others wait for is at the end."""
         if not self.spans:
             return
         terminalreporter.section("lanes")
-        first = min(began for began, _ in self.spans.values())
-        for (lane, file), (began, ended) in sorted(self.spans.items(), key=_by_lane):
-            if ended - began >= LONG_FILE:
+        first = min(started for started, _ in self.spans.values())
+        for (lane, file), (started, ended) in sorted(self.spans.items(), key=_by_lane):
+            if ended - started >= LONG_FILE:
                 terminalreporter.write_line(
-                    f"{lane} from {began - first:6.0f} s  {ended - began:6.1f} s  {file}"
+                    f"{lane} from {started - first:6.0f} s  {ended - started:6.1f} s  {file}"
                 )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """In CI nothing may be left out, and no tier may be empty on a whole run."""
+        """In CI no test may be skipped, and no tier may be empty in a full run."""
         if is_lane(session.config):
             session.config.workeroutput[_FIGURES] = TAKEN  # type: ignore[attr-defined]
         if is_lane(session.config) or not _in_ci():
             return
-        whole = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
-        empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if whole else []
+        complete = session.config.args in ([], ["tests"], [str(Path.cwd() / "tests")])
+        empty = [tier for tier in TIERS if not self.counts[tier]["passed"]] if complete else []
         if self.skipped:
             self.complaints.append(f"In CI no test may be skipped: {', '.join(self.skipped)}")
         if empty:

@@ -117,7 +117,7 @@ def detail_of(namespace: str) -> Detail:
 
 @dataclass(frozen=True)
 class World:
-    """What there is: gangs and groups by the words of their place."""
+    """Gangs and groups by cluster and namespace."""
 
     gangs: dict[str, Gang]
     groups: dict[str, WatchedObject]
@@ -136,7 +136,7 @@ def world(db: None) -> World:
 
 
 def token_of(persona: str, *, may_act: bool = False) -> str:
-    """A token of somebody, who is made when needed; read-only unless said."""
+    """A token of a user, who is created if missing. Read-only by default."""
     user = people.find_user(name=persona)
     if user is None:
         user, _ = people.create_user(name=persona, role="viewer", namespace="nowhere")
@@ -209,8 +209,8 @@ def post(world: World) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def ask(world: World) -> Callable[..., Any]:
-    """Ask as a persona: ask("reader", "gangs/", q="x") → response."""
+def get_api(world: World) -> Callable[..., Any]:
+    """Send a GET request as a persona: get_api("reader", "gangs/", q="x") → response."""
     clients: dict[str, Client] = {"anonymous": Client()}
 
     def get(persona: str, path: str, **query: Any) -> Any:
@@ -222,7 +222,7 @@ def ask(world: World) -> Callable[..., Any]:
     return get
 
 
-def found(response: Any) -> list[str]:
+def names_in(response: Any) -> list[str]:
     """The names in a list that was answered."""
     assert response.status_code == 200, response.content
     return [row["name"] for row in response.json()["results"]]

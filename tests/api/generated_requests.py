@@ -43,11 +43,11 @@ Declared: TypeAlias = APIOperation[Any, Any, Any, Any]
 
 @dataclass
 class Tally:
-    """What came of the requests of one person."""
+    """Results of the requests of one user."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     failures: dict[str, str] = field(default_factory=dict)
-    """Operation and what is wrong with it → the first report of it."""
+    """Operation and fault → its first report."""
 
     @property
     def cases(self) -> int:
@@ -57,7 +57,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Sender:
-    """Who sends requests, and by what the product knows it."""
+    """A sender of requests with its credentials."""
 
     headers: dict[str, str]
     cookies: dict[str, str] = field(default_factory=dict)
@@ -82,13 +82,13 @@ def sender_of(persona: str) -> Sender:
         django_settings.SESSION_COOKIE_NAME: session.session_key or "",
         django_settings.CSRF_COOKIE_NAME: _CSRF,
     }
-    # It cannot take these cookies away. All operations are asked without a token by the other people.
+    # Schemathesis cannot remove these cookies. Other users send all operations without a token.
     return Sender({"X-CSRFToken": _CSRF}, cookies, frozenset({"ignored_auth"}))
 
 
 @dataclass(frozen=True)
 class Known:
-    """What there is: made-up names are only ever not found."""
+    """Existing objects, because random names would only give 404."""
 
     objects: Mapping[str, Mapping[str, Any]]
     """Path → parameters of an object."""
@@ -107,7 +107,7 @@ class Operation:
 
     @cached_property
     def usual_cases(self) -> list[Case]:
-        """What schemathesis tries of every operation: limits, missing fields, other methods."""
+        """Cases that schemathesis tries for every operation: limits, missing fields, other methods."""
         return _usual_cases(self.declared, list(GenerationMode))
 
     @cached_property
@@ -119,34 +119,34 @@ class Operation:
 def _usual_cases(operation: Declared, modes: list[GenerationMode]) -> list[Case]:
     schema = operation.schema
     generation = schema.config.generation_for(operation=operation, phase="coverage")
-    found: Iterator[Case] = schema.iter_coverage_cases(
+    result: Iterator[Case] = schema.iter_coverage_cases(
         operation, generation_modes=modes, generation_config=generation
     )
-    return list(found)
+    return list(result)
 
 
 def operations_of(document: Mapping[str, Any], known: Known) -> list[Operation]:
-    """Return the operations of a document, as it is and about what is known."""
+    """Return the operations of a document, unchanged and with known objects."""
     changed = json.loads(json.dumps(document))
     for path, methods in changed["paths"].items():
         for operation in methods.values():
             parameters = operation.get("parameters", [])
-            there = {**known.query, **known.objects.get(path, {})}
+            remote = {**known.query, **known.objects.get(path, {})}
             for parameter in parameters:
-                if parameter["name"] in there:
-                    parameter["schema"] = {"const": there[parameter["name"]]}
-            # Nobody can make up a cursor or the names of fields.
+                if parameter["name"] in remote:
+                    parameter["schema"] = {"const": remote[parameter["name"]]}
+            # Random cursors and field names would always be invalid.
             operation["parameters"] = [
-                one
-                for one in parameters
-                if one["name"] not in ("cursor", "fields", "If-None-Match")
+                item
+                for item in parameters
+                if item["name"] not in ("cursor", "fields", "If-None-Match")
             ]
     schemas = changed["components"]["schemas"]
     for name, value in known.schemas.items():
         schemas[name] = {"const": value}
     return [
-        Operation(one, other)
-        for one, other in zip(_operations(document), _operations(changed), strict=True)
+        Operation(item, another)
+        for item, another in zip(_operations(document), _operations(changed), strict=True)
     ]
 
 
@@ -155,7 +155,7 @@ def _operations(document: Mapping[str, Any]) -> list[Declared]:
     config = schemathesis.Config.from_dict({"generation": generation})
     schema = schemathesis.openapi.from_dict(json.loads(json.dumps(document)), config=config)
     schema.app = WSGIHandler()
-    return [one.ok() for one in schema.get_all_operations() if isinstance(one, Ok)]
+    return [item.ok() for item in schema.get_all_operations() if isinstance(item, Ok)]
 
 
 def try_operation(
@@ -195,9 +195,9 @@ def try_operation(
 
 
 def _send(case: Case, sender: Sender, tally: Tally) -> None:
-    """Send a request, note what is wrong with the answer, and undo what the request has done."""
+    """Send a request, record faults of the answer and roll back its changes."""
     if isinstance(case.query.get("wait"), int) and 0 < case.query["wait"] <= 25:
-        case.query = {**case.query, "wait": 0}  # it would do nothing else for so many seconds
+        case.query = {**case.query, "wait": 0}  # a wait would block the test for so many seconds
     with transaction.atomic():
         response = case.call(headers=sender.headers, cookies=sender.cookies)
         tally.statuses[response.status_code] += 1
@@ -210,14 +210,14 @@ def _send(case: Case, sender: Sender, tally: Tally) -> None:
             )
         except FailureGroup as group:
             for failure in group.exceptions:
-                what = f"{case.operation.label}: {failure.title}"
-                tally.failures.setdefault(what, str(group))
+                subject = f"{case.operation.label}: {failure.title}"
+                tally.failures.setdefault(subject, str(group))
         transaction.set_rollback(True)
 
 
 def _unfit(case: Case, sender: Sender) -> list[Any]:
     names = NOT_FOR_US | sender.not_for_them
     if "fields" in case.query:
-        # Rows have the fields that were asked for, and the document cannot say so.
+        # Rows have the requested fields, which the schema cannot express.
         names |= {"response_schema_conformance"}
     return [check for check in CHECKS.get_all() if check.__name__ in names]

@@ -16,7 +16,7 @@ from gangboard.store import authentication, people
 from gangboard.store.models import AccessToken
 from tests.api.conftest import API, World, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 LISTS = ["gangs/", "groups/", "clusters/", "actions/", "holds/", "capacity/", "queues/"]
 OTHERS = ["summary/", "reasons/", "schema/", "trends/", "waits/"]
@@ -40,7 +40,7 @@ def names(response: Any) -> list[str]:
     return sorted(row["name"] for row in response.json()["results"])
 
 
-def test_every_address_of_the_api_is_tried_here(world: World) -> None:
+def test_every_api_address_is_covered(world: World) -> None:
     tried = {path.partition("/")[0] for path in [*LISTS, *OTHERS, NODE]}
     known = {
         str(pattern.pattern).removeprefix("api/v1/").partition("/")[0]
@@ -54,8 +54,8 @@ def test_every_address_of_the_api_is_tried_here(world: World) -> None:
 @pytest.mark.parametrize(
     "path", [*LISTS, *OTHERS, NODE, "gangs/x/", "groups/x/", "clusters/x/", "actions/x/", "x/"]
 )
-def test_an_anonymous_is_asked_to_sign_in(ask: Ask, path: str) -> None:
-    response = ask("anonymous", path)
+def test_an_anonymous_request_gets_401(get_api: GetApi, path: str) -> None:
+    response = get_api("anonymous", path)
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == "Bearer"
     assert response["Content-Type"] == "application/problem+json"
@@ -68,75 +68,79 @@ def test_an_anonymous_is_asked_to_sign_in(ask: Ask, path: str) -> None:
     }
 
 
-def test_an_anonymous_learns_nothing_of_what_exists(ask: Ask, world: World) -> None:
-    answers = {ask("anonymous", path).content for path in object_paths(world, "east/team-a")}
-    assert answers == {ask("anonymous", "gangs/none/").content}
+def test_an_anonymous_request_reveals_no_objects(get_api: GetApi, world: World) -> None:
+    answers = {get_api("anonymous", path).content for path in object_paths(world, "east/team-a")}
+    assert answers == {get_api("anonymous", "gangs/none/").content}
 
 
-def test_the_admin_sees_all(ask: Ask, world: World) -> None:
-    assert names(ask("admin", "gangs/")) == [
+def test_the_admin_sees_all(get_api: GetApi, world: World) -> None:
+    assert names(get_api("admin", "gangs/")) == [
         "train-east-team-a",
         "train-east-team-b",
         "train-west-team-a",
     ]
-    assert len(names(ask("admin", "groups/"))) == 3
-    assert names(ask("admin", "clusters/")) == ["east", "west"]
-    assert ask("admin", "summary/").json()["gangs"] == 3
+    assert len(names(get_api("admin", "groups/"))) == 3
+    assert names(get_api("admin", "clusters/")) == ["east", "west"]
+    assert get_api("admin", "summary/").json()["gangs"] == 3
     for place in world.gangs:
         for path in object_paths(world, place):
-            assert ask("admin", path).status_code == 200
+            assert get_api("admin", path).status_code == 200
 
 
-def test_a_reader_sees_its_namespace_only(ask: Ask, world: World) -> None:
-    assert names(ask("reader", "gangs/")) == ["train-east-team-a"]
-    assert names(ask("reader", "groups/")) == ["group-east-team-a"]
-    assert names(ask("reader", "clusters/")) == ["east"]
-    summary = ask("reader", "summary/").json()
+def test_a_reader_sees_its_namespace_only(get_api: GetApi, world: World) -> None:
+    assert names(get_api("reader", "gangs/")) == ["train-east-team-a"]
+    assert names(get_api("reader", "groups/")) == ["group-east-team-a"]
+    assert names(get_api("reader", "clusters/")) == ["east"]
+    summary = get_api("reader", "summary/").json()
     assert summary["gangs"] == 1
     assert list(summary["by_cluster"]) == ["east"]
     for path in object_paths(world, "east/team-a"):
-        assert ask("reader", path).status_code == 200
+        assert get_api("reader", path).status_code == 200
 
 
-def test_a_filter_does_not_widen_what_a_reader_sees(ask: Ask) -> None:
-    assert names(ask("reader", "gangs/", namespace="team-b")) == []
-    west = ask("reader", "gangs/", cluster="west")
+def test_a_filter_does_not_widen_what_a_reader_sees(get_api: GetApi) -> None:
+    assert names(get_api("reader", "gangs/", namespace="team-b")) == []
+    west = get_api("reader", "gangs/", cluster="west")
     assert (west.status_code, west.json()["errors"]) == (
         400,
         {"cluster": ["There is no cluster “west” that you may see. Known are: east."]},
     )
-    assert names(ask("reader", "groups/", cluster="west")) == []
+    assert names(get_api("reader", "groups/", cluster="west")) == []
 
 
-def test_a_reader_of_one_namespace_is_not_told_what_is_cluster_wide(ask: Ask) -> None:
-    cluster = ask("reader", "clusters/east/").json()
+def test_a_namespace_reader_gets_no_cluster_wide_texts(get_api: GetApi) -> None:
+    cluster = get_api("reader", "clusters/east/").json()
     assert cluster["server"] is None
     assert all(row["objects"] is None for row in cluster["resources"])
-    assert ask("admin", "clusters/east/").json()["server"] == "https://east.example"
+    assert get_api("admin", "clusters/east/").json()["server"] == "https://east.example"
 
 
-def test_a_stranger_sees_nothing(ask: Ask, world: World) -> None:
+def test_a_stranger_sees_nothing(get_api: GetApi, world: World) -> None:
     for path in LISTS:
-        answer = ask("stranger", path).json()
-        for beside in ("unseen", "lost_aliases", "serving"):
-            assert answer.pop(beside, []) == []
+        answer = get_api("stranger", path).json()
+        for extra in ("unseen", "lost_aliases", "serving"):
+            assert answer.pop(extra, []) == []
         assert answer == {"next": None, "results": []}
-    summary = ask("stranger", "summary/").json()
+    summary = get_api("stranger", "summary/").json()
     assert summary["gangs"] == 0
     assert summary["by_cluster"] == {}
     assert summary["observed_at"] is None
     for path in object_paths(world, "east/team-a"):
-        assert ask("stranger", path).status_code == 404
+        assert get_api("stranger", path).status_code == 404
 
 
-def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> None:
+def test_missing_and_forbidden_look_the_same(get_api: GetApi, world: World) -> None:
     hidden = object_paths(world, "east/team-b")[:2] + object_paths(world, "west/team-a")
     missing = ["gangs/0000000000000000/", "groups/east~none/", "clusters/north/", "nothing/at/all/"]
     missing.append("actions/00000000000000000000000000000000/")
-    answers = {(ask("reader", path).status_code, ask("reader", path).content) for path in hidden}
-    answers |= {(ask("reader", path).status_code, ask("reader", path).content) for path in missing}
+    answers = {
+        (get_api("reader", path).status_code, get_api("reader", path).content) for path in hidden
+    }
+    answers |= {
+        (get_api("reader", path).status_code, get_api("reader", path).content) for path in missing
+    }
     assert [status for status, _ in answers] == [404]
-    assert ask("reader", missing[0]).json() == {
+    assert get_api("reader", missing[0]).json() == {
         "type": "about:blank",
         "title": "Not Found",
         "status": 404,
@@ -148,17 +152,17 @@ def test_missing_and_forbidden_cannot_be_told_apart(ask: Ask, world: World) -> N
 @pytest.mark.parametrize(
     "path", ["gangs/%00/", "groups/east~%00/", "clusters/%00/", "actions/%00/"]
 )
-def test_a_nul_in_an_address_is_only_missing(ask: Ask, path: str) -> None:
-    assert ask("admin", path).status_code == 404
+def test_a_nul_in_an_address_is_a_404(get_api: GetApi, path: str) -> None:
+    assert get_api("admin", path).status_code == 404
 
 
-def test_rights_that_are_taken_away_end_at_once(ask: Ask) -> None:
-    assert names(ask("reader", "gangs/")) == ["train-east-team-a"]
+def test_revoked_rights_end_at_once(get_api: GetApi) -> None:
+    assert names(get_api("reader", "gangs/")) == ["train-east-team-a"]
     User.objects.get(username="reader").grants.all().delete()
-    assert names(ask("reader", "gangs/")) == []
+    assert names(get_api("reader", "gangs/")) == []
 
 
-def test_nothing_can_be_written_but_a_request_to_act(world: World) -> None:
+def test_only_action_requests_can_be_written(world: World) -> None:
     client = Client(headers={"authorization": f"Bearer {token_of('admin')}"})
     for path in [*LISTS, *OTHERS, "actions/x/", *object_paths(world, "east/team-a")]:
         for method in (client.post, client.put, client.patch, client.delete, client.options):
@@ -166,7 +170,7 @@ def test_nothing_can_be_written_but_a_request_to_act(world: World) -> None:
                 continue
             response = method(API + path)
             changed = {"clusters/": ["post"], "clusters/east/": ["patch", "delete"]}
-            # Only people who have signed in change clusters: tests/pages/test_add_cluster.py.
+            # Cluster changes need a session (tests/pages/test_add_cluster.py).
             expected = 403 if method.__name__ in changed.get(path, ()) else 405
             assert response.status_code == expected
             assert response.json()["status"] == expected
@@ -180,7 +184,7 @@ def bearer(header: str) -> Any:
 
 
 @pytest.mark.usefixtures("world")
-def test_tokens_that_are_not_valid_get_one_and_the_same_401() -> None:
+def test_invalid_tokens_get_the_same_401() -> None:
     good = token_of("admin")
     prefix, token_id, secret = good.split("_")
     expired, revoked = token_of("admin"), token_of("admin")
@@ -205,7 +209,7 @@ def test_another_scheme_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_a_disabled_user_is_out() -> None:
+def test_a_disabled_user_is_refused() -> None:
     token, client = token_of("admin"), Client()
     client.force_login(User.objects.get(username="admin"))
     assert client.get(API + "gangs/").status_code == 200
@@ -216,8 +220,8 @@ def test_a_disabled_user_is_out() -> None:
     assert client.get(API + "gangs/").status_code == 401, "an old session does not come back"
 
 
-def test_a_session_reads_too_and_cannot_be_made_to_write(ask: Ask) -> None:
-    ask("reader", "gangs/")
+def test_a_session_reads_and_cannot_write_by_csrf(get_api: GetApi) -> None:
+    get_api("reader", "gangs/")
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.get(username="reader"))
     assert names(client.get(API + "gangs/")) == ["train-east-team-a"]
@@ -226,12 +230,12 @@ def test_a_session_reads_too_and_cannot_be_made_to_write(ask: Ask) -> None:
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_a_wrong_token_is_not_saved_by_a_session(ask: Ask) -> None:
-    ask("reader", "gangs/")
+def test_a_wrong_token_is_refused_despite_a_session(get_api: GetApi) -> None:
+    get_api("reader", "gangs/")
     client = Client()
     client.force_login(User.objects.get(username="reader"))
     assert client.get(API + "gangs/", headers={"authorization": "Bearer gb_x_y"}).status_code == 401
 
 
-def test_answers_are_not_kept_by_caches(ask: Ask) -> None:
-    assert ask("admin", "gangs/")["Cache-Control"] == "no-store"
+def test_answers_are_not_cached(get_api: GetApi) -> None:
+    assert get_api("admin", "gangs/")["Cache-Control"] == "no-store"

@@ -1,4 +1,4 @@
-"""`actions/`: what is taken, once, and what is on offer."""
+"""`actions/`: accepted requests, idempotency and offered actions."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,7 +16,7 @@ from gangboard.store.models import (
 )
 from tests.api.conftest import API, Run, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 Post = Callable[..., Any]
 Runs = dict[str, Run]
 
@@ -24,7 +24,9 @@ Runs = dict[str, Run]
 # --- taken
 
 
-def test_an_operator_asks_and_learns_where_to_look(ask: Ask, post: Post, runs: Runs) -> None:
+def test_an_operator_gets_the_location_of_the_action(
+    get_api: GetApi, post: Post, runs: Runs
+) -> None:
     run = runs["east/team-a"]
     response = post("operator", run.body(), key="k-1")
     assert response.status_code == 202
@@ -48,14 +50,14 @@ def test_an_operator_asks_and_learns_where_to_look(ask: Ask, post: Post, runs: R
         "finished_at": None,
     }
     assert {key: action[key] for key in expected} == expected
-    assert ask("operator", response["Location"]).json() == action
-    assert ask("reader", f"actions/{action['id']}/").json() == action
-    assert ask("reader", "actions/").json()["results"] == [action]
+    assert get_api("operator", response["Location"]).json() == action
+    assert get_api("reader", f"actions/{action['id']}/").json() == action
+    assert get_api("reader", "actions/").json()["results"] == [action]
     (line,) = AuditEntry.objects.filter(actor_name="operator")
     assert (line.event, line.actor_name, line.action_id) == ("requested", "operator", action["id"])
 
 
-def test_an_action_knows_the_token_by_which_it_was_asked(post: Post, runs: Runs) -> None:
+def test_an_action_records_its_token(post: Post, runs: Runs) -> None:
     assert post("operator", runs["east/team-a"].body()).status_code == 202
     action = Action.objects.get()
     (token,) = AccessToken.objects.filter(user__username="operator", may_act=True)
@@ -63,18 +65,18 @@ def test_an_action_knows_the_token_by_which_it_was_asked(post: Post, runs: Runs)
     assert token.secret_hash not in str(Action.objects.values())
 
 
-def test_the_same_key_is_the_same_action(post: Post, runs: Runs) -> None:
+def test_a_repeated_key_returns_the_same_action(post: Post, runs: Runs) -> None:
     run = runs["east/team-a"]
     first = post("operator", run.body(), key="k-1")
     second = post("operator", run.body(), key="k-1")
     assert (first.status_code, second.status_code) == (202, 202)
     assert first.json()["id"] == second.json()["id"]
     assert Action.objects.count() == 1
-    other = post("operator", run.body(index=1), key="k-1")
-    assert other.status_code == 422
-    assert other["Content-Type"] == "application/problem+json"
-    assert other.json()["action_id"] == first.json()["id"]
-    assert other.json()["code"] == "key-reused"
+    another = post("operator", run.body(index=1), key="k-1")
+    assert another.status_code == 422
+    assert another["Content-Type"] == "application/problem+json"
+    assert another.json()["action_id"] == first.json()["id"]
+    assert another.json()["code"] == "key-reused"
     # A key is a person's own.
     assert post("admin", run.body(index=1), key="k-1").status_code == 202
 
@@ -83,7 +85,7 @@ def test_the_same_key_is_the_same_action(post: Post, runs: Runs) -> None:
     ("hours", "finished", "is_same"),
     [(23.9, True, True), (24.1, False, True), (24.1, True, False)],
 )
-def test_a_key_names_its_action_for_24_hours_and_until_it_is_over(
+def test_a_key_is_valid_for_24_hours_and_until_the_action_ends(
     post: Post, runs: Runs, hours: float, finished: bool, is_same: bool
 ) -> None:
     run = runs["east/team-a"]
@@ -91,17 +93,17 @@ def test_a_key_names_its_action_for_24_hours_and_until_it_is_over(
     asked_at = timezone.now() - timedelta(hours=hours)
     over = {"finished_at": timezone.now(), "state": "refused"} if finished else {}
     Action.objects.update(requested_at=asked_at, **over)
-    again = post("operator", run.body(), key="k-1")
-    assert again.status_code == 202
-    assert (again.json()["id"] == first) is is_same
+    repeated = post("operator", run.body(), key="k-1")
+    assert repeated.status_code == 202
+    assert (repeated.json()["id"] == first) is is_same
     assert Action.objects.count() == (1 if is_same else 2)
     # From now on the key is that of the newer action.
-    assert post("operator", run.body(), key="k-1").json()["id"] == again.json()["id"]
-    other = post("operator", run.body(index=1), key="k-1")
-    assert (other.status_code, other.json()["action_id"]) == (422, again.json()["id"])
+    assert post("operator", run.body(), key="k-1").json()["id"] == repeated.json()["id"]
+    another = post("operator", run.body(index=1), key="k-1")
+    assert (another.status_code, another.json()["action_id"]) == (422, repeated.json()["id"])
 
 
-def test_two_people_at_once_get_one_action(post: Post, runs: Runs) -> None:
+def test_two_concurrent_users_get_one_action(post: Post, runs: Runs) -> None:
     run = runs["east/team-a"]
     first = post("operator", run.body())
     second = post("admin", run.body())
@@ -110,7 +112,7 @@ def test_two_people_at_once_get_one_action(post: Post, runs: Runs) -> None:
     assert "operator" in second.json()["detail"]
 
 
-def test_the_owner_as_a_whole_can_be_asked_for(post: Post, runs: Runs) -> None:
+def test_a_whole_owner_can_be_suspended(post: Post, runs: Runs) -> None:
     gang = runs["east/team-a"].gang
     target = runs["east/team-a"].target(
         api_group="jobset.x-k8s.io", kind="JobSet", name="run", uid=gang.uid
@@ -118,7 +120,7 @@ def test_the_owner_as_a_whole_can_be_asked_for(post: Post, runs: Runs) -> None:
     assert post("operator", runs["east/team-a"].body(target=target)).status_code == 202
 
 
-def test_an_end_of_the_hold_is_taken_in_utc(post: Post, runs: Runs) -> None:
+def test_the_end_of_a_hold_is_in_utc(post: Post, runs: Runs) -> None:
     end = timezone.now() + timedelta(hours=2)
     body = runs["east/team-a"].body(until=end.isoformat())
     assert post("operator", body).json()["until"] == end.isoformat().replace("+00:00", "Z")
@@ -127,7 +129,7 @@ def test_an_end_of_the_hold_is_taken_in_utc(post: Post, runs: Runs) -> None:
 # --- dry run
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(post: Post, runs: Runs) -> None:
+def test_a_dry_run_returns_the_plan_and_writes_no_action(post: Post, runs: Runs) -> None:
     gang = runs["east/team-a"].gang
     target = runs["east/team-a"].target(
         api_group="jobset.x-k8s.io", kind="JobSet", name="run", uid=gang.uid
@@ -145,7 +147,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(post: Post, runs: Ru
     assert not AuditEntry.objects.filter(actor_name="operator").exists()
 
 
-def test_a_dry_run_of_what_the_cluster_cannot_hold_says_why_and_what_it_needs(
+def test_a_dry_run_without_a_lever_returns_the_reason_and_requirement(
     post: Post, runs: Runs
 ) -> None:
     plan = post("operator", runs["east/team-a"].body(), query="?dry_run=true").json()
@@ -157,7 +159,7 @@ def test_a_dry_run_of_what_the_cluster_cannot_hold_says_why_and_what_it_needs(
 
 
 @pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])
-def test_a_dry_run_in_a_silent_cluster_says_what_its_buttons_say(
+def test_a_dry_run_in_a_silent_cluster_matches_its_buttons(
     post: Post, runs: Runs, problem: str, verb: str
 ) -> None:
     run = runs["east/team-a"]
@@ -172,14 +174,14 @@ def test_a_dry_run_in_a_silent_cluster_says_what_its_buttons_say(
     client = Client(headers={"authorization": f"Bearer {token_of('operator', may_act=True)}"})
     gang = client.get(f"{API}gangs/{run.gang.pk}/").json()
     assert {offer["why_not"] for offer in gang["actions"]} == {why}
-    # What the request itself shows is in order: a worker looks whether the cluster answers it.
+    # The request itself is valid. A worker checks later whether the cluster answers.
     assert post("operator", {**body, "reason": "gpu-07 is broken"}).status_code == 202
 
 
-# --- what is on offer
+# --- offered actions
 
 
-def test_a_gang_says_what_may_be_done(ask: Ask, runs: Runs) -> None:
+def test_a_gang_lists_its_possible_actions(get_api: GetApi, runs: Runs) -> None:
     client = Client(headers={"authorization": f"Bearer {token_of('operator', may_act=True)}"})
     gang = client.get(f"{API}gangs/{runs['east/team-a'].gang.pk}/").json()
     owner = {offer["verb"]: offer for offer in gang["actions"]}
@@ -190,7 +192,7 @@ def test_a_gang_says_what_may_be_done(ask: Ask, runs: Runs) -> None:
     for job in gang["jobs"]:
         assert [offer["verb"] for offer in job["actions"]] == ["suspend", "resume"]
         assert not any(offer["allowed"] for offer in job["actions"])
-    read_only = ask("operator", f"gangs/{runs['east/team-a'].gang.pk}/").json()
+    read_only = get_api("operator", f"gangs/{runs['east/team-a'].gang.pk}/").json()
     assert {offer["why_not"] for offer in read_only["actions"]} == {
         "This token is read-only; create one with create_token --act."
     }

@@ -1,4 +1,4 @@
-"""A gang that was deleted: what it was for an hour, its history after that, for who could see it."""
+"""A deleted gang: unchanged for an hour, then its history, for users who could see it."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -13,13 +13,13 @@ from gangboard.store.models import Cluster, Gang
 from tests.api.conftest import NOT_FOUND, World, detail_of, make_gang
 from tests.factories import make_history
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 BORN = datetime.fromisoformat("2026-11-01T08:29:00Z")
 
 
 @pytest.fixture
-def gone(world: World) -> Gang:
+def deleted_gang(world: World) -> Gang:
     """It waited half an hour and was deleted; its row went an hour later."""
     gang = make_gang("east", "team-a", "whisper", queue="gpu")
     finding = detail_of("team-a").findings[0]
@@ -30,48 +30,48 @@ def gone(world: World) -> Gang:
     return gang
 
 
-def test_within_the_hour_it_is_as_it_was(ask: Ask, world: World) -> None:
+def test_a_recently_deleted_gang_keeps_its_fields(get_api: GetApi, world: World) -> None:
     gang = world.gangs["east/team-a"]
-    alive = ask("reader", f"gangs/{gang.pk}/").json()
+    alive = get_api("reader", f"gangs/{gang.pk}/").json()
     gone_at = timezone.now().replace(microsecond=0) - timedelta(minutes=5)
     Gang.objects.filter(pk=gang.pk).update(gone_at=gone_at)
-    answer = ask("reader", f"gangs/{gang.pk}/").json()
-    said = gone_at.isoformat().replace("+00:00", "Z")
+    answer = get_api("reader", f"gangs/{gang.pk}/").json()
+    deleted_at = gone_at.isoformat().replace("+00:00", "Z")
     # A deleted gang takes no action, and no step about it is advised.
     assert answer == {
         **alive,
         "advice": [],
         "next_steps": [],
         "findings": [{**finding, "advice": []} for finding in alive["findings"]],
-        "gone_at": said,
-        "observed_at": said,
+        "gone_at": deleted_at,
+        "observed_at": deleted_at,
         "actions": [],
         "jobs": [{**job, "actions": []} for job in alive["jobs"]],
     }
 
 
-def test_a_silent_cluster_does_not_make_unknown_what_is_gone(ask: Ask, world: World) -> None:
+def test_a_deleted_gang_keeps_its_health_in_a_silent_cluster(get_api: GetApi, world: World) -> None:
     gone_at = timezone.now() - timedelta(minutes=20)
     Gang.objects.filter(pk=world.gangs["east/team-a"].pk).update(gone_at=gone_at)
     Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=10))
-    answer = ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
+    answer = get_api("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
     assert (answer["health"], answer["code"]) == ("waiting", "fragmented")
     assert (answer["last_health"], answer["stale"]) == (None, False)
 
 
-def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) -> None:
-    answer = ask("reader", f"gangs/{gone.pk}/").json()
-    assert list(answer) == list(ask("reader", f"gangs/{_living(ask)}/").json())
+def test_an_old_deleted_gang_has_only_its_history(get_api: GetApi, deleted_gang: Gang) -> None:
+    answer = get_api("reader", f"gangs/{deleted_gang.pk}/").json()
+    assert list(answer) == list(get_api("reader", f"gangs/{_living(get_api)}/").json())
     timeline, findings = answer.pop("timeline"), answer.pop("findings")
     assert answer == {
-        "id": gone.pk,
+        "id": deleted_gang.pk,
         "cluster": "east",
         "api_group": "jobset.x-k8s.io",
         "api_version": None,
         "kind": "JobSet",
         "namespace": "team-a",
         "name": "whisper",
-        "uid": gone.uid,
+        "uid": deleted_gang.uid,
         "generation": None,
         "health": "waiting",
         "since_first_seen": None,
@@ -117,33 +117,38 @@ def test_later_its_history_is_left_and_the_rest_is_null(ask: Ask, gone: Gang) ->
     assert [finding["code"] for finding in findings] == ["fragmented"]
 
 
-def test_what_is_sent_is_what_the_schema_says(ask: Ask, gone: Gang) -> None:
-    document = ask("admin", "schema/").json()
+def test_answers_match_the_schema(get_api: GetApi, deleted_gang: Gang) -> None:
+    document = get_api("admin", "schema/").json()
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         schema.setdefault("additionalProperties", "properties" not in schema)
     answers = document["paths"]["/api/v1/gangs/{gang_id}/"]["get"]["responses"]
     schema = answers["200"]["content"]["application/json"]["schema"]
     jsonschema.validate(
-        ask("reader", f"gangs/{gone.pk}/").json(),
+        get_api("reader", f"gangs/{deleted_gang.pk}/").json(),
         {**schema, "components": {"schemas": schemas}},
         jsonschema.Draft202012Validator,
     )
 
 
-def test_who_could_not_see_it_gets_what_a_missing_one_gets(ask: Ask, gone: Gang) -> None:
+def test_a_hidden_deleted_gang_looks_missing(get_api: GetApi, deleted_gang: Gang) -> None:
     elsewhere = make_gang("east", "team-b", "hum")
     make_history(elsewhere, BORN, ("room", 20), gone=True)
     Gang.objects.filter(pk=elsewhere.pk).delete()
-    forbidden = [ask("stranger", f"gangs/{gone.pk}/"), ask("reader", f"gangs/{elsewhere.pk}/")]
+    forbidden = [
+        get_api("stranger", f"gangs/{deleted_gang.pk}/"),
+        get_api("reader", f"gangs/{elsewhere.pk}/"),
+    ]
     assert [(answer.status_code, answer.json()) for answer in forbidden] == [(404, NOT_FOUND)] * 2
-    assert ask("admin", f"gangs/{elsewhere.pk}/").status_code == 200
+    assert get_api("admin", f"gangs/{elsewhere.pk}/").status_code == 200
 
 
-def test_lists_have_none_that_is_gone(ask: Ask, gone: Gang) -> None:
-    assert gone.pk not in [row["id"] for row in ask("reader", "gangs/").json()["results"]]
+def test_lists_have_no_deleted_gangs(get_api: GetApi, deleted_gang: Gang) -> None:
+    assert deleted_gang.pk not in [
+        row["id"] for row in get_api("reader", "gangs/").json()["results"]
+    ]
 
 
-def _living(ask: Ask) -> str:
-    listed: str = ask("reader", "gangs/").json()["results"][0]["id"]
+def _living(get_api: GetApi) -> str:
+    listed: str = get_api("reader", "gangs/").json()["results"][0]["id"]
     return listed

@@ -9,16 +9,16 @@ from gangboard.store.gangs import Detail
 from tests.api.conftest import World, make_gang
 from tests.readmodels.room import WHY_NOT_HERE, make_fit
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 
-def fit_of(ask: Ask, persona: str, *rows: Any) -> Any:
+def fit_of(get_api: GetApi, persona: str, *rows: Any) -> Any:
     gang = make_gang("east", "team-a", f"fit-{persona}", Detail(fit=rows))
-    return ask(persona, f"gangs/{gang.pk}/").json()["fit"]
+    return get_api(persona, f"gangs/{gang.pk}/").json()["fit"]
 
 
-def test_every_number_of_the_table(ask: Ask, world: World) -> None:
-    assert fit_of(ask, "admin", make_fit()) == [
+def test_the_answer_has_every_number_of_the_table(get_api: GetApi, world: World) -> None:
+    assert fit_of(get_api, "admin", make_fit()) == [
         {
             "unit": "llama",
             "shape": "llama-workers",
@@ -57,14 +57,14 @@ def test_every_number_of_the_table(ask: Ask, world: World) -> None:
     ]
 
 
-def test_names_of_nodes_are_for_who_sees_the_whole_cluster(ask: Ask, world: World) -> None:
-    (row,) = fit_of(ask, "reader", make_fit())
+def test_node_names_need_access_to_the_whole_cluster(get_api: GetApi, world: World) -> None:
+    (row,) = fit_of(get_api, "reader", make_fit())
     assert [reason["nodes"] for reason in row["saturated"] + row["excluded"]] == [5, 2, 32, 1]
     assert all(not reason["examples"] for reason in row["saturated"] + row["excluded"])
 
 
-def test_what_cannot_be_told_is_null_and_never_zero(ask: Ask, world: World) -> None:
-    (row,) = fit_of(ask, "admin", make_fit(why="nodes: forbidden"))
+def test_unknown_numbers_are_null_and_never_zero(get_api: GetApi, world: World) -> None:
+    (row,) = fit_of(get_api, "admin", make_fit(why="nodes: forbidden"))
     assert row["why"] == "nodes: forbidden"
     assert row["waiting"] == 4
     for name in ("fits_now", "fits_empty", "nodes", "open_nodes"):
@@ -72,5 +72,5 @@ def test_what_cannot_be_told_is_null_and_never_zero(ask: Ask, world: World) -> N
     assert row["saturated"] == row["excluded"] == []
 
 
-def test_a_gang_that_waits_for_no_node_has_no_rows(ask: Ask, world: World) -> None:
-    assert ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()["fit"] == []
+def test_a_placed_gang_has_no_rows(get_api: GetApi, world: World) -> None:
+    assert get_api("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()["fit"] == []

@@ -14,9 +14,9 @@ from django.utils import timezone
 from gangboard.decode.list_watch_decoder import build_model, read_object
 from gangboard.plugins import registry
 from gangboard.store.models import Cluster, Gang
-from tests.api.conftest import World, found, make_gang, token_of
+from tests.api.conftest import World, make_gang, names_in, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 
 @pytest.fixture
@@ -43,23 +43,23 @@ def labelled(world: World) -> None:
     ],
 )
 def test_gangs_are_found_by_label_and_name(
-    ask: Ask, query: dict[str, str], expected: list[str]
+    get_api: GetApi, query: dict[str, str], expected: list[str]
 ) -> None:
-    assert sorted(found(ask("admin", "gangs/", **query))) == sorted(expected)
+    assert sorted(names_in(get_api("admin", "gangs/", **query))) == sorted(expected)
 
 
 @pytest.mark.usefixtures("labelled")
-def test_labels_and_submitter_are_told(ask: Ask) -> None:
-    two = ask("admin", "gangs/", name="two").json()["results"][0]
+def test_labels_and_submitter_are_returned(get_api: GetApi) -> None:
+    two = get_api("admin", "gangs/", name="two").json()["results"][0]
     assert (two["labels"], two["submitter"]) == ({"team": "vision"}, "kubectl-create")
 
 
 @pytest.mark.usefixtures("labelled")
-def test_fields_leave_out_all_others(ask: Ask) -> None:
-    rows = ask("admin", "gangs/", name="one", fields="name,code").json()["results"]
+def test_the_fields_parameter_limits_the_answer(get_api: GetApi) -> None:
+    rows = get_api("admin", "gangs/", name="one", fields="name,code").json()["results"]
     assert rows == [{"name": "one", "code": "fragmented"}]
-    id_ = ask("admin", "gangs/", name="one", fields="id").json()["results"][0]["id"]
-    assert list(ask("admin", f"gangs/{id_}/", fields="jobs").json()) == ["jobs"]
+    id_ = get_api("admin", "gangs/", name="one", fields="id").json()["results"][0]["id"]
+    assert list(get_api("admin", f"gangs/{id_}/", fields="jobs").json()) == ["jobs"]
 
 
 @pytest.mark.parametrize(
@@ -74,25 +74,29 @@ def test_fields_leave_out_all_others(ask: Ask) -> None:
         ({"code": "nope"}, "code"),
     ],
 )
-def test_what_cannot_be_is_refused(ask: Ask, query: dict[str, str], parameter: str) -> None:
-    response = ask("admin", "gangs/", **query)
+def test_invalid_filters_are_refused(
+    get_api: GetApi, query: dict[str, str], parameter: str
+) -> None:
+    response = get_api("admin", "gangs/", **query)
     assert (response.status_code, list(response.json()["errors"])) == (400, [parameter])
 
 
-def test_a_code_that_a_newer_release_stored_is_known(ask: Ask, world: World) -> None:
+def test_a_code_of_a_newer_release_is_accepted(get_api: GetApi, world: World) -> None:
     make_gang("east", "team-a", "new", code="of-tomorrow")
-    assert found(ask("admin", "gangs/", code="of-tomorrow")) == ["new"]
+    assert names_in(get_api("admin", "gangs/", code="of-tomorrow")) == ["new"]
 
 
-def test_blocked_for_counts_from_the_beginning_of_the_verdict(ask: Ask, world: World) -> None:
+def test_blocked_for_counts_from_the_beginning_of_the_verdict(
+    get_api: GetApi, world: World
+) -> None:
     Gang.objects.all().delete()
     now = timezone.now()
     for minutes, health in ((9, "blocked"), (11, "blocked"), (12, "waiting")):
         since = now - timedelta(minutes=minutes)
         make_gang("east", "team-a", f"{health}-{minutes}", health=health, since=since)
-    assert found(ask("admin", "gangs/", blocked_for="10m")) == ["blocked-11"]
+    assert names_in(get_api("admin", "gangs/", blocked_for="10m")) == ["blocked-11"]
     before = (now - timedelta(minutes=10)).isoformat()
-    assert len(found(ask("admin", "gangs/", since_before=before))) == 2
+    assert len(names_in(get_api("admin", "gangs/", since_before=before))) == 2
 
 
 class TestEntityTags:
@@ -106,20 +110,20 @@ class TestEntityTags:
         client = Client(headers={"Authorization": f"Bearer {token_of(persona)}"})
         return client.get(address, headers={"If-None-Match": tag} if tag else {})
 
-    def test_nothing_new_is_304(self, world: World) -> None:
+    def test_an_unchanged_list_is_a_304(self, world: World) -> None:
         for address in ("/api/v1/gangs/", f"/api/v1/gangs/{world.gangs['east/team-a'].pk}/"):
             tag = self.get(address)["ETag"]
-            again = self.get(address, tag)
-            assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag)
+            repeated = self.get(address, tag)
+            assert (repeated.status_code, repeated.content, repeated["ETag"]) == (304, b"", tag)
 
-    def test_news_another_query_or_another_person_is_not(self, world: World) -> None:
+    def test_a_change_another_query_or_another_user_is_a_200(self, world: World) -> None:
         tag = self.get("/api/v1/gangs/")["ETag"]
         assert self.get("/api/v1/gangs/?limit=1", tag).status_code == 200
         assert self.get("/api/v1/gangs/", tag, "reader").status_code == 200
         Cluster.objects.filter(name="east").update(data_version=99)
         assert self.get("/api/v1/gangs/", tag).status_code == 200
 
-    def test_what_the_clock_changes_is_known_by_its_content(
+    def test_the_entity_tag_covers_ages(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = timezone.now()
@@ -146,8 +150,8 @@ def owner(labels: Any, entries: list[dict[str, Any]]) -> Any:
     return build_model(kind.resource, wire, "v1")
 
 
-def entry(manager: str, time: str = CREATED, **more: Any) -> dict[str, Any]:
-    return {"manager": manager, "time": time, "fieldsV1": {"f:spec": {}}, **more}
+def entry(manager: str, time: str = CREATED, **options: Any) -> dict[str, Any]:
+    return {"manager": manager, "time": time, "fieldsV1": {"f:spec": {}}, **options}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +165,7 @@ def entry(manager: str, time: str = CREATED, **more: Any) -> dict[str, Any]:
         ([], ""),
     ],
 )
-def test_the_submitter_is_told_only_where_it_is_certain(
+def test_the_submitter_is_returned_only_if_certain(
     entries: list[dict[str, Any]], expected: str
 ) -> None:
     model, problem = owner({"team": "nlp"}, entries)

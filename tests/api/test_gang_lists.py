@@ -10,16 +10,16 @@ import pytest
 from django.utils import timezone
 
 from gangboard.store.models import Gang
-from tests.api.conftest import SINCE, World, found, make_gang
+from tests.api.conftest import SINCE, World, make_gang, names_in
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 
-def test_finished_gangs_are_listed_and_deleted_ones_never(ask: Ask) -> None:
+def test_finished_gangs_are_listed_and_deleted_ones_never(get_api: GetApi) -> None:
     make_gang("east", "team-a", "done", health="succeeded", stage="run", code="succeeded")
     make_gang("east", "team-a", "gone", gone_at=timezone.now())
-    assert found(ask("reader", "gangs/")) == ["train-east-team-a", "done"]
-    assert ask("reader", "summary/").json()["gangs"] == 2
+    assert names_in(get_api("reader", "gangs/")) == ["train-east-team-a", "done"]
+    assert get_api("reader", "summary/").json()["gangs"] == 2
 
 
 # --- filters
@@ -35,47 +35,47 @@ TWIN: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", TWIN)
-def test_each_filter_finds_the_one_that_differs(ask: Ask, name: str) -> None:
+def test_each_filter_returns_the_matching_gang(get_api: GetApi, name: str) -> None:
     make_gang("east", "team-a", "twin", **TWIN[name])
-    assert found(ask("reader", "gangs/", **TWIN[name])) == ["twin"]
+    assert names_in(get_api("reader", "gangs/", **TWIN[name])) == ["twin"]
 
 
-def test_the_core_group_can_be_asked_for(ask: Ask) -> None:
+def test_the_core_group_is_a_filter_value(get_api: GetApi) -> None:
     make_gang("east", "team-a", "pod", api_group="", kind="Pod")
-    assert found(ask("reader", "gangs/", api_group="")) == ["pod"]
+    assert names_in(get_api("reader", "gangs/", api_group="")) == ["pod"]
 
 
-def test_cluster_and_namespace_filter_for_who_sees_more(ask: Ask) -> None:
-    assert found(ask("admin", "gangs/", cluster="west")) == ["train-west-team-a"]
-    assert found(ask("admin", "gangs/", namespace="team-b")) == ["train-east-team-b"]
-    assert len(found(ask("admin", "gangs/", cluster="east"))) == 2
+def test_cluster_and_namespace_are_filters(get_api: GetApi) -> None:
+    assert names_in(get_api("admin", "gangs/", cluster="west")) == ["train-west-team-a"]
+    assert names_in(get_api("admin", "gangs/", namespace="team-b")) == ["train-east-team-b"]
+    assert len(names_in(get_api("admin", "gangs/", cluster="east"))) == 2
 
 
-def test_several_healths_are_separated_by_commas(ask: Ask) -> None:
+def test_several_healths_are_separated_by_commas(get_api: GetApi) -> None:
     make_gang("east", "team-a", "bad", health="failed")
     make_gang("east", "team-a", "good", health="running")
-    assert found(ask("reader", "gangs/", health="running,failed")) == ["bad", "good"]
+    assert names_in(get_api("reader", "gangs/", health="running,failed")) == ["bad", "good"]
 
 
-def test_search_wants_all_words(ask: Ask) -> None:
-    assert found(ask("admin", "gangs/", q="train team-b")) == ["train-east-team-b"]
-    assert found(ask("admin", "gangs/", q="train nothing")) == []
+def test_a_search_matches_all_words(get_api: GetApi) -> None:
+    assert names_in(get_api("admin", "gangs/", q="train team-b")) == ["train-east-team-b"]
+    assert names_in(get_api("admin", "gangs/", q="train nothing")) == []
 
 
-def test_search_does_not_tell_the_names_of_others(ask: Ask) -> None:
+def test_a_search_reveals_no_hidden_names(get_api: GetApi) -> None:
     make_gang("east", "team-a", "mine", message="mine was preempted by team-b/secret.")
-    assert found(ask("admin", "gangs/", q="team-b/secret")) == ["mine"]
-    assert found(ask("reader", "gangs/", q="team-b/secret")) == []
-    assert found(ask("reader", "gangs/", q="mine fragmented")) == ["mine"]
+    assert names_in(get_api("admin", "gangs/", q="team-b/secret")) == ["mine"]
+    assert names_in(get_api("reader", "gangs/", q="team-b/secret")) == []
+    assert names_in(get_api("reader", "gangs/", q="mine fragmented")) == ["mine"]
 
 
-def test_the_worst_is_first_then_the_longest(ask: Ask, world: World) -> None:
+def test_the_default_order_is_severity_then_duration(get_api: GetApi, world: World) -> None:
     make_gang("east", "team-a", "b", since=SINCE - timedelta(hours=1))
     make_gang("east", "team-a", "c", health="failed")
-    assert found(ask("reader", "gangs/")) == ["c", "b", "train-east-team-a"]
+    assert names_in(get_api("reader", "gangs/")) == ["c", "b", "train-east-team-a"]
 
 
-def test_other_orders(ask: Ask) -> None:
+def test_a_list_has_further_orders(get_api: GetApi) -> None:
     make_gang("east", "team-a", "a", accelerators=1.0, since=SINCE + timedelta(hours=1))
     expected = {
         "name": ["a", "train-east-team-a"],
@@ -86,7 +86,7 @@ def test_other_orders(ask: Ask) -> None:
         "-since": ["a", "train-east-team-a"],
     }
     for ordering, names in expected.items():
-        assert found(ask("reader", "gangs/", ordering=ordering)) == names
+        assert names_in(get_api("reader", "gangs/", ordering=ordering)) == names
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_other_orders(ask: Ask) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_understood_is_refused_and_named(ask: Ask, query: dict[str, Any]) -> None:
-    response = ask("reader", "gangs/", **query)
+def test_unknown_parameters_are_refused_and_named(get_api: GetApi, query: dict[str, Any]) -> None:
+    response = get_api("reader", "gangs/", **query)
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
     problem = response.json()
@@ -127,8 +127,8 @@ def test_what_is_not_understood_is_refused_and_named(ask: Ask, query: dict[str, 
     assert problem["detail"] == problem["errors"][next(iter(query))][0]
 
 
-def test_all_that_is_wrong_is_said_at_once(ask: Ask) -> None:
-    problem = ask("reader", "gangs/", health="bad", foo="1", limit="0").json()
+def test_all_errors_are_returned_at_once(get_api: GetApi) -> None:
+    problem = get_api("reader", "gangs/", health="bad", foo="1", limit="0").json()
     assert sorted(problem["errors"]) == ["foo", "health", "limit"]
     assert problem["errors"]["health"] == [
         "“bad” is not one of failed, blocked, degraded, waiting, starting, suspended, running, "
@@ -137,9 +137,11 @@ def test_all_that_is_wrong_is_said_at_once(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("path", ["clusters/", "clusters/east/", "summary/", "gangs/{gang}/"])
-def test_addresses_without_parameters_refuse_any(ask: Ask, world: World, path: str) -> None:
+def test_addresses_without_parameters_refuse_every_parameter(
+    get_api: GetApi, world: World, path: str
+) -> None:
     path = path.format(gang=world.gangs["east/team-a"].pk)
-    response = ask("admin", path, health="failed")
+    response = get_api("admin", path, health="failed")
     assert response.status_code == 400
     assert list(response.json()["errors"]) == ["health"]
 
@@ -147,17 +149,17 @@ def test_addresses_without_parameters_refuse_any(ask: Ask, world: World, path: s
 # --- pages
 
 
-def walk(ask: Ask, path: str, **query: Any) -> list[list[str]]:
+def walk(get_api: GetApi, path: str, **query: Any) -> list[list[str]]:
     """Names page by page, following `next`."""
     pages = []
-    response = ask("admin", path, **query)
+    response = get_api("admin", path, **query)
     while True:
-        pages.append(found(response))
+        pages.append(names_in(response))
         following = response.json()["next"]
         if following is None:
             return pages
         assert following.startswith("http://testserver/api/v1/")
-        response = ask("admin", following)
+        response = get_api("admin", following)
 
 
 @pytest.mark.parametrize(
@@ -174,22 +176,22 @@ def walk(ask: Ask, path: str, **query: Any) -> list[list[str]]:
         "-created_at",
     ],
 )
-def test_a_walk_over_pages_meets_each_gang_once(ask: Ask, ordering: str) -> None:
+def test_paging_returns_each_gang_once(get_api: GetApi, ordering: str) -> None:
     for number in range(20):
         health = "failed" if number % 3 else "running"
         value = number // 3 - 2 if number % 4 else None
         make_gang("west", "team-a", f"g{number}", health=health, priority_value=value)
-    pages = walk(ask, "gangs/", limit=4, ordering=ordering)
+    pages = walk(get_api, "gangs/", limit=4, ordering=ordering)
     names = [name for page in pages for name in page]
     assert [len(page) for page in pages] == [4, 4, 4, 4, 4, 3]
     assert sorted(names) == sorted(Gang.objects.values_list("name", flat=True))
-    assert names == found(ask("admin", "gangs/", ordering=ordering))
+    assert names == names_in(get_api("admin", "gangs/", ordering=ordering))
 
 
-def test_rows_that_come_and_go_during_a_walk_move_no_other(ask: Ask, world: World) -> None:
+def test_inserts_and_deletes_during_paging_move_no_other_row(get_api: GetApi, world: World) -> None:
     for number in range(12):
         make_gang("west", "team-a", f"g{number:02}")
-    first = ask("admin", "gangs/", ordering="name", namespace="team-a", limit=4).json()
+    first = get_api("admin", "gangs/", ordering="name", namespace="team-a", limit=4).json()
     assert [row["name"] for row in first["results"]] == ["g00", "g01", "g02", "g03"]
     Gang.objects.filter(name__in=["g01", "g05"]).delete()
     make_gang("west", "team-a", "a-new-first")
@@ -197,7 +199,7 @@ def test_rows_that_come_and_go_during_a_walk_move_no_other(ask: Ask, world: Worl
     names = []
     following = first["next"]
     while following is not None:
-        page = ask("admin", following).json()
+        page = get_api("admin", following).json()
         assert len(page["results"]) <= 4
         names += [row["name"] for row in page["results"]]
         following = page["next"]
@@ -207,29 +209,29 @@ def test_rows_that_come_and_go_during_a_walk_move_no_other(ask: Ask, world: Worl
     ]
 
 
-def test_filters_stay_in_the_address_of_the_next_page(ask: Ask) -> None:
+def test_the_next_link_keeps_the_filters(get_api: GetApi) -> None:
     for number in range(3):
         make_gang("west", "team-a", f"g{number}", queue="a&b=c")
-    pages = walk(ask, "gangs/", queue="a&b=c", limit=2)
+    pages = walk(get_api, "gangs/", queue="a&b=c", limit=2)
     assert [len(page) for page in pages] == [2, 1]
 
 
-def test_a_cursor_of_another_order_is_refused(ask: Ask) -> None:
-    following = ask("admin", "gangs/", limit=1).json()["next"]
-    response = ask("admin", following.replace("limit=1", "ordering=name"))
+def test_a_cursor_of_another_order_is_refused(get_api: GetApi) -> None:
+    following = get_api("admin", "gangs/", limit=1).json()["next"]
+    response = get_api("admin", following.replace("limit=1", "ordering=name"))
     assert response.status_code == 400
     assert list(response.json()["errors"]) == ["cursor"]
 
 
 def crafted(order: str, *values: Any) -> str:
-    """A cursor that nobody was given."""
+    """A forged cursor."""
     document = json.dumps([order, values]).encode()
     return base64.urlsafe_b64encode(document).rstrip(b"=").decode()
 
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
-def test_a_time_outside_the_calendar_is_no_cursor(ask: Ask, time: str) -> None:
-    response = ask("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
+def test_a_time_outside_the_calendar_is_no_cursor(get_api: GetApi, time: str) -> None:
+    response = get_api("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
     assert response.status_code == 400
     assert list(response.json()["errors"]) == ["cursor"]
 
@@ -237,29 +239,29 @@ def test_a_time_outside_the_calendar_is_no_cursor(ask: Ask, time: str) -> None:
 @pytest.mark.parametrize(
     "time", ["0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59Z", "2026-11-01T10:00:00+14:00"]
 )
-def test_any_time_in_the_calendar_may_be_asked_for(ask: Ask, time: str) -> None:
-    response = ask("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
+def test_a_filter_takes_any_calendar_time(get_api: GetApi, time: str) -> None:
+    response = get_api("admin", "gangs/", ordering="since", cursor=crafted("since,id", time, "x"))
     assert response.status_code == 200
 
 
 @pytest.mark.parametrize("number", [0.5, -1e299, 1e299, 10**200, 2**63, -(2**63) - 1])
-def test_no_number_in_a_cursor_is_an_error_of_the_server(ask: Ask, number: float) -> None:
+def test_numbers_in_a_cursor_cause_no_server_error(get_api: GetApi, number: float) -> None:
     for ordering, cursor in (
         ("priority", crafted("priority_unknown,shown_priority,id", 0, number, "x")),
         ("-priority", crafted("priority_unknown,-shown_priority,id", number, number, "x")),
         ("accelerators", crafted("accelerators,id", number, "x")),
         ("health", crafted("shown_severity,since,id", number, "2026-11-01T10:00:00Z", "x")),
     ):
-        response = ask("admin", "gangs/", ordering=ordering, cursor=cursor)
+        response = get_api("admin", "gangs/", ordering=ordering, cursor=cursor)
         assert response.status_code in (200, 400), ordering
 
 
 def test_a_list_costs_the_same_number_of_queries_at_any_size(
-    ask: Ask, django_assert_max_num_queries: Any
+    get_api: GetApi, django_assert_max_num_queries: Any
 ) -> None:
-    ask("admin", "gangs/")
+    get_api("admin", "gangs/")
     for number in range(50):
         make_gang("west", "team-a", f"g{number}")
     # The token, the grants, three for the data version, the clusters, the gangs.
     with django_assert_max_num_queries(7):
-        assert len(found(ask("admin", "gangs/"))) == 53
+        assert len(names_in(get_api("admin", "gangs/"))) == 53

@@ -1,4 +1,4 @@
-"""A gang in lists and alone: the keys of the contract and what they hold."""
+"""Gangs in lists and alone: the keys of the contract and their values."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -7,10 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from gangboard.store.models import Cluster
-from tests.api.conftest import SINCE, World, found, make_gang
+from tests.api.conftest import SINCE, World, make_gang, names_in
 from tests.factories import make_history
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 
 # The contract of the design, section 7.
 GANG_KEYS = [
@@ -45,8 +45,8 @@ GANG_KEYS = [
 ]
 
 
-def test_a_gang_has_exactly_the_keys_of_the_contract(ask: Ask, world: World) -> None:
-    gang = ask("reader", "gangs/").json()["results"][0]
+def test_a_gang_has_exactly_the_keys_of_the_contract(get_api: GetApi, world: World) -> None:
+    gang = get_api("reader", "gangs/").json()["results"][0]
     assert list(gang) == GANG_KEYS
     assert gang["id"] == world.gangs["east/team-a"].pk
     observed_at = gang.pop("observed_at")
@@ -124,9 +124,9 @@ LOOK_ONLY: list[dict[str, Any]] = [
 ]
 
 
-def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World) -> None:
-    listed = ask("reader", "gangs/").json()["results"][0]
-    gang = ask("reader", f"gangs/{listed['id']}/").json()
+def test_a_single_gang_adds_its_explanation(get_api: GetApi, world: World) -> None:
+    listed = get_api("reader", "gangs/").json()["results"][0]
+    gang = get_api("reader", f"gangs/{listed['id']}/").json()
     assert list(gang) == [
         *GANG_KEYS,
         "findings",
@@ -146,7 +146,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
         "gone_at",
     ]
     pods = gang["members"].pop("pods")
-    more = {
+    extra = {
         key: gang.pop(key)
         for key in (
             *("findings", "groups", "jobs", "actions", "fit", "timeline", "waits"),
@@ -177,7 +177,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "exit_code": None,
         }
     ]
-    assert more["findings"] == [
+    assert extra["findings"] == [
         {
             "code": "fragmented",
             "health": "waiting",
@@ -202,7 +202,7 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             "since": "2026-11-01T08:30:00Z",
         }
     ]
-    assert more["jobs"] == [
+    assert extra["jobs"] == [
         {
             "name": "train-workers",
             "uid": "job-0",
@@ -234,24 +234,22 @@ def test_a_single_gang_is_the_same_with_what_explains_it(ask: Ask, world: World)
             },
         }
     ]
-    assert more["actions"] == LOOK_ONLY
-    assert more["timeline"] == []
-    assert more["waits"] is None
-    assert more["facts"] == [{"label": "Runtime", "text": "ClusterTrainingRuntime plain"}]
-    assert more["groups"] == []
-    assert [(one["cluster"], one["state"]) for one in more["groups_unseen"]] == [
+    assert extra["actions"] == LOOK_ONLY
+    assert extra["timeline"] == []
+    assert extra["waits"] is None
+    assert extra["facts"] == [{"label": "Runtime", "text": "ClusterTrainingRuntime plain"}]
+    assert extra["groups"] == []
+    assert [(item["cluster"], item["state"]) for item in extra["groups_unseen"]] == [
         ("east", "not-looked")
     ]
-    assert more["gone_at"] is None
+    assert extra["gone_at"] is None
 
 
-def test_the_timeline_has_verdicts_beside_actions_and_the_wait_its_stages(
-    ask: Ask, world: World
-) -> None:
+def test_the_timeline_has_verdicts_actions_and_wait_stages(get_api: GetApi, world: World) -> None:
     gang = world.gangs["east/team-a"]
     born = datetime.fromisoformat("2026-11-01T08:29:00Z")
     make_history(gang, born, ("room", 30), ("images", 12), ("runs", 0))
-    answer = ask("reader", f"gangs/{gang.pk}/").json()
+    answer = get_api("reader", f"gangs/{gang.pk}/").json()
     assert answer["timeline"][1:] == [
         {
             "at": "2026-11-01T08:59:00Z",
@@ -287,33 +285,35 @@ def test_the_timeline_has_verdicts_beside_actions_and_the_wait_its_stages(
     }
 
 
-def test_what_is_typical_has_its_number_of_cases(ask: Ask, world: World) -> None:
+def test_the_typical_wait_has_its_sample_size(get_api: GetApi, world: World) -> None:
     gang = world.gangs["east/team-a"]
     for number, minutes in enumerate((10, 20, 34, 50, 90)):
         case = make_gang("east", "team-a", f"case-{number}")
         assert case.created_at is not None
         make_history(case, case.created_at, ("room", minutes), ("runs", 5), gone=True)
     make_history(gang, SINCE, ("room", 0))
-    waits = ask("reader", f"gangs/{gang.pk}/").json()["waits"]
+    waits = get_api("reader", f"gangs/{gang.pk}/").json()["waits"]
     assert waits["typical"] == {"median_seconds": 2040, "cases": 5}
 
 
-def test_a_gang_of_a_silent_cluster_is_unknown_and_says_what_it_was(ask: Ask) -> None:
+def test_a_gang_of_a_silent_cluster_is_unknown_with_its_last_health(get_api: GetApi) -> None:
     Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=3))
-    gang = ask("reader", "gangs/").json()["results"][0]
+    gang = get_api("reader", "gangs/").json()["results"][0]
     assert (gang["health"], gang["last_health"], gang["code"]) == (
         "unknown",
         "waiting",
         "not-observed",
     )
     assert gang["stale"] is True
-    assert found(ask("reader", "gangs/", health="unknown")) == ["train-east-team-a"]
-    assert found(ask("reader", "gangs/", health="waiting")) == []
+    assert names_in(get_api("reader", "gangs/", health="unknown")) == ["train-east-team-a"]
+    assert names_in(get_api("reader", "gangs/", health="waiting")) == []
 
 
-def test_in_silence_findings_and_pods_are_not_told_as_of_now(ask: Ask, world: World) -> None:
+def test_findings_and_pods_of_a_silent_cluster_are_not_current(
+    get_api: GetApi, world: World
+) -> None:
     Cluster.objects.filter(name="east").update(contact_at=timezone.now() - timedelta(minutes=10))
-    gang = ask("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
+    gang = get_api("reader", f"gangs/{world.gangs['east/team-a'].pk}/").json()
     assert gang["findings"]
     for finding in gang["findings"]:
         assert (finding["health"], finding["advice"], finding["since"]) == ("unknown", [], None)

@@ -18,7 +18,7 @@ from tests.readmodels.room import make_capacity
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 LISTS = (
     *("actions", "audit", "capacity", "clusters", "gangs", "group-roles", "groups", "holds"),
     *("me/sessions", "me/tokens", "notifications/channels", "notifications/deliveries"),
@@ -61,17 +61,17 @@ def _admin() -> Any:
 
 def walk(client: Client, path: str) -> list[dict[str, Any]]:
     """Return the rows of all pages with one row each."""
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     following: str | None = f"{API}{path}{'&' if '?' in path else '?'}limit=1"
     while following:
         answer = client.get(following.removeprefix("http://testserver"))
         assert answer.status_code == 200, answer.content
         page = answer.json()
         assert len(page["results"]) <= 1
-        found += page["results"]
+        result += page["results"]
         following = page["next"]
-        assert len(found) < 100
-    return found
+        assert len(result) < 100
+    return result
 
 
 @pytest.fixture(autouse=True)
@@ -85,8 +85,8 @@ def admin(world: World) -> Client:
     return Client(headers={"authorization": f"Bearer {token_of('admin')}"})
 
 
-def test_these_are_all_lists(ask: Ask) -> None:
-    paths = ask("admin", "schema/").json()["paths"]
+def test_the_table_has_all_lists(get_api: GetApi) -> None:
+    paths = get_api("admin", "schema/").json()["paths"]
     lists = {
         path
         for path, methods in paths.items()
@@ -101,53 +101,53 @@ def test_these_are_all_lists(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("filled")
-def test_pages_of_one_row_have_all_rows_in_their_order(admin: Client) -> None:
+def test_single_row_pages_return_all_rows_in_order(admin: Client) -> None:
     for name in LISTS:
-        whole = admin.get(f"{API}{name}/").json()
-        assert whole["next"] is None, name
-        assert walk(admin, f"{name}/") == whole["results"], name
-        assert len(whole["results"]) >= (0 if name in EMPTY else 3), name
+        data = admin.get(f"{API}{name}/").json()
+        assert data["next"] is None, name
+        assert walk(admin, f"{name}/") == data["results"], name
+        assert len(data["results"]) >= (0 if name in EMPTY else 3), name
 
 
 @pytest.mark.usefixtures("filled")
-def test_no_list_takes_a_cursor_of_another_one_or_a_made_up_one(admin: Client) -> None:
+def test_foreign_and_forged_cursors_are_refused(admin: Client) -> None:
     following = admin.get(f"{API}audit/?limit=1").json()["next"]
     cursor = following.rpartition("cursor=")[2]
     for name in (*LISTS, "events"):
         for wrong in ("x", "WyJ0ZXh0cyIsWzFdXQ") + ((cursor,) if name != "audit" else ()):
             answer = admin.get(f"{API}{name}/?cursor={wrong}")
             if answer.status_code == 200:
-                assert name in EMPTY, (name, wrong)  # nothing to compare with
+                assert name in EMPTY, (name, wrong)  # no value to compare with
                 continue
             assert answer.status_code == 400, (name, wrong)
             assert answer.json()["code"] == "invalid-cursor", (name, wrong)
 
 
 @pytest.mark.usefixtures("filled")
-def test_fields_leave_out_all_others_in_every_list(admin: Client) -> None:
+def test_the_fields_parameter_limits_every_list(admin: Client) -> None:
     for name in LISTS:
         rows = admin.get(f"{API}{name}/").json()["results"]
         if not rows:
             continue
         field = list(rows[0])[1]
-        some = admin.get(f"{API}{name}/?fields={field}").json()["results"]
-        assert some == [{field: row[field]} for row in rows], name
+        partial_results = admin.get(f"{API}{name}/?fields={field}").json()["results"]
+        assert partial_results == [{field: row[field]} for row in rows], name
         assert admin.get(f"{API}{name}/?fields=nope").status_code == 400, name
 
 
 @pytest.mark.usefixtures("filled")
-def test_an_answer_that_is_known_is_304(admin: Client) -> None:
+def test_an_unchanged_answer_is_a_304(admin: Client) -> None:
     for name in (*LISTS, "me", "summary", "trends", "clusters/east"):
         first = admin.get(f"{API}{name}/")
-        again = admin.get(f"{API}{name}/", headers={"if-none-match": first["ETag"]})
-        assert (again.status_code, again.content) == (304, b""), name
-        assert again["ETag"] == first["ETag"], name
-        other = admin.get(f"{API}{name}/", headers={"if-none-match": 'W/"other"'})
-        assert (other.status_code, other.content) == (200, first.content), name
+        repeated = admin.get(f"{API}{name}/", headers={"if-none-match": first["ETag"]})
+        assert (repeated.status_code, repeated.content) == (304, b""), name
+        assert repeated["ETag"] == first["ETag"], name
+        another = admin.get(f"{API}{name}/", headers={"if-none-match": 'W/"other"'})
+        assert (another.status_code, another.content) == (200, first.content), name
 
 
 @pytest.mark.usefixtures("filled")
-def test_what_has_changed_is_no_304(admin: Client) -> None:
+def test_a_changed_answer_is_a_200(admin: Client) -> None:
     tags = {name: admin.get(f"{API}{name}/")["ETag"] for name in LISTS}
     authentication.issue_token(user=_admin(), may_act=True)
     people.create_user(name="new", role="viewer", namespace="nowhere")
@@ -179,7 +179,7 @@ def test_what_has_changed_is_no_304(admin: Client) -> None:
         ("-since", ["fragmented", "crash-loop", "image-pull"]),
     ],
 )
-def test_reasons_are_ordered(admin: Client, ordering: str, expected: list[str]) -> None:
+def test_reasons_have_orders(admin: Client, ordering: str, expected: list[str]) -> None:
     Gang.objects.filter(code="fragmented").update(since=SINCE + timedelta(hours=1))
     path = f"reasons/?ordering={ordering}"
     assert [row["code"] for row in admin.get(f"{API}{path}").json()["results"]] == expected
@@ -195,7 +195,7 @@ def test_a_cursor_of_another_order_is_refused(admin: Client) -> None:
 # --- codes of errors
 
 
-def test_every_error_has_a_code(ask: Ask, admin: Client, world: World) -> None:
+def test_every_error_has_a_code(get_api: GetApi, admin: Client, world: World) -> None:
     reader = Client(headers={"authorization": f"Bearer {token_of('reader')}"})
     wrong = Client(headers={"authorization": "Bearer gb_x_y"})
 
@@ -203,7 +203,7 @@ def test_every_error_has_a_code(ask: Ask, admin: Client, world: World) -> None:
         return admin.post(f"{API}{path}", data=body or {}, content_type=kind)
 
     answers = [
-        (ask("anonymous", "gangs/"), 401, "not-signed-in"),
+        (get_api("anonymous", "gangs/"), 401, "not-signed-in"),
         (wrong.get(f"{API}gangs/"), 401, "invalid-token"),
         (reader.get(f"{API}gangs/?nope=1"), 400, "invalid-request"),
         (reader.get(f"{API}gangs/?cursor=x"), 400, "invalid-cursor"),
@@ -219,6 +219,6 @@ def test_every_error_has_a_code(ask: Ask, admin: Client, world: World) -> None:
     for answer, status, code in answers:
         assert (answer.status_code, answer.json()["code"]) == (status, code)
         assert answer.json()["status"] == status
-    schemas = ask("admin", "schema/").json()["components"]["schemas"]
+    schemas = get_api("admin", "schema/").json()["components"]["schemas"]
     assert {code for _, _, code in answers} <= set(schemas["ProblemCode"]["enum"])
     assert "code" in schemas["Problem"]["required"]

@@ -60,29 +60,29 @@ def scrape() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     answer = Client().get("/metrics", headers=AUTHORIZED)
     assert answer.status_code == HTTPStatus.OK
     assert answer["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-    found = {}
+    result = {}
     for family in text_string_to_metric_families(answer.content.decode()):
         assert family.documentation, family.name
-        for one in family.samples:
-            key = (one.name, tuple(sorted(one.labels.items())))
-            assert key not in found
-            found[key] = one.value
-    return found
+        for sample in family.samples:
+            key = (sample.name, tuple(sorted(sample.labels.items())))
+            assert key not in result
+            result[key] = sample.value
+    return result
 
 
 def series(name: str) -> dict[tuple[str, ...], float]:
     """Return the samples of one metric by the values of its labels, in the order of their names."""
     return {
         tuple(value for _, value in labels): number
-        for (found, labels), number in scrape().items()
-        if found == f"gangboard_{name}"
+        for (result, labels), number in scrape().items()
+        if result == f"gangboard_{name}"
     }
 
 
 # --- who may
 
 
-def test_it_is_closed_by_default(settings: Settings) -> None:
+def test_metrics_are_closed_by_default(settings: Settings) -> None:
     settings.METRICS_TOKEN = ""
     answer = Client().get("/metrics", headers={"Authorization": "Bearer "})
     assert answer.status_code == HTTPStatus.FORBIDDEN
@@ -105,11 +105,11 @@ def test_a_wrong_token_is_refused(sent: str) -> None:
     assert TOKEN not in answer.content.decode()
 
 
-def test_whoever_is_signed_in_needs_the_token_too(admin_client: Client) -> None:
+def test_a_signed_in_user_needs_the_token(admin_client: Client) -> None:
     assert admin_client.get("/metrics").status_code == HTTPStatus.UNAUTHORIZED
 
 
-def test_only_reading_is_answered() -> None:
+def test_only_get_requests_are_answered() -> None:
     assert Client().post("/metrics", headers=AUTHORIZED).status_code == 405
     assert Client().head("/metrics", headers=AUTHORIZED).status_code == HTTPStatus.OK
 
@@ -128,7 +128,9 @@ def test_only_reading_is_answered() -> None:
         ("172.30.77.2", "", 403),
     ],
 )
-def test_networks(settings: Settings, peer: str, forwarded: str, status: int) -> None:
+def test_only_configured_networks_are_answered(
+    settings: Settings, peer: str, forwarded: str, status: int
+) -> None:
     settings.METRICS_TOKEN = ""
     settings.METRICS_NETWORKS = (ip_network("10.1.0.0/16"), ip_network("fd00::/8"))
     settings.TRUSTED_PROXIES = (ip_network("172.30.77.0/24"),)
@@ -137,7 +139,7 @@ def test_networks(settings: Settings, peer: str, forwarded: str, status: int) ->
     assert answer.status_code == status
 
 
-def test_where_both_rules_are_set_both_must_hold(settings: Settings) -> None:
+def test_token_and_network_must_both_match(settings: Settings) -> None:
     settings.METRICS_NETWORKS = (ip_network("10.1.0.0/16"),)
     inside, outside = Client(REMOTE_ADDR="10.1.2.3"), Client(REMOTE_ADDR="10.2.2.3")
     assert inside.get("/metrics").status_code == HTTPStatus.UNAUTHORIZED
@@ -155,7 +157,7 @@ def test_a_scraper_behind_the_proxy_that_ends_tls_is_not_sent_to_https(
 # --- what is said
 
 
-def test_a_fleet_with_a_silent_cluster() -> None:
+def test_a_silent_cluster_has_its_own_series() -> None:
     now = timezone.now()
     up = make_cluster("east", now=now)
     make_resource(up, "pods", objects_count=12, problems_count=1)
@@ -194,7 +196,7 @@ def test_a_fleet_with_a_silent_cluster() -> None:
     assert series("database_up") == {(): 1}
 
 
-def test_processes_by_their_signs_of_life() -> None:
+def test_heartbeats_are_metrics() -> None:
     now = timezone.now()
     make_heartbeats(now=now, slots=8)
     assert series("process_up") == {
@@ -216,16 +218,16 @@ def test_processes_by_their_signs_of_life() -> None:
         ("notify",): 1,
         ("beat",): 1,
     }
-    # Whether orders reach a worker that is dead nobody can tell.
+    # Task delivery to a dead worker is unknown.
     assert series("orders_arrive") == {("poll",): 0}
 
 
-def test_this_process_is_told_too() -> None:
-    found = scrape()
-    assert found["gangboard_build_info", (("version", __version__),)] == 1
-    assert found["process_resident_memory_bytes", ()] > 0
+def test_the_web_process_exports_its_own_metrics() -> None:
+    result = scrape()
+    assert result["gangboard_build_info", (("version", __version__),)] == 1
+    assert result["process_resident_memory_bytes", ()] > 0
     # The process began before now and after the machine.
-    assert 0 < found["process_start_time_seconds", ()] <= time.time()
+    assert 0 < result["process_start_time_seconds", ()] <= time.time()
 
 
 def requests_counted(view: str, method: str, status: str) -> float:
@@ -250,26 +252,26 @@ def test_requests_are_counted_by_their_view(
     assert requests_counted(*counted) == before + 1
 
 
-def test_when_the_database_fails_nothing_is_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_database_exports_no_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
     make_cluster("east", now=timezone.now())
 
     def fail(**_: Any) -> None:
         raise OperationalError("no connection to postgresql://ann:sesame@db")
 
     monkeypatch.setattr("gangboard.pages.metrics.views.read_metrics", fail)
-    found = scrape()
-    assert found["gangboard_database_up", ()] == 0
-    ours = {name for name, _ in found if name.startswith("gangboard_")}
+    result = scrape()
+    assert result["gangboard_database_up", ()] == 0
+    ours = {name for name, _ in result if name.startswith("gangboard_")}
     assert {name for name in ours if not name.startswith("gangboard_http_")} == {
         "gangboard_database_up",
         "gangboard_build_info",
     }
 
 
-# --- what is not said
+# --- omitted values
 
 
-def test_labels_are_bounded_and_tell_no_names_and_no_secrets() -> None:
+def test_labels_are_bounded_and_contain_no_names_or_secrets() -> None:
     now = timezone.now()
     cluster = make_cluster(
         "east",
@@ -289,7 +291,7 @@ def test_labels_are_bounded_and_tell_no_names_and_no_secrets() -> None:
     assert labels <= ALLOWED_LABELS
 
 
-def test_the_paper_names_every_metric_with_its_labels(settings: Settings) -> None:
+def test_the_docs_list_every_metric_with_its_labels(settings: Settings) -> None:
     settings.METRICS_NAMESPACES = 1
     now = timezone.now()
     cluster = make_cluster("east", now=now, credentials_expire_at=now, problem="timeout")
@@ -300,17 +302,17 @@ def test_the_paper_names_every_metric_with_its_labels(settings: Settings) -> Non
     Client().get("/healthz")
     make_heartbeats(now=now)
     rows = re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER.read_text(), re.MULTILINE)
-    told = {name: set(labels.split(", ")) - {""} for name, labels in rows}
-    said: dict[str, set[str]] = {}
+    documented = {name: set(labels.split(", ")) - {""} for name, labels in rows}
+    exported: dict[str, set[str]] = {}
     for name, labels in scrape():
         if name.startswith("gangboard_") and not name.endswith(("_bucket", "_sum", "_gsum")):
-            said[name.removesuffix("_gcount").removesuffix("_count")] = {
+            exported[name.removesuffix("_gcount").removesuffix("_count")] = {
                 label for label, _ in labels
             }
-    assert said == told
+    assert exported == documented
 
 
-def test_figures_are_shared_for_some_seconds(
+def test_figures_are_cached_for_seconds(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     make_cluster("east", now=timezone.now())
@@ -323,7 +325,7 @@ def test_figures_are_shared_for_some_seconds(
 # --- actions, accelerators, waits, namespaces
 
 
-def test_ended_actions_are_a_counter_that_begins_at_0() -> None:
+def test_ended_actions_are_a_counter_from_0() -> None:
     now = timezone.now()
     cluster = make_cluster("east", now=now)
     assert set(series("actions_finished_total").values()) == {0}
@@ -331,11 +333,11 @@ def test_ended_actions_are_a_counter_that_begins_at_0() -> None:
         make_action(cluster, state=state)
     make_action(cluster, state="sent", finished_at=None)
     cache.clear()
-    found = {
+    result = {
         labels: number for labels, number in series("actions_finished_total").items() if number
     }
-    # By the names of the labels: cluster, result, verb. A reverted one was applied, too.
-    assert found == {
+    # Labels in order: cluster, result, verb. A reverted action was also applied.
+    assert result == {
         ("east", "applied", "suspend"): 3,
         ("east", "reverted", "suspend"): 1,
         ("east", "expired", "suspend"): 1,
@@ -355,8 +357,8 @@ def test_accelerators_are_those_of_the_newest_minute() -> None:
     silent = make_cluster("north", now=now, contact_at=long_silent)
 
     def point(cluster: Cluster, minutes: float, **sums: float) -> None:
-        at = now - timedelta(minutes=minutes)
-        TrendPoint.objects.create(cluster=cluster, at=at, is_lasting=False, **sums)
+        index = now - timedelta(minutes=minutes)
+        TrendPoint.objects.create(cluster=cluster, at=index, is_lasting=False, **sums)
 
     point(east, 3, used=8, held=0, free=56, away=0)
     point(east, 1, used=40, held=16, free=16, away=8)
@@ -368,7 +370,7 @@ def test_accelerators_are_those_of_the_newest_minute() -> None:
         ("east", "free"): 16,
         ("east", "away"): 8,
     }
-    # Nobody could look in the last minute, so what was free before is not told.
+    # The last minute has no data, so earlier free accelerators are not exported.
     point(east, 0)
     cache.clear()
     assert series("accelerators") == {}
@@ -399,7 +401,7 @@ def test_waits_of_gangs_that_began_to_run_within_the_hour() -> None:
     assert series("start_wait_seconds_gsum") == {("east",): 630}
 
 
-def test_namespaces_are_named_if_a_setting_says_how_many(settings: Settings) -> None:
+def test_namespaces_are_labels_up_to_the_setting(settings: Settings) -> None:
     now = timezone.now()
     cluster = make_cluster("east", now=now)
     for namespace, devices in (("ads", 64), ("chat", 8), ("maps", 16)):
@@ -439,15 +441,15 @@ print([line for line in text.decode().splitlines() if line.startswith("gangboard
 """
 
 
-def test_what_a_worker_did_every_web_process_tells_also_after_a_restart(tmp_path: Path) -> None:
+def test_worker_metrics_are_exported_by_every_web_process_after_a_restart(tmp_path: Path) -> None:
     database_url = f"sqlite:///{tmp_path}/db.sqlite3"
     run_python("-c", WORKER, database_url=database_url, folder=tmp_path)
-    told = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
+    reported = [run_python("-c", WEB, database_url=database_url, folder=tmp_path) for _ in range(2)]
     line = 'gangboard_gangs{cluster="east",code="insufficient-resources",health="waiting"} 1.0'
-    assert told == [str([line])] * 2
+    assert reported == [str([line])] * 2
 
 
-def test_a_cluster_that_is_removed_leaves_no_series() -> None:
+def test_a_removed_cluster_leaves_no_series() -> None:
     make_gang(make_cluster("east", now=timezone.now()))
     assert series("gangs")
     Cluster.objects.all().delete()

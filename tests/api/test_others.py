@@ -21,7 +21,7 @@ from tests.readmodels.room import make_capacity, make_node
 from tests.recorded_actions import make_action
 from tests.stored_queues import store
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 OF_A_SESSION = "/api/v1/clusters/trials/{trial_id}/"
 """Not for tokens, with which these tests ask: tests/pages/test_add_cluster.py."""
 
@@ -44,9 +44,9 @@ def groups_are_seen(world: World) -> None:
 
 
 @pytest.mark.usefixtures("groups_are_seen")
-def test_a_group_is_shown_as_it_is_stored(ask: Ask) -> None:
-    group = ask("reader", "groups/").json()["results"][0]
-    assert group == ask("reader", f"groups/{group['id']}/").json()
+def test_a_group_is_shown_as_it_is_stored(get_api: GetApi) -> None:
+    group = get_api("reader", "groups/").json()["results"][0]
+    assert group == get_api("reader", f"groups/{group['id']}/").json()
     expected = {
         "id": "east~uid-east-pg-group-east-team-a",
         "cluster": "east",
@@ -69,31 +69,31 @@ def test_a_group_is_shown_as_it_is_stored(ask: Ask) -> None:
     assert {key: group[key] for key in expected} == expected
 
 
-def test_groups_are_filtered_and_paged(ask: Ask) -> None:
+def test_groups_are_filtered_and_paged(get_api: GetApi) -> None:
     for number in range(5):
         make_group("west", "team-b", f"g{number}")
-    assert names(ask("admin", "groups/", cluster="east", namespace="team-b")) == [
+    assert names(get_api("admin", "groups/", cluster="east", namespace="team-b")) == [
         "group-east-team-b"
     ]
-    assert len(names(ask("admin", "groups/", kind="PodGroup"))) == 8
-    assert names(ask("admin", "groups/", kind="Workload")) == []
-    assert names(ask("admin", "groups/", q="g3")) == ["g3"]
+    assert len(names(get_api("admin", "groups/", kind="PodGroup"))) == 8
+    assert names(get_api("admin", "groups/", kind="Workload")) == []
+    assert names(get_api("admin", "groups/", q="g3")) == ["g3"]
     walked: list[str] = []
     following: str | None = "groups/?limit=3"
     while following:
-        page = ask("admin", following)
+        page = get_api("admin", following)
         walked += names(page)
         following = page.json()["next"]
-    assert sorted(walked) == sorted(names(ask("admin", "groups/")))
+    assert sorted(walked) == sorted(names(get_api("admin", "groups/")))
     assert len(walked) == 8
-    assert ask("admin", "groups/", health="failed").status_code == 400
+    assert get_api("admin", "groups/", health="failed").status_code == 400
 
 
 @pytest.mark.usefixtures("groups_are_seen")
-def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
-    assert ask("reader", "groups/").json()["unseen"] == []
+def test_unreadable_groups_are_not_an_empty_list(get_api: GetApi) -> None:
+    assert get_api("reader", "groups/").json()["unseen"] == []
     ResourceState.objects.filter(resource=PODGROUPS).update(state="forbidden")
-    answer = ask("reader", "groups/").json()
+    answer = get_api("reader", "groups/").json()
     assert [row["stale"] for row in answer["results"]] == [True]
     assert answer["unseen"] == [
         {
@@ -108,10 +108,10 @@ def test_groups_that_cannot_be_looked_at_are_not_none(ask: Ask) -> None:
 # --- clusters
 
 
-def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
+def test_a_cluster_lists_served_and_forbidden_resources(get_api: GetApi) -> None:
     Cluster.objects.filter(name="east").update(answer_ms=12, events_a_minute=340)
-    cluster = ask("admin", "clusters/east/").json()
-    assert cluster == ask("admin", "clusters/").json()["results"][0]
+    cluster = get_api("admin", "clusters/east/").json()
+    assert cluster == get_api("admin", "clusters/").json()["results"][0]
     assert cluster["reachable"] is True
     assert cluster["freshness"] == "live"
     assert cluster["served"] == ["jobs.batch", "nodes"]
@@ -126,11 +126,11 @@ def test_a_cluster_says_what_is_served_and_forbidden(ask: Ask) -> None:
     }
 
 
-def test_a_cluster_that_cannot_be_reached_says_why(ask: Ask) -> None:
+def test_an_unreachable_cluster_has_a_cause(get_api: GetApi) -> None:
     Cluster.objects.filter(name="east").update(
         contact_at=None, problem="unauthorized", sentence="https://east refused the token."
     )
-    cluster = ask("admin", "clusters/east/").json()
+    cluster = get_api("admin", "clusters/east/").json()
     assert (cluster["reachable"], cluster["freshness"], cluster["problem"], cluster["message"]) == (
         False,
         "never",
@@ -142,9 +142,9 @@ def test_a_cluster_that_cannot_be_reached_says_why(ask: Ask) -> None:
 # --- summary
 
 
-def test_the_summary_adds_up(ask: Ask) -> None:
+def test_the_summary_adds_up(get_api: GetApi) -> None:
     make_gang("east", "team-a", "bad", health="failed", code="failed", accelerators=0.5)
-    summary = ask("admin", "summary/").json()
+    summary = get_api("admin", "summary/").json()
     assert (summary["gangs"], summary["accelerators"]) == (4, "24.5")
     assert summary["by_health"]["failed"] == {"gangs": 1, "accelerators": "0.5"}
     assert summary["by_health"]["waiting"] == {"gangs": 3, "accelerators": "24"}
@@ -162,25 +162,25 @@ def test_the_summary_adds_up(ask: Ask) -> None:
     assert summary["unseen"] == []
 
 
-def test_a_summary_says_what_could_not_be_looked_at(ask: Ask) -> None:
+def test_a_summary_lists_unreadable_resources(get_api: GetApi) -> None:
     Cluster.objects.filter(name="east").update(listed_at=None)
-    assert ask("reader", "summary/").json()["unseen"] == [
+    assert get_api("reader", "summary/").json()["unseen"] == [
         {
             "cluster": "east",
             "message": "Cluster east is being read for the first time: gangs may be missing here.",
         }
     ]
     Cluster.objects.filter(name="west").update(listed_at=None)
-    assert [one["cluster"] for one in ask("reader", "summary/").json()["unseen"]] == ["east"]
+    assert [item["cluster"] for item in get_api("reader", "summary/").json()["unseen"]] == ["east"]
 
 
 # --- schema
 
 
-def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
+def test_the_schema_is_valid_openapi_without_warnings(get_api: GetApi) -> None:
     GENERATOR_STATS.reset()
     read_document.cache_clear()
-    response = ask("stranger", "schema/")
+    response = get_api("stranger", "schema/")
     assert not GENERATOR_STATS
     document = response.json()
     assert document["openapi"].startswith("3.1")
@@ -234,8 +234,8 @@ def test_the_schema_is_valid_openapi_without_warnings(ask: Ask) -> None:
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 
 
-def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
-    document = ask("admin", "schema/").json()
+def test_answers_match_the_schema(get_api: GetApi, world: World) -> None:
+    document = get_api("admin", "schema/").json()
     gang = world.gangs["east/team-a"]
     group = world.groups["east/team-a"]
     store(group.cluster, a_queue("gpu"))
@@ -282,14 +282,14 @@ def test_what_is_sent_is_what_the_schema_says(ask: Ask, world: World) -> None:
     assert set(addresses) == {path for path, has in document["paths"].items() if "get" in has} - {
         OF_A_SESSION
     }
-    for path, parts in addresses.items():
+    for path, fragments in addresses.items():
         answers = document["paths"][path]["get"]["responses"]
-        (told,) = answers["200"]["content"]
+        (message,) = answers["200"]["content"]
         for address, status, media in (
-            (path.format(**parts), "200", told),
-            (path.format(**parts) + "?wrong=1", "400", "application/problem+json"),
+            (path.format(**fragments), "200", message),
+            (path.format(**fragments) + "?wrong=1", "400", "application/problem+json"),
         ):
-            response = ask("admin", address)
+            response = get_api("admin", address)
             sent = response["Content-Type"].removesuffix("; charset=utf-8")
             assert (str(response.status_code), sent) == (status, media)
             schema = {**answers[status]["content"][media]["schema"], **_closed(document)}
@@ -331,7 +331,7 @@ def _closed(document: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_failure_of_ours_is_a_problem_document_that_tells_nothing(
+def test_a_server_error_is_a_problem_document_without_details(
     world: World,
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
@@ -371,7 +371,7 @@ def test_healthz_answers_without_the_database() -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_wants_the_database_and_no_worker() -> None:
+def test_readyz_needs_the_database_and_no_worker() -> None:
     response = Client().get("/readyz")
     assert response.status_code == 200
     checks = {"database": True, "migrations": True}
@@ -391,7 +391,7 @@ def test_readyz_without_all_migrations_is_not_ready() -> None:
 
 
 @pytest.mark.django_db
-def test_readyz_with_a_table_that_cannot_be_read_is_not_ready(
+def test_readyz_with_an_unreadable_table_is_not_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail() -> None:

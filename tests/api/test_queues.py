@@ -27,14 +27,14 @@ from tests.stored_queues import (
     waits,
 )
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 LACKS = QueueMessage(
     QueueCode.WAITING_FOR_QUOTA, "2 more", lacks=(FlavorAmount("h100", GPU, Decimal(2)),)
 )
 
 
-def answer(ask: Ask, persona: str, path: str, **query: str) -> Any:
-    response = ask(persona, path, **query)
+def answer(get_api: GetApi, persona: str, path: str, **query: str) -> Any:
+    response = get_api(persona, path, **query)
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -62,10 +62,10 @@ def queues(world: World) -> str:
     return gang_of(east, mine).pk
 
 
-def test_a_queue_with_its_numbers(ask: Ask, queues: str) -> None:
-    found = answer(ask, "admin", "queues/")
-    assert (found["next"], found["serving"], found["unseen"]) == (None, ["east"], [])
-    gpu, secret = found["results"]
+def test_a_queue_has_its_numbers(get_api: GetApi, queues: str) -> None:
+    result = answer(get_api, "admin", "queues/")
+    assert (result["next"], result["serving"], result["unseen"]) == (None, ["east"], [])
+    gpu, secret = result["results"]
     assert (gpu["kind"], gpu["system"], gpu["state"], gpu["shared"]) == (
         "ClusterQueue", "Kueue", "active", ["all"],
     )  # fmt: skip
@@ -82,39 +82,39 @@ def test_a_queue_with_its_numbers(ask: Ask, queues: str) -> None:
     )  # fmt: skip
     assert first["why"] == "Its priority is the highest: 5, the next has 0."
     assert second["amounts"] == [{"flavor": None, "resource": GPU, "amount": "3"}]
-    (lost,) = found["lost_aliases"]
+    (lost,) = result["lost_aliases"]
     assert (lost["namespace"], lost["name"], lost["target"]) == ("team-a", "lost-lq", "nowhere")
 
 
-def test_a_page_and_its_filters(ask: Ask, queues: str) -> None:
-    first = answer(ask, "admin", "queues/", limit="1")
+def test_queues_are_paged_and_filtered(get_api: GetApi, queues: str) -> None:
+    first = answer(get_api, "admin", "queues/", limit="1")
     cursor = first["next"].partition("cursor=")[2]
-    second = answer(ask, "admin", "queues/", limit="1", cursor=cursor)
-    assert [one["results"][0]["name"] for one in (first, second)] == ["gpu", "secret"]
+    second = answer(get_api, "admin", "queues/", limit="1", cursor=cursor)
+    assert [item["results"][0]["name"] for item in (first, second)] == ["gpu", "secret"]
     assert second["next"] is None
-    assert answer(ask, "admin", "queues/", state="stopped")["results"] == []
-    assert ask("admin", "queues/", state="wrong").status_code == 400
-    assert ask("admin", "queues/", cursor="wrong").status_code == 400
-    assert ask("admin", "queues/", colour="red").status_code == 400
+    assert answer(get_api, "admin", "queues/", state="stopped")["results"] == []
+    assert get_api("admin", "queues/", state="wrong").status_code == 400
+    assert get_api("admin", "queues/", cursor="wrong").status_code == 400
+    assert get_api("admin", "queues/", colour="red").status_code == 400
 
 
-def test_one_queue_with_who_has_its_quota(ask: Ask, queues: str) -> None:
-    found = answer(ask, "admin", "queues/east/gpu/")
-    (holder,) = found["holders"]
+def test_a_queue_lists_its_quota_holders(get_api: GetApi, queues: str) -> None:
+    result = answer(get_api, "admin", "queues/east/gpu/")
+    (holder,) = result["holders"]
     assert {"flavor": "h100", "resource": GPU, "amount": "6"} in holder["amounts"]
-    assert len(found["line"]) == 2
+    assert len(result["line"]) == 2
 
 
-def test_a_reader_is_told_numbers_and_no_names(ask: Ask, queues: str) -> None:
-    found = answer(ask, "reader", "queues/")
-    (gpu,) = found["results"]
+def test_a_reader_gets_numbers_without_names(get_api: GetApi, queues: str) -> None:
+    result = answer(get_api, "reader", "queues/")
+    (gpu,) = result["results"]
     assert gpu["quotas"][0]["used"] == "6"
     assert gpu["line"][0] | {"since": ""} == {
         "position": 1, "gang": None, "name": "a gang you may not see", "namespace": None, "priority": 5,
         "since": "", "amounts": gpu["line"][0]["amounts"], "message": None, "priority_class": None,
         "why": "Its priority is the highest: 5, the next has 0.",
     }  # fmt: skip
-    for hidden in (found, answer(ask, "reader", "queues/east/gpu/")):
+    for hidden in (result, answer(get_api, "reader", "queues/east/gpu/")):
         assert "team-b" not in str(hidden)
         assert "theirs" not in str(hidden)
         assert "secret" not in str(hidden)
@@ -130,23 +130,23 @@ def test_a_reader_is_told_numbers_and_no_names(ask: Ask, queues: str) -> None:
         ("admin", "queues/east/all/"),
     ],
 )
-def test_what_is_not_there_or_not_to_be_seen(
-    ask: Ask, queues: str, persona: str, path: str
+def test_missing_and_hidden_queues_get_404(
+    get_api: GetApi, queues: str, persona: str, path: str
 ) -> None:
-    response = ask(persona, path)
+    response = get_api(persona, path)
     assert (response.status_code, response.json()) == (404, NOT_FOUND)
 
 
-def test_a_gang_that_waits_says_what_is_ahead(ask: Ask, queues: str) -> None:
-    (wait,) = answer(ask, "admin", f"gangs/{queues}/")["queue_waits"]
+def test_a_waiting_gang_lists_the_queue_ahead(get_api: GetApi, queues: str) -> None:
+    (wait,) = answer(get_api, "admin", f"gangs/{queues}/")["queue_waits"]
     assert (wait["queue"], wait["position"], wait["in_line"]) == ("gpu", 2, 2)
-    assert [one["name"] for one in wait["ahead"]] == ["theirs"]
+    assert [item["name"] for item in wait["ahead"]] == ["theirs"]
     (lack,) = wait["lacks"]
     assert (lack["amount"], lack["queue"], lack["shared"]) == (
         "2", {"reserved": "6", "quota": "8"}, {"reserved": "7", "quota": "8"},
     )  # fmt: skip
     assert (len(lack["holders"]), lack["hidden"]) == (1, 0)
-    (mine,) = answer(ask, "reader", f"gangs/{queues}/")["queue_waits"]
+    (mine,) = answer(get_api, "reader", f"gangs/{queues}/")["queue_waits"]
     assert mine["ahead"][0]["name"] == "a gang you may not see"
     assert (mine["lacks"][0]["holders"], mine["lacks"][0]["hidden_amount"]) == ([], "6")
 
@@ -159,19 +159,21 @@ def test_a_gang_that_waits_says_what_is_ahead(ask: Ask, queues: str) -> None:
         ("gangs/{}/", "gangs/{gang_id}/"),
     ],
 )
-def test_answers_are_what_the_schema_says(ask: Ask, queues: str, path: str, operation: str) -> None:
-    document = answer(ask, "admin", "schema/", format="json")
+def test_answers_match_the_schema(get_api: GetApi, queues: str, path: str, operation: str) -> None:
+    document = answer(get_api, "admin", "schema/", format="json")
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         if schema.get("type") == "object" and "properties" in schema:
             schema["additionalProperties"] = False
-    told = document["paths"][f"/api/v1/{operation}"]["get"]["responses"]["200"]["content"]
-    schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
-    found = answer(ask, "admin", path.format(queues))
-    jsonschema.validate(found, schema, jsonschema.Draft202012Validator)
+    message = document["paths"][f"/api/v1/{operation}"]["get"]["responses"]["200"]["content"]
+    schema = {**message["application/json"]["schema"], "components": {"schemas": schemas}}
+    result = answer(get_api, "admin", path.format(queues))
+    jsonschema.validate(result, schema, jsonschema.Draft202012Validator)
 
 
-def test_a_queue_of_a_scheduler_has_no_places_and_its_own_words(ask: Ask, world: World) -> None:
+def test_a_scheduler_queue_has_no_positions_and_its_own_terms(
+    get_api: GetApi, world: World
+) -> None:
     east = Cluster.objects.get(name="east")
     ResourceState.objects.filter(cluster=east).exclude(resource="pods").delete()
     serve_scheduler(east, KAI)
@@ -181,18 +183,18 @@ def test_a_queue_of_a_scheduler_has_no_places_and_its_own_words(ask: Ask, world:
     )
     gang = in_queue(east, KAI, "research", "mine", priority_class="train")
     in_queue(east, KAI, "research", "theirs", namespace="team-b", age=900)
-    found = answer(ask, "reader", "queues/east/research/")
-    assert (found["waiting"], found["placed"], found["pending"], found["tells_places"]) == (
+    result = answer(get_api, "reader", "queues/east/research/")
+    assert (result["waiting"], result["placed"], result["pending"], result["tells_places"]) == (
         2, 0, None, False,
     )  # fmt: skip
-    first, second = found["line"]
+    first, second = result["line"]
     assert (first["position"], first["name"]) == (None, "a gang you may not see")
     assert (second["name"], second["priority"], second["priority_class"]) == ("mine", None, "train")
-    assert found["quotas"][0]["terms"] == [{"name": "limit", "amount": None}]
-    assert found["terms"] == [{"name": "priority", "amount": "9"}]
-    assert (found["namespaces"], found["namespaces_hidden"]) == (
+    assert result["quotas"][0]["terms"] == [{"name": "limit", "amount": None}]
+    assert result["terms"] == [{"name": "priority", "amount": "9"}]
+    assert (result["namespaces"], result["namespaces_hidden"]) == (
         [{"name": "team-a", "gangs": 1}], 1,
     )  # fmt: skip
-    assert found["reached_by"]
-    assert answer(ask, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
-    assert "team-b" not in str(found)
+    assert result["reached_by"]
+    assert answer(get_api, "reader", f"gangs/{gang.pk}/")["queue_page"] == "research"
+    assert "team-b" not in str(result)

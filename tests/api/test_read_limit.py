@@ -1,4 +1,4 @@
-"""How much a token or a session may read before it is told to wait."""
+"""Read limits of a token or a session."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_bucket_is_emptied_by_a_burst_and_fills_again(clock: Clock) -> None:
     assert buckets.take("a") > 0
 
 
-def test_buckets_take_no_more_memory_than_they_may(
+def test_buckets_stay_within_the_memory_limit(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_limit, "MOST_BUCKETS", 3)
@@ -51,12 +51,12 @@ def test_buckets_take_no_more_memory_than_they_may(
     assert list(buckets._left) == ["c", "d", "a"]
 
 
-def test_a_token_that_reads_too_often_is_told_when_to_try_again(
+def test_a_throttled_token_gets_retry_after(
     world: World, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read_limit, "BURST", 2)
     reader = Client(headers={"authorization": f"Bearer {token_of('admin')}"})
-    other = Client(headers={"authorization": f"Bearer {token_of('reader')}"})
+    another = Client(headers={"authorization": f"Bearer {token_of('reader')}"})
     assert [reader.get("/api/v1/summary/").status_code for _ in range(2)] == [200, 200]
     with CaptureQueriesContext(connection) as queries:
         refused = reader.get("/api/v1/summary/")
@@ -71,8 +71,8 @@ def test_a_token_that_reads_too_often_is_told_when_to_try_again(
         == 429
     )
     assert reader.post("/api/v1/actions/", json.dumps({}), "application/json").status_code == 400
-    assert other.get("/api/v1/summary/").status_code == 200
+    assert another.get("/api/v1/summary/").status_code == 200
 
 
-def test_the_limit_lets_a_burst_of_300_pass_twice() -> None:
+def test_the_limit_allows_a_burst_of_300_twice() -> None:
     assert (BURST, PER_SECOND) == (600, 20.0)

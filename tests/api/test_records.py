@@ -20,7 +20,7 @@ from tests.factories import NOW as CHECKED
 from tests.recorded_actions import make_action
 from tests.stored_jobsets import HOLDS, make_hold
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 Post = Callable[..., Any]
 Runs = dict[str, Run]
 
@@ -28,14 +28,14 @@ Runs = dict[str, Run]
 def document(row: ActionRow) -> dict[str, Any]:
     """Return an action as the record in JSON lines has it."""
     (line,) = json_lines([row])
-    found: dict[str, Any] = json.loads(line)
-    return found
+    result: dict[str, Any] = json.loads(line)
+    return result
 
 
 # --- lists
 
 
-def test_a_list_is_filtered_and_paged(ask: Ask, runs: Runs) -> None:
+def test_a_list_is_filtered_and_paged(get_api: GetApi, runs: Runs) -> None:
     east = Cluster.objects.get(name="east")
     for number in range(5):
         make_action(east, name=f"a{number}", namespace="team-a")
@@ -44,13 +44,13 @@ def test_a_list_is_filtered_and_paged(ask: Ask, runs: Runs) -> None:
     walked: list[str] = []
     following: str | None = "actions/?limit=2"
     while following:
-        page = ask("reader", following).json()
+        page = get_api("reader", following).json()
         walked += [row["target"]["name"] for row in page["results"]]
         following = page["next"]
     assert walked == ["open", "a4", "a3", "a2", "a1", "a0"]
 
     def names(**query: str) -> list[str]:
-        answer = ask("reader", "actions/", **query).json()
+        answer = get_api("reader", "actions/", **query).json()
         return [row["target"]["name"] for row in answer["results"]]
 
     assert names(open="true") == ["open"]
@@ -58,11 +58,11 @@ def test_a_list_is_filtered_and_paged(ask: Ask, runs: Runs) -> None:
     assert names(q="a3") == ["a3"]
     assert names(q="canary") == []
     assert names(namespace="team-b") == []
-    assert ask("reader", "actions/", state="done").status_code == 400
-    assert ask("reader", "actions/", cursor="x").status_code == 400
+    assert get_api("reader", "actions/", state="done").status_code == 400
+    assert get_api("reader", "actions/", cursor="x").status_code == 400
 
 
-def test_nothing_of_other_tenants_is_in_any_answer(ask: Ask, runs: Runs) -> None:
+def test_answers_contain_no_other_tenants(get_api: GetApi, runs: Runs) -> None:
     action = make_action(
         Cluster.objects.get(name="east"),
         name="canary",
@@ -80,11 +80,11 @@ def test_nothing_of_other_tenants_is_in_any_answer(ask: Ask, runs: Runs) -> None
             f"gangs/{runs['east/team-a'].gang.pk}/",
             "holds/",
         ):
-            assert b"canary" not in ask(persona, path).content
-        assert ask(persona, f"actions/{action.pk}/").json() == NOT_FOUND
+            assert b"canary" not in get_api(persona, path).content
+        assert get_api(persona, f"actions/{action.pk}/").json() == NOT_FOUND
 
 
-def test_the_file_and_the_answer_are_the_same(ask: Ask, runs: Runs) -> None:
+def test_the_export_matches_the_answer(get_api: GetApi, runs: Runs) -> None:
     east = Cluster.objects.get(name="east")
     action = make_action(
         east,
@@ -97,18 +97,18 @@ def test_the_file_and_the_answer_are_the_same(ask: Ask, runs: Runs) -> None:
     held = make_action(east, uid="held")
     resume = make_action(east, uid="held", verb="resume", actor_name="admin")
     anybody = Viewer(1, "x", (Scope(None, "", "viewer"),))
-    ended = ask("admin", f"actions/{held.pk}/").json()["ended"]
+    ended = get_api("admin", f"actions/{held.pk}/").json()["ended"]
     assert (ended["by"], ended["action_id"]) == ("admin", resume.pk)
     row = action_row(viewer=anybody, action_id=held.pk)
     assert row is not None
     assert document(row)["ended"] == ended
     row = action_row(viewer=anybody, action_id=action.pk)
     assert row is not None
-    assert ask("admin", f"actions/{action.pk}/").json() == document(row)
+    assert get_api("admin", f"actions/{action.pk}/").json() == document(row)
 
 
-def test_answers_to_requests_are_what_the_schema_says(ask: Ask, post: Post, runs: Runs) -> None:
-    document = ask("admin", "schema/").json()
+def test_action_answers_match_the_schema(get_api: GetApi, post: Post, runs: Runs) -> None:
+    document = get_api("admin", "schema/").json()
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         if "properties" in schema:
@@ -131,7 +131,7 @@ def test_answers_to_requests_are_what_the_schema_says(ask: Ask, post: Post, runs
 # --- Holds
 
 
-def test_holds_are_listed_with_what_is_known_of_them(ask: Ask, runs: Runs) -> None:
+def test_holds_are_listed_with_their_status(get_api: GetApi, runs: Runs) -> None:
     gang = runs["east/team-a"].gang
     hold = make_hold(gang.cluster, gang, "run-workers-1")
     make_hold(gang.cluster, runs["east/team-b"].gang, "canary")
@@ -141,8 +141,8 @@ def test_holds_are_listed_with_what_is_known_of_them(ask: Ask, runs: Runs) -> No
     ResourceState.objects.filter(cluster=gang.cluster, resource=HOLDS).update(
         state="ok", listed_at=CHECKED
     )
-    answer = ask("reader", "holds/").json()
-    (found,) = answer["results"]
+    answer = get_api("reader", "holds/").json()
+    (results,) = answer["results"]
     expected = {
         "cluster": "east",
         "namespace": "team-a",
@@ -156,16 +156,16 @@ def test_holds_are_listed_with_what_is_known_of_them(ask: Ask, runs: Runs) -> No
         "checked_at": "2026-11-21T10:00:00Z",
         "gang_id": gang.pk,
     }
-    assert {key: found[key] for key in expected} == expected
-    assert found["since"].endswith("Z")
+    assert {key: results[key] for key in expected} == expected
+    assert results["since"].endswith("Z")
     assert answer["unseen"] == []
-    assert b"canary" not in ask("reader", "holds/").content
-    assert ask("reader", "holds/", wrong="1").status_code == 400
-    assert ask("reader", "holds/", cursor="x").status_code == 400
+    assert b"canary" not in get_api("reader", "holds/").content
+    assert get_api("reader", "holds/", wrong="1").status_code == 400
+    assert get_api("reader", "holds/", cursor="x").status_code == 400
 
 
-def test_holds_that_cannot_be_seen_are_not_none(ask: Ask, runs: Runs) -> None:
-    answer = ask("reader", "holds/").json()
+def test_unreadable_holds_are_not_an_empty_list(get_api: GetApi, runs: Runs) -> None:
+    answer = get_api("reader", "holds/").json()
     assert answer["results"] == []
     assert answer["unseen"] == [
         {

@@ -1,4 +1,4 @@
-"""`actions/`: who may not ask, and what makes no sense."""
+"""`actions/`: forbidden and invalid requests."""
 
 import json
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from gangboard.store.models import (
 )
 from tests.api.conftest import API, NOT_FOUND, Run, token_of
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 Post = Callable[..., Any]
 Runs = dict[str, Run]
 
@@ -26,7 +26,7 @@ Runs = dict[str, Run]
 # --- not taken: who
 
 
-def test_a_stale_look_is_a_conflict_that_names_both_generations(post: Post, runs: Runs) -> None:
+def test_a_stale_generation_is_a_conflict_with_both_generations(post: Post, runs: Runs) -> None:
     run = runs["east/team-a"]
     response = post("operator", run.body(target=run.target(generation=2)))
     assert response.status_code == 409
@@ -38,7 +38,7 @@ def test_a_stale_look_is_a_conflict_that_names_both_generations(post: Post, runs
 
 
 @pytest.mark.parametrize(("persona", "may_act"), [("reader", True), ("operator", False)])
-def test_who_may_only_look_is_refused_and_that_is_audited(
+def test_a_viewer_is_refused_and_audited(
     post: Post, runs: Runs, persona: str, may_act: bool
 ) -> None:
     response = post(persona, runs["east/team-a"].body(), may_act=may_act)
@@ -49,7 +49,7 @@ def test_who_may_only_look_is_refused_and_that_is_audited(
     assert (line.event, line.actor_name, line.namespace) == ("denied", persona, "team-a")
 
 
-def test_who_asks_too_much_is_told_when_to_ask_again(
+def test_a_throttled_user_gets_retry_after(
     post: Post, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "MOST_A_MINUTE", 1)
@@ -70,7 +70,7 @@ def test_force_is_for_admins(post: Post, runs: Runs) -> None:
     assert taken.json()["forced"] is True
 
 
-def test_what_may_not_be_seen_is_not_there(post: Post, runs: Runs) -> None:
+def test_hidden_objects_get_404(post: Post, runs: Runs) -> None:
     own = runs["east/team-a"]
     bodies = [
         runs["east/team-b"].body(),
@@ -111,7 +111,7 @@ def test_a_session_needs_the_csrf_token(runs: Runs) -> None:
     assert Action.objects.count() == 0
 
 
-def test_a_key_does_not_outlive_the_right_to_see(post: Post, runs: Runs) -> None:
+def test_a_key_needs_the_right_to_view(post: Post, runs: Runs) -> None:
     assert post("operator", runs["east/team-a"].body(), key="k-1").status_code == 202
     User.objects.get(username="operator").grants.all().delete()
     response = post("operator", runs["east/team-a"].body(), key="k-1")
@@ -139,7 +139,7 @@ def test_a_key_does_not_outlive_the_right_to_see(post: Post, runs: Runs) -> None
         ({"target": None}, "target"),
     ],
 )
-def test_a_body_that_makes_no_sense(
+def test_an_invalid_body_is_refused(
     post: Post, runs: Runs, change: dict[str, Any], field: str
 ) -> None:
     response = post("operator", runs["east/team-a"].body(**change))
@@ -164,7 +164,7 @@ def test_a_body_that_makes_no_sense(
         ({"node": "x"}, "target.node"),
     ],
 )
-def test_a_target_that_makes_no_sense(
+def test_an_invalid_target_is_refused(
     post: Post, runs: Runs, change: dict[str, Any], field: str
 ) -> None:
     run = runs["east/team-a"]
@@ -176,26 +176,28 @@ def test_a_target_that_makes_no_sense(
 @pytest.mark.parametrize(
     "change", [{"reason": ""}, {"reason": "  "}, {"until": "2020-01-01T00:00:00Z"}]
 )
-def test_what_the_service_finds_wrong(post: Post, runs: Runs, change: dict[str, Any]) -> None:
+def test_errors_of_the_service_are_a_400(post: Post, runs: Runs, change: dict[str, Any]) -> None:
     response = post("operator", runs["east/team-a"].body(**change))
     assert response.status_code == 400
     assert response.json()["detail"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', "[" * 2000, b"\xff"])
-def test_what_is_no_json_object(post: Post, runs: Runs, body: str | bytes) -> None:
+def test_a_body_that_is_no_json_object_is_refused(
+    post: Post, runs: Runs, body: str | bytes
+) -> None:
     response = post("operator", body)
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_a_body_that_is_too_large(post: Post, runs: Runs) -> None:
+def test_an_oversized_body_is_refused(post: Post, runs: Runs) -> None:
     response = post("operator", runs["east/team-a"].body(reason="x" * 20_000))
     assert response.status_code == 413
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_other_media_and_parameters_are_refused(post: Post, runs: Runs) -> None:
+def test_other_media_types_and_parameters_are_refused(post: Post, runs: Runs) -> None:
     client = Client(headers={"authorization": f"Bearer {token_of('operator', may_act=True)}"})
     assert client.post(f"{API}actions/", {"verb": "suspend"}).status_code == 415
     assert post("operator", runs["east/team-a"].body(), query="?dryrun=true").status_code == 400

@@ -1,4 +1,4 @@
-"""`reasons/` and `capacity/`: what their pages show, in numbers."""
+"""`reasons/` and `capacity/`: the numbers of their pages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from gangboard.store.models import Cluster, ClusterCapacity, NodeCapacity
 from tests.api.conftest import World, make_gang
 from tests.readmodels.room import GIB, make_capacity, make_fit, make_node, make_shape
 
-Ask = Callable[..., Any]
+GetApi = Callable[..., Any]
 PATHS = ("reasons/", "capacity/")
 
 
-def answer(ask: Ask, persona: str, path: str, **query: str) -> Any:
-    response = ask(persona, path, **query)
+def answer(get_api: GetApi, persona: str, path: str, **query: str) -> Any:
+    response = get_api(persona, path, **query)
     assert response.status_code == 200, response.content
     return response.json()
 
@@ -44,13 +44,13 @@ def nodes(world: World) -> None:
 # --- reasons
 
 
-def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
+def test_reasons_are_counted_like_on_the_page(get_api: GetApi, world: World) -> None:
     make_gang("east", "team-a", "small", accelerators=0.5, desired=1, health="blocked")
     make_gang("west", "team-a", "typo", code="image-pull", stage="start", accelerators=0.0, ready=3)
     for health in ("running", "succeeded", "succeeded"):
         make_gang("east", "team-a", f"x{timezone.now().timestamp()}", health=health, stage="run")
-    found = answer(ask, "admin", "reasons/")
-    assert {name: found[name] for name in found if name != "results"} == {
+    result = answer(get_api, "admin", "reasons/")
+    assert {name: result[name] for name in result if name != "results"} == {
         "next": None,
         "gangs": 5,
         "accelerators": "24.5",
@@ -60,7 +60,7 @@ def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
         "clusters_looked_at": 2,
         "unseen": [],
     }
-    placement, start = found["results"]
+    placement, start = result["results"]
     examples = placement.pop("examples")
     assert placement == {
         "stage": "placement",
@@ -76,11 +76,11 @@ def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
         "limits": [],
     }
     # The three with eight devices each, not the small one.
-    assert sorted(one["name"] for one in examples) == sorted(
+    assert sorted(example["name"] for example in examples) == sorted(
         gang.name for gang in world.gangs.values()
     )
     first = world.gangs["east/team-a"]
-    assert next(one for one in examples if one["id"] == first.id) == {
+    assert next(example for example in examples if example["id"] == first.id) == {
         "id": first.id,
         "cluster": "east",
         "kind": "JobSet",
@@ -91,22 +91,22 @@ def test_reasons_are_counted_as_on_the_page(ask: Ask, world: World) -> None:
     assert start["accelerators"] == "0"
 
 
-def test_reasons_say_what_the_nodes_lack(ask: Ask) -> None:
+def test_reasons_name_the_missing_node_resources(get_api: GetApi) -> None:
     make_gang("west", "team-b", "full", Detail(fit=(make_fit(),)), code="exceeds-capacity")
-    found = answer(ask, "admin", "reasons/", namespace="team-b", cluster="west")
-    assert [row["limits"] for row in found["results"]] == [
+    result = answer(get_api, "admin", "reasons/", namespace="team-b", cluster="west")
+    assert [row["limits"] for row in result["results"]] == [
         [{"text": "too few free GPUs", "gangs": 1}]
     ]
-    assert found["clusters"] == 1
+    assert result["clusters"] == 1
 
 
-def test_a_silent_cluster_is_no_zero(ask: Ask) -> None:
+def test_a_silent_cluster_is_not_zero(get_api: GetApi) -> None:
     long_ago = timezone.now() - timedelta(minutes=4)
     Cluster.objects.filter(name="west").update(contact_at=long_ago, problem="timeout")
-    found = answer(ask, "admin", "reasons/")
-    assert (found["gangs"], found["unknown"]) == (2, 1)
-    assert (found["clusters"], found["clusters_looked_at"]) == (2, 1)
-    assert found["unseen"] == [
+    result = answer(get_api, "admin", "reasons/")
+    assert (result["gangs"], result["unknown"]) == (2, 1)
+    assert (result["clusters"], result["clusters_looked_at"]) == (2, 1)
+    assert result["unseen"] == [
         {
             "cluster": "west",
             "message": "Cluster west has not answered for 4 min: 1 gang of it counts as unknown.",
@@ -114,29 +114,31 @@ def test_a_silent_cluster_is_no_zero(ask: Ask) -> None:
     ]
 
 
-def test_a_reader_counts_its_own_gangs(ask: Ask) -> None:
-    found = answer(ask, "reader", "reasons/")
-    assert (found["gangs"], found["accelerators"], found["clusters"]) == (1, "8", 1)
-    assert [one["name"] for one in found["results"][0]["examples"]] == ["train-east-team-a"]
-    assert "team-b" not in str(found)
-    assert "west" not in str(found)
-    assert answer(ask, "reader", "reasons/", namespace="team-b")["gangs"] == 0
-    assert answer(ask, "reader", "reasons/", cluster="west")["clusters"] == 0
+def test_a_reader_counts_own_gangs(get_api: GetApi) -> None:
+    result = answer(get_api, "reader", "reasons/")
+    assert (result["gangs"], result["accelerators"], result["clusters"]) == (1, "8", 1)
+    assert [example["name"] for example in result["results"][0]["examples"]] == [
+        "train-east-team-a"
+    ]
+    assert "team-b" not in str(result)
+    assert "west" not in str(result)
+    assert answer(get_api, "reader", "reasons/", namespace="team-b")["gangs"] == 0
+    assert answer(get_api, "reader", "reasons/", cluster="west")["clusters"] == 0
 
 
 # --- capacity
 
 
 @pytest.mark.usefixtures("nodes")
-def test_capacity_in_base_units(ask: Ask) -> None:
-    east, west = answer(ask, "admin", "capacity/")["results"]
+def test_capacity_is_in_base_units(get_api: GetApi) -> None:
+    east, west = answer(get_api, "admin", "capacity/")["results"]
     assert (east["cluster"], east["freshness"], east["stale"], east["why"], east["nodes"]) == (
         *("east", "live", False),
         *(None, 2),
     )
     assert east["observed_at"].endswith("Z")
-    whole = east["all_nodes"]
-    assert {name: whole[name] for name in whole if name != "amounts"} == {
+    full_nodes = east["all_nodes"]
+    assert {name: full_nodes[name] for name in full_nodes if name != "amounts"} == {
         "label": None,
         "value": "",
         "nodes": 2,
@@ -146,7 +148,7 @@ def test_capacity_in_base_units(ask: Ask) -> None:
         "taints": [{"taint": "spot=true:NoSchedule", "nodes": 1}],
         "more_taints": 0,
     }
-    gpu, cpu, memory, pods = whole["amounts"]
+    gpu, cpu, memory, pods = full_nodes["amounts"]
     assert gpu == {
         "resource": "nvidia.com/gpu",
         "accelerator": True,
@@ -172,8 +174,8 @@ def test_capacity_in_base_units(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_what_fits(ask: Ask) -> None:
-    (east,) = answer(ask, "admin", "capacity/", cluster="east")["results"]
+def test_capacity_has_fitting_shapes(get_api: GetApi) -> None:
+    (east,) = answer(get_api, "admin", "capacity/", cluster="east")["results"]
     exact, at_most, unclear = east["shapes"]
     assert exact == {
         "requests": {"cpu": "64", "nvidia.com/gpu": "8"},
@@ -191,9 +193,9 @@ def test_what_fits(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_nodes_stand_together_by_a_label(ask: Ask) -> None:
+def test_nodes_are_grouped_by_a_label(get_api: GetApi) -> None:
     NodeCapacity.objects.filter(name="h100-1").update(labels={"rack": "r7"})
-    (east,) = answer(ask, "admin", "capacity/", cluster="east", by="rack")["results"]
+    (east,) = answer(get_api, "admin", "capacity/", cluster="east", by="rack")["results"]
     assert [(pool["label"], pool["value"], pool["nodes"]) for pool in east["pools"]] == [
         ("rack", "r7", 1),
         (None, "", 1),
@@ -201,10 +203,10 @@ def test_nodes_stand_together_by_a_label(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_cluster_without_nodes_and_one_that_was_not_read_yet(ask: Ask) -> None:
+def test_empty_and_unread_clusters_differ(get_api: GetApi) -> None:
     NodeCapacity.objects.all().delete()
     ClusterCapacity.objects.filter(cluster__name="west").delete()
-    east, west = answer(ask, "admin", "capacity/")["results"]
+    east, west = answer(get_api, "admin", "capacity/")["results"]
     assert (east["nodes"], east["why"], east["all_nodes"]) == (0, None, None)
     assert (west["nodes"], west["why"]) == (
         None,
@@ -213,9 +215,9 @@ def test_a_cluster_without_nodes_and_one_that_was_not_read_yet(ask: Ask) -> None
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_cluster_that_is_silent(ask: Ask) -> None:
+def test_a_silent_cluster_has_no_capacity(get_api: GetApi) -> None:
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
-    east = answer(ask, "admin", "capacity/")["results"][0]
+    east = answer(get_api, "admin", "capacity/")["results"][0]
     assert (east["freshness"], east["nodes"], east["all_nodes"]) == ("silent", None, None)
     assert east["why"] == (
         "This cluster has not been read for 4 min: the free resources of its nodes are unknown."
@@ -223,50 +225,50 @@ def test_a_cluster_that_is_silent(ask: Ask) -> None:
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_cluster_that_is_too_large_beside_others(
-    ask: Ask, monkeypatch: pytest.MonkeyPatch
+def test_a_too_large_cluster_has_no_capacity_in_a_list(
+    get_api: GetApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     west = Cluster.objects.get(name="west")
     ClusterCapacity.objects.filter(cluster=west).delete()
     make_capacity(west, now=timezone.now())
     make_node(west, "w")
     monkeypatch.setattr(node_pools, "MOST_NODES", 2)
-    row = answer(ask, "admin", "capacity/")["results"][1]
+    row = answer(get_api, "admin", "capacity/")["results"][1]
     assert (row["nodes"], row["why"]) == (
         None,
         "This cluster is too large to be counted with others: select it with cluster=west.",
     )
-    assert answer(ask, "admin", "capacity/", cluster="west")["results"][0]["nodes"] == 1
+    assert answer(get_api, "admin", "capacity/", cluster="west")["results"][0]["nodes"] == 1
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_reader_of_one_namespace_is_told_numbers_of_nodes_and_no_names(ask: Ask) -> None:
-    found = answer(ask, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
-    (east,) = found["results"]
-    (whole, _) = answer(ask, "admin", "capacity/")["results"]
-    (taint,) = whole["all_nodes"]["taints"]
-    unnamed = {**whole["all_nodes"], "taints": [], "more_taints": 1}
+def test_a_namespace_reader_gets_node_counts_without_names(get_api: GetApi) -> None:
+    result = answer(get_api, "reader", "capacity/", by="cloud.google.com/gke-nodepool")
+    (east,) = result["results"]
+    (complete, _) = answer(get_api, "admin", "capacity/")["results"]
+    (taint,) = complete["all_nodes"]["taints"]
+    unnamed = {**complete["all_nodes"], "taints": [], "more_taints": 1}
     assert (east["why"], east["nodes"], east["all_nodes"]) == (None, 2, unnamed)
-    assert taint["taint"] not in str(found)
+    assert taint["taint"] not in str(result)
     assert (east["pools"], east["shapes"]) == ([], None)
-    assert "h100" not in str(found)
-    assert answer(ask, "reader", "capacity/", cluster="west")["results"] == []
+    assert "h100" not in str(result)
+    assert answer(get_api, "reader", "capacity/", cluster="west")["results"] == []
 
 
 # --- both
 
 
 @pytest.mark.usefixtures("nodes")
-def test_a_stranger_is_told_of_nothing(ask: Ask) -> None:
-    assert answer(ask, "stranger", "capacity/") == {"next": None, "results": []}
-    found = answer(ask, "stranger", "reasons/")
-    assert (found["results"], found["gangs"], found["clusters"]) == ([], 0, 0)
-    assert (found["unseen"], found["unknown"], found["not_counted"]) == ([], 0, {})
+def test_a_stranger_gets_empty_answers(get_api: GetApi) -> None:
+    assert answer(get_api, "stranger", "capacity/") == {"next": None, "results": []}
+    result = answer(get_api, "stranger", "reasons/")
+    assert (result["results"], result["gangs"], result["clusters"]) == ([], 0, 0)
+    assert (result["unseen"], result["unknown"], result["not_counted"]) == ([], 0, {})
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_anonymous_gets_401(ask: Ask, path: str) -> None:
-    assert ask("anonymous", path).status_code == 401
+def test_an_anonymous_request_gets_401(get_api: GetApi, path: str) -> None:
+    assert get_api("anonymous", path).status_code == 401
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -280,10 +282,10 @@ def test_an_anonymous_gets_401(ask: Ask, path: str) -> None:
         ({"limit": "0"}, "limit"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
-    ask: Ask, path: str, query: dict[str, str], field: str
+def test_invalid_parameters_are_refused(
+    get_api: GetApi, path: str, query: dict[str, str], field: str
 ) -> None:
-    response = ask("admin", path, **query)
+    response = get_api("admin", path, **query)
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
     assert field in response.json()["errors"]
@@ -291,14 +293,14 @@ def test_what_makes_no_sense_is_refused(
 
 @pytest.mark.usefixtures("nodes")
 @pytest.mark.parametrize("path", PATHS)
-def test_full_answers_are_as_the_schema_says(ask: Ask, path: str) -> None:
+def test_full_answers_match_the_schema(get_api: GetApi, path: str) -> None:
     make_gang("east", "team-a", "full", Detail(fit=(make_fit(),)))
     Cluster.objects.filter(name="west").update(contact_at=timezone.now() - timedelta(minutes=4))
-    document = ask("admin", "schema/").json()
+    document = get_api("admin", "schema/").json()
     schemas = document["components"]["schemas"]
     for schema in schemas.values():
         if "properties" in schema:
             schema["additionalProperties"] = False
-    told = document["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]
-    schema = {**told["application/json"]["schema"], "components": {"schemas": schemas}}
-    jsonschema.validate(answer(ask, "admin", path), schema, jsonschema.Draft202012Validator)
+    message = document["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]["content"]
+    schema = {**message["application/json"]["schema"], "components": {"schemas": schemas}}
+    jsonschema.validate(answer(get_api, "admin", path), schema, jsonschema.Draft202012Validator)

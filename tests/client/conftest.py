@@ -77,8 +77,8 @@ def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     def command(*argv: str) -> Ran:
         capsys.readouterr()
         code = main(argv)
-        said = capsys.readouterr()
-        return Ran(code, said.out, said.err)
+        message = capsys.readouterr()
+        return Ran(code, message.out, message.err)
 
     return command
 
@@ -98,7 +98,7 @@ def as_persona(live: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @dataclass
 class FakeClock:
-    """A clock that only `sleep` moves; what is to happen meanwhile happens in the first sleeps."""
+    """A clock that only `sleep` advances. Scheduled events run in the first sleeps."""
 
     now: float = 1000.0
     slept: list[float] = field(default_factory=list)
@@ -119,7 +119,7 @@ class FakeClock:
 @pytest.fixture
 def fake_clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """The clock of the client."""
-    found = FakeClock()
-    monkeypatch.setattr(clock, "monotonic", found.monotonic)
-    monkeypatch.setattr(clock, "sleep", found.sleep)
-    return found
+    result = FakeClock()
+    monkeypatch.setattr(clock, "monotonic", result.monotonic)
+    monkeypatch.setattr(clock, "sleep", result.sleep)
+    return result

@@ -54,7 +54,7 @@ class Shell:
     home: Path
 
     def prepare(self, token: str) -> Ran:
-        """Run the preparations of the page. Only the address and the token are replaced."""
+        """Run the preparations of the page with the server's address and token."""
         for program in ("bash", "curl", "jq"):
             if shutil.which(program) is None:
                 missing(program)

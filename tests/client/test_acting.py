@@ -19,66 +19,66 @@ BECAUSE = ("--reason", "gpu-07 is broken")
 pytestmark = pytest.mark.usefixtures("runs")
 
 
-def test_one_job_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
-    found = as_persona("operator", "suspend", RUN, "--job", "run-workers-0", *BECAUSE)
+def test_one_job_is_suspended(as_persona: Run, runs: dict[str, Runs]) -> None:
+    result = as_persona("operator", "suspend", RUN, "--job", "run-workers-0", *BECAUSE)
     action = Action.objects.get()
-    assert found.code == 0
-    assert found.out == f"Taken, not done yet: action {action.pk} is requested.\n"
+    assert result.code == 0
+    assert result.out == f"Taken, not done yet: action {action.pk} is requested.\n"
     assert (action.verb, action.kind, action.name) == ("suspend", "Job", "run-workers-0")
     assert (action.uid, action.generation) == (f"{runs['east/team-a'].gang.uid}-job-0", 3)
     assert (action.reason, action.via) == ("gpu-07 is broken", "api")
 
 
-def test_the_gang_as_a_whole_is_asked_for(as_persona: Run, runs: dict[str, Runs]) -> None:
-    found = as_persona("operator", "suspend", RUN, *BECAUSE, "-o", "json")
-    assert found.code == 0
-    target = json.loads(found.out)["target"]
+def test_a_whole_gang_is_suspended(as_persona: Run, runs: dict[str, Runs]) -> None:
+    result = as_persona("operator", "suspend", RUN, *BECAUSE, "-o", "json")
+    assert result.code == 0
+    target = json.loads(result.out)["target"]
     assert (target["api_group"], target["kind"], target["name"], target["uid"]) == (
         *("jobset.x-k8s.io", "JobSet", "run"),
         runs["east/team-a"].gang.uid,
     )
 
 
-def test_the_end_of_the_hold_is_counted_from_now(as_persona: Run) -> None:
-    asked = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE, "--until")
-    assert as_persona("operator", *asked, "4h").code == 0
+def test_the_end_of_a_hold_is_relative_to_now(as_persona: Run) -> None:
+    requested = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE, "--until")
+    assert as_persona("operator", *requested, "4h").code == 0
     until = Action.objects.get().until
     assert until is not None
     assert abs(until - timezone.now() - timedelta(hours=4)) < timedelta(seconds=30)
-    assert as_persona("operator", *asked, "2026-11-21T18:00:00").code == 2
+    assert as_persona("operator", *requested, "2026-11-21T18:00:00").code == 2
 
 
 def test_the_same_key_acts_once(as_persona: Run) -> None:
-    asked = ("suspend", RUN, *BECAUSE, "--idempotency-key", "k-1")
-    assert as_persona("operator", *asked).out == as_persona("operator", *asked).out
+    requested = ("suspend", RUN, *BECAUSE, "--idempotency-key", "k-1")
+    assert as_persona("operator", *requested).out == as_persona("operator", *requested).out
     assert Action.objects.count() == 1
 
 
-def test_an_action_in_the_way_is_named(as_persona: Run) -> None:
-    asked = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE)
-    as_persona("operator", *asked)
-    found = as_persona("operator", *asked)
-    assert found.code == 2
-    assert found.err.endswith(f"That is action {Action.objects.get().pk}.\n")
+def test_a_conflicting_action_is_named(as_persona: Run) -> None:
+    requested = ("suspend", RUN, "--job", "run-workers-0", *BECAUSE)
+    as_persona("operator", *requested)
+    result = as_persona("operator", *requested)
+    assert result.code == 2
+    assert result.err.endswith(f"That is action {Action.objects.get().pk}.\n")
 
 
 def test_a_dry_run_writes_nothing(as_persona: Run) -> None:
-    found = as_persona("operator", "suspend", RUN, "--dry-run")
-    assert found.code == 0
-    assert found.out.startswith("Nothing was sent. Lever: suspend\n  PATCH /apis/jobset.x-k8s.io/")
+    result = as_persona("operator", "suspend", RUN, "--dry-run")
+    assert result.code == 0
+    assert result.out.startswith("Nothing was sent. Lever: suspend\n  PATCH /apis/jobset.x-k8s.io/")
     assert not Action.objects.exists()
 
 
-def test_a_dry_run_of_what_is_not_allowed(as_persona: Run) -> None:
-    found = as_persona("operator", "resume", RUN, "--dry-run")
-    assert found.code == 1
-    assert found.out.strip()
+def test_a_dry_run_of_a_forbidden_action_is_refused(as_persona: Run) -> None:
+    result = as_persona("operator", "resume", RUN, "--dry-run")
+    assert result.code == 1
+    assert result.out.strip()
 
 
-def test_who_may_not_act_is_refused_with_the_sentence(as_persona: Run) -> None:
-    found = as_persona("reader", "suspend", RUN, *BECAUSE)
-    assert (found.code, found.out) == (2, "")
-    assert found.err.startswith("gangboard: ")
+def test_a_viewer_is_refused_with_a_sentence(as_persona: Run) -> None:
+    result = as_persona("reader", "suspend", RUN, *BECAUSE)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("gangboard: ")
     assert not Action.objects.exists()
 
 
@@ -96,31 +96,31 @@ def _become(state: str, message: str = "So it is.") -> None:
         (("failed",), 1),
     ],
 )
-def test_wait_says_done_only_when_it_was_seen_to_hold(
+def test_wait_reports_done_only_after_the_verification(
     as_persona: Run, fake_clock: FakeClock, states: tuple[str, ...], code: int
 ) -> None:
     fake_clock.then = [lambda state=state: _become(state) for state in states]  # type: ignore[misc]  # mypy cannot infer it
-    found = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait")
-    assert found.code == code
-    said = [line.partition(":")[0] for line in found.err.splitlines()]
-    assert [word for word in said if word in {"requested", *states}] == ["requested", *states]
-    assert "So it is." in found.out
+    result = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait")
+    assert result.code == code
+    messages = [line.partition(":")[0] for line in result.err.splitlines()]
+    assert [text for text in messages if text in {"requested", *states}] == ["requested", *states]
+    assert "So it is." in result.out
     assert fake_clock.slept == [1.0] * len(states)
 
 
-def test_wait_does_not_say_done_when_time_is_up(as_persona: Run, fake_clock: FakeClock) -> None:
-    found = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait", "--timeout", "3s")
-    assert (found.code, found.out) == (2, "")
-    assert "is requested, which is not its last state." in found.err
+def test_wait_does_not_report_done_at_its_timeout(as_persona: Run, fake_clock: FakeClock) -> None:
+    result = as_persona("operator", "suspend", RUN, *BECAUSE, "--wait", "--timeout", "3s")
+    assert (result.code, result.out) == (2, "")
+    assert "is requested, which is not its last state." in result.err
     assert sum(fake_clock.slept) == 3
 
 
-def test_check_says_that_the_server_cannot(as_persona: Run, tmp_path: Path) -> None:
+def test_check_reports_a_missing_server_feature(as_persona: Run, tmp_path: Path) -> None:
     manifests = tmp_path / "job.yaml"
     manifests.write_text("kind: Job\n")
-    found = as_persona("operator", "check", "-f", str(manifests))
-    assert (found.code, found.out) == (2, "")
-    assert found.err == (
+    result = as_persona("operator", "check", "-f", str(manifests))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
         "gangboard: This server does not check manifests: that needs a later release of gangboard.\n"
     )
     missing = as_persona("operator", "check", "-f", str(tmp_path / "none.yaml"))

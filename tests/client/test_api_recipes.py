@@ -1,6 +1,6 @@
-"""The recipes of docs/api.md do what they say: each in curl, word for word, and as one line of the client.
+"""The recipes of docs/api.md work verbatim, in curl and as one line of the client.
 
-Only the address of the server and the token are replaced. The server is the real application over HTTP.
+The test replaces only the server address and the token. The server is the real application over HTTP.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.stored_jobsets import HOLDS, make_hold
 pytestmark = pytest.mark.usefixtures("runs")
 
 
-def test_there_are_ten_with_a_script_and_a_line() -> None:
+def test_ten_recipes_have_a_script_and_a_line() -> None:
     assert list(RECIPES) == list(range(1, 11))
     counted = [(len(recipe.scripts), len(recipe.lines)) for recipe in RECIPES.values()]
     assert counted == [(1, 1)] * 10
@@ -47,7 +47,7 @@ class Kitchen:
     shell: Shell
     run_client: RunClient
     steps: list[tuple[str, Callable[[], object]]]
-    """What happens before the server reads a request: the beginning of `METHOD path`, and what happens."""
+    """Events before the server reads a request: a prefix of `METHOD path` and a function."""
 
     def curl(self, number: int) -> Ran:
         """Run a recipe."""
@@ -55,8 +55,8 @@ class Kitchen:
 
     def client(self, number: int) -> Ran:
         """Run the line of the client."""
-        found: Ran = self.run_client(*shlex.split(RECIPES[number].lines[0]))
-        return found
+        result: Ran = self.run_client(*shlex.split(RECIPES[number].lines[0]))
+        return result
 
 
 @pytest.fixture
@@ -67,13 +67,13 @@ def kitchen(
     fake_clock: FakeClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Kitchen]:
-    """An admin with a token that may act, who has done what the paper says before the recipes."""
+    """An admin with an acting token who has run the preparations of the page."""
     steps: list[tuple[str, Callable[[], object]]] = []
     django = WSGIHandler()
 
     def application(environ: dict[str, Any], start: Any) -> Any:
-        asked = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
-        if steps and asked.startswith(steps[0][0]):
+        requested = f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']}"
+        if steps and requested.startswith(steps[0][0]):
             steps.pop(0)[1]()
         return django(environ, start)
 
@@ -108,7 +108,7 @@ def finish(state: str = "verified") -> None:
     Action.objects.update(state=state, message="So it is.", finished_at=timezone.now())
 
 
-def test_1_says_why(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_1_explains_a_gang(kitchen: Kitchen, gang: Gang) -> None:
     become(gang, "blocked", message="It needs 8 GPUs on one node.", advice=["Ask for less."])
     assert kitchen.curl(1) == Ran(
         0, "JobSet run is blocked: It needs 8 GPUs on one node.\nNext: Ask for less.\n", ""
@@ -120,41 +120,41 @@ def test_1_says_why(kitchen: Kitchen, gang: Gang) -> None:
     assert kitchen.client(1).code == 2
 
 
-@pytest.mark.parametrize(("end", "code"), [("running", 0), ("failed", 1)])
-def test_2_waits(
-    kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch, end: str, code: int
+@pytest.mark.parametrize(("ending", "code"), [("running", 0), ("failed", 1)])
+def test_recipe_2_waits(
+    kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch, ending: str, code: int
 ) -> None:
     def happens() -> None:
         VerdictSpan.objects.update(ended_at=timezone.now())
-        become(gang, end)
-        happened(gang.cluster, "run", end, gang_id=gang.pk, namespace="team-a")
+        become(gang, ending)
+        happened(gang.cluster, "run", ending, gang_id=gang.pk, namespace="team-a")
 
     monkeypatch.setattr(events_api, "feed_watch", NoWatch(happens, happens))
     become(gang, "waiting")
-    assert kitchen.curl(2) == Ran(code, f"waiting\n{end}\n", "")
+    assert kitchen.curl(2) == Ran(code, f"waiting\n{ending}\n", "")
     become(gang, "waiting")
-    found = kitchen.client(2)
-    assert (found.code, found.out.split(":")[0]) == (code, f"JobSet run is {end}")
+    result = kitchen.client(2)
+    assert (result.code, result.out.split(":")[0]) == (code, f"JobSet run is {ending}")
 
 
-def test_3_alerts(kitchen: Kitchen, runs: dict[str, Runs]) -> None:
+def test_recipe_3_alerts(kitchen: Kitchen, runs: dict[str, Runs]) -> None:
     assert (kitchen.curl(3), kitchen.client(3).code) == (Ran(0, "", ""), 0)
     for place, minutes in (("east/team-a", 11), ("east/team-b", 9)):
-        began = timezone.now() - timedelta(minutes=minutes)
-        become(runs[place].gang, "blocked", since=began, message="No.")
+        started = timezone.now() - timedelta(minutes=minutes)
+        become(runs[place].gang, "blocked", since=started, message="No.")
     assert kitchen.curl(3) == Ran(1, "east/team-a/JobSet/run: No.\n", "")
-    found = kitchen.client(3)
-    assert (found.code, len(found.out.splitlines())) == (1, 2)
+    result = kitchen.client(3)
+    assert (result.code, len(result.out.splitlines())) == (1, 2)
     make_cluster("new", now=timezone.now(), listed_at=None)
-    found = kitchen.curl(3)
-    assert (found.code, len(found.out.splitlines())) == (2, 2)
+    result = kitchen.curl(3)
+    assert (result.code, len(result.out.splitlines())) == (2, 2)
     assert kitchen.client(3).code == 2
 
 
-def test_4_what_blocks_most(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_4_lists_the_top_reason(kitchen: Kitchen, gang: Gang) -> None:
     become(gang, "blocked", stage="admission", code="exceeds-quota", accelerators=64, severity=1)
-    said = [line.partition(":")[0] for line in kitchen.curl(4).out.splitlines()]
-    assert said == ["64 accelerators, 1 gangs", "24 accelerators, 3 gangs"]
+    messages = [line.partition(":")[0] for line in kitchen.curl(4).out.splitlines()]
+    assert messages == ["64 accelerators, 1 gangs", "24 accelerators, 3 gangs"]
     rows = kitchen.client(4).out.splitlines()[1:]
     assert [row.split()[1:5] for row in rows] == [
         ["exceeds-quota", "1", "6", "64"],
@@ -162,7 +162,9 @@ def test_4_what_blocks_most(kitchen: Kitchen, gang: Gang) -> None:
     ]
 
 
-def test_5_follows(kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_5_follows_events(
+    kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def happens(name: str) -> Callable[[], object]:
         return lambda: happened(gang.cluster, name, message="It waits.", namespace="team-a")
 
@@ -178,15 +180,15 @@ def test_5_follows(kitchen: Kitchen, gang: Gang, monkeypatch: pytest.MonkeyPatch
     assert kitchen.client(5).code == 2
 
 
-def test_6_holds(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_6_holds_a_job(kitchen: Kitchen, gang: Gang) -> None:
     now = timezone.now()
     for hold in (kitchen.curl, kitchen.client):
         Action.objects.all().delete()
-        # It is looked at twice before it is done.
+        # The client reads the action twice before it is done.
         kitchen.steps += [("GET /api/v1/actions/", lambda: None), ("GET /api/v1/actions/", finish)]
-        found = hold(6)
-        assert found.code == 0, found
-        assert "So it is." in found.out.splitlines()[-1]
+        result = hold(6)
+        assert result.code == 0, result
+        assert "So it is." in result.out.splitlines()[-1]
         action = Action.objects.get()
         assert (action.verb, action.kind, action.name) == ("suspend", "Job", "run-workers-0")
         assert (action.uid, action.reason) == (f"{gang.uid}-job-0", "gpu-07 is broken")
@@ -194,25 +196,25 @@ def test_6_holds(kitchen: Kitchen, gang: Gang) -> None:
         assert abs(action.until - now - timedelta(hours=4)) < timedelta(minutes=1)
 
 
-def test_6_says_what_was_not_done(kitchen: Kitchen) -> None:
+def test_recipe_6_reports_a_failed_hold(kitchen: Kitchen) -> None:
     kitchen.steps.append(("GET /api/v1/actions/", lambda: finish("reverted")))
     assert kitchen.curl(6) == Ran(1, "reverted: So it is.\n", "")
     Action.objects.update(state="sent", finished_at=None)
-    found = kitchen.curl(6)
-    assert (found.code, found.out.partition(":")[0]) == (1, "not taken")
+    result = kitchen.curl(6)
+    assert (result.code, result.out.partition(":")[0]) == (1, "not taken")
     assert kitchen.client(6).code == 2
     assert Action.objects.count() == 1
 
 
-def test_7_acts_once(kitchen: Kitchen) -> None:
-    found = [kitchen.curl(7), kitchen.curl(7), kitchen.client(7)]
+def test_recipe_7_acts_once(kitchen: Kitchen) -> None:
+    result = [kitchen.curl(7), kitchen.curl(7), kitchen.client(7)]
     action = Action.objects.get()
-    assert found[0] == found[1] == Ran(0, f"action {action.pk} is requested\n", "")
-    assert found[2].out == f"Taken, not done yet: action {action.pk} is requested.\n"
+    assert result[0] == result[1] == Ran(0, f"action {action.pk} is requested\n", "")
+    assert result[2].out == f"Taken, not done yet: action {action.pk} is requested.\n"
     assert (action.kind, action.name) == ("JobSet", "run")
 
 
-def test_8_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_8_lists_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
     ResourceState.objects.filter(resource=HOLDS).update(state="ok")
     make_resource(Cluster.objects.get(name="west"), HOLDS, state="not-served")
     now = timezone.now().replace(microsecond=0)
@@ -222,14 +224,14 @@ def test_8_holds_that_end_soon(kitchen: Kitchen, gang: Gang) -> None:
     until = f"{now + timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}"
     line = f"{until} east/team-a/run-workers-1, held by olga: gpu-07 throws ECC errors\n"
     assert kitchen.curl(8) == Ran(0, line, "")
-    found = kitchen.client(8)
-    assert (found.code, [row.split()[2] for row in found.out.splitlines()[1:]]) == (
+    result = kitchen.client(8)
+    assert (result.code, [row.split()[2] for row in result.out.splitlines()[1:]]) == (
         0,
         ["run-workers-1"],
     )
 
 
-def test_9_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
+def test_recipe_9_lists_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
     ResourceState.objects.filter(resource="nodes", cluster=gang.cluster).update(state="ok")
     make_capacity(gang.cluster)
     for name in ("a", "b"):
@@ -238,8 +240,8 @@ def test_9_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
     assert lines[0] == "east: 4 of 16 nvidia.com/gpu are free"
     assert lines[1].startswith("west: ")
     assert len(lines) == 2
-    found = kitchen.client(9)
-    assert found.out.splitlines()[1].split() == [
+    result = kitchen.client(9)
+    assert result.out.splitlines()[1].split() == [
         "east",
         "nvidia.com/gpu",
         "4",
@@ -248,13 +250,13 @@ def test_9_free_accelerators(kitchen: Kitchen, gang: Gang) -> None:
         "4",
         "0",
     ]
-    assert found.code == 2
+    assert result.code == 2
 
 
-def test_10_reads_all(kitchen: Kitchen) -> None:
+def test_recipe_10_reads_all_pages(kitchen: Kitchen) -> None:
     make_gangs(Cluster.objects.get(name="west"), 120, now=timezone.now())
-    found = kitchen.curl(10)
-    rows = [json.loads(line) for line in found.out.splitlines()]
-    assert (found.code, len(rows), len({row["id"] for row in rows})) == (0, 126, 126)
+    result = kitchen.curl(10)
+    rows = [json.loads(line) for line in result.out.splitlines()]
+    assert (result.code, len(rows), len({row["id"] for row in rows})) == (0, 126, 126)
     assert set(rows[0]) == {"id", "cluster", "namespace", "kind", "name", "health"}
     assert len(json.loads(kitchen.client(10).out)["results"]) == 126

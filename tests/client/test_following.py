@@ -1,4 +1,4 @@
-"""`events`: where it begins, how long it waits, and what it writes down."""
+"""`events`: starting point, waiting time and cursor file."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ def _page(cursor: str, *names: str, **headers: str) -> Answer:
     return 200, headers, json.dumps({"next": "x", "cursor": cursor, "results": rows})
 
 
-def _asked(scripted: Scripted) -> list[str]:
+def _requests(scripted: Scripted) -> list[str]:
     return [path.partition("?")[2] for _, path, _ in scripted.asked]
 
 
-def test_without_a_file_it_begins_with_the_oldest_and_waits_for_none(
+def test_events_without_a_file_begin_with_the_oldest_and_do_not_wait(
     scripted: Scripted, run: Run
 ) -> None:
     scripted.answers = [_page("c1", "a", "b")]
-    found = run("events", "--cluster", "east")
-    assert (found.code, found.err) == (0, "")
-    assert found.out.splitlines()[0] == (
+    result = run("events", "--cluster", "east")
+    assert (result.code, result.err) == (0, "")
+    assert result.out.splitlines()[0] == (
         "2026-11-21T10:00:00Z  east/team-a/JobSet/a  verdict blocked: Fragmented. It waits."
     )
-    assert len(found.out.splitlines()) == 2
-    assert _asked(scripted) == ["cluster=east&wait=0&limit=500"]
+    assert len(result.out.splitlines()) == 2
+    assert _requests(scripted) == ["cluster=east&wait=0&limit=500"]
 
 
-def test_a_new_file_begins_now_and_the_next_run_goes_on(
+def test_a_new_file_begins_now_and_the_next_run_continues(
     scripted: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
 ) -> None:
     file = tmp_path / "events.cursor"
     scripted.answers = [_page("c1"), _page("c2", "a", **{"Retry-After": "2"})]
-    found = run("events", "--cursor-file", str(file), "--wait", "40s", "-o", "json")
-    assert [json.loads(line)["cursor"] for line in found.out.splitlines()] == ["a"]
+    result = run("events", "--cursor-file", str(file), "--wait", "40s", "-o", "json")
+    assert [json.loads(line)["cursor"] for line in result.out.splitlines()] == ["a"]
     assert file.read_text() == "c2\n"
     scripted.answers = [_page("c2")]
     assert run("events", "--cursor-file", str(file)).code == 0
-    assert _asked(scripted) == [
+    assert _requests(scripted) == [
         "cursor=now&wait=25&limit=500",
         "cursor=c1&wait=25&limit=500",
         "cursor=c2&wait=0&limit=500",
@@ -70,16 +70,16 @@ def test_a_new_file_begins_now_and_the_next_run_goes_on(
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["events.cursor"]
 
 
-def test_it_follows_until_the_server_refuses(
+def test_following_ends_when_the_server_refuses(
     scripted: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
 ) -> None:
     file = tmp_path / "events.cursor"
-    gone: Answer = (410, {}, '{"detail": "This cursor is older than 7 days."}')
+    deleted: Answer = (410, {}, '{"detail": "This cursor is older than 7 days."}')
     full = _page("c2", *("a" for _ in range(500)))
-    scripted.answers = [_page("c1", "a"), full, _page("c3", "b", **{"Retry-After": "2"}), gone]
-    found = run("events", "--follow", "--cursor-file", str(file))
-    assert (found.code, found.err) == (2, "gangboard: This cursor is older than 7 days.\n")
-    assert len(found.out.splitlines()) == 502
+    scripted.answers = [_page("c1", "a"), full, _page("c3", "b", **{"Retry-After": "2"}), deleted]
+    result = run("events", "--follow", "--cursor-file", str(file))
+    assert (result.code, result.err) == (2, "gangboard: This cursor is older than 7 days.\n")
+    assert len(result.out.splitlines()) == 502
     assert file.read_text() == "c3\n"
     # After a full page it asks at once.
     assert fake_clock.slept == [0.0, 2.0]
@@ -89,15 +89,13 @@ def test_it_follows_until_the_server_refuses(
 def test_a_bad_file_is_named(scripted: Scripted, run: Run, tmp_path: Path, text: str) -> None:
     file = tmp_path / "events.cursor"
     file.write_text(text)
-    found = run("events", "--cursor-file", str(file))
-    assert (found.code, found.out, scripted.asked) == (2, "", [])
-    assert found.err == f"gangboard: {file} holds no cursor: remove it to begin now.\n"
+    result = run("events", "--cursor-file", str(file))
+    assert (result.code, result.out, scripted.asked) == (2, "", [])
+    assert result.err == f"gangboard: {file} holds no cursor: remove it to begin now.\n"
 
 
-def test_a_file_that_cannot_be_written_is_named(
-    scripted: Scripted, run: Run, tmp_path: Path
-) -> None:
+def test_an_unwritable_file_is_named(scripted: Scripted, run: Run, tmp_path: Path) -> None:
     scripted.answers = [_page("c1", "a")]
-    found = run("events", "--cursor-file", str(tmp_path / "none" / "events.cursor"))
-    assert found.code == 2
-    assert "events.cursor cannot be written: No such file or directory." in found.err
+    result = run("events", "--cursor-file", str(tmp_path / "none" / "events.cursor"))
+    assert result.code == 2
+    assert "events.cursor cannot be written: No such file or directory." in result.err

@@ -23,10 +23,10 @@ def _set(**columns: object) -> None:
     Gang.objects.filter(name="train-east-team-a").update(**columns)
 
 
-def test_explain_says_why_and_what_next(as_persona: Run) -> None:
-    found = as_persona("reader", "explain", TRAIN)
-    assert found.code == 1
-    lines = found.out.splitlines()
+def test_explain_prints_the_reason_and_the_next_step(as_persona: Run) -> None:
+    result = as_persona("reader", "explain", TRAIN)
+    assert result.code == 1
+    lines = result.out.splitlines()
     assert lines[0] == "JobSet train-east-team-a in namespace team-a of cluster east"
     assert lines[1].startswith("waiting for ")
     assert lines[1].endswith(": Fragmented (fragmented)")
@@ -50,28 +50,28 @@ def test_the_exit_code_is_the_health(as_persona: Run, health: str, code: int) ->
     assert as_persona("reader", "explain", TRAIN, "-o", "json").code == code
 
 
-def test_a_silent_cluster_is_not_known(as_persona: Run) -> None:
+def test_a_gang_of_a_silent_cluster_is_unknown(as_persona: Run) -> None:
     _set(health="running")
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=5))
-    found = as_persona("reader", "explain", TRAIN)
-    assert found.code == 2
-    assert "does not answer now" in found.out
+    result = as_persona("reader", "explain", TRAIN)
+    assert result.code == 2
+    assert "does not answer now" in result.out
 
 
 @pytest.mark.parametrize(
     "address", [TRAIN.lower(), TRAIN.replace("JobSet", "jobset.jobset.x-k8s.io")]
 )
-def test_the_case_of_a_kind_and_its_group(as_persona: Run, address: str) -> None:
+def test_a_kind_is_case_insensitive_and_may_have_a_group(as_persona: Run, address: str) -> None:
     assert as_persona("reader", "explain", address).code == 1
 
 
-def test_two_groups_with_one_kind_are_told_apart(as_persona: Run) -> None:
+def test_two_groups_with_one_kind_are_distinguished(as_persona: Run) -> None:
     make_gang("east", "team-a", "twin", kind="Job", api_group="batch")
     make_gang("east", "team-a", "twin-b", kind="Job", api_group="batch.volcano.sh")
     Gang.objects.filter(name="twin-b").update(name="twin")
-    found = as_persona("reader", "explain", "east/team-a/Job/twin")
-    assert found.code == 2
-    assert "write east/team-a/Job.batch/twin or east/team-a/Job.batch.volcano.sh/twin" in found.err
+    result = as_persona("reader", "explain", "east/team-a/Job/twin")
+    assert result.code == 2
+    assert "write east/team-a/Job.batch/twin or east/team-a/Job.batch.volcano.sh/twin" in result.err
     assert as_persona("reader", "explain", "east/team-a/Job.batch/twin").code == 1
 
 
@@ -79,10 +79,10 @@ def test_two_groups_with_one_kind_are_told_apart(as_persona: Run) -> None:
     "address", ["east/team-b/JobSet/train-east-team-b", "east/team-a/JobSet/no"]
 )
 def test_missing_and_forbidden_are_the_same(as_persona: Run, address: str) -> None:
-    found = as_persona("reader", "explain", address)
+    result = as_persona("reader", "explain", address)
     _, namespace, kind, name = address.split("/")
-    assert (found.code, found.out) == (2, "")
-    assert found.err == (
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
         f"gangboard: There is no {kind} {name} in namespace {namespace} of cluster east, "
         "or you may not see it.\n"
     )
@@ -90,16 +90,16 @@ def test_missing_and_forbidden_are_the_same(as_persona: Run, address: str) -> No
 
 @pytest.mark.parametrize("address", ["train", "a/b/c", "a/b/c/d/e", "a//JobSet/x"])
 def test_an_address_has_four_names(as_persona: Run, address: str) -> None:
-    found = as_persona("reader", "explain", address)
-    assert found.code == 2
-    assert "is not CLUSTER/NAMESPACE/KIND[.GROUP]/NAME" in found.err
+    result = as_persona("reader", "explain", address)
+    assert result.code == 2
+    assert "is not CLUSTER/NAMESPACE/KIND[.GROUP]/NAME" in result.err
 
 
-def test_a_deleted_gang_is_said_to_be_deleted(as_persona: Run) -> None:
+def test_a_deleted_gang_is_reported_as_deleted(as_persona: Run) -> None:
     _set(gone_at=timezone.now() - timedelta(minutes=5, seconds=20))
-    found = as_persona("reader", "explain", TRAIN)
-    assert found.code == 2
-    assert "It was deleted 5m ago." in found.out
+    result = as_persona("reader", "explain", TRAIN)
+    assert result.code == 2
+    assert "It was deleted 5m ago." in result.out
 
 
 # --- wait
@@ -107,57 +107,55 @@ def test_a_deleted_gang_is_said_to_be_deleted(as_persona: Run) -> None:
 
 def test_wait_ends_when_it_runs(as_persona: Run, fake_clock: FakeClock) -> None:
     fake_clock.then = [lambda: _set(health="starting"), lambda: _set(health="running")]
-    found = as_persona("reader", "wait", TRAIN, "--for", "running", "--timeout", "1m")
-    assert found.code == 0
-    assert found.out.startswith("JobSet train-east-team-a is running: ")
-    assert [line.split()[3] for line in found.err.splitlines()] == ["waiting:", "starting:"]
+    result = as_persona("reader", "wait", TRAIN, "--for", "running", "--timeout", "1m")
+    assert result.code == 0
+    assert result.out.startswith("JobSet train-east-team-a is running: ")
+    assert [line.split()[3] for line in result.err.splitlines()] == ["waiting:", "starting:"]
     assert fake_clock.slept == [2.0, 2.0]
 
 
-def test_wait_gives_up_when_time_is_up(as_persona: Run, fake_clock: FakeClock) -> None:
-    found = as_persona("reader", "wait", TRAIN, "--timeout", "5s", "-o", "json")
-    assert found.code == 1
+def test_wait_ends_at_its_timeout(as_persona: Run, fake_clock: FakeClock) -> None:
+    result = as_persona("reader", "wait", TRAIN, "--timeout", "5s", "-o", "json")
+    assert result.code == 1
     assert sum(fake_clock.slept) == 5
-    assert found.err.endswith("Time is up after 5s.\n")
-    assert json.loads(found.out)["health"] == "waiting"
+    assert result.err.endswith("Time is up after 5s.\n")
+    assert json.loads(result.out)["health"] == "waiting"
 
 
-def test_a_gang_that_ended_otherwise_is_not_waited_for(
-    as_persona: Run, fake_clock: FakeClock
-) -> None:
+def test_wait_ends_at_another_final_state(as_persona: Run, fake_clock: FakeClock) -> None:
     _set(health="failed")
     assert as_persona("reader", "wait", TRAIN, "--for", "succeeded").code == 1
     assert as_persona("reader", "wait", TRAIN, "--for", "succeeded,failed").code == 0
     assert fake_clock.slept == []
 
 
-def test_a_state_that_is_not_known_meets_nothing(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_an_unknown_state_meets_no_condition(as_persona: Run, fake_clock: FakeClock) -> None:
     _set(health="running")
     Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=5))
-    found = as_persona("reader", "wait", TRAIN, "--timeout", "4s")
-    assert found.code == 2
-    assert "is not known now" in found.err
+    result = as_persona("reader", "wait", TRAIN, "--timeout", "4s")
+    assert result.code == 2
+    assert "is not known now" in result.err
 
 
-def test_a_gang_that_is_not_there_yet_is_waited_for(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_wait_covers_a_gang_not_created_yet(as_persona: Run, fake_clock: FakeClock) -> None:
     fake_clock.then = [lambda: make_gang("east", "team-a", "late", health="running")]
     assert as_persona("reader", "wait", "east/team-a/JobSet/late").code == 0
     never = as_persona("reader", "wait", "east/team-a/JobSet/never", "--timeout", "3s")
     assert never.code == 2
 
 
-def test_a_gang_that_is_deleted_meanwhile(as_persona: Run, fake_clock: FakeClock) -> None:
+def test_wait_ends_when_the_gang_is_deleted(as_persona: Run, fake_clock: FakeClock) -> None:
     fake_clock.then = [lambda: _set(gone_at=timezone.now())]
-    found = as_persona("reader", "wait", TRAIN)
-    assert found.code == 1
-    assert found.out == "JobSet train-east-team-a was deleted; it was waiting before.\n"
+    result = as_persona("reader", "wait", TRAIN)
+    assert result.code == 1
+    assert result.out == "JobSet train-east-team-a was deleted; it was waiting before.\n"
     assert as_persona("reader", "wait", "east/team-a/JobSet/gone", "--timeout", "1s").code == 2
 
 
 def test_a_wrong_state_is_refused(as_persona: Run) -> None:
-    found = as_persona("reader", "wait", TRAIN, "--for", "done")
-    assert found.code == 2
-    assert "'done' is none of failed, blocked," in found.err
+    result = as_persona("reader", "wait", TRAIN, "--for", "done")
+    assert result.code == 2
+    assert "'done' is none of failed, blocked," in result.err
     assert as_persona("reader", "wait", TRAIN, "--job", "x").code == 2
 
 
@@ -194,10 +192,10 @@ def test_held_is_suspended_by_a_hold(jobs: tuple[Job, ...], job: str, code: int 
     assert judge(_gang(*jobs), wanted=read_wanted("held"), job=job).code == code
 
 
-def test_a_job_is_waited_for_by_name(
+def test_wait_covers_a_job_by_name(
     as_persona: Run, runs: dict[str, Runs], fake_clock: FakeClock
 ) -> None:
     names = ("--for", "held", "--job", "run-workers-9", "--timeout", "2s")
-    found = as_persona("reader", "wait", "east/team-a/JobSet/run", *names)
-    assert found.code == 2
-    assert "has no Job run-workers-9 now" in found.err
+    result = as_persona("reader", "wait", "east/team-a/JobSet/run", *names)
+    assert result.code == 2
+    assert "has no Job run-workers-9 now" in result.err

@@ -1,4 +1,4 @@
-"""The lines of docs/client.md do what they say."""
+"""The commands of docs/client.md work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ CASES: list[tuple[dict[str, str], int]] = [
     *((BLOCKED, 0), (RUNNING, 0), (RUNNING, 1), (RUNNING, 0), (RUNNING, 0), (RUNNING, 1)),
     *((RUNNING, 0), (RUNNING, 0)),
 ]
-"""How the gang is, and the exit code. The Hold is not installed, so a dry run of it is not allowed. A release is refused."""
+"""How the gang is, and the exit code.
+
+The Hold is not installed, so a dry run of it is not allowed. A release is refused.
+"""
 
 
 def _finish() -> None:
@@ -31,7 +34,7 @@ def _finish() -> None:
 
 
 @pytest.mark.parametrize(("line", "case"), list(zip(RECIPES, CASES, strict=True)))
-def test_each_recipe(
+def test_each_recipe_works(
     as_persona: Run,
     runs: dict[str, Runs],
     fake_clock: FakeClock,
@@ -41,6 +44,6 @@ def test_each_recipe(
     columns, code = case
     Gang.objects.filter(pk=runs["east/team-a"].gang.pk).update(**columns)
     fake_clock.then = [_finish]
-    found = as_persona("operator", *shlex.split(line))
-    assert found.code == code, found
-    assert found.out or line.startswith(("holds", "events"))
+    result = as_persona("operator", *shlex.split(line))
+    assert result.code == code, result
+    assert result.out or line.startswith(("holds", "events"))

@@ -73,14 +73,14 @@ class Scripted:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Scripted]:
     """A scripted server that the settings name."""
-    found = Scripted()
-    monkeypatch.setenv("GANGBOARD_SERVER", found.address)
+    result = Scripted()
+    monkeypatch.setenv("GANGBOARD_SERVER", result.address)
     monkeypatch.setenv("GANGBOARD_TOKEN", TOKEN)
-    yield found
-    found.close()
+    yield result
+    result.close()
 
 
-def test_a_busy_server_is_asked_again_when_it_says(
+def test_a_busy_server_is_retried_after_its_retry_after(
     scripted: Scripted, run: Run, fake_clock: FakeClock
 ) -> None:
     busy = '{"detail": "Too often."}'
@@ -89,12 +89,12 @@ def test_a_busy_server_is_asked_again_when_it_says(
     assert fake_clock.slept == [7.0, 1.0]
 
 
-def test_a_server_that_stays_busy_is_given_up(
+def test_retries_of_a_busy_server_are_bounded(
     scripted: Scripted, run: Run, fake_clock: FakeClock
 ) -> None:
     scripted.answers = [(429, {"Retry-After": "300"}, '{"detail": "Too often."}')]
-    found = run("whoami")
-    assert (found.code, found.out, found.err) == (2, "", "gangboard: Too often.\n")
+    result = run("whoami")
+    assert (result.code, result.out, result.err) == (2, "", "gangboard: Too often.\n")
     assert fake_clock.slept == []
 
 
@@ -114,23 +114,23 @@ def test_each_bad_answer_is_one_sentence(
     scripted: Scripted, run: Run, answer: Answer, sentence: str
 ) -> None:
     scripted.answers = [answer]
-    found = run("whoami")
-    assert (found.code, found.out) == (2, "")
-    assert sentence in found.err
-    assert len(found.err.splitlines()) == 1
-    assert "secret" not in found.err
+    result = run("whoami")
+    assert (result.code, result.out) == (2, "")
+    assert sentence in result.err
+    assert len(result.err.splitlines()) == 1
+    assert "secret" not in result.err
 
 
-def test_a_server_that_is_not_there(
+def test_a_missing_server_is_reported(
     run: Run, home: Path, fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{closed.getsockname()[1]}"
         monkeypatch.setenv("GANGBOARD_TOKEN", TOKEN)
-        found = run("whoami", "--server", address)
-    assert found.code == 2
-    assert found.err == f"gangboard: {address} cannot be reached: Connection refused.\n"
+        result = run("whoami", "--server", address)
+    assert result.code == 2
+    assert result.err == f"gangboard: {address} cannot be reached: Connection refused.\n"
     assert fake_clock.slept == [0.5, 1.0, 2.0]
 
 
@@ -143,9 +143,7 @@ def test_a_server_that_hangs_has_a_deadline(home: Path, monkeypatch: pytest.Monk
             server.ask("get_me")
 
 
-def test_events_are_waited_for_where_they_are_served(
-    scripted: Scripted, fake_clock: FakeClock
-) -> None:
+def test_wait_uses_events_if_served(scripted: Scripted, fake_clock: FakeClock) -> None:
     scripted.answers = [
         (200, {}, '{"cursor": "c1"}'),
         (200, {"Retry-After": "2"}, '{"cursor": "c2"}'),
@@ -170,10 +168,10 @@ def test_events_are_waited_for_where_they_are_served(
         ((), 2),
     ],
 )
-def test_a_check_of_a_gang_in_several_clusters(
+def test_a_gang_in_several_clusters_is_checked(
     scripted: Scripted, run: Run, tmp_path: Path, verdicts: tuple[str, ...], code: int
 ) -> None:
-    rows = ",".join(f'{{"kind": "Job", "name": "x", "verdict": "{one}"}}' for one in verdicts)
+    rows = ",".join(f'{{"kind": "Job", "name": "x", "verdict": "{item}"}}' for item in verdicts)
     scripted.answers = [(200, {}, f'{{"results": [{rows}]}}')]
     (tmp_path / "x.yaml").write_text("kind: Job")
     assert run("check", "-f", str(tmp_path / "x.yaml")).code == code
@@ -182,27 +180,27 @@ def test_a_check_of_a_gang_in_several_clusters(
 # --- the token and the server
 
 
-def test_login_keeps_the_token_for_its_server_alone(
+def test_login_stores_the_token_for_its_server_only(
     scripted: Scripted, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GANGBOARD_TOKEN")
     monkeypatch.setattr("sys.stdin", StringIO(f"{TOKEN}\n"))
     scripted.answers = [ME, ME]
-    found = run("login")
-    assert (found.code, found.err) == (0, "")
-    assert TOKEN not in found.out
-    (kept,) = (home / "tokens").iterdir()
-    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (TOKEN, 0o600)
+    result = run("login")
+    assert (result.code, result.err) == (0, "")
+    assert TOKEN not in result.out
+    (stored,) = (home / "tokens").iterdir()
+    assert (stored.read_text(), stat.S_IMODE(stored.stat().st_mode)) == (TOKEN, 0o600)
     monkeypatch.delenv("GANGBOARD_SERVER")
     assert run("whoami").code == 0
-    other = run("whoami", "--server", "https://other.example")
-    assert other.code == 2
-    assert "There is no token for https://other.example" in other.err
-    kept.chmod(0o640)
+    another = run("whoami", "--server", "https://other.example")
+    assert another.code == 2
+    assert "There is no token for https://other.example" in another.err
+    stored.chmod(0o640)
     assert "Others may read" in run("whoami").err
 
 
-def test_a_token_that_is_refused_is_not_kept(
+def test_a_refused_token_is_not_stored(
     scripted: Scripted, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO(TOKEN))
@@ -222,14 +220,14 @@ def test_a_token_that_is_refused_is_not_kept(
     ],
 )
 def test_a_bad_address_is_refused(run: Run, home: Path, address: str, sentence: str) -> None:
-    found = run("whoami", "--server", address)
-    assert found.code == 2
-    assert sentence in found.err
+    result = run("whoami", "--server", address)
+    assert result.code == 2
+    assert sentence in result.err
 
 
 def test_an_unknown_setting_is_refused(run: Run, home: Path) -> None:
     home.mkdir()
     (home / "client.toml").write_text('servr = "https://x"\n')
-    found = run("whoami")
-    assert found.code == 2
-    assert "client.toml has “servr”; the settings are server, ca_file," in found.err
+    result = run("whoami")
+    assert result.code == 2
+    assert "client.toml has “servr”; the settings are server, ca_file," in result.err

@@ -17,7 +17,7 @@ from tests.client.conftest import FakeClock, Run
 from tests.client.test_transport import ME, TOKEN, Scripted
 from tests.controlplane.certificates import Certificates, make_certificates
 
-OTHER = "127.0.0.2"
+OTHER_HOST = "127.0.0.2"
 """An address of this machine that the certificate does not have."""
 
 
@@ -41,43 +41,44 @@ def secure(certificates: Certificates) -> Iterator[Scripted]:
 
 @pytest.mark.usefixtures("token")
 class TestTls:
-    def test_an_authority_is_trusted_by_its_file(
+    def test_a_ca_file_is_trusted(
         self, secure: Scripted, run: Run, certificates: Certificates
     ) -> None:
         secure.answers = [ME]
-        found = run("whoami", "--server", secure.address, "--ca-file", str(certificates.ca))
-        assert (found.code, found.err) == (0, "")
+        result = run("whoami", "--server", secure.address, "--ca-file", str(certificates.ca))
+        assert (result.code, result.err) == (0, "")
 
-    def test_another_authority_is_not(
+    def test_another_ca_is_not_trusted(
         self, secure: Scripted, run: Run, fake_clock: FakeClock, tmp_path: Path
     ) -> None:
         (tmp_path / "other").mkdir()
-        other = make_certificates(tmp_path / "other")
-        for arguments in ((), ("--ca-file", str(other.ca))):
-            found = run("whoami", "--server", secure.address, *arguments)
-            assert (found.code, found.out) == (2, "")
-            assert "is not trusted: " in found.err
-            assert "--ca-file" in found.err
+        another = make_certificates(tmp_path / "other")
+        for arguments in ((), ("--ca-file", str(another.ca))):
+            result = run("whoami", "--server", secure.address, *arguments)
+            assert (result.code, result.out) == (2, "")
+            assert "is not trusted: " in result.err
+            assert "--ca-file" in result.err
         assert (secure.asked, fake_clock.slept) == ([], []), "neither a token nor a second try"
 
-    def test_a_certificate_of_another_host_is_not(
+    def test_a_certificate_of_another_host_is_not_trusted(
         self, run: Run, certificates: Certificates
     ) -> None:
-        server = Scripted(OTHER, tls=certificates.server)
-        found = run("whoami", "--server", server.address, "--ca-file", str(certificates.ca))
+        server = Scripted(OTHER_HOST, tls=certificates.server)
+        result = run("whoami", "--server", server.address, "--ca-file", str(certificates.ca))
         server.close()
-        assert (found.code, server.asked) == (2, [])
-        assert f"is not trusted: IP address mismatch, certificate is not valid for '{OTHER}'" in (
-            found.err
+        assert (result.code, server.asked) == (2, [])
+        assert (
+            f"is not trusted: IP address mismatch, certificate is not valid for '{OTHER_HOST}'"
+            in (result.err)
         )
 
     def test_a_server_without_tls_is_named(self, run: Run) -> None:
         server = Scripted()
-        found = run("whoami", "--server", server.address.replace("http:", "https:"))
+        result = run("whoami", "--server", server.address.replace("http:", "https:"))
         server.close()
-        assert (found.code, server.asked) == (2, [])
-        assert "does not speak TLS" in found.err
-        assert "certificate" not in found.err
+        assert (result.code, server.asked) == (2, [])
+        assert "does not speak TLS" in result.err
+        assert "certificate" not in result.err
 
     @pytest.mark.parametrize(
         ("text", "sentence"),
@@ -89,10 +90,10 @@ class TestTls:
         file = tmp_path / "ca.pem"
         if text is not None:
             file.write_text(text)
-        found = run("whoami", "--server", "https://gangboard.example", "--ca-file", str(file))
-        assert found.code == 2
-        assert f"The CA file {file} cannot be used" in found.err
-        assert sentence in found.err
+        result = run("whoami", "--server", "https://gangboard.example", "--ca-file", str(file))
+        assert result.code == 2
+        assert f"The CA file {file} cannot be used" in result.err
+        assert sentence in result.err
 
     def test_login_remembers_the_file(
         self,
@@ -131,7 +132,7 @@ class Drawer(KeyringBackend):
 
 
 class Locked(Drawer):
-    """A keyring that nobody opens."""
+    """A locked keyring."""
 
     def get_password(self, service: str, username: str) -> str | None:
         raise KeyringLocked("it is locked")
@@ -142,40 +143,40 @@ class Locked(Drawer):
 
 @pytest.fixture
 def drawer() -> Iterator[Drawer]:
-    """The keyring of this test. That of the system is never asked."""
-    found = Drawer()
-    keyring.set_keyring(found)
-    yield found
+    """The keyring of this test. The test never reads the system keyring."""
+    result = Drawer()
+    keyring.set_keyring(result)
+    yield result
     keyring.set_keyring(Drawer())
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Scripted]:
-    """A server to which somebody signs in."""
-    found = Scripted()
-    monkeypatch.setenv("GANGBOARD_SERVER", found.address)
+    """A server for login tests."""
+    result = Scripted()
+    monkeypatch.setenv("GANGBOARD_SERVER", result.address)
     monkeypatch.setattr("sys.stdin", StringIO(TOKEN))
-    yield found
-    found.close()
+    yield result
+    result.close()
 
 
 class TestKeyring:
-    def test_the_token_is_there_and_in_no_file(
+    def test_the_token_is_in_the_keyring_and_in_no_file(
         self, server: Scripted, drawer: Drawer, run: Run, home: Path
     ) -> None:
         server.answers = [ME, ME]
-        found = run("login", "--keyring")
-        assert (found.code, found.err) == (0, "")
-        assert found.out.endswith("the token is in the keyring.\n")
+        result = run("login", "--keyring")
+        assert (result.code, result.err) == (0, "")
+        assert result.out.endswith("the token is in the keyring.\n")
         assert drawer.entries == {("gangboard", server.address): TOKEN}
         assert [path.name for path in home.rglob("*") if path.is_file()] == ["client.toml"]
         assert TOKEN not in (home / "client.toml").read_text()
         assert run("whoami").code == 0
         drawer.entries.clear()
-        gone = run("whoami")
-        assert (gone.code, "There is no token for" in gone.err) == (2, True)
+        deleted = run("whoami")
+        assert (deleted.code, "There is no token for" in deleted.err) == (2, True)
 
-    def test_a_token_is_in_one_place(
+    def test_a_token_is_stored_in_one_place(
         self,
         server: Scripted,
         drawer: Drawer,
@@ -195,7 +196,7 @@ class TestKeyring:
         ("backend", "sentence"),
         [(Locked, "it is locked"), (fail.Keyring, "No recommended backend was available")],
     )
-    def test_one_that_fails_is_a_sentence(
+    def test_a_failing_keyring_is_reported_in_one_sentence(
         self,
         server: Scripted,
         drawer: Drawer,
@@ -206,21 +207,21 @@ class TestKeyring:
     ) -> None:
         keyring.set_keyring(backend())
         server.answers = [ME]
-        found = run("login", "--keyring")
-        assert (found.code, found.out, home.exists()) == (2, "", False)
-        assert found.err.startswith("gangboard: The keyring cannot be written: ")
-        assert sentence in found.err
-        assert TOKEN not in found.err
+        result = run("login", "--keyring")
+        assert (result.code, result.out, home.exists()) == (2, "", False)
+        assert result.err.startswith("gangboard: The keyring cannot be written: ")
+        assert sentence in result.err
+        assert TOKEN not in result.err
         home.mkdir()
         (home / "client.toml").write_text("keyring = true\n")
-        found = run("whoami")
-        assert found.code == 2
-        assert found.err.startswith("gangboard: The keyring cannot be read: ")
+        result = run("whoami")
+        assert result.code == 2
+        assert result.err.startswith("gangboard: The keyring cannot be read: ")
 
-    def test_without_the_package_it_says_what_to_install(
+    def test_a_missing_package_is_named(
         self, server: Scripted, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "keyring", None)
         server.answers = [ME]
-        found = run("login", "--keyring")
-        assert (found.code, "gangboard-client[keyring]" in found.err) == (2, True)
+        result = run("login", "--keyring")
+        assert (result.code, "gangboard-client[keyring]" in result.err) == (2, True)

@@ -9,9 +9,11 @@ import yaml
 
 
 def jwt(expires: int) -> str:
-    """A token that says when it ends (seconds since 1970); nobody has signed it."""
-    parts = [{"alg": "none"}, {"exp": expires}]
-    encoded = [base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts]
+    """An unsigned token with an expiry in seconds since 1970."""
+    fragments = [{"alg": "none"}, {"exp": expires}]
+    encoded = [
+        base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in fragments
+    ]
     return ".".join([*encoded, "x"])
 
 
@@ -23,7 +25,7 @@ def write_kubeconfig(
     user: dict[str, Any] | None = None,
     authority: str = "",
 ) -> Path:
-    """A kubeconfig with one context; port 1 answers nobody. `authority` is a certificate as PEM."""
+    """A kubeconfig with one context. Port 1 refuses connections. `authority` is a PEM certificate."""
     cluster = {"server": server}
     if authority:
         cluster["certificate-authority-data"] = base64.b64encode(authority.encode()).decode()

@@ -56,7 +56,7 @@ def test_without_an_actor_a_cluster_is_read_only(east: Cluster) -> None:
     assert not read_levers(east).has_actor
 
 
-def test_an_actor_may_be_given_with_the_cluster(tmp_path: Path) -> None:
+def test_add_cluster_accepts_an_actor(tmp_path: Path) -> None:
     reader = write_kubeconfig(tmp_path / "reader")
     actor = write_kubeconfig(tmp_path / "actor", user={"token": jwt(1_900_000_000)})
     out = run(
@@ -76,18 +76,20 @@ def test_an_actor_may_be_given_with_the_cluster(tmp_path: Path) -> None:
     assert read_levers(Cluster.objects.get()).has_actor
 
 
-def test_a_bad_actor_leaves_no_half_added_cluster(tmp_path: Path) -> None:
+def test_a_bad_actor_adds_no_cluster(tmp_path: Path) -> None:
     reader = write_kubeconfig(tmp_path / "reader")
     elsewhere = write_kubeconfig(tmp_path / "actor", server="https://127.0.0.1:2")
-    said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", elsewhere)
-    assert "both identities must name the same address" in said
+    message = refused(
+        "add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", elsewhere
+    )
+    assert "both identities must name the same address" in message
     program = write_kubeconfig(tmp_path / "exec", user={"exec": {"command": "aws"}})
-    said = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", program)
-    assert "manage.py print_rbac | kubectl apply -f -" in said
+    message = refused("add_cluster", "east", "--kubeconfig", reader, "--actor-kubeconfig", program)
+    assert "manage.py print_rbac | kubectl apply -f -" in message
     assert not Cluster.objects.exists()
 
 
-def test_set_actor(east: Cluster, tmp_path: Path) -> None:
+def test_set_actor_stores_the_actor(east: Cluster, tmp_path: Path) -> None:
     actor = write_kubeconfig(tmp_path / "actor", user={"token": "sesame"})
     assert run("set_actor", "east", "--kubeconfig", actor, "--without-trying") == (
         "gangboard may act on cluster east from now on.\n"
@@ -110,7 +112,7 @@ def test_set_actor(east: Cluster, tmp_path: Path) -> None:
     )
 
 
-def test_set_lever(east: Cluster) -> None:
+def test_set_lever_switches_a_lever(east: Cluster) -> None:
     out = run("set_lever", "east", "parallelism", "on")
     assert out.splitlines()[0] == "Lever parallelism is on on cluster east."
     assert "manage.py print_rbac --cluster east | kubectl --context dev apply -f -" in out
@@ -122,7 +124,7 @@ def test_set_lever(east: Cluster) -> None:
     assert "there is no cluster 'west'" in refused("set_lever", "west", "parallelism", "on")
 
 
-def test_set_read_only(east: Cluster) -> None:
+def test_set_read_only_switches_acting(east: Cluster) -> None:
     assert run("set_read_only", "east", "on") == "Read-only is on for cluster east.\n"
     levers = read_levers(reread(east))
     assert levers.read_only == "Cluster east is switched to read-only."
@@ -137,7 +139,7 @@ def test_set_read_only(east: Cluster) -> None:
     assert "there is no cluster 'west'" in refused("set_read_only", "west", "on")
 
 
-def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
+def test_print_rbac_is_specific_to_the_cluster(east: Cluster) -> None:
     served = {"jobs.batch", "cronjobs.batch", "jobsets.jobset.x-k8s.io"}
     for key in sorted({kind.resource.key for kind in registry.owner_kinds()} - served):
         make_resource(east, key, state="not-served")
@@ -145,17 +147,17 @@ def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     make_resource(east, POLICIES, version="v1beta1")
     run("set_lever", "east", "parallelism", "on")
     text = run("print_rbac", "--cluster", "east")
-    found = {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(text) if m}
-    policy = found["MutatingAdmissionPolicy", "gangboard-hold"]
+    result = {(m["kind"], m["metadata"]["name"]): m for m in yaml.safe_load_all(text) if m}
+    policy = result["MutatingAdmissionPolicy", "gangboard-hold"]
     assert policy["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
-    limits = {name for kind, name in found if kind == "ValidatingAdmissionPolicy"}
+    limits = {name for kind, name in result if kind == "ValidatingAdmissionPolicy"}
     assert limits == {
         "gangboard-actor-cronjobs.batch",
         "gangboard-actor-jobs.batch",
         "gangboard-actor-jobsets.jobset.x-k8s.io",
         "gangboard-actor-holds.gangboard.dev",
     }
-    jobs = found["ValidatingAdmissionPolicy", "gangboard-actor-jobs.batch"]
+    jobs = result["ValidatingAdmissionPolicy", "gangboard-actor-jobs.batch"]
     assert "spec.parallelism" in str(jobs)
     command = (
         "manage.py add_cluster east --kubeconfig gangboard-reader.kubeconfig"
@@ -163,7 +165,7 @@ def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     )
     assert f"#   {command}\n" in text
     # No poll has seen a Hold there.
-    assert ("MutatingAdmissionPolicyBinding", "gangboard-hold") not in found
+    assert ("MutatingAdmissionPolicyBinding", "gangboard-hold") not in result
     assert text.rstrip().endswith(
         "#   manage.py print_rbac --hold | kubectl --context dev apply -f -"
     )
@@ -173,21 +175,21 @@ def test_print_rbac_of_a_cluster_is_made_for_it(east: Cluster) -> None:
     assert text.rstrip().endswith(command)
 
 
-def test_the_binding_of_the_hold_alone(east: Cluster) -> None:
-    (found,) = [m for m in yaml.safe_load_all(run("print_rbac", "--hold")) if m]
-    assert (found["apiVersion"], found["kind"], found["metadata"]["name"]) == (
+def test_print_rbac_prints_the_hold_binding_alone(east: Cluster) -> None:
+    (results,) = [m for m in yaml.safe_load_all(run("print_rbac", "--hold")) if m]
+    assert (results["apiVersion"], results["kind"], results["metadata"]["name"]) == (
         "admissionregistration.k8s.io/v1",
         "MutatingAdmissionPolicyBinding",
         "gangboard-hold",
     )
     make_resource(east, POLICIES, version="v1beta1")
-    (found,) = yaml.safe_load_all(run("print_rbac", "--hold", "--cluster", "east"))
-    assert found["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
+    (results,) = yaml.safe_load_all(run("print_rbac", "--hold", "--cluster", "east"))
+    assert results["apiVersion"] == "admissionregistration.k8s.io/v1beta1"
 
 
 def test_print_rbac_needs_no_cluster_and_takes_namespaces() -> None:
-    found = [m for m in yaml.safe_load_all(run("print_rbac")) if m]
-    kinds = [m["kind"] for m in found]
+    results = [m for m in yaml.safe_load_all(run("print_rbac")) if m]
+    kinds = [m["kind"] for m in results]
     assert kinds[:2] == ["CustomResourceDefinition", "MutatingAdmissionPolicy"]
     # API servers would refuse what JobSet writes until they know Holds.
     assert "MutatingAdmissionPolicyBinding" not in kinds

@@ -9,7 +9,7 @@ from tools.management.commands import benchmark_pages
 
 
 @pytest.mark.django_db
-def test_it_asks_for_each_page_at_each_size() -> None:
+def test_the_benchmark_requests_each_page_at_each_size() -> None:
     costs = benchmark_pages.run([5, 30], times=1, seed=1)
     assert [(cost.page, cost.gangs) for cost in costs] == [
         *(("Board", 5), ("Reasons", 5)),

@@ -27,7 +27,7 @@ def run(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_it_says_what_it_made() -> None:
+def test_the_benchmark_describes_its_fleet() -> None:
     out = run(*SMALL, "--seed", "5")
     assert "made with seed 5: 60 nodes, 400 pods, 30 gangs, 20 shapes" in out
 
@@ -37,38 +37,38 @@ def judge_node_by_node(facts: Gang) -> Verdict | None:
     placings: list[PlacementResult] = []
 
     def arithmetic(unit: Unit) -> PlacementResult | None:
-        found = node_assessment.placing_of(unit)
-        if found is not None:
-            placings.append(found)
-        return found
+        result = node_assessment.placing_of(unit)
+        if result is not None:
+            placings.append(result)
+        return result
 
     verdict = assess(facts, arithmetic=arithmetic)
     assert placings
     return None if any(map(node_assessment.gave_up, placings)) else verdict
 
 
-def test_each_node_asked_alone_gives_the_same_verdicts() -> None:
+def test_per_node_placement_gives_the_same_verdicts() -> None:
     fleet = make_fleet(nodes=60, pods=400, gangs=30, shapes=20, seed=5)
     room = Bench(fleet).cold()
     facts = [facts_of(gang, room) for gang in fleet.pending]
-    plain = {at: judge_node_by_node(one) for at, one in enumerate(facts)}
-    decided = {at: verdict for at, verdict in plain.items() if verdict is not None}
+    plain = {index: judge_node_by_node(item) for index, item in enumerate(facts)}
+    decided = {index: verdict for index, verdict in plain.items() if verdict is not None}
     assert len(decided) > 20
-    assert decided == {at: assess(facts[at]) for at in decided}
+    assert decided == {index: assess(facts[index]) for index in decided}
 
 
-def test_what_takes_too_long_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_placement_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.management.commands.benchmark_placement.ONE_SECONDS", 0.0)
     with pytest.raises(CommandError, match="one gang took"):
         run(*SMALL[:-1])
 
 
-def test_a_size_of_nothing_is_refused() -> None:
+def test_a_size_of_zero_is_refused() -> None:
     with pytest.raises(CommandError, match="at least 1"):
         run("--nodes", "0")
 
 
-def test_the_fleet_is_as_large_and_as_mixed_as_it_says_and_the_same_for_a_seed() -> None:
+def test_the_fleet_matches_its_description_and_seed() -> None:
     sizes: dict[str, Any] = {"nodes": 48, "pods": 300, "gangs": 60, "shapes": 40}
     fleet = make_fleet(**sizes, seed=3)
     assert fleet == make_fleet(**sizes, seed=3)
@@ -76,13 +76,13 @@ def test_the_fleet_is_as_large_and_as_mixed_as_it_says_and_the_same_for_a_seed()
     assert (len(fleet.nodes), len(fleet.pods), len(fleet.pending)) == (48, 300, 60)
     kinds = {(frozenset(node.allocatable.items()), node.taints) for node in fleet.nodes}
     assert len(kinds) >= 20
-    asked = {
+    requested = {
         (tuple(sorted(pod.requests.items())), pod.needs)
         for gang in fleet.pending
         for pod in gang.objects
         if isinstance(pod, Pod)
     }
-    assert len(asked) == 40
+    assert len(requested) == 40
     room = Bench(fleet).cold()
     for node in room.nodes:
         for resource, amount in node.now.amounts.items():

@@ -26,6 +26,6 @@ def test_a_small_cluster_is_listed_watched_and_polled(monkeypatch: pytest.Monkey
     assert ratio.startswith("unchanged / first: 0.")
 
 
-def test_a_size_of_nothing_is_refused() -> None:
+def test_a_size_of_zero_is_refused() -> None:
     with pytest.raises(CommandError, match="at least 1"):
         call_command("benchmark_reading", "--pods", "0")

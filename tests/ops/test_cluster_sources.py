@@ -34,7 +34,7 @@ def refused(*arguments: Any) -> str:
 
 
 class Typed(io.TextIOWrapper):
-    """Standard input: what is piped in, or a terminal."""
+    """Standard input: piped content or a terminal."""
 
     def __init__(self, content: bytes, *, terminal: bool = False) -> None:
         super().__init__(io.BytesIO(content))
@@ -72,40 +72,40 @@ def test_credentials_from_standard_input_keep_the_context(typed: Any, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "expected"),
     [
         (b"", "is empty"),
         (b"a" * (1024 * 1024 + 1), "larger than 1 MiB"),
         (b"\xff\xfe", "is not text"),
     ],
 )
-def test_what_is_no_kubeconfig_is_refused(typed: Any, content: bytes, words: str) -> None:
+def test_other_input_is_refused(typed: Any, content: bytes, expected: str) -> None:
     typed(content)
-    said = refused("add_cluster", "new", "--kubeconfig", "-")
-    assert said.startswith("The kubeconfig on standard input ")
-    assert words in said
+    message = refused("add_cluster", "new", "--kubeconfig", "-")
+    assert message.startswith("The kubeconfig on standard input ")
+    assert expected in message
 
 
-def test_a_terminal_is_not_waited_for(typed: Any) -> None:
+def test_a_terminal_as_input_is_refused(typed: Any) -> None:
     typed(b"", terminal=True)
     assert "is a terminal: write `< FILE`" in refused("add_cluster", "new", "--kubeconfig", "-")
 
 
-def test_one_input_is_not_two_kubeconfigs(typed: Any) -> None:
+def test_standard_input_cannot_be_two_kubeconfigs(typed: Any) -> None:
     typed(b"")
-    said = refused("add_cluster", "new", "--kubeconfig", "-", "--actor-kubeconfig", "-")
-    assert "one kubeconfig" in said
+    message = refused("add_cluster", "new", "--kubeconfig", "-", "--actor-kubeconfig", "-")
+    assert "one kubeconfig" in message
 
 
 @pytest.mark.parametrize("user", [{"tokenFile": "token"}, {"client-certificate": "c.crt"}])
-def test_standard_input_names_no_files(
+def test_standard_input_may_not_name_files(
     typed: Any, tmp_path: Path, user: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "token").write_text("sesame")
     typed(write_kubeconfig(tmp_path / "k", user=user).read_bytes())
-    said = refused("add_cluster", "new", "--kubeconfig", "-", "--allow-token-file")
-    assert "files are not read from here" in said
+    message = refused("add_cluster", "new", "--kubeconfig", "-", "--allow-token-file")
+    assert "files are not read from here" in message
 
 
 @pytest.mark.parametrize("command", ["add_cluster", "set_actor"])
@@ -121,9 +121,9 @@ def test_a_token_file_needs_a_flag(tmp_path: Path, command: str) -> None:
             "--without-trying",
         )
     name = "new" if command == "add_cluster" else "east"
-    said = refused(command, name, "--kubeconfig", kubeconfig)
-    assert "--allow-token-file" in said
-    assert "sesame" not in said
+    message = refused(command, name, "--kubeconfig", kubeconfig)
+    assert "--allow-token-file" in message
+    assert "sesame" not in message
     untried = ["--without-trying"] if command == "add_cluster" else []
     run(command, name, "--kubeconfig", kubeconfig, "--allow-token-file", *untried)
     cluster = Cluster.objects.get(name=name)
@@ -133,7 +133,7 @@ def test_a_token_file_needs_a_flag(tmp_path: Path, command: str) -> None:
 
 @pytest.mark.parametrize("allowed", [(), ("--allow-token-file",)], ids=["plain", "allowed"])
 @pytest.mark.parametrize("link", [False, True], ids=["name", "link"])
-def test_the_key_of_this_installation_is_sent_nowhere(
+def test_the_own_secret_key_is_not_sent(
     tmp_path: Path, link: bool, allowed: tuple[str, ...]
 ) -> None:
     name = Path(settings.STATE_DIR) / "encryption_key"
@@ -158,14 +158,14 @@ def test_a_pod_adds_its_own_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert (document["token_file"], "token" in document) == (str(tmp_path / "token"), False)
 
 
-def test_outside_a_pod_there_is_no_account(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_account_is_missing_outside_a_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    said = refused("add_cluster", "new", "--in-cluster")
-    assert "does not run in a Kubernetes pod" in said
+    message = refused("add_cluster", "new", "--in-cluster")
+    assert "does not run in a Kubernetes pod" in message
     assert "--context" in refused("add_cluster", "new", "--in-cluster", "--context", "c")
 
 
-def test_the_actor_is_an_account_whose_token_is_mounted(
+def test_the_actor_is_the_account_of_a_mounted_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
@@ -177,8 +177,8 @@ def test_the_actor_is_an_account_whose_token_is_mounted(
     monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", tmp_path / "reader")
     run("add_cluster", "new", "--in-cluster", "--without-trying")
     actor = tmp_path / "actor"
-    said = run("set_actor", "new", "--service-account", actor, "--without-trying")
-    assert said == "gangboard may act on cluster new from now on.\n"
+    message = run("set_actor", "new", "--service-account", actor, "--without-trying")
+    assert message == "gangboard may act on cluster new from now on.\n"
     # The Secret is mounted in the pod of this command alone, so the token is kept and no file is named.
     document = unseal(bytes(Cluster.objects.get().actor_credentials or b""))
     assert document["token"] == "token-of-actor"  # made up

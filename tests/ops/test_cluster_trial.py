@@ -43,51 +43,53 @@ def refused(*arguments: Any) -> str:
     return str(caught.value)
 
 
-def test_a_cluster_that_answers_says_what_may_be_read(kubeconfig: Path) -> None:
-    said = run("add_cluster", "west", "--kubeconfig", kubeconfig)
-    found = re.search(r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", said)
-    assert found is not None, said
-    assert found[1] == found[2]
+def test_a_reachable_cluster_lists_readable_kinds(kubeconfig: Path) -> None:
+    message = run("add_cluster", "west", "--kubeconfig", kubeconfig)
+    match = re.search(
+        r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", message
+    )
+    assert match is not None, message
+    assert match[1] == match[2]
     assert Cluster.objects.get().system_uid
 
 
-def test_a_kind_that_may_not_be_read_is_named(simulator: Simulator, kubeconfig: Path) -> None:
+def test_a_forbidden_kind_is_named(simulator: Simulator, kubeconfig: Path) -> None:
     simulator.faults.forbidden(resource="pods")
     try:
-        said = run("add_cluster", "west", "--kubeconfig", kubeconfig)
+        message = run("add_cluster", "west", "--kubeconfig", kubeconfig)
     finally:
         simulator.faults.clear()
-    found = re.search(r"may read (\d+) of (\d+) kinds; not pods\.", said)
-    assert found is not None, said
-    assert int(found[1]) == int(found[2]) - 1
-    assert "    manage.py print_rbac | kubectl --context sim apply -f -\n" in said
+    match = re.search(r"may read (\d+) of (\d+) kinds; not pods\.", message)
+    assert match is not None, message
+    assert int(match[1]) == int(match[2]) - 1
+    assert "    manage.py print_rbac | kubectl --context sim apply -f -\n" in message
 
 
-def test_a_dead_server_is_watched_and_its_cause_is_said(tmp_path: Path) -> None:
+def test_a_dead_server_is_added_with_its_cause(tmp_path: Path) -> None:
     dead = write_kubeconfig(tmp_path / "dead")
-    said = run("add_cluster", "new", "--kubeconfig", dead)
-    assert "Cluster new cannot be read now: 127.0.0.1:1 refuses connections" in said
-    assert "    curl --insecure --max-time 5 https://127.0.0.1:1/version\n" in said
-    assert "Cluster new at https://127.0.0.1:1 is watched from now on." in said
+    message = run("add_cluster", "new", "--kubeconfig", dead)
+    assert "Cluster new cannot be read now: 127.0.0.1:1 refuses connections" in message
+    assert "    curl --insecure --max-time 5 https://127.0.0.1:1/version\n" in message
+    assert "Cluster new at https://127.0.0.1:1 is watched from now on." in message
 
 
 def test_a_second_name_for_a_cluster_is_refused(kubeconfig: Path) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
-    said = refused("add_cluster", "west2", "--kubeconfig", kubeconfig)
-    assert said.startswith("cluster west is this cluster already")
+    message = refused("add_cluster", "west2", "--kubeconfig", kubeconfig)
+    assert message.startswith("cluster west is this cluster already")
     assert Cluster.objects.count() == 1
 
 
-def test_without_the_right_nothing_is_refused_and_that_is_said(
+def test_a_missing_access_review_right_is_reported_and_accepted(
     simulator: Simulator, kubeconfig: Path
 ) -> None:
     simulator.faults.forbidden(resource="namespaces")
     try:
         run("add_cluster", "west", "--kubeconfig", kubeconfig)
-        said = run("add_cluster", "west2", "--kubeconfig", kubeconfig)
+        message = run("add_cluster", "west2", "--kubeconfig", kubeconfig)
     finally:
         simulator.faults.clear()
-    assert "The uid of the namespace kube-system could not be read" in said
+    assert "The uid of the namespace kube-system could not be read" in message
     assert list(Cluster.objects.values_list("system_uid", flat=True)) == ["", ""]
 
 
@@ -105,60 +107,62 @@ def actor(simulator: Simulator, tmp_path: Path) -> Path:
     return path
 
 
-def test_an_actor_says_which_levers_it_may_use(kubeconfig: Path, actor: Path) -> None:
+def test_an_actor_lists_its_permitted_levers(kubeconfig: Path, actor: Path) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
-    said = run("set_actor", "west", "--kubeconfig", actor)
-    found = re.search(
+    message = run("set_actor", "west", "--kubeconfig", actor)
+    match = re.search(
         r"^Cluster west answers the actor, v1\.3\d\.\d: it may use (\d) of (\d) levers\.$",
-        said,
+        message,
         re.M,
     )
-    assert found is not None, said
-    assert found[1] == found[2]
-    assert said.endswith("gangboard may act on cluster west from now on.\n")
+    assert match is not None, message
+    assert match[1] == match[2]
+    assert message.endswith("gangboard may act on cluster west from now on.\n")
 
 
-def test_a_right_that_the_actor_lacks_is_named(
+def test_an_actors_missing_right_is_named(
     simulator: Simulator, kubeconfig: Path, actor: Path
 ) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
     simulator.faults.forbidden(resource="jobs", verb="patch")
     try:
-        said = run("set_actor", "west", "--kubeconfig", actor)
+        message = run("set_actor", "west", "--kubeconfig", actor)
     finally:
         simulator.faults.clear()
-    assert re.search(r"it may use \d of \d levers; may not patch jobs\.batch\.$", said, re.M), said
+    assert re.search(r"it may use \d of \d levers; may not patch jobs\.batch\.$", message, re.M), (
+        message
+    )
     assert (
         "Give the account the rights of the actor.\n"
         "    manage.py print_rbac --cluster west | kubectl --context sim apply -f -\n"
-    ) in said
-    assert "gangboard may act on cluster west from now on." in said
+    ) in message
+    assert "gangboard may act on cluster west from now on." in message
 
 
-def test_an_account_that_may_not_ask_is_not_called_powerless(
+def test_an_account_without_access_reviews_is_not_shown_as_powerless(
     simulator: Simulator, kubeconfig: Path, actor: Path
 ) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)
     simulator.faults.forbidden(path="/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
     try:
-        said = run("set_actor", "west", "--kubeconfig", actor)
+        message = run("set_actor", "west", "--kubeconfig", actor)
     finally:
         simulator.faults.clear()
-    assert re.search(r"v1\.3\d\.\d, and does not report what the account may do\.$", said, re.M), (
-        said
+    assert re.search(r"v1\.3\d\.\d, and does not report what the account may do\.$", message, re.M), (
+        message
     )
-    assert "print_rbac" not in said
+    assert "print_rbac" not in message
 
 
-def test_both_identities_are_tried_before_either_is_saved(kubeconfig: Path, actor: Path) -> None:
-    said = run("add_cluster", "west", "--kubeconfig", kubeconfig, "--actor-kubeconfig", actor)
-    first, second, third, *_ = said.splitlines()
+def test_both_identities_are_tested_before_saving(kubeconfig: Path, actor: Path) -> None:
+    message = run("add_cluster", "west", "--kubeconfig", kubeconfig, "--actor-kubeconfig", actor)
+    first, second, third, *_ = message.splitlines()
     assert first.startswith("Cluster west answers, v1.3")
     assert second.startswith("Cluster west answers the actor, v1.3")
     assert third.endswith("is watched from now on.")
 
 
-def test_nothing_is_written_to_the_cluster(
+def test_the_test_does_not_write_to_the_cluster(
     simulator: Simulator, kubeconfig: Path, actor: Path
 ) -> None:
     run("add_cluster", "west", "--kubeconfig", kubeconfig)

@@ -1,4 +1,4 @@
-"""Each command as an operator types it: what it prints, where, and what it leaves behind."""
+"""Each command as an operator types it: its output, exit code and database rows."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from tests.ops.kubeconfigs import jwt, write_kubeconfig
 
 
 def run(*arguments: Any) -> tuple[str, str]:
-    """What the command prints to standard output and to standard error."""
+    """Standard output and standard error of the command."""
     out, err = StringIO(), StringIO()
     call_command(*arguments, stdout=out, stderr=err, no_color=True)
     return out.getvalue(), err.getvalue()
@@ -77,7 +77,7 @@ def test_create_user_again_adds_the_role_and_prints_another_link(tmp_path: Path)
 
 
 @pytest.mark.django_db
-def test_links_go_to_the_address_that_people_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_links_use_the_public_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "PUBLIC_URL", "https://gangs.example/")
     out, _ = run("create_user", "ada", "--role", "viewer")
     assert out.splitlines()[-1].startswith("https://gangs.example/sign-in/link/")
@@ -91,7 +91,7 @@ def test_links_go_to_the_address_that_people_use(monkeypatch: pytest.MonkeyPatch
         ((), "only the identity provider or the proxy signs people in."),
     ],
 )
-def test_create_user_says_so_where_links_are_off(
+def test_create_user_reports_disabled_links(
     monkeypatch: pytest.MonkeyPatch, ways: tuple[str, ...], sentence: str
 ) -> None:
     monkeypatch.setattr(settings, "LOCAL_SIGN_IN", ways)
@@ -173,7 +173,7 @@ def test_revoke_token_ends_one_token_or_all_of_a_user() -> None:
 
 
 @pytest.mark.django_db
-def test_remove_role_says_what_is_left() -> None:
+def test_remove_role_prints_the_remaining_roles() -> None:
     run("create_user", "ada", "--role", "viewer")
     run("create_user", "ada", "--role", "operator", "--namespace", "team-a")
     assert run("remove_role", "ada", "--role", "operator", "--namespace", "team-a")[0] == (
@@ -210,7 +210,7 @@ def test_disable_user_ends_sessions_and_tokens_until_create_user() -> None:
 
 
 @pytest.mark.django_db
-def test_lists_say_where_there_is_nothing() -> None:
+def test_empty_lists_have_a_message() -> None:
     for name in ("users", "tokens", "roles", "clusters"):
         assert "manage.py" in run(f"list_{name}")[0]
         assert json.loads(run(f"list_{name}", "--json")[0]) == []
@@ -224,13 +224,13 @@ def test_users_roles_and_tokens_are_listed(tmp_path: Path) -> None:
     run("create_token", "vera")
     token = run("create_token", "ada", "--act")[0].strip()
     users = json.loads(run("list_users", "--json")[0])
-    assert [(one["name"], one["tokens"], one["rights"]) for one in users] == [
+    assert [(user["name"], user["tokens"], user["rights"]) for user in users] == [
         ("ada", 1, ["may see everything, may act and administer"]),
         ("vera", 1, ["may see research on east, may not act"]),
     ]
     heading, ada, vera = run("list_users")[0].splitlines()
-    words = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
-    assert " ".join(heading.split()) == words
+    texts = "NAME ROLES GROUPS LAST SEEN TOKENS SESSIONS ACCOUNT"
+    assert " ".join(heading.split()) == texts
     assert ada.startswith("ada   may see everything, may act and administer")
     assert "may see research on east, may not act" in vera
     assert json.loads(run("list_roles", "--json")[0]) == [
@@ -283,15 +283,15 @@ def test_add_cluster_again_renews_the_credentials_of_the_same_server(tmp_path: P
     out, _ = run("add_cluster", "east", "--kubeconfig", kubeconfig, "--without-trying")
     assert out == "Cluster east at https://127.0.0.1:1 has new credentials.\n"
     assert bytes(Cluster.objects.get().credentials) != before
-    other = write_kubeconfig(tmp_path / "other", server="https://elsewhere")
-    assert refused("add_cluster", "east", "--kubeconfig", other) == (
+    another = write_kubeconfig(tmp_path / "other", server="https://elsewhere")
+    assert refused("add_cluster", "east", "--kubeconfig", another) == (
         "cluster east is at https://127.0.0.1:1 and the new credentials are for https://elsewhere; "
         "choose another name, or run manage.py remove_cluster east first"
     )
 
 
 @pytest.mark.django_db
-def test_add_cluster_refuses_what_it_cannot_use(tmp_path: Path) -> None:
+def test_add_cluster_refuses_unusable_kubeconfigs(tmp_path: Path) -> None:
     good = write_kubeconfig(tmp_path / "good")
     program = write_kubeconfig(tmp_path / "exec", user={"exec": {"command": "aws"}})
     assert "cannot be the name of a cluster" in refused(
@@ -308,23 +308,23 @@ def test_add_cluster_refuses_what_it_cannot_use(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_remove_cluster(tmp_path: Path) -> None:
+def test_remove_cluster_deletes_the_cluster(tmp_path: Path) -> None:
     run("add_cluster", "east", "--kubeconfig", write_kubeconfig(tmp_path / "k"), "--without-trying")
     assert run("remove_cluster", "east")[0] == "Cluster east is no longer watched.\n"
     assert not Cluster.objects.exists()
     assert refused("remove_cluster", "east") == "there is no cluster 'east'; the clusters are: none"
 
 
-# --- print_settings, and an installation that has nothing but DATABASE_URL
+# --- print_settings, and an installation with only DATABASE_URL
 
 
 def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run manage.py in a process of its own, with no variables but these."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    stored = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     return subprocess.run(
         [sys.executable, "-W", "error", "manage.py", *arguments],
         cwd=settings.BASE_DIR,
-        env={**kept, **env},
+        env={**stored, **env},
         capture_output=True,
         text=True,
         check=False,
@@ -358,7 +358,7 @@ def test_print_settings_names_every_variable_and_hides_secrets(tmp_path: Path) -
 
 @pytest.mark.parametrize("variable", ["DATABASE_URL", "REDIS_URL"])
 @pytest.mark.parametrize("address", ["{scheme}://u:ses/ame@h/0", "{scheme}://u:1/ses@h/0", "ses"])
-def test_an_address_that_cannot_be_taken_apart_ends_the_process_without_its_password(
+def test_an_unparsable_database_url_ends_the_process_without_its_password(
     tmp_path: Path, variable: str, address: str
 ) -> None:
     scheme = "redis" if variable == "REDIS_URL" else "postgresql"
@@ -370,7 +370,7 @@ def test_an_address_that_cannot_be_taken_apart_ends_the_process_without_its_pass
     assert not re.search(r"'ses|ses/|ses@", done.stderr)
 
 
-def test_a_database_is_all_that_an_installation_needs(tmp_path: Path) -> None:
+def test_an_installation_needs_only_a_database(tmp_path: Path) -> None:
     env = {
         "DATABASE_URL": f"sqlite:///{tmp_path}/db/gangs.sqlite3",
         "GANGBOARD_STATE": str(tmp_path / "state"),
@@ -406,7 +406,7 @@ def test_poll_refuses_an_unknown_cluster(tmp_path: Path) -> None:
     assert manage("poll", **env).returncode == 2
 
 
-def test_poll_says_in_one_line_what_it_has_seen(tmp_path: Path) -> None:
+def test_poll_prints_one_line(tmp_path: Path) -> None:
     env = {"DATABASE_URL": f"sqlite:///{tmp_path}/db", "GANGBOARD_STATE": str(tmp_path)}
     assert manage("migrate", **env).returncode == 0
     kubeconfig = tmp_path / "kubeconfig"

@@ -15,7 +15,7 @@ from gangboard.failures import exit_on_known_errors
 from tests import migrated
 from tests.commands import Commands
 
-Told = Callable[..., str]
+RunCommand = Callable[..., str]
 COMMANDS = (
     ("add_cluster", "east", "--kubeconfig", "nowhere"),
     ("remove_cluster", "east"),
@@ -31,8 +31,8 @@ SECONDS = 60.0
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Iterator[Told]:
-    """What a command says that fails as an admin runs it, on the database of an address."""
+def run_command(tmp_path: Path) -> Iterator[RunCommand]:
+    """Run a failing command on a database URL and return its error."""
     processes: dict[str, Commands] = {}
 
     def run(*argv: str, url: str) -> str:
@@ -45,42 +45,42 @@ def told(tmp_path: Path) -> Iterator[Told]:
         process = processes.setdefault(url, Commands(environment, SECONDS))
         with pytest.raises(AssertionError) as caught:
             process.run(*argv)
-        said = str(caught.value).removeprefix(f"manage.py {' '.join(argv)}: ")
-        assert "Traceback" not in said
-        assert "Error(" not in said  # how the process tells of an exception
-        return said.strip()
+        message = str(caught.value).removeprefix(f"manage.py {' '.join(argv)}: ")
+        assert "Traceback" not in message
+        assert "Error(" not in message  # how the process tells of an exception
+        return message.strip()
 
     yield run
     for process in processes.values():
         process.close()
 
 
-def test_a_database_without_tables(told: Told, tmp_path: Path) -> None:
+def test_a_database_without_tables_is_reported(run_command: RunCommand, tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.sqlite3").close()
     for argv in COMMANDS:
-        said = told(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
-        assert "run `manage.py migrate` first" in said, argv
+        message = run_command(*argv, url=f"sqlite:///{tmp_path}/empty.sqlite3")
+        assert "run `manage.py migrate` first" in message, argv
 
 
-def test_a_file_that_is_no_database(told: Told, tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported(run_command: RunCommand, tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("This is no database, and longer than the header of SQLite. " * 9)
     for argv in (("set_read_only", "on"), ("migrate",)):
-        (sentence,) = told(*argv, url=f"sqlite:///{file}").splitlines()
+        (sentence,) = run_command(*argv, url=f"sqlite:///{file}").splitlines()
         assert f"The database {file} does not answer: file is not a database" in sentence
 
 
-def test_a_database_that_does_not_answer_is_named_without_its_password(told: Told) -> None:
+def test_an_unreachable_database_is_named_without_its_password(run_command: RunCommand) -> None:
     """Port 1 answers nobody."""
     url = "postgresql://gang:sesame@127.0.0.1:1/gangs"
     for argv in (("set_read_only", "on"), ("migrate",), ("up",)):
-        (sentence,) = told(*argv, url=url).splitlines()
+        (sentence,) = run_command(*argv, url=url).splitlines()
         assert "The database gangs on 127.0.0.1:1 does not answer: " in sentence
         assert "DATABASE_URL" in sentence
         assert "sesame" not in sentence
 
 
-def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> None:
+def test_a_database_of_a_prerelease_is_reported(run_command: RunCommand, tmp_path: Path) -> None:
     """It has had many migrations, of which the first has the name of the only one there is now."""
     file = tmp_path / "gangboard.sqlite3"
     migrated.copy_to(file)
@@ -90,10 +90,10 @@ def test_a_database_of_before_the_first_release(told: Told, tmp_path: Path) -> N
         )
     for argv in (("migrate",), ("up",)):
         sentence = f"created before gangboard's first release, whose tables differ. Remove the file {file} or"
-        assert sentence in told(*argv, url=f"sqlite:///{file}")
+        assert sentence in run_command(*argv, url=f"sqlite:///{file}")
 
 
-def test_a_server_that_is_too_old_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_outdated_server_is_reported_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     """Django raises it from whichever check connects first."""
     with pytest.raises(SystemExit), exit_on_known_errors():
         raise NotSupportedError("PostgreSQL 14 or later is required (found 13.4).")

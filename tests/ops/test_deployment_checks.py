@@ -33,7 +33,7 @@ print(json.dumps({
 """
 
 
-def test_the_checks_of_django_find_nothing(tmp_path: Path) -> None:
+def test_django_checks_pass(tmp_path: Path) -> None:
     done = manage(
         "check",
         "--deploy",
@@ -43,22 +43,22 @@ def test_the_checks_of_django_find_nothing(tmp_path: Path) -> None:
         GANGBOARD_HTTPS="on",
     )
     assert done.returncode == 0, done.stderr
-    # Both speak for other hosts of the domain (see settings.py). Nothing else is silenced.
+    # Both concern other hosts of the domain (see settings.py). No other check is silenced.
     assert "(2 silenced)" in done.stdout
 
 
-def test_cookies_are_of_this_host_alone_and_pages_only_over_tls(tmp_path: Path) -> None:
+def test_cookies_are_host_only_and_pages_need_tls(tmp_path: Path) -> None:
     done = manage("shell", "-c", LOOK, GANGBOARD_STATE=str(tmp_path), GANGBOARD_HTTPS="on")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["session"] == "__Host-sessionid"
-    assert found["cookies"] == {"__Host-csrftoken": [True, "/", ""]}
-    assert found["plain"]["/sign-in/"] == [301, "https://localhost/sign-in/"]
-    assert found["plain"]["/healthz"] == [200, ""]
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["session"] == "__Host-sessionid"
+    assert result["cookies"] == {"__Host-csrftoken": [True, "/", ""]}
+    assert result["plain"]["/sign-in/"] == [301, "https://localhost/sign-in/"]
+    assert result["plain"]["/healthz"] == [200, ""]
 
 
 @pytest.mark.parametrize(
-    ("token", "networks", "found"),
+    ("token", "networks", "expected"),
     [
         ("", (), []),
         ("x" * 32, (), []),
@@ -68,24 +68,24 @@ def test_cookies_are_of_this_host_alone_and_pages_only_over_tls(tmp_path: Path) 
         ("x" * 32, ("0.0.0.0/0",), []),
     ],
 )
-def test_metrics_that_are_hardly_closed_are_told(
-    settings: Settings, token: str, networks: tuple[str, ...], found: list[str]
+def test_weakly_protected_metrics_are_reported(
+    settings: Settings, token: str, networks: tuple[str, ...], expected: list[str]
 ) -> None:
     settings.METRICS_TOKEN = token
     settings.METRICS_NETWORKS = tuple(ip_network(text) for text in networks)
-    told = run_checks(tags=[Tags.security], include_deployment_checks=True)
-    assert [one.id for one in told if str(one.id).startswith("gangboard.")] == found
-    assert not token or token not in str(told)
+    warnings = run_checks(tags=[Tags.security], include_deployment_checks=True)
+    assert [item.id for item in warnings if str(item.id).startswith("gangboard.")] == expected
+    assert not token or token not in str(warnings)
 
 
-def test_a_half_made_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_registry_stops_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_registries() == []
 
     def half_made() -> tuple[Lever, ...]:
         raise RegistryError("gangboard.levers.half has no subclass of Lever with a key")
 
     monkeypatch.setattr(registry, "levers", half_made)
-    (found,) = check_registries()
-    assert found.is_serious()
-    assert found.msg == "gangboard.levers.half has no subclass of Lever with a key"
+    (result,) = check_registries()
+    assert result.is_serious()
+    assert result.msg == "gangboard.levers.half has no subclass of Lever with a key"
     assert check_registries in django_checks.get_checks()

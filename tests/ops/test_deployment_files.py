@@ -1,4 +1,4 @@
-"""What docker-compose.yml, the Dockerfile and nginx.conf promise; `tests/production` runs them."""
+"""Checks of docker-compose.yml, the Dockerfile and nginx.conf. `tests/production` runs them."""
 
 import os
 import re
@@ -41,7 +41,7 @@ def services(document: dict[str, Any]) -> dict[str, Any]:
     return services
 
 
-def test_forms_of_the_compose_file() -> None:
+def test_compose_variables_are_interpolated() -> None:
     variables = {"A": "1", "EMPTY": ""}
     text = "$$A ${A} ${EMPTY:-2} ${NONE:-3} ${A:?no A} ${NONE}"
     assert interpolate(text, variables) == "$A 1 2 3 1 "
@@ -50,7 +50,7 @@ def test_forms_of_the_compose_file() -> None:
             interpolate(unknown, variables)
 
 
-def test_a_dotenv_file(tmp_path: Path) -> None:
+def test_a_dotenv_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / ".env"
     assert read_dotenv(file) == {}
     file.write_text("# keys\n\nA=1\nB = x=y\n")
@@ -65,17 +65,17 @@ def test_every_setting_of_the_dotenv_file_reaches_every_process() -> None:
     # The file decides these itself: addresses in its network, the folder of its volume.
     decided = {"DATABASE_URL", "REDIS_URL", "GANGBOARD_STATE", "GANGBOARD_HOSTS"}
     dotenv = {name: f"value-of-{name}" for name in names}
-    ours = [one for one in read_services(ROOT, {**PASSWORDS, **dotenv}).values() if one.is_ours]
+    ours = [item for item in read_services(ROOT, {**PASSWORDS, **dotenv}).values() if item.is_ours]
     assert sorted(service.name for service in ours) == [
         *("act", "beat", "migrate", "notify", "poll", "prove", "web")
     ]
     for service in ours:
-        given = {name: service.environment.get(name) for name in names - decided}
-        assert given == {name: dotenv[name] for name in names - decided}, service.name
+        values = {name: service.environment.get(name) for name in names - decided}
+        assert values == {name: dotenv[name] for name in names - decided}, service.name
         assert service.environment["GANGBOARD_HOSTS"] == "value-of-GANGBOARD_HOSTS,127.0.0.1"
 
 
-def test_the_proxy_passes_the_headers_that_are_read_and_no_others() -> None:
+def test_the_proxy_passes_only_the_used_headers() -> None:
     passed = re.findall(r"^ +proxy_set_header (\S+)", (ROOT / "nginx.conf").read_text(), re.M)
     assert "proxy_pass_request_headers off;" in (ROOT / "nginx.conf").read_text()
     answers = {"Retry-After", "WWW-Authenticate"}
@@ -91,7 +91,7 @@ def test_the_proxy_passes_the_headers_that_are_read_and_no_others() -> None:
     }
     assert len(read) > 6
     assert read - answers - set(passed) == set()
-    # Nothing that names a person: the web server believes this proxy.
+    # The proxy passes no header with a user name, because the web server trusts this proxy.
     assert [name for name in passed if re.search("user|group|email|forwarded", name, re.I)] == [
         "X-Forwarded-For",
         "X-Forwarded-Proto",
@@ -99,7 +99,7 @@ def test_the_proxy_passes_the_headers_that_are_read_and_no_others() -> None:
     ]
 
 
-def test_settings_that_the_file_decides_are_known(services: dict[str, Any]) -> None:
+def test_the_compose_file_sets_known_settings(services: dict[str, Any]) -> None:
     known = {variable.name for variable in env.variables()}
     for body in services.values():
         if body["image"].startswith(OURS):
@@ -114,12 +114,12 @@ def test_secrets_are_not_written_into_the_file() -> None:
 
 
 def test_the_password_of_redis_is_in_no_command_line(services: dict[str, Any]) -> None:
-    given, _, arguments = services["redis"]["command"][-1].partition("exec redis-server")
-    assert "$REDIS_PASSWORD" in given
+    values, _, arguments = services["redis"]["command"][-1].partition("exec redis-server")
+    assert "$REDIS_PASSWORD" in values
     assert "$" not in arguments
 
 
-def test_everything_that_runs_for_long_has_a_health_check(services: dict[str, Any]) -> None:
+def test_long_running_services_have_health_checks(services: dict[str, Any]) -> None:
     for name, body in services.items():
         assert ("healthcheck" in body) == (body["restart"] != "no"), name
 
@@ -129,16 +129,16 @@ def test_postgres_is_ready_when_it_answers_by_tcp(services: dict[str, Any]) -> N
     assert "--host 127.0.0.1" in services["postgres"]["healthcheck"]["test"][1]
 
 
-def test_logs_have_a_bound(services: dict[str, Any]) -> None:
+def test_logs_are_bounded(services: dict[str, Any]) -> None:
     for name, body in services.items():
         options = body["logging"]["options"]
         megabytes = int(options["max-size"].removesuffix("m")) * int(options["max-file"])
         assert 0 < megabytes <= 50, name
 
 
-def test_an_image_that_was_built_before_can_be_named(document: dict[str, Any]) -> None:
-    told = read_document(ROOT / "docker-compose.yml", {**PASSWORDS, "IMAGE_TAG": "0.1"})
-    images = {body["image"] for body in told["services"].values()}
+def test_a_prebuilt_image_can_be_used(document: dict[str, Any]) -> None:
+    message = read_document(ROOT / "docker-compose.yml", {**PASSWORDS, "IMAGE_TAG": "0.1"})
+    images = {body["image"] for body in message["services"].values()}
     assert "gangboard:0.1" in images
     assert "gangboard:latest" not in images
     assert document["services"]["web"]["image"] == "gangboard:latest"
@@ -147,16 +147,16 @@ def test_an_image_that_was_built_before_can_be_named(document: dict[str, Any]) -
 def test_volumes_are_declared(document: dict[str, Any]) -> None:
     bodies = document["services"].values()
     used = {volume.partition(":")[0] for body in bodies for volume in body["volumes"]}
-    assert {one for one in used if not one.startswith("./")} == set(document["volumes"])
+    assert {item for item in used if not item.startswith("./")} == set(document["volumes"])
 
 
-def test_the_builder_is_sent_what_the_image_copies() -> None:
+def test_the_build_context_has_the_copied_files() -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     sent = {line[1:] for line in lines if line[:1] == "!"}
     assert {*read_image(ROOT / "Dockerfile").copied, "requirements/runtime.txt"} == sent
 
 
-def test_manage_py_can_be_run() -> None:
+def test_manage_py_is_executable() -> None:
     assert os.access(ROOT / "manage.py", os.X_OK)
 
 
@@ -166,13 +166,13 @@ def test_the_image_installs_locked_files_and_does_not_run_as_root() -> None:
     assert re.search(r"^USER (?!0|root)", DOCKERFILE, re.MULTILINE)
 
 
-def test_the_web_server_is_called_as_elsewhere() -> None:
+def test_the_web_server_has_the_usual_command() -> None:
     program, *arguments = read_image(ROOT / "Dockerfile").command
     assert program == "granian"
     assert tuple(arguments[: len(WEB_SERVER)]) == WEB_SERVER
 
 
-def test_every_image_of_somebody_else_is_named_by_digest(services: dict[str, Any]) -> None:
+def test_third_party_images_are_pinned_by_digest(services: dict[str, Any]) -> None:
     images = [body["image"] for body in services.values()]
     foreign = [image for image in images if not image.startswith(OURS)]
     foreign += re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
@@ -193,7 +193,7 @@ def test_every_service_is_confined(services: dict[str, Any]) -> None:
             assert re.search(r":size=\d+m\b", place), f"{name}: {place}"
 
 
-def test_the_web_server_may_have_all_its_threads_and_connections(services: dict[str, Any]) -> None:
+def test_the_web_server_limits_allow_its_threads_and_connections(services: dict[str, Any]) -> None:
     web = services["web"]
     connections = int(WEB_SERVER[WEB_SERVER.index("--backpressure") + 1])
     asgi = (ROOT / "gangboard/asgi.py").read_text()
@@ -203,7 +203,7 @@ def test_the_web_server_may_have_all_its_threads_and_connections(services: dict[
     assert connections + 1_000 < files <= web["ulimits"]["nofile"]
 
 
-def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default(
+def test_all_processes_fit_into_the_default_postgresql_connections(
     services: dict[str, Any],
 ) -> None:
     """Two web processes and three poll workers, as docs/settings.md adds them up."""
@@ -220,7 +220,7 @@ def test_all_processes_fit_into_the_connections_that_postgresql_gives_by_default
     assert together <= 100 - 3, "PostgreSQL keeps three for superusers"
 
 
-def test_a_poll_worker_may_have_the_threads_of_all_its_slots(services: dict[str, Any]) -> None:
+def test_a_poll_worker_limits_allow_the_threads_of_its_slots(services: dict[str, Any]) -> None:
     # A list or watch has a thread, and so has its connection.
     resources = len(list(registry.resources()))
     code = (ROOT / "gangboard/settings.py").read_text()
@@ -234,17 +234,17 @@ def test_the_proxy_stays_within_its_limits_on_every_server(services: dict[str, A
     assert int(workers) < services["proxy"]["pids_limit"] / 10
 
 
-def test_web_believes_the_proxy_alone(document: dict[str, Any]) -> None:
+def test_web_trusts_only_the_proxy(document: dict[str, Any]) -> None:
     (network,) = document["networks"]["default"]["ipam"]["config"]
     proxy = document["services"]["proxy"]["networks"]["default"]["ipv4_address"]
-    given = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
-    assert given == proxy
+    trusted_proxies = document["services"]["web"]["environment"]["GANGBOARD_TRUSTED_PROXIES"]
+    assert trusted_proxies == proxy
     assert proxy != network["gateway"]
     # No other container is given that address.
     assert ip_address(proxy) not in ip_network(network["ip_range"])
 
 
-def test_only_the_proxy_is_reached_from_outside_and_from_this_server_alone(
+def test_only_the_proxy_is_published_on_localhost(
     services: dict[str, Any],
 ) -> None:
     published = {name: body["ports"] for name, body in services.items() if "ports" in body}

@@ -79,7 +79,7 @@ def cluster(db: None) -> Cluster:
     return cluster
 
 
-def test_everything_about_a_gang(cluster: Cluster) -> None:
+def test_explain_prints_all_sections(cluster: Cluster) -> None:
     text = run(GANG)
     for line in (
         "JobSet research/llama-sft in cluster eu-train (jobset.x-k8s.io/v1alpha2)",
@@ -110,13 +110,13 @@ def test_everything_about_a_gang(cluster: Cluster) -> None:
     assert "\x1b" not in text
 
 
-def test_lines_are_not_folded_for_a_program(cluster: Cluster) -> None:
+def test_lines_are_not_wrapped_for_a_program(cluster: Cluster) -> None:
     message = "It waits " + "for a very long time " * 20
     make_gang(cluster, "long", message=message.strip(), now=timezone.now())
     assert message.strip() in run("eu-train/research/JobSet/long").splitlines()
 
 
-def test_lines_are_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(StringIO):
         def isatty(self) -> bool:
             return True
@@ -131,7 +131,7 @@ def test_lines_are_folded_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert command._wrap("") == ""
 
 
-def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:
+def test_a_gang_of_a_silent_cluster_is_marked(cluster: Cluster) -> None:
     long_ago = timezone.now() - timedelta(minutes=4)
     Cluster.objects.update(contact_at=long_ago, problem="timeout")
     text = run(GANG)
@@ -141,9 +141,9 @@ def test_a_gang_of_a_silent_cluster_says_so(cluster: Cluster) -> None:
     assert "Cluster eu-train is silent: it answered 4 min ago." in text
 
 
-def test_a_gang_that_is_gone_is_shown_until_another_has_its_name(cluster: Cluster) -> None:
-    gone = timezone.now() - timedelta(minutes=3)
-    make_gang(cluster, "old", message="The last words.", gone_at=gone, now=timezone.now())
+def test_a_deleted_gang_is_shown_until_its_name_is_reused(cluster: Cluster) -> None:
+    deleted = timezone.now() - timedelta(minutes=3)
+    make_gang(cluster, "old", message="The last words.", gone_at=deleted, now=timezone.now())
     assert "Deleted 3 min ago. Last state: Waiting." in run("eu-train/research/JobSet/old")
     make_gang(cluster, "old", message="The first words.", now=timezone.now())
     assert "The first words." in run("eu-train/research/JobSet/old")
@@ -173,11 +173,11 @@ def test_a_gang_that_is_gone_is_shown_until_another_has_its_name(cluster: Cluste
         ),
     ],
 )
-def test_what_is_not_there(cluster: Cluster, address: str, sentence: str) -> None:
+def test_a_missing_gang_is_an_error(cluster: Cluster, address: str, sentence: str) -> None:
     assert refused(address) == sentence
 
 
-def test_two_kinds_of_one_name_are_told_apart_by_their_group(cluster: Cluster) -> None:
+def test_two_kinds_of_one_name_are_distinguished_by_group(cluster: Cluster) -> None:
     for group, message in (
         ("scheduling.k8s.io", "Of the core."),
         ("scheduling.volcano.sh", "Of Volcano."),
@@ -194,7 +194,7 @@ def test_two_kinds_of_one_name_are_told_apart_by_their_group(cluster: Cluster) -
     assert "Of the core." in run("eu-train/research/podgroup.scheduling.k8s.io/ring")
 
 
-def test_a_kind_of_the_core_group(cluster: Cluster) -> None:
+def test_a_kind_of_the_core_group_is_accepted(cluster: Cluster) -> None:
     make_gang(cluster, "shell", kind="Pod", api_group="", api_version="v1", now=timezone.now())
     for kind in ("Pod", "Pod."):
         assert "Pod research/shell in cluster eu-train (v1)" in run(
@@ -223,7 +223,7 @@ def test_a_malformed_name_is_an_error_of_usage(tmp_path: object) -> None:
 
 
 @pytest.mark.django_db
-def test_how_long_it_waited_and_what_was_said_before() -> None:
+def test_the_wait_and_earlier_verdicts_are_printed() -> None:
     now = timezone.now()
     begin = now - timedelta(minutes=50)
     gang = make_gang(make_cluster(now=now), "old", now=now, created_at=begin, health="running")
@@ -240,13 +240,13 @@ def test_how_long_it_waited_and_what_was_said_before() -> None:
     ]
 
 
-def test_what_may_be_older_than_its_first_sight_is_said_so(cluster: Cluster) -> None:
+def test_a_verdict_older_than_its_first_observation_is_marked(cluster: Cluster) -> None:
     Gang.objects.update(since_first_seen=True)
     line = "◔ Waiting · stage placement · insufficient-resources · for at least 38 min (first seen)"
     assert line in run(GANG)
 
 
-def test_of_an_outline_the_last_state_is_said(cluster: Cluster) -> None:
+def test_an_old_deleted_gang_has_its_last_state(cluster: Cluster) -> None:
     now = timezone.now()
     gang = make_gang(cluster, "older", gone_at=now - timedelta(hours=3), now=now)
     make_history(gang, now - timedelta(hours=9), ("room", 6 * 60), gone=True)

@@ -32,13 +32,13 @@ def add(name: str, folder: Path, *, authority: bytes | None, server: str = LOCAL
     call_command("add_cluster", name, "--kubeconfig", path, "--without-trying")
 
 
-def test_a_cluster_of_an_earlier_run_is_forgotten(tmp_path: Path) -> None:
+def test_a_cluster_of_an_earlier_run_is_removed(tmp_path: Path) -> None:
     add("sim-east", tmp_path, authority=SIMULATOR)
     assert real_clusters() == []
     assert remove_simulated() == ["sim-east"]
 
 
-def test_a_cluster_that_somebody_calls_so_stays(tmp_path: Path) -> None:
+def test_a_users_cluster_of_that_name_stays(tmp_path: Path) -> None:
     """A local cluster of their own: its address is of this machine, its authority is not ours."""
     add(
         "sim-east",
@@ -54,12 +54,12 @@ def test_a_cluster_that_somebody_calls_so_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "server"), [("east", LOCAL), ("sim-east", "https://east.example.com")]
 )
-def test_a_simulator_that_somebody_has_added_stays(tmp_path: Path, name: str, server: str) -> None:
+def test_a_simulator_added_by_a_user_stays(tmp_path: Path, name: str, server: str) -> None:
     add(name, tmp_path, authority=SIMULATOR, server=server)
     assert real_clusters() == [name]
 
 
-def test_what_cannot_be_decrypted_stays(tmp_path: Path) -> None:
+def test_a_cluster_that_cannot_be_decrypted_stays(tmp_path: Path) -> None:
     add("sim-east", tmp_path, authority=SIMULATOR)
     Cluster.objects.update(credentials=b"sealed with another key")
     assert real_clusters() == ["sim-east"]

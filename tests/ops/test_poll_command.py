@@ -1,4 +1,4 @@
-"""What `manage.py poll --once` says of a cluster that could be looked at only in part."""
+"""Output of `manage.py poll --once` for a partly readable cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ READ = {"pods": "ok", "jobs.batch": "ok", "nodes": "ok", "jobsets.jobset.x-k8s.i
 
 
 def printed(monkeypatch: pytest.MonkeyPatch, **states: str) -> tuple[str, str]:
-    """Return what is printed of a cluster with these states, and the error that ends it."""
+    """Return the output for a cluster with these states, and the final error."""
     report = PollReport("east", "", resources={**READ, **states}, objects=7, gangs=2, seconds=0.8)
     monkeypatch.setattr(poll, "poll_once", lambda name: [report])
     out = io.StringIO()
@@ -26,14 +26,14 @@ def printed(monkeypatch: pytest.MonkeyPatch, **states: str) -> tuple[str, str]:
 
 
 @pytest.mark.django_db
-def test_all_that_is_needed_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_read_is_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     line, error = printed(monkeypatch)
     assert line == "east: ok, 3 resources read, 7 objects, 2 gangs, 0 problems, in 0.8 s\n"
     assert error == ""
 
 
 @pytest.mark.django_db
-def test_what_is_not_needed_is_named_and_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_optional_resource_is_named_without_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     line, error = printed(monkeypatch, nodes="forbidden")
     assert line.startswith("east: ok, 2 resources read, ")
     assert line.endswith("; nodes forbidden\n")
@@ -42,7 +42,7 @@ def test_what_is_not_needed_is_named_and_no_failure(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", ["failing", "forbidden", "listing", "unknown-version"])
-def test_a_needed_resource_that_was_not_read_is_not_ok(
+def test_an_unread_required_resource_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     line, error = printed(monkeypatch, pods=state)

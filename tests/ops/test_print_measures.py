@@ -1,4 +1,4 @@
-"""Each measure of the code base is printed with what it should be at most."""
+"""Each measure of the code base is printed with its limit."""
 
 from __future__ import annotations
 

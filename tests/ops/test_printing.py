@@ -1,4 +1,4 @@
-"""What commands print steers no terminal, forges no line and holds no password."""
+"""Command output contains no control characters, forged lines or passwords."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Talker(PrintingCommand):
 
 
 def talk(text: str, *, color: bool = False) -> tuple[str, str]:
-    """What such a command prints to both."""
+    """Standard output and standard error of such a command."""
     out, err = Terminal(), Terminal()
     command = Talker(force_color=color, no_color=not color)
     call_command(command, text=text, stdout=out, stderr=err, force_color=color, no_color=not color)
@@ -56,11 +56,11 @@ def test_every_command_prints_by_the_same_rules(name: str) -> None:
     assert issubclass(module.Command, PrintingCommand)
 
 
-def test_what_steers_a_terminal_is_escaped() -> None:
+def test_terminal_control_characters_are_escaped() -> None:
     assert talk(f"a{NASTY}b\n\tc Größe") == (f"a{ESCAPED}b\n        c Größe\n",) * 2
 
 
-def test_styles_are_not() -> None:
+def test_styles_are_not_escaped() -> None:
     out, _ = talk(f"a{NASTY}b", color=True)
     assert out.startswith("\x1b[")
     assert out.rstrip("\n").endswith("\x1b[0m")
@@ -129,6 +129,6 @@ def test_a_cluster_steers_no_terminal_by_explain(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 24)))
     out = StringIO()
     call_command("explain", "eu-train/research/JobSet/x", stdout=out)
-    first, *others = out.getvalue().splitlines()
+    first, *remaining = out.getvalue().splitlines()
     assert first.startswith(f"a{ESCAPED}\\nforged")
-    assert all(line.startswith("  long") for line in others)
+    assert all(line.startswith("  long") for line in remaining)

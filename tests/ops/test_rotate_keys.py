@@ -48,7 +48,7 @@ def test_all_credentials_are_encrypted_with_the_newest_key(east: Cluster, settin
         Fernet(OLD).decrypt(bytes(east.credentials))
 
 
-def test_a_rotation_that_was_interrupted_is_run_again(
+def test_an_interrupted_rotation_can_be_repeated(
     east: Cluster, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.ENCRYPTION_KEYS = (NEW, OLD)
@@ -72,7 +72,7 @@ def test_a_rotation_that_was_interrupted_is_run_again(
         assert unseal(bytes(cluster.credentials)) == READER
 
 
-def test_credentials_that_no_key_reads_are_named_and_stay(east: Cluster, settings: Any) -> None:
+def test_undecryptable_credentials_are_named_and_stay(east: Cluster, settings: Any) -> None:
     settings.ENCRYPTION_KEYS = (LOST,)
     clusters.replace_credentials(name="west", document=READER, server="https://w")
     settings.ENCRYPTION_KEYS = (NEW, OLD)

@@ -1,4 +1,4 @@
-"""The supervisor restarts what dies, says so, and leaves nothing behind however it ends."""
+"""The supervisor restarts dead children, reports that, and leaves no processes behind."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 from gangboard.ops.supervisor import Child, Supervisor
 
 SOON = 60.0
-"""Seconds in which a slow machine has done what is waited for; all children go on for ten minutes."""
+"""Seconds that a slow machine may need for one step. All children run for ten minutes."""
 
 # Writes its own id and that of a child of its own, then sleeps: a tree to be ended as a whole.
 TREE = """
@@ -53,7 +53,7 @@ def alive(pid: int) -> bool:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    # A zombie has ended; in a container nobody may be there to bury it.
+    # A zombie has ended. A container may lack a process that reaps it.
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
@@ -83,9 +83,9 @@ def file(tmp_path: Path) -> Iterator[Path]:
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_a_killed_child_is_restarted_and_what_it_had_started_is_ended(file: Path) -> None:
-    said: list[str] = []
-    with Supervisor(said.append, first_pause=0.2) as supervisor:
+def test_a_killed_child_is_restarted_and_its_children_end(file: Path) -> None:
+    log_lines: list[str] = []
+    with Supervisor(log_lines.append, first_pause=0.2) as supervisor:
         supervisor.start(Child("tree", (sys.executable, "-c", TREE, str(file))))
         assert supervisor.wait(lambda: len(trees(file)) == 1, SOON)
         parent, below = trees(file)[0]
@@ -93,39 +93,39 @@ def test_a_killed_child_is_restarted_and_what_it_had_started_is_ended(file: Path
         assert supervisor.wait(lambda: len(trees(file)) == 2, SOON)
         assert eventually(lambda: not alive(below))
         assert all(alive(pid) for pid in trees(file)[1])
-    assert said == [
+    assert log_lines == [
         "tree was ended by SIGKILL; it is started again in 0.2 s",
         "tree was started again",
     ]
     assert eventually(lambda: not any(alive(pid) for tree in trees(file) for pid in tree))
 
 
-def test_a_child_that_fails_at_once_is_retried_ever_more_slowly() -> None:
-    said: list[str] = []
-    with Supervisor(said.append, first_pause=0.1) as supervisor:
+def test_a_child_that_fails_at_once_is_restarted_with_backoff() -> None:
+    log_lines: list[str] = []
+    with Supervisor(log_lines.append, first_pause=0.1) as supervisor:
         supervisor.start(Child("broken", (sys.executable, "-c", "raise SystemExit(3)")))
-        assert supervisor.wait(lambda: len(said) >= 5, SOON)
-    assert [sentence for sentence in said if "ended" in sentence] == [
+        assert supervisor.wait(lambda: len(log_lines) >= 5, SOON)
+    assert [sentence for sentence in log_lines if "ended" in sentence] == [
         "broken ended with exit code 3; it is started again in 0.1 s",
         "broken ended with exit code 3; it is started again in 0.2 s",
         "broken ended with exit code 3; it is started again in 0.4 s",
     ]
 
 
-def test_a_child_that_does_not_listen_is_killed_after_the_grace(file: Path) -> None:
+def test_an_unresponsive_child_is_killed_after_the_grace_period(file: Path) -> None:
     with Supervisor(lambda _: None, grace=0.5) as supervisor:
         supervisor.start(Child("deaf", (sys.executable, "-c", DEAF, str(file))))
         assert supervisor.wait(lambda: len(trees(file)) == 1, SOON)
-        began = time.monotonic()
-    assert time.monotonic() - began < SOON
+        started = time.monotonic()
+    assert time.monotonic() - started < SOON
     assert eventually(lambda: not any(alive(pid) for pid in trees(file)[0]))
 
 
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
 )
-def test_nothing_is_left_when_the_supervisor_ends(file: Path, number: signal.Signals) -> None:
-    # After SIGKILL the kernel asks the child to end; what that has started is its own business.
+def test_all_children_end_with_the_supervisor(file: Path, number: signal.Signals) -> None:
+    # After SIGKILL the kernel signals the child, which must end its own children.
     script = LISTENS if number == signal.SIGKILL else TREE
     owner = subprocess.Popen([sys.executable, "-c", OWNER, script, str(file)])
     try:
@@ -138,7 +138,7 @@ def test_nothing_is_left_when_the_supervisor_ends(file: Path, number: signal.Sig
         owner.wait()
 
 
-def test_waiting_ends_with_its_time_and_says_that_it_was_in_vain() -> None:
+def test_a_wait_returns_false_at_its_timeout() -> None:
     with Supervisor(lambda _: None) as supervisor:
         assert not supervisor.wait(lambda: False, 0.2)
         assert not supervisor.is_stopping

@@ -1,4 +1,4 @@
-"""`manage.py up` as a person meets it: one command, an address, a link, and nothing left behind."""
+"""`manage.py up` for a user: one command, an address, a link, and no leftover processes."""
 
 import http.client
 import json
@@ -35,11 +35,11 @@ def descendants(pid: int) -> set[int]:
         except (FileNotFoundError, ProcessLookupError):
             continue
         parents[int(stat.parent.name)] = int(fields[1])
-    found, frontier = set(), {pid}
+    result, frontier = set(), {pid}
     while frontier:
         frontier = {child for child, parent in parents.items() if parent in frontier}
-        found |= frontier
-    return found
+        result |= frontier
+    return result
 
 
 def command_of(pid: int) -> str:
@@ -51,8 +51,8 @@ def command_of(pid: int) -> str:
 
 def bare(folder: Path) -> dict[str, str]:
     """The environment of a fresh clone: no variables but the place of its state."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return {**kept, "GANGBOARD_STATE": str(folder / "state")}
+    stored = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return {**stored, "GANGBOARD_STATE": str(folder / "state")}
 
 
 class Up:
@@ -74,10 +74,10 @@ class Up:
 
     def get(self, path: str, cookie: str = "") -> tuple[int, dict[str, str], bytes]:
         assert self.link.hostname is not None
-        asked = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=60)
-        with closing(asked):
-            asked.request("GET", path, headers={"Cookie": cookie} if cookie else {})
-            answer = asked.getresponse()
+        requested = http.client.HTTPConnection(self.link.hostname, self.link.port, timeout=60)
+        with closing(requested):
+            requested.request("GET", path, headers={"Cookie": cookie} if cookie else {})
+            answer = requested.getresponse()
             return answer.status, dict(answer.getheaders()), answer.read()
 
     def answers(self, path: str = "/healthz") -> bool:
@@ -111,7 +111,9 @@ def start_up(tmp_path: Path) -> Iterator[Callable[..., Up]]:
         up.guard.close()
 
 
-def test_from_a_fresh_folder_to_a_kubeconfig(start_up: Callable[..., Up], tmp_path: Path) -> None:
+def test_up_works_from_a_fresh_folder_to_a_kubeconfig(
+    start_up: Callable[..., Up], tmp_path: Path
+) -> None:
     """Three starts in one folder: each takes seconds of all processors that there are."""
     first = start_up()
     cookie = _becomes_a_board_over_two_simulated_clusters(first)

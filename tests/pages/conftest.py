@@ -23,11 +23,11 @@ def reader(db: None) -> Person:
 
 @pytest.fixture
 def stranger(db: None) -> Person:
-    """Somebody without a role."""
+    """A user without a role."""
     return make_stranger()
 
 
 @pytest.fixture
 def anonymous() -> Client:
-    """Somebody who has not signed in."""
+    """An anonymous user."""
     return Client()

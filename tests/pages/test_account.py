@@ -26,7 +26,7 @@ def make_token(person: Person, **body: object) -> str:
     return str(response.json()["token"])
 
 
-def test_me_says_who_sends_the_request(reader: Person) -> None:
+def test_me_returns_the_current_user(reader: Person) -> None:
     me = reader.client.get("/api/v1/me/").json()
     assert me["name"] == "rene"
     assert me["roles"] == [{"role": "viewer", "cluster": "eu-train", "namespace": "research"}]
@@ -50,13 +50,13 @@ def test_a_revoked_token_is_refused(owner: Person) -> None:
     public = token.rpartition("_")[0]
     assert owner.client.delete(f"/api/v1/me/tokens/{public}/").status_code == 204
     assert Client().get("/api/v1/me/", headers=bearer(token)).status_code == 401
-    other = make_token(owner).rpartition("_")[0]
-    response = owner.client.post(f"/account/tokens/{other}/revoke/")
+    another = make_token(owner).rpartition("_")[0]
+    response = owner.client.post(f"/account/tokens/{another}/revoke/")
     assert (response.status_code, response["Location"]) == (303, "/account/#tokens")
     assert not AccessToken.objects.exists()
 
 
-def test_nobody_revokes_the_token_of_somebody_else(owner: Person, reader: Person) -> None:
+def test_a_user_cannot_revoke_another_users_token(owner: Person, reader: Person) -> None:
     public = make_token(owner).rpartition("_")[0]
     assert reader.client.delete(f"/api/v1/me/tokens/{public}/").status_code == 404
     assert reader.client.post(f"/account/tokens/{public}/revoke/").status_code == 404
@@ -64,12 +64,12 @@ def test_nobody_revokes_the_token_of_somebody_else(owner: Person, reader: Person
     assert AccessToken.objects.count() == 1
 
 
-def test_a_token_makes_and_revokes_no_token(owner: Person) -> None:
+def test_a_token_cannot_create_or_revoke_tokens(owner: Person) -> None:
     token = make_token(owner, may_act=True)
     public = token.rpartition("_")[0]
     robot = Client(headers=bearer(token))
-    made = robot.post("/api/v1/me/tokens/", {}, content_type="application/json")
-    assert (made.status_code, robot.delete(f"/api/v1/me/tokens/{public}/").status_code) == (
+    created = robot.post("/api/v1/me/tokens/", {}, content_type="application/json")
+    assert (created.status_code, robot.delete(f"/api/v1/me/tokens/{public}/").status_code) == (
         403,
         403,
     )
@@ -85,7 +85,7 @@ def test_a_viewer_gets_no_token_that_acts(reader: Person) -> None:
 
 
 @pytest.mark.parametrize("days", ["0", "367", "x", ""])
-def test_a_wrong_number_of_days_is_said_at_its_field(owner: Person, days: str) -> None:
+def test_an_invalid_number_of_days_is_a_field_error(owner: Person, days: str) -> None:
     response = owner.client.post("/account/tokens/", {"days": days})
     assert response.status_code == 400
     assert 'aria-invalid="true"' in response.content.decode()
@@ -114,7 +114,7 @@ def test_views_of_the_board_are_listed_and_removed(owner: Person, reader: Person
     assert len(board_preferences.read_views(reader.user.pk)) == 1
 
 
-def test_the_account_is_for_who_has_signed_in(anonymous: Client, stranger: Person) -> None:
+def test_the_account_page_needs_a_sign_in(anonymous: Client, stranger: Person) -> None:
     assert anonymous.get("/account/").status_code == 302
     assert anonymous.get("/api/v1/me/").status_code == 401
     page = stranger.client.get("/account/")
@@ -138,15 +138,15 @@ def sign_in(name: str, password: str = PASSWORD) -> Client:
     return client
 
 
-def test_my_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
-    here, there, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
+def test_own_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None:
+    own_session, other_session, third = sign_in("olga"), sign_in("olga"), sign_in("olga")
     theirs = sign_in("rene")
-    rows = here.get("/api/v1/me/sessions/").json()["results"]
+    rows = own_session.get("/api/v1/me/sessions/").json()["results"]
     assert [row["is_current"] for row in rows].count(True) == 1
     assert {(row["owner"], row["method"], row["address"]) for row in rows} == {
         ("olga", "password", "127.0.0.1")
     }
-    ids = [row["id"] for row in there.get("/api/v1/me/sessions/").json()["results"]]
+    ids = [row["id"] for row in other_session.get("/api/v1/me/sessions/").json()["results"]]
     (own,) = (
         row["id"]
         for row in third.get("/api/v1/me/sessions/").json()["results"]
@@ -155,35 +155,35 @@ def test_my_sessions_are_listed_and_ended(owner: Person, reader: Person) -> None
     assert len(ids) == 3
     assert theirs.delete(f"/api/v1/me/sessions/{own}/").status_code == 404
     assert theirs.post(f"/account/sessions/{own}/end/").status_code == 404
-    assert here.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
+    assert own_session.post(f"/account/sessions/{own}/end/")["Location"] == "/account/#sessions"
     assert third.get("/account/").status_code == 302
-    assert "End all other sessions" in here.get("/account/").content.decode()
-    assert here.post("/account/sessions/end-others/").status_code == 303
-    assert "End all other sessions" not in here.get("/account/").content.decode()
-    assert there.get("/account/").status_code == 302
+    assert "End all other sessions" in own_session.get("/account/").content.decode()
+    assert own_session.post("/account/sessions/end-others/").status_code == 303
+    assert "End all other sessions" not in own_session.get("/account/").content.decode()
+    assert other_session.get("/account/").status_code == 302
     assert theirs.get("/account/").status_code == 200
     assert AuditEntry.objects.filter(event="sessions-ended", actor_name="olga").count() == 2
 
 
-def test_other_sessions_end_by_the_api(owner: Person) -> None:
-    here, there = sign_in("olga"), sign_in("olga")
+def test_the_api_ends_other_sessions(owner: Person) -> None:
+    own_session, other_session = sign_in("olga"), sign_in("olga")
     robot = Client(headers=bearer(authentication.issue_token(user=owner.user, may_act=True)))
     assert robot.delete("/api/v1/me/sessions/").status_code == 403
-    assert here.delete("/api/v1/me/sessions/").status_code == 204
-    assert there.get("/account/").status_code == 302
-    assert here.get("/account/").status_code == 200
-    assert here.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
+    assert own_session.delete("/api/v1/me/sessions/").status_code == 204
+    assert other_session.get("/account/").status_code == 302
+    assert own_session.get("/account/").status_code == 200
+    assert own_session.delete(f"/api/v1/me/sessions/{2**70}/").status_code == 404
 
 
 def test_the_password_is_changed_and_other_sessions_end(reader: Person) -> None:
-    here, there = sign_in("rene"), sign_in("rene")
+    own_session, other_session = sign_in("rene"), sign_in("rene")
     body = {"current": PASSWORD, "new": NEW, "again": NEW}
-    page = here.post("/account/password/", body)
+    page = own_session.post("/account/password/", body)
     assert page.status_code == 200
     assert NEW not in page.content.decode()
-    assert here.get("/account/").status_code == 200
-    assert there.get("/account/").status_code == 302
-    assert len(here.get("/api/v1/me/sessions/").json()["results"]) == 1
+    assert own_session.get("/account/").status_code == 200
+    assert other_session.get("/account/").status_code == 302
+    assert len(own_session.get("/api/v1/me/sessions/").json()["results"]) == 1
     sign_in("rene", NEW)
     assert AuditEntry.objects.get(event="password-changed").actor_name == "rene"
 
@@ -197,7 +197,7 @@ def test_the_password_is_changed_and_other_sessions_end(reader: Person) -> None:
         ({"new": "short", "again": "short"}, 400, "new"),
     ],
 )
-def test_a_password_that_cannot_be_is_said_at_its_field(
+def test_an_invalid_password_is_a_field_error(
     reader: Person, change: dict[str, str], status: int, field: str
 ) -> None:
     body = {"current": PASSWORD, "new": NEW, "again": NEW, **change}
@@ -215,17 +215,17 @@ def _is_invalid(page: str, name: str) -> bool:
 
 
 def test_the_current_password_cannot_be_guessed(reader: Person) -> None:
-    here = sign_in("rene")
+    local = sign_in("rene")
     body = {"current": "wrong", "new": NEW, "again": NEW}
     for _ in range(authentication.MOST_WRONG_PASSWORDS):
-        here.post("/account/password/", body)
-    page = here.post("/account/password/", {**body, "current": PASSWORD})
+        local.post("/account/password/", body)
+    page = local.post("/account/password/", {**body, "current": PASSWORD})
     assert page.status_code == 403
     assert "Too many wrong passwords" in page.content.decode()
     assert AuditEntry.objects.filter(event="sign-in-failed").count() == 2
 
 
-def test_who_came_by_a_link_sets_a_first_password(reader: Person) -> None:
+def test_a_user_with_a_sign_in_link_sets_a_first_password(reader: Person) -> None:
     reader.user.set_unusable_password()
     reader.user.save()
     client = Client()
@@ -246,7 +246,7 @@ def test_a_person_of_a_provider_has_no_password_here(
     assert owner.client.post("/account/password/", {}).status_code == 404
 
 
-def test_what_changes_credentials_asks_for_a_fresh_sign_in(owner: Person, reader: Person) -> None:
+def test_credential_changes_need_a_fresh_sign_in(owner: Person, reader: Person) -> None:
     session = owner.client.session
     session["signed_in_at"] -= 3600
     session.save()

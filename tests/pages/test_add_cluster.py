@@ -59,17 +59,17 @@ def dead(tmp_path: Path) -> str:
     return write_kubeconfig(tmp_path / "dead", user={"token": SECRET}).read_text()
 
 
-def begin(person: Person, kubeconfig: str, name: str = "west", **more: Any) -> str:
+def begin(person: Person, kubeconfig: str, name: str = "west", **options: Any) -> str:
     """Begin a trial on the page; return its id."""
-    form = {"source": "kubeconfig", "name": name, "kubeconfig": kubeconfig, **more}
+    form = {"source": "kubeconfig", "name": name, "kubeconfig": kubeconfig, **options}
     response = person.client.post("/add-cluster/", form)
     assert response.status_code == 303, response.content.decode()
     return str(response["Location"]).split("/")[-2]
 
 
-def tried(person: Person, kubeconfig: str, name: str = "west", **more: Any) -> dict[str, Any]:
+def tried(person: Person, kubeconfig: str, name: str = "west", **options: Any) -> dict[str, Any]:
     """Begin a trial, let a worker run it, and return it as the API shows it."""
-    trial_id = begin(person, kubeconfig, name, **more)
+    trial_id = begin(person, kubeconfig, name, **options)
     assert run_trial(trial_id)
     answer: dict[str, Any] = person.client.get(f"{TRIALS}{trial_id}/").json()
     return answer
@@ -85,14 +85,14 @@ def change(person: Person, kubeconfig: str, purpose: str, name: str = "west") ->
     return answer
 
 
-def save(person: Person, trial: dict[str, Any], **more: str) -> Any:
-    return person.client.post(f"/add-cluster/{trial['id']}/save/", more)
+def save(person: Person, trial: dict[str, Any], **options: str) -> Any:
+    return person.client.post(f"/add-cluster/{trial['id']}/save/", options)
 
 
 # --- add
 
 
-def test_a_cluster_is_tried_then_saved(owner: Person, west: str) -> None:
+def test_a_cluster_is_tested_then_saved(owner: Person, west: str) -> None:
     trial_id = begin(owner, west)
     waiting = owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
     assert '<noscript><meta http-equiv="refresh"' in waiting
@@ -101,11 +101,11 @@ def test_a_cluster_is_tried_then_saved(owner: Person, west: str) -> None:
     assert owner.client.post(f"/add-cluster/{trial_id}/save/").status_code == 409
     assert run_trial(trial_id)
     trial = owner.client.get(f"{TRIALS}{trial_id}/").json()
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"Cluster west answers, v1\.3\d\.\d, may read (\d+) of (\d+) kinds\.", trial["message"]
     )
-    assert found is not None, trial
-    assert found[1] == found[2] == str(len(trial["kinds"]))
+    assert match is not None, trial
+    assert match[1] == match[2] == str(len(trial["kinds"]))
     assert (trial["state"], trial["code"], trial["may_save"]) == ("answered", None, True)
     page = owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
     assert trial["message"] in page
@@ -123,7 +123,7 @@ def test_a_cluster_is_tried_then_saved(owner: Person, west: str) -> None:
     assert AuditEntry.objects.filter(event="cluster-added").count() == 1
 
 
-def test_the_command_and_the_page_say_the_same(owner: Person, west: str, tmp_path: Path) -> None:
+def test_the_command_and_the_page_report_the_same(owner: Person, west: str, tmp_path: Path) -> None:
     path, out = tmp_path / "kubeconfig", io.StringIO()
     path.write_text(west)
     trial = tried(owner, west)
@@ -131,23 +131,21 @@ def test_the_command_and_the_page_say_the_same(owner: Person, west: str, tmp_pat
     assert out.getvalue().splitlines()[0] == trial["message"]
 
 
-def test_the_part_that_changes_is_sent_to_htmx_alone(owner: Person, dead: str) -> None:
+def test_htmx_requests_get_only_the_changed_fragment(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
-    part = owner.client.get(f"/add-cluster/{trial_id}/", headers={"HX-Request": "true"})
-    assert part.content.decode().lstrip().startswith('<section id="trial"')
-    again = re.search(r'hx-get="([^"]+)"', part.content.decode())
-    assert again is not None
-    address = html.unescape(again[1])
+    answer = owner.client.get(f"/add-cluster/{trial_id}/", headers={"HX-Request": "true"})
+    assert answer.content.decode().lstrip().startswith('<section id="trial"')
+    match = re.search(r'hx-get="([^"]+)"', answer.content.decode())
+    assert match is not None
+    address = html.unescape(match[1])
     assert owner.client.get(address, headers={"HX-Request": "true"}).status_code == 204
     assert run_trial(trial_id)
-    part = owner.client.get(address, headers={"HX-Request": "true"})
-    assert "hx-get" not in part.content.decode()
-    assert "csrfmiddlewaretoken" in part.content.decode()
+    answer = owner.client.get(address, headers={"HX-Request": "true"})
+    assert "hx-get" not in answer.content.decode()
+    assert "csrfmiddlewaretoken" in answer.content.decode()
 
 
-def test_a_kind_that_may_not_be_read_comes_with_a_command(
-    owner: Person, simulator: Simulator, west: str
-) -> None:
+def test_a_forbidden_kind_has_a_command(owner: Person, simulator: Simulator, west: str) -> None:
     simulator.faults.forbidden(resource="pods")
     try:
         trial = tried(owner, west)
@@ -158,7 +156,7 @@ def test_a_kind_that_may_not_be_read_comes_with_a_command(
     assert trial["may_save"] is True
 
 
-def test_a_dead_server_is_saved_only_anyway(owner: Person, dead: str) -> None:
+def test_a_dead_server_is_saved_only_on_confirmation(owner: Person, dead: str) -> None:
     trial = tried(owner, dead, "new")
     assert (trial["state"], trial["code"], trial["may_save"]) == ("failed", "unreachable", True)
     assert "127.0.0.1:1 refuses connections" in trial["message"]
@@ -210,28 +208,28 @@ def test_no_file_of_the_server_is_read(owner: Person, tmp_path: Path, key: str) 
     assert "root:" not in str(trial)
 
 
-def test_another_context_is_tried_without_pasting_again(owner: Person, west: str) -> None:
+def test_another_context_is_tested_without_pasting_again(owner: Person, west: str) -> None:
     document = yaml.safe_load(west)
-    (given,) = document["contexts"]
+    (values,) = document["contexts"]
     document["contexts"].append({"name": "wrong", "context": {"cluster": "none", "user": "none"}})
     document["current-context"] = "wrong"
     trial = tried(owner, yaml.safe_dump(document))
-    assert (trial["code"], trial["contexts"]) == ("credentials", [given["name"], "wrong"])
+    assert (trial["code"], trial["contexts"]) == ("credentials", [values["name"], "wrong"])
     address = f"/add-cluster/{trial['id']}/context/"
     assert owner.client.post(address, {"context": "no such"}).status_code == 409
-    moved = owner.client.post(address, {"context": given["name"]})
+    moved = owner.client.post(address, {"context": values["name"]})
     following = str(moved["Location"]).split("/")[-2]
     assert run_trial(following)
     answer = owner.client.get(f"{TRIALS}{following}/").json()
-    assert (answer["state"], answer["context"]) == ("answered", given["name"])
+    assert (answer["state"], answer["context"]) == ("answered", values["name"])
 
 
-def test_when_credentials_end_is_said(owner: Person, tmp_path: Path) -> None:
+def test_the_expiry_of_credentials_is_shown(owner: Person, tmp_path: Path) -> None:
     text = write_kubeconfig(tmp_path / "k", user={"token": jwt(1893456000)}).read_text()
     assert tried(owner, text)["credentials_expire_at"] == "2030-01-01T00:00:00Z"
 
 
-def test_this_cluster_is_tried_with_the_account_of_the_pod(
+def test_the_own_cluster_is_tested_with_the_pods_account(
     owner: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert 'value="in-cluster"' not in owner.client.get("/add-cluster/").content.decode()
@@ -253,22 +251,22 @@ def test_a_second_name_for_a_cluster_is_refused(owner: Person, west: str) -> Non
     assert save(owner, trial, anyway="1").status_code == 409
 
 
-def test_of_two_admins_at_once_the_second_learns_of_the_first(owner: Person, west: str) -> None:
-    other = make_owner("otto")
+def test_two_concurrent_admins_get_one_cluster_and_one_error(owner: Person, west: str) -> None:
+    other_owner = make_owner("otto")
     first, second, same_name = (
         tried(owner, west),
-        tried(other, west, "west2"),
-        tried(other, west),
+        tried(other_owner, west, "west2"),
+        tried(other_owner, west),
     )
     assert save(owner, first).status_code == 303
-    late = save(other, second)
+    late = save(other_owner, second)
     assert late.status_code == 409
     assert "Cluster west is this cluster already" in late.content.decode()
-    assert save(other, same_name).status_code == 409
+    assert save(other_owner, same_name).status_code == 409
     assert Cluster.objects.count() == 1
 
 
-def test_a_name_that_is_taken_or_impossible_is_said_at_once(owner: Person, west: str) -> None:
+def test_a_taken_or_invalid_name_is_reported_at_once(owner: Person, west: str) -> None:
     save(owner, tried(owner, west))
     form = {"source": "kubeconfig", "kubeconfig": west}
     for name in ("west", "trials", "Ä", "-a", "a" * 64):
@@ -278,7 +276,7 @@ def test_a_name_that_is_taken_or_impossible_is_said_at_once(owner: Person, west:
     assert ClusterTrial.objects.count() == 1
 
 
-def test_an_unknown_identity_is_said(owner: Person, simulator: Simulator, west: str) -> None:
+def test_an_unknown_identity_is_reported(owner: Person, simulator: Simulator, west: str) -> None:
     simulator.faults.forbidden(resource="namespaces")
     try:
         trial = tried(owner, west)
@@ -324,7 +322,7 @@ def test_neither_or_both_sources_are_refused(owner: Person, dead: str) -> None:
     assert owner.client.post(TRIALS, body, content_type=JSON).status_code == 409
 
 
-def test_a_person_begins_a_bounded_number_of_trials(owner: Person, dead: str) -> None:
+def test_a_user_has_a_bounded_number_of_tests(owner: Person, dead: str) -> None:
     for _ in range(MOST_TRIALS):
         begin(owner, dead)
     body = {"name": "n", "kubeconfig": dead}
@@ -340,21 +338,23 @@ def test_no_secret_is_stored_in_clear_or_shown(
 ) -> None:
     trial_id = begin(owner, dead)
     row = ClusterTrial.objects.get()
-    stored = b"".join(bytes(part) for part in (row.source, row.access) if part is not None)
+    stored = b"".join(
+        bytes(fragment) for fragment in (row.source, row.access) if fragment is not None
+    )
     assert SECRET.encode() not in stored
     assert run_trial(trial_id)
     row.refresh_from_db()
-    shown = [str(value) for name, value in vars(row).items() if name not in ("source", "access")]
+    visible = [str(value) for name, value in vars(row).items() if name not in ("source", "access")]
     for address in (f"/add-cluster/{trial_id}/", f"{TRIALS}{trial_id}/"):
-        shown.append(owner.client.get(address).content.decode())
+        visible.append(owner.client.get(address).content.decode())
     wrong = {"source": "kubeconfig", "name": "", "kubeconfig": dead}
-    shown.append(owner.client.post("/add-cluster/", wrong).content.decode())
-    shown.append(str(dict(owner.client.session)))
-    shown.append(caplog.text)
-    assert SECRET not in "".join(shown)
+    visible.append(owner.client.post("/add-cluster/", wrong).content.decode())
+    visible.append(str(dict(owner.client.session)))
+    visible.append(caplog.text)
+    assert SECRET not in "".join(visible)
 
 
-def test_a_trial_is_over_after_ten_minutes_and_then_deleted(owner: Person, dead: str) -> None:
+def test_a_test_expires_after_ten_minutes_and_is_deleted(owner: Person, dead: str) -> None:
     trial = tried(owner, dead)
     row = ClusterTrial.objects.get()
     assert row.expires_at - row.created_at == timedelta(minutes=10)
@@ -365,7 +365,7 @@ def test_a_trial_is_over_after_ten_minutes_and_then_deleted(owner: Person, dead:
     assert not ClusterTrial.objects.exists()
 
 
-def test_a_trial_runs_once_and_again_when_its_worker_died(owner: Person, dead: str) -> None:
+def test_a_test_runs_once_and_again_after_a_worker_crash(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
     claimed = claim_trial(trial_id)
     assert claimed is not None
@@ -377,14 +377,14 @@ def test_a_trial_runs_once_and_again_when_its_worker_died(owner: Person, dead: s
     assert ClusterTrial.objects.get().state == "failed"
 
 
-def test_a_worker_runs_one_trial_at_a_time(owner: Person, dead: str) -> None:
+def test_a_worker_runs_one_test_at_a_time(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
     with trial_runs._trial_slot:
         assert not run_trial(trial_id)
     assert due_trials() == [trial_id]
 
 
-def test_a_defect_is_said_and_nothing_can_be_saved(
+def test_a_failed_test_is_reported_and_cannot_be_saved(
     owner: Person, dead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -395,7 +395,7 @@ def test_a_defect_is_said_and_nothing_can_be_saved(
     assert (trial["code"], trial["may_save"]) == ("defect", False)
 
 
-def test_a_key_that_was_lost_is_said(owner: Person, dead: str, settings: Any) -> None:
+def test_a_lost_key_is_reported(owner: Person, dead: str, settings: Any) -> None:
     first, second = begin(owner, dead), tried(owner, dead, "other")
     settings.ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     assert not run_trial(first)
@@ -403,7 +403,7 @@ def test_a_key_that_was_lost_is_said(owner: Person, dead: str, settings: Any) ->
     assert save(owner, second, anyway="1").status_code == 409
 
 
-def test_a_trial_that_no_worker_takes_is_said(owner: Person, dead: str) -> None:
+def test_a_test_without_a_worker_is_reported(owner: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
     late = "No poll worker has started the test yet"
     assert late not in owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
@@ -411,7 +411,7 @@ def test_a_trial_that_no_worker_takes_is_said(owner: Person, dead: str) -> None:
     assert late in owner.client.get(f"/add-cluster/{trial_id}/").content.decode()
 
 
-def test_a_due_trial_is_ordered_until_a_worker_takes_it(
+def test_a_due_test_is_enqueued_until_a_worker_claims_it(
     owner: Person, dead: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial_id, orders = begin(owner, dead), []
@@ -439,8 +439,8 @@ def test_credentials_are_renewed_at_the_same_address_only(
     assert (trial["state"], save(owner, trial).status_code) == ("answered", 303)
     assert bytes(Cluster.objects.get().credentials) != before
     assert AuditEntry.objects.filter(event="cluster-changed", actor_name="olga").count() == 1
-    other = change(owner, dead, "renew")
-    assert (other["code"], other["may_save"]) == ("other-server", False)
+    other_change = change(owner, dead, "renew")
+    assert (other_change["code"], other_change["may_save"]) == ("other-server", False)
 
 
 def test_another_cluster_behind_a_name_is_refused(owner: Person, west: str) -> None:
@@ -468,7 +468,7 @@ def test_an_actor_is_set(owner: Person, simulator: Simulator, west: str) -> None
     assert "Renew the actor" in page
 
 
-def test_an_actor_without_a_right_is_told_which(
+def test_an_actors_missing_right_is_named(
     owner: Person, simulator: Simulator, west: str, tmp_path: Path
 ) -> None:
     save(owner, tried(owner, west))
@@ -539,7 +539,7 @@ def test_read_only_is_switched(owner: Person, west: str) -> None:
     assert AuditEntry.objects.filter(event="switch").count() == 2
 
 
-def test_a_cluster_is_removed_when_its_name_was_typed(owner: Person, west: str) -> None:
+def test_a_cluster_is_removed_after_typing_its_name(owner: Person, west: str) -> None:
     save(owner, tried(owner, west))
     wrong = owner.client.post("/clusters/west/remove/", {"name": "wset"})
     assert (wrong.status_code, Cluster.objects.count()) == (400, 1)
@@ -552,7 +552,7 @@ def test_a_cluster_is_removed_when_its_name_was_typed(owner: Person, west: str) 
 # --- API
 
 
-def test_a_trial_is_what_the_schema_says(owner: Person, dead: str) -> None:
+def test_a_test_matches_the_schema(owner: Person, dead: str) -> None:
     document = owner.client.get("/api/v1/schema/").json()
     answers = document["paths"]["/api/v1/clusters/trials/{trial_id}/"]["get"]["responses"]
     schema = {
@@ -570,9 +570,9 @@ def test_a_trial_is_what_the_schema_says(owner: Person, dead: str) -> None:
 
 def test_the_api_adds_and_removes_a_cluster(owner: Person, west: str) -> None:
     body = {"name": "west", "kubeconfig": west}
-    made = owner.client.post(TRIALS, body, content_type=JSON)
-    assert made.status_code == 201
-    trial = made.json()
+    answer = owner.client.post(TRIALS, body, content_type=JSON)
+    assert answer.status_code == 201
+    trial = answer.json()
     assert (trial["state"], trial["message"]) == ("waiting", None)
     early = owner.client.post("/api/v1/clusters/", {"trial": trial["id"]}, content_type=JSON)
     assert early.status_code == 409
@@ -581,8 +581,8 @@ def test_the_api_adds_and_removes_a_cluster(owner: Person, west: str) -> None:
     assert (saved.status_code, saved.json()["name"]) == (201, "west")
     assert owner.client.delete("/api/v1/clusters/west/").status_code == 204
     assert owner.client.delete("/api/v1/clusters/west/").status_code == 404
-    gone = owner.client.post("/api/v1/clusters/", {"trial": "0" * 32}, content_type=JSON)
-    assert gone.status_code == 409
+    response = owner.client.post("/api/v1/clusters/", {"trial": "0" * 32}, content_type=JSON)
+    assert response.status_code == 409
 
 
 # --- who may
@@ -605,7 +605,7 @@ CALLS = (
 )
 
 
-def test_only_an_admin_of_everything_may(owner: Person, reader: Person, dead: str) -> None:
+def test_only_a_global_admin_changes_clusters(owner: Person, reader: Person, dead: str) -> None:
     trial_id = begin(owner, dead)
     operator = make_operator(Cluster.objects.get(), "")
     admin_of_one = make_operator(Cluster.objects.get(), "", "ada")
@@ -627,14 +627,14 @@ def test_only_an_admin_of_everything_may(owner: Person, reader: Person, dead: st
     assert ClusterTrial.objects.count() == 1
 
 
-def test_no_admin_sees_the_trial_of_another(owner: Person, dead: str) -> None:
+def test_admins_cannot_see_the_tests_of_others(owner: Person, dead: str) -> None:
     trial = tried(owner, dead)
-    other = make_owner("otto")
-    assert other.client.get(f"/add-cluster/{trial['id']}/").status_code == 404
-    assert other.client.get(f"{TRIALS}{trial['id']}/").status_code == 404
-    assert save(other, trial, anyway="1").status_code == 404
+    other_owner = make_owner("otto")
+    assert other_owner.client.get(f"/add-cluster/{trial['id']}/").status_code == 404
+    assert other_owner.client.get(f"{TRIALS}{trial['id']}/").status_code == 404
+    assert save(other_owner, trial, anyway="1").status_code == 404
     body = {"trial": trial["id"], "anyway": True}
-    assert other.client.post("/api/v1/clusters/", body, content_type=JSON).status_code == 409
+    assert other_owner.client.post("/api/v1/clusters/", body, content_type=JSON).status_code == 409
     assert not Cluster.objects.exists()
 
 
@@ -648,7 +648,7 @@ def test_a_token_changes_no_cluster(owner: Person, reader: Person) -> None:
     assert robot.get("/api/v1/clusters/").status_code == 200
 
 
-def test_every_change_wants_the_token_of_its_form(owner: Person, reader: Person) -> None:
+def test_every_change_needs_the_csrf_token(owner: Person, reader: Person) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(owner.user)
     for address in POSTS:
@@ -664,13 +664,13 @@ def test_every_change_wants_the_token_of_its_form(owner: Person, reader: Person)
 # --- ways here
 
 
-def test_the_pages_lead_here(owner: Person) -> None:
+def test_the_pages_link_to_the_form(owner: Person) -> None:
     assert 'href="/add-cluster/"' in owner.client.get("/").content.decode()
     save(owner, tried(owner, write_text()), anyway="1")
     assert 'href="/add-cluster/"' in owner.client.get("/clusters/").content.decode()
     page = owner.client.get("/clusters/west/").content.decode()
-    for part in ("actor", "credentials", "read-only", "remove"):
-        assert f'href="/clusters/west/manage/#{part}"' in page
+    for fragment in ("actor", "credentials", "read-only", "remove"):
+        assert f'href="/clusters/west/manage/#{fragment}"' in page
 
 
 def write_text() -> str:

@@ -1,4 +1,4 @@
-"""The API reference: every call and field is there, each link leads somewhere, and nothing is fetched from elsewhere."""
+"""The API reference: every call and field is listed, links work, and the page loads no third-party files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.personas import Person
 from tests.web.access_table import API
 
 NOT_LISTED = {"api/v1/", "api/v1/actions", "api/v1/<path:rest>/", "api/v1/schema/"}
-"""The list of resources, another spelling, what is nowhere, and the document itself."""
+"""The list of resources, another spelling, an unknown path, and the document itself."""
 
 
 def text_of(person: Person, path: str) -> str:
@@ -61,9 +61,9 @@ def test_every_link_leads_somewhere(reader: Person) -> None:
     assert broken == []
 
 
-def test_a_call_has_its_parameters_answers_and_fields(reader: Person) -> None:
+def test_a_call_shows_its_parameters_answers_and_fields(reader: Person) -> None:
     page = plain(text_of(reader, "/reference/gangs/"))
-    for words in (
+    for texts in (
         "GET gangs/{gang_id}/bundle/",
         "blocked_for query string Gangs that have been blocked for at least this long, such as 10m .",
         "limit query integer Results on one page. At least 1, at most 500. Default: 100 .",
@@ -75,18 +75,18 @@ def test_a_call_has_its_parameters_answers_and_fields(reader: Person) -> None:
         "requests object, each value string",
         "health string: failed , blocked , degraded ,",
     ):
-        assert words in page, words
+        assert texts in page, texts
     page = plain(text_of(reader, "/reference/actions/"))
     assert "Idempotency-Key header string Any text of yours of up to 200 characters." in page
     assert "Send JSON: ActionRequest ." in page
     assert "until optional string (date-time) or null When gangboard releases the Hold" in page
 
 
-def test_an_unknown_resource_is_missing(reader: Person) -> None:
+def test_an_unknown_resource_is_a_404(reader: Person) -> None:
     assert reader.client.get("/reference/nothing/").status_code == 404
 
 
-def test_it_is_found_from_the_menu_and_the_account(reader: Person) -> None:
+def test_the_menu_and_the_account_link_to_the_reference(reader: Person) -> None:
     assert text_of(reader, "/account/").count('href="/reference/"') == 2
 
 
@@ -110,21 +110,21 @@ def test_it_is_found_from_the_menu_and_the_account(reader: Person) -> None:
         ({}, ApiType("any")),
     ],
 )
-def test_a_type_in_words(schema: dict[str, Any], expected: ApiType) -> None:
-    thing = {"type": "object", "properties": {"field": schema}, "required": ["field"]}
-    word = {"enum": ["a", "b"], "type": "string"}
+def test_types_are_described_in_words(schema: dict[str, Any], expected: ApiType) -> None:
+    obj = {"type": "object", "properties": {"field": schema}, "required": ["field"]}
+    choice = {"enum": ["a", "b"], "type": "string"}
     answer = {"content": {"application/json": {"schema": {"$ref": "#/x/Thing"}}}}
     operation = {"operationId": "o", "description": "", "responses": {"200": answer}}
     (resource,) = resources_of(
         {
             "paths": {"/api/v1/things/": {"get": operation}},
-            "components": {"schemas": {"Thing": thing, "Word": word}},
+            "components": {"schemas": {"Thing": obj, "Word": choice}},
         }
     )
-    (found,) = resource.objects
-    assert found.fields[0].type == expected
+    (objects,) = resource.objects
+    assert objects.fields[0].type == expected
 
 
-def test_backticks_become_code_and_nothing_else_does() -> None:
+def test_only_backticks_become_code() -> None:
     assert with_code("Read `a<b` of `c`.") == ("Read <code>a&lt;b</code> of <code>c</code>.")
     assert with_code("One ` alone & <b>") == "One ` alone &amp; &lt;b&gt;"

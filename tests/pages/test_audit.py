@@ -27,7 +27,7 @@ def write_lines(cluster: Cluster) -> None:
     people.create_user(name="vera", role="viewer", by="olga")
 
 
-def test_a_line_has_what_the_page_shows(owner: Person, reader: Person) -> None:
+def test_a_line_has_the_fields_of_the_page(owner: Person, reader: Person) -> None:
     write_lines(Cluster.objects.get())
     (line,) = lines(owner.client, "?namespace=billing")
     assert {key: line[key] for key in line if key not in ("at", "digest")} == {
@@ -44,7 +44,7 @@ def test_a_line_has_what_the_page_shows(owner: Person, reader: Person) -> None:
     assert [line["number"] for line in lines(reader.client)] == [1]
 
 
-def test_lines_about_people_are_for_admins(owner: Person, reader: Person) -> None:
+def test_only_admins_see_lines_about_users(owner: Person, reader: Person) -> None:
     write_lines(Cluster.objects.get())
     assert [line["event"] for line in lines(owner.client, "?q=vera")] == ["role-given", "user-made"]
     assert lines(reader.client, "?q=vera") == []

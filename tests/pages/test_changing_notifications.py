@@ -54,7 +54,9 @@ def stored(channel: Channel) -> dict[str, Any]:
 
 
 class TestChannels:
-    def test_an_address_that_is_left_empty_stays(self, owner: Person, checked: list[str]) -> None:
+    def test_an_empty_address_field_keeps_the_address(
+        self, owner: Person, checked: list[str]
+    ) -> None:
         channel = make_channel("ops")
         path = f"/notifications/channels/{channel.pk}/"
         page = owner.client.get(path).content.decode()
@@ -69,7 +71,7 @@ class TestChannels:
             "Channel ops was changed: it is now called on-call, it is for everybody."
         )
 
-    def test_a_new_address_keeps_the_secret_and_gets_what_waits(self, owner: Person) -> None:
+    def test_a_new_address_keeps_the_secret_and_gets_pending_messages(self, owner: Person) -> None:
         channel = make_channel(
             "bot",
             kind="webhook",
@@ -105,7 +107,7 @@ class TestChannels:
         "address",
         ["https://10.0.0.1/", "http://localhost/", "kram://x", "https://u:p@x.example.com/"],
     )
-    def test_a_new_address_is_checked_like_the_first(self, owner: Person, address: str) -> None:
+    def test_a_new_address_is_validated_like_the_first(self, owner: Person, address: str) -> None:
         for kind in ("webhook", "apprise"):
             channel = make_channel(f"old-{kind}", kind=kind)
             before = stored(channel)
@@ -127,14 +129,14 @@ class TestChannels:
             ({"owner": "olga"}, "olga"),
         ],
     )
-    def test_who_may_use_it(
+    def test_a_channel_can_be_limited_to_users(
         self, owner: Person, reader: Person, body: dict[str, Any], expected: str
     ) -> None:
         channel = make_channel("ops", owner=reader.user)
         answer = patch(owner, f"channels/{channel.pk}/", body)
         assert (answer.status_code, answer.json()["used_by"]) == (200, expected)
 
-    def test_what_cannot_be(self, owner: Person) -> None:
+    def test_an_invalid_channel_is_refused(self, owner: Person) -> None:
         channel, _ = make_channel("ops"), make_channel("taken")
         for body in (
             {"name": "taken"},
@@ -150,13 +152,15 @@ class TestChannels:
         answer = patch(owner, f"channels/{channel.pk}/", {"address": SLACK})
         assert (answer.status_code, "cannot be decrypted" in answer.json()["detail"]) == (409, True)
 
-    def test_a_change_of_nothing_is_no_line_of_the_audit(self, owner: Person) -> None:
+    def test_an_unchanged_form_is_not_audited(self, owner: Person) -> None:
         channel = make_channel("ops")
         for body in ({}, {"name": "ops"}, {"for_everybody": False, "address": ""}):
             assert patch(owner, f"channels/{channel.pk}/", body).status_code == 200
         assert not AuditEntry.objects.filter(event="channel-changed").exists()
 
-    def test_admins_alone_and_after_a_fresh_sign_in(self, owner: Person, reader: Person) -> None:
+    def test_only_admins_change_channels_after_a_fresh_sign_in(
+        self, owner: Person, reader: Person
+    ) -> None:
         channel = make_channel("ops", for_everybody=True)
         path, body = f"channels/{channel.pk}/", {"name": "mine"}
         for person in (reader, make_operator(Cluster.objects.get())):
@@ -182,7 +186,7 @@ class TestChannels:
 
 
 class TestRules:
-    def test_by_page(self, reader: Person) -> None:
+    def test_a_rule_is_changed_by_form(self, reader: Person) -> None:
         mail = make_channel("mail", for_everybody=True)
         make_channel("chat", for_everybody=True)
         rule = make_rule(mail, owner=reader.user, trigger="waits", minutes=10, namespace="res*")
@@ -200,7 +204,7 @@ class TestRules:
             " mail, namespace from res* to any, minutes from 10 to 5."
         )
 
-    def test_by_api_a_field_that_is_left_out_stays(self, reader: Person) -> None:
+    def test_the_api_keeps_omitted_fields(self, reader: Person) -> None:
         rule = make_rule(
             make_channel(for_everybody=True), owner=reader.user, trigger="waits", minutes=10
         )
@@ -225,7 +229,7 @@ class TestRules:
             {"name": ""},
         ],
     )
-    def test_what_makes_no_sense_changes_nothing(
+    def test_invalid_values_leave_the_rule_unchanged(
         self, reader: Person, wrong: dict[str, Any]
     ) -> None:
         make_channel("closed")
@@ -240,7 +244,7 @@ class TestRules:
         assert (rule.name, rule.trigger, rule.minutes) == ("blocked", "waits", 10)
         assert list(rule.channels.all()) == [channel]
 
-    def test_rules_of_others_are_not_there(self, owner: Person, reader: Person) -> None:
+    def test_rules_of_other_users_get_404(self, owner: Person, reader: Person) -> None:
         channel = make_channel(for_everybody=True)
         for rule in (make_rule(channel, owner=owner.user), make_rule(channel, owner=None)):
             path = f"rules/{rule.pk}/"
@@ -251,7 +255,7 @@ class TestRules:
         assert patch(reader, f"rules/{ended.pk}/", {"name": "x"}).status_code == 404
         assert not Rule.objects.filter(name="x").exists()
 
-    def test_an_admin_gives_the_rule_of_a_person_no_more_rights(
+    def test_an_admin_cannot_extend_the_rights_of_a_users_rule(
         self, owner: Person, reader: Person
     ) -> None:
         make_cluster("hidden")
@@ -270,7 +274,7 @@ class TestRules:
         robot = Client(headers={"Authorization": f"Bearer {token}"})
         assert robot.patch(f"{API}/{path}", {"name": "x"}, content_type=JSON).status_code == 403
 
-    def test_messages_for_a_channel_that_was_taken_away_are_not_sent(self, reader: Person) -> None:
+    def test_messages_to_a_removed_channel_are_not_sent(self, reader: Person) -> None:
         first, second = (make_channel(name, for_everybody=True) for name in ("first", "second"))
         rule = make_rule(first, second, owner=reader.user)
         for channel in (first, second):
@@ -284,8 +288,8 @@ class TestRules:
                     finished_at=finished,
                 )
         assert patch(reader, f"rules/{rule.pk}/", {"channels": ["second"]}).status_code == 200
-        left = Delivery.objects.order_by("pk").values_list("channel__name", "state")
-        assert list(left) == [("first", "sent"), ("second", "waiting"), ("second", "sent")]
+        remaining = Delivery.objects.order_by("pk").values_list("channel__name", "state")
+        assert list(remaining) == [("first", "sent"), ("second", "waiting"), ("second", "sent")]
 
     def test_a_rule_about_one_gang_has_a_name_and_channels(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get())
@@ -311,6 +315,6 @@ class TestRules:
         assert f"rules/{rule.pk}/mute/" not in reader.client.get("/notifications/").content.decode()
 
 
-def test_the_page_says_that_a_queue_is_bounded(reader: Person) -> None:
+def test_the_page_mentions_the_queue_limit(reader: Person) -> None:
     page = reader.client.get("/notifications/").content.decode()
     assert "At most 500 messages wait for a channel." in page

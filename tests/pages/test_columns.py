@@ -42,16 +42,16 @@ CARS = (
 )
 
 
-def test_the_cells_of_a_row() -> None:
+def test_a_row_has_its_cells() -> None:
     template = Template("{% load tables %}{% cells columns row %}")
     text = template.render(Context({"columns": CARS, "row": Car(), "now": NOW}))
     cells = text.replace("</th>", "</td>").split("</td>")[:-1]
-    name, doors, price, owner, made, trips, sold, state = cells
+    name, doors, price, owner, created, trips, sold, state = cells
     assert name == '<th scope="row" class="column-car">&lt;b&gt;'
     assert doors == '<td class="column-doors given">1,200'
     assert price == '<td class="column-price">2.5'
     assert owner == '<td class="column-owner">–'
-    assert made.endswith(" ago")
+    assert created.endswith(" ago")
     assert trips == '<td class="column-trips">3 of 10'
     assert sold == '<td class="column-sold">–'
     assert 'class="face tone-running"' in state
@@ -61,7 +61,7 @@ def test_columns_that_people_can_hide_are_in_the_order_of_the_menu() -> None:
     assert [column.key for column in optional_columns(CARS)] == ["owner", "doors"]
 
 
-def test_a_second_click_turns_the_order_round() -> None:
+def test_a_second_click_reverses_the_order() -> None:
     orderings = ("name", "-name", "price", "-price", "worst")
     heads = {
         chosen: [(head.href, head.direction) for head in headings_of(CARS, chosen, orderings, str)]
@@ -74,7 +74,7 @@ def test_a_second_click_turns_the_order_round() -> None:
     assert heads["worst"][4] == ("", "descending"), "there is no opposite"
 
 
-def test_the_board_sorts_by_orderings_that_the_list_of_gangs_has() -> None:
+def test_the_board_uses_orderings_of_the_gang_list() -> None:
     assert {column.sort for column in COLUMNS} - {""} <= set(ORDERINGS)
     assert len({column.key for column in COLUMNS}) == len(COLUMNS)
 

@@ -44,7 +44,7 @@ def happened(
     **columns: Any,
 ) -> VerdictSpan:
     """A gang got a verdict, or was deleted."""
-    at = timezone.now() - timedelta(hours=hours_ago)
+    index = timezone.now() - timedelta(hours=hours_ago)
     values = {
         "gang_id": f"id-{name}",
         "api_group": "jobset.x-k8s.io",
@@ -57,12 +57,12 @@ def happened(
         "code": "insufficient-resources",
         "title": "Too little is free",
         "message": f"{name} waits.",
-        "began_at": at,
-        "ended_at": at if type_ is FeedType.DELETED else None,
+        "began_at": index,
+        "ended_at": index if type_ is FeedType.DELETED else None,
         **columns,
     }
     span = VerdictSpan.objects.create(cluster=cluster, **values)
-    add_span_events([span], type_, at=at)
+    add_span_events([span], type_, at=index)
     return span
 
 
@@ -77,7 +77,7 @@ def names(answer: Any) -> list[str]:
 
 
 class TestOrder:
-    def test_an_event_has_what_was_said(self, east: Cluster) -> None:
+    def test_an_event_has_its_sentence(self, east: Cluster) -> None:
         happened(east, "llama")
         (row,) = get(make_owner())["results"]
         assert row.pop("at").endswith("Z")
@@ -114,7 +114,7 @@ class TestOrder:
         assert (row["health"], row["code"]) == (None, None)
         assert get(make_owner("olaf"), gang=gang.pk)["results"] == [row]
 
-    def test_pages_go_on_where_the_one_before_ended(self, east: Cluster) -> None:
+    def test_a_page_continues_after_the_previous_one(self, east: Cluster) -> None:
         for name in "abcde":
             happened(east, name)
         owner = make_owner()
@@ -130,10 +130,10 @@ class TestOrder:
         ]
         happened(east, "f")
         assert names(owner.client.get(fourth["next"]).json()) == ["f"]
-        # Each event has the cursor of what comes after it.
+        # Each event has the cursor of the next events.
         assert names(get(owner, cursor=second["results"][0]["cursor"])) == ["d", "e", "f"]
 
-    def test_now_is_a_cursor(self, east: Cluster) -> None:
+    def test_the_cursor_now_skips_old_events(self, east: Cluster) -> None:
         happened(east, "a")
         owner = make_owner()
         page = get(owner, cursor="now")
@@ -141,7 +141,7 @@ class TestOrder:
         happened(east, "b")
         assert names(get(owner, cursor=page["cursor"])) == ["b"]
 
-    def test_a_cursor_passes_events_that_were_not_asked_for(self, east: Cluster) -> None:
+    def test_a_cursor_advances_over_filtered_events(self, east: Cluster) -> None:
         happened(east, "a")
         owner = make_owner()
         page = get(owner, code="fragmented")
@@ -160,7 +160,9 @@ class TestOrder:
             ({"gang": "id-a"}, ["a"]),
         ],
     )
-    def test_filters(self, east: Cluster, query: dict[str, str], expected: list[str]) -> None:
+    def test_events_are_filtered(
+        self, east: Cluster, query: dict[str, str], expected: list[str]
+    ) -> None:
         happened(east, "a")
         happened(east, "b", "failed", code="failed", namespace="ops")
         happened(make_cluster("west"), "c", "running", type_=FeedType.DELETED)
@@ -169,11 +171,11 @@ class TestOrder:
 
 class TestCursors:
     @pytest.mark.parametrize("cursor", ["x", "é", "W10", "WzEsMSwxXQ", "a" * 200, "WyIxIiwxXQ"])
-    def test_what_is_none_is_refused(self, east: Cluster, cursor: str) -> None:
+    def test_an_invalid_cursor_is_refused(self, east: Cluster, cursor: str) -> None:
         response = make_owner().client.get(EVENTS, {"cursor": cursor})
         assert (response.status_code, list(response.json()["errors"])) == (400, ["cursor"])
 
-    def test_one_of_more_than_seven_days_ago_is_gone(self, east: Cluster) -> None:
+    def test_a_cursor_older_than_seven_days_is_expired(self, east: Cluster) -> None:
         happened(east, "a")
         owner = make_owner()
         old = write_cursor(0, timezone.now() - timedelta(days=7, minutes=1))
@@ -183,7 +185,7 @@ class TestCursors:
         young = write_cursor(0, timezone.now() - timedelta(days=6, hours=23))
         assert names(get(owner, cursor=young)) == ["a"]
 
-    def test_one_of_a_later_database_is_gone(self, east: Cluster) -> None:
+    def test_a_cursor_of_a_later_database_is_expired(self, east: Cluster) -> None:
         response = make_owner().client.get(EVENTS, {"cursor": write_cursor(9, timezone.now())})
         assert response.status_code == 410
         assert "backup" in response.json()["detail"]
@@ -198,7 +200,7 @@ class TestCursors:
 
 
 class TestAccess:
-    def test_only_events_of_places_that_the_viewer_sees(self, east: Cluster) -> None:
+    def test_events_follow_the_viewers_permissions(self, east: Cluster) -> None:
         west = make_cluster("west")
         happened(east, "mine")
         happened(east, "theirs", namespace="finance")
@@ -210,9 +212,9 @@ class TestAccess:
         assert reader.client.get(EVENTS, {"cluster": "west"}).status_code == 400
         assert Client().get(EVENTS).status_code == 401
 
-    def test_names_of_others_are_not_in_the_sentence(self, east: Cluster) -> None:
-        other = make_ref("JobSet", "secret", group="jobset.x-k8s.io", namespace="finance")
-        finding = make_finding("preempted", evidence=(Evidence("by", "finance/secret", other),))
+    def test_sentences_contain_no_hidden_names(self, east: Cluster) -> None:
+        other_ref = make_ref("JobSet", "secret", group="jobset.x-k8s.io", namespace="finance")
+        finding = make_finding("preempted", evidence=(Evidence("by", "finance/secret", other_ref),))
         happened(
             east,
             "mine",
@@ -226,7 +228,7 @@ class TestAccess:
             "It was preempted by a gang you may not see."
         )
 
-    def test_events_of_a_removed_cluster_are_gone(self, east: Cluster) -> None:
+    def test_events_of_a_removed_cluster_are_deleted(self, east: Cluster) -> None:
         happened(east, "a")
         owner = make_owner()
         cursor = get(owner)["cursor"]
@@ -258,7 +260,9 @@ class NoWatch:
 
 
 class TestWait:
-    def test_the_next_event_ends_it(self, east: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_next_event_ends_the_wait(
+        self, east: Cluster, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         happened(east, "a")
         owner = make_owner()
         cursor = get(owner)["cursor"]
@@ -268,7 +272,7 @@ class TestWait:
         assert (names(page), watch.seen) == (["c"], [1, 2])
         assert get(owner, cursor=page["cursor"])["results"] == []
 
-    def test_without_an_event_it_ends_empty(
+    def test_a_wait_without_events_ends_empty(
         self, east: Cluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(api, "feed_watch", NoWatch())
@@ -276,7 +280,7 @@ class TestWait:
         assert page["results"] == []
         assert page["next"]
 
-    def test_a_right_that_was_taken_away_meanwhile_counts(
+    def test_a_right_revoked_during_the_wait_is_respected(
         self, east: Cluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         reader = make_reader(east)
@@ -288,7 +292,7 @@ class TestWait:
         monkeypatch.setattr(api, "feed_watch", NoWatch(lose))
         assert get(reader, wait=25)["results"] == []
 
-    def test_a_token_that_was_revoked_meanwhile_is_refused(
+    def test_a_token_revoked_during_the_wait_is_refused(
         self, east: Cluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from gangboard.store import authentication
@@ -305,7 +309,7 @@ class TestWait:
         robot = Client(headers={"Authorization": f"Bearer {token}"})
         assert robot.get(EVENTS, {"wait": 25}).status_code == 401
 
-    def test_where_too_many_wait_it_says_when_to_ask_again(
+    def test_a_wait_above_the_limit_gets_retry_after(
         self, east: Cluster, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(api, "feed_watch", NoWatch(full=True))
@@ -313,7 +317,7 @@ class TestWait:
         assert (response.status_code, response["Retry-After"]) == (200, "2")
 
     @pytest.mark.parametrize("wait", ["-1", "26", "x"])
-    def test_how_long_is_bounded(self, east: Cluster, wait: str) -> None:
+    def test_the_wait_is_bounded(self, east: Cluster, wait: str) -> None:
         response = make_owner().client.get(EVENTS, {"wait": wait})
         assert (response.status_code, list(response.json()["errors"])) == (400, ["wait"])
 
@@ -343,39 +347,37 @@ class TestWatch:
 
         def run() -> None:
             with watch.entered(1):
-                answers.append(watch.wait(seen, lambda _, found: found == namespace, seconds))
+                answers.append(watch.wait(seen, lambda _, result: result == namespace, seconds))
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         return thread, answers
 
-    def test_wakes_whom_it_concerns_and_nobody_else(self) -> None:
+    def test_an_event_wakes_only_its_viewers(self) -> None:
         feed = Feed()
         feed.add(1, "research")
         watch = FeedWatch(feed.look)
         with watch.entered(9):
             assert watch.wait(0, lambda *_: False, SOON)  # what came before is not remembered
             mine, mine_woken = self.start(watch, 1, "research", SOON)
-            _, others = self.start(watch, 1, "finance", SOON)
+            _, remaining = self.start(watch, 1, "finance", SOON)
             feed.add(1, "research")
             mine.join(SOON)
-            assert (mine_woken, others) == ([True], [])
+            assert (mine_woken, remaining) == ([True], [])
             feed.add(1, "finance")
 
-    def test_gives_up_in_time(self) -> None:
+    def test_a_wait_ends_at_its_timeout(self) -> None:
         thread, answers = self.start(FeedWatch(Feed().look), 0, "a", 0.02)
         thread.join(SOON)
         assert answers == [False]
 
-    def test_one_person_does_not_take_all_places(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_user_does_not_take_all_slots(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(waiting, "MOST_OF_ONE", 1)
         watch = FeedWatch(Feed().look)
         with watch.entered(1), watch.entered(2), pytest.raises(FeedCrowdedError), watch.entered(1):
             pass
 
-    def test_more_news_than_is_remembered_wakes_everybody(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_overflow_of_events_wakes_everyone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         feed = Feed()
         watch = FeedWatch(lambda known: (feed.look(known)[0], ()))
         with watch.entered(9):
@@ -420,7 +422,7 @@ print(waited, len(answers[0]["results"]), time.monotonic() - began < 15)
 
 
 def test_a_waiting_request_is_answered_when_an_event_is_committed(tmp_path: Path) -> None:
-    found = run_python(
+    result = run_python(
         "-c", SCRIPT, database_url=f"sqlite:///{tmp_path}/db.sqlite3", folder=tmp_path
     )
-    assert found == "True 1 True"
+    assert result == "True 1 True"

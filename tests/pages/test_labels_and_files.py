@@ -32,7 +32,7 @@ def test_labels_are_those_of_the_declaration() -> None:
         labels_of(RideRow, ("ended_at",))
 
 
-def test_json_lines_have_the_fields_of_the_api() -> None:
+def test_json_lines_have_the_api_fields() -> None:
     ride = RideRow("fox “red”", "", datetime(2026, 11, 27, 10, tzinfo=UTC))
     (line,) = json_lines_of(RideRow, [ride])
     assert line.endswith("}\n")
@@ -49,7 +49,7 @@ def test_each_column_of_a_list_has_a_label_of_its_own() -> None:
         assert len(set(columns.values())) == len(columns)
 
 
-def test_a_file_of_the_audit_has_every_field_of_a_line() -> None:
+def test_an_audit_export_has_every_field() -> None:
     assert set(EXPORTED) == {field.name for field in fields_of(AuditLineRow)}
 
 
@@ -62,5 +62,5 @@ def test_a_file_of_the_audit_has_every_field_of_a_line() -> None:
         ("/actions/0000/", "action"),
     ],
 )
-def test_an_address_without_a_parameter_is_no_id(path: str, name: str) -> None:
+def test_an_address_without_its_parameter_has_no_id(path: str, name: str) -> None:
     assert resolve(path).url_name == name

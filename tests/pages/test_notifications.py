@@ -38,8 +38,8 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(defaults, "post", check)
 
 
-def form_of_channel(**more: str) -> dict[str, str]:
-    return {"name": "ops", "kind": "apprise", "address": SLACK, "used_by": "admins", **more}
+def form_of_channel(**options: str) -> dict[str, str]:
+    return {"name": "ops", "kind": "apprise", "address": SLACK, "used_by": "admins", **options}
 
 
 def post(person: Person, path: str, body: Mapping[str, Any]) -> Any:
@@ -69,11 +69,11 @@ class TestChannels:
         assert "whsec_" not in page
         assert "canary-path" not in page
 
-    def test_by_api(self, owner: Person) -> None:
+    def test_the_api_manages_channels(self, owner: Person) -> None:
         body = {"name": "bot", "kind": "webhook", "address": HOOK, "for_everybody": True}
-        made = post(owner, "channels/", body)
-        assert made.status_code == 201
-        assert made.json()["secret"].startswith("whsec_")
+        created = post(owner, "channels/", body)
+        assert created.status_code == 201
+        assert created.json()["secret"].startswith("whsec_")
         (listed,) = owner.client.get(f"{API}/channels/").json()["results"]
         assert "secret" not in listed
         assert (listed["service"], listed["used_by"]) == ("https://hooks.example.com", "everybody")
@@ -97,7 +97,7 @@ class TestChannels:
             *("https://x.example.com:0/", "https://x.exa\nmple.com/", "http://169.254.169.254/"),
         ],
     )
-    def test_an_address_that_cannot_be_used_is_refused(self, owner: Person, address: str) -> None:
+    def test_an_unusable_address_is_refused(self, owner: Person, address: str) -> None:
         for kind in ("webhook", "apprise"):
             response = post(owner, "channels/", {"name": "x", "kind": kind, "address": address})
             assert response.status_code in (400, 409)
@@ -106,15 +106,17 @@ class TestChannels:
         assert owner.client.post("/notifications/channels/", form).status_code in (400, 409)
         assert not Channel.objects.exists()
 
-    def test_a_name_is_taken_once_and_a_person_must_exist(self, owner: Person) -> None:
+    def test_channel_names_are_unique_and_users_must_exist(self, owner: Person) -> None:
         make_channel("ops")
         assert owner.client.post("/notifications/channels/", form_of_channel()).status_code == 409
-        for more in ({"owner": "nobody"}, {"owner": ""}):
-            form = form_of_channel(name="x", used_by="person", **more)
+        for extra in ({"owner": "nobody"}, {"owner": ""}):
+            form = form_of_channel(name="x", used_by="person", **extra)
             response = owner.client.post("/notifications/channels/", form)
             assert response.status_code in (400, 409)
 
-    def test_admins_alone_make_test_and_remove(self, reader: Person, stranger: Person) -> None:
+    def test_only_admins_create_test_and_remove_channels(
+        self, reader: Person, stranger: Person
+    ) -> None:
         channel = make_channel(for_everybody=True)
         operator = make_operator(Cluster.objects.get())
         for person in (reader, stranger, operator):
@@ -130,7 +132,7 @@ class TestChannels:
         assert Channel.objects.count() == 1
         assert not Delivery.objects.exists()
 
-    def test_a_read_only_token_of_an_admin_makes_none(self, owner: Person) -> None:
+    def test_a_read_only_admin_token_creates_no_channel(self, owner: Person) -> None:
         token = authentication.issue_token(user=owner.user, may_act=False)
         robot = Client(headers={"Authorization": f"Bearer {token}"})
         body = {"name": "x", "kind": "apprise", "address": SLACK}
@@ -142,7 +144,7 @@ class TestChannels:
         rule_body = {"name": "x", "trigger": "verdict", "channels": ["ops"]}
         assert robot.post(f"{API}/rules/", rule_body, content_type=JSON).status_code == 403
 
-    def test_what_is_not_there_is_404(self, owner: Person) -> None:
+    def test_missing_channels_get_404(self, owner: Person) -> None:
         for id_ in ("99", "x", "9" * 30):
             assert owner.client.delete(f"{API}/channels/{id_}/").status_code == 404
             assert owner.client.delete(f"{API}/rules/{id_}/").status_code == 404
@@ -151,16 +153,16 @@ class TestChannels:
 
 
 class TestRules:
-    def test_everybody_makes_rules_on_channels_that_are_open(self, reader: Person) -> None:
+    def test_every_user_makes_rules_on_open_channels(self, reader: Person) -> None:
         make_channel("open", for_everybody=True)
         make_channel("mine", owner=reader.user)
         make_channel("closed")
-        names = [one["name"] for one in reader.client.get(f"{API}/channels/").json()["results"]]
+        names = [item["name"] for item in reader.client.get(f"{API}/channels/").json()["results"]]
         assert names == ["mine", "open"]
         body = {"name": "r", "trigger": "waits", "minutes": 10, "namespace": "res*"}
-        made = post(reader, "rules/", {**body, "channels": ["open", "mine"]})
-        assert made.status_code == 201
-        assert (made.json()["owner"], made.json()["state"]) == ("rene", "in force")
+        created = post(reader, "rules/", {**body, "channels": ["open", "mine"]})
+        assert created.status_code == 201
+        assert (created.json()["owner"], created.json()["state"]) == ("rene", "in force")
         refused = post(reader, "rules/", {**body, "channels": ["closed"]})
         missing = post(reader, "rules/", {**body, "channels": ["xxxxxx"]})
         assert (refused.status_code, missing.status_code) == (409, 409)
@@ -185,14 +187,14 @@ class TestRules:
             {"for_admins": True},
         ],
     )
-    def test_what_makes_no_sense_is_refused(self, reader: Person, wrong: dict[str, Any]) -> None:
+    def test_invalid_rules_are_refused(self, reader: Person, wrong: dict[str, Any]) -> None:
         make_channel(for_everybody=True)
         body = {"name": "r", "trigger": "verdict", "channels": ["ops"], **wrong}
         assert post(reader, "rules/", body).status_code in (400, 409)
         assert reader.client.post("/notifications/rules/", body).status_code in (400, 409)
         assert not Rule.objects.exists()
 
-    def test_a_cluster_that_may_not_be_seen_looks_like_none(self, reader: Person) -> None:
+    def test_a_hidden_cluster_looks_missing(self, reader: Person) -> None:
         make_channel(for_everybody=True)
         make_cluster("hidden")
         body = {"name": "r", "trigger": "verdict", "channels": ["ops"]}
@@ -202,7 +204,9 @@ class TestRules:
         ]
         assert texts[0] == texts[1]
 
-    def test_nobody_sees_or_removes_rules_of_others(self, owner: Person, reader: Person) -> None:
+    def test_rules_of_other_users_are_hidden_and_protected(
+        self, owner: Person, reader: Person
+    ) -> None:
         channel = make_channel(for_everybody=True)
         theirs = make_rule(channel, owner=owner.user, name="canary")
         admins = make_rule(channel, owner=None, name="canary-2")
@@ -251,8 +255,8 @@ class TestRules:
         assert post(reader, "rules/", body).status_code == 409
 
 
-class TestTellMe:
-    def test_a_gang_page_leads_to_it(self, reader: Person) -> None:
+class TestRunNotification:
+    def test_a_gang_page_links_to_the_form(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get())
         make_channel("mail", owner=reader.user)
         path = f"/notifications/gangs/{gang.pk}/"
@@ -266,19 +270,19 @@ class TestTellMe:
         page = reader.client.get("/notifications/").content.decode()
         assert f"JobSet {gang.name} (research, eu-train) runs or ends" in page
 
-    def test_what_it_says_when_there_is_nothing_to_wait_for(self, reader: Person) -> None:
+    def test_the_form_explains_an_ended_wait(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get(), health="running")
         make_channel(for_everybody=True)
         path = f"/notifications/gangs/{gang.pk}/"
         assert "it is running now" in reader.client.get(path).content.decode()
         assert reader.client.post(path, {"channels": ["ops"]}).status_code == 409
 
-    def test_without_a_channel_it_says_whom_to_ask(self, reader: Person) -> None:
+    def test_the_form_without_channels_names_a_contact(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get())
         page = reader.client.get(f"/notifications/gangs/{gang.pk}/").content.decode()
         assert "Ask an admin" in page
 
-    def test_a_gang_that_may_not_be_seen_is_404(self, reader: Person) -> None:
+    def test_a_hidden_gang_is_a_404(self, reader: Person) -> None:
         gang = make_gang(Cluster.objects.get(), namespace="secret")
         make_channel(for_everybody=True)
         for id_ in (gang.pk, "missing", "%00"):
@@ -287,7 +291,7 @@ class TestTellMe:
             assert reader.client.post(path, {"channels": ["ops"]}).status_code == 404
 
 
-def test_changes_need_the_token_of_the_form(owner: Person) -> None:
+def test_changes_need_the_csrf_token(owner: Person) -> None:
     channel = make_channel()
     rule = make_rule(channel, owner=owner.user)
     strict = Client(enforce_csrf_checks=True)
@@ -302,7 +306,7 @@ def test_changes_need_the_token_of_the_form(owner: Person) -> None:
     assert (Channel.objects.count(), Rule.objects.count()) == (1, 1)
 
 
-def test_deliveries_have_pages(owner: Person) -> None:
+def test_deliveries_are_paginated(owner: Person) -> None:
     channel = make_channel()
     rule = make_rule(channel)
     Delivery.objects.bulk_create(
@@ -318,7 +322,7 @@ def test_deliveries_have_pages(owner: Person) -> None:
     )
     first = owner.client.get(f"{API}/deliveries/?limit=2").json()
     second = owner.client.get(first["next"]).json()
-    ids = [int(one["id"]) for one in (*first["results"], *second["results"])]
+    ids = [int(item["id"]) for item in (*first["results"], *second["results"])]
     assert ids == sorted(ids, reverse=True)
     assert (len(ids), second["next"]) == (3, None)
     assert first["results"][0]["error"] == "The receiver answered with 500."
@@ -326,14 +330,14 @@ def test_deliveries_have_pages(owner: Person) -> None:
     assert "answered with 500" in owner.client.get("/notifications/").content.decode()
 
 
-def test_errors_of_shared_channels_are_for_admins(owner: Person, reader: Person) -> None:
+def test_only_admins_see_errors_of_shared_channels(owner: Person, reader: Person) -> None:
     make_channel(for_everybody=True, error="Its address is 10.0.0.7.", failures=1)
     for path in (f"{API}/channels/", "/notifications/"):
         assert "10.0.0.7" in owner.client.get(path).content.decode()
         assert "10.0.0.7" not in reader.client.get(path).content.decode()
 
 
-def test_it_is_for_who_has_signed_in(anonymous: Client) -> None:
+def test_the_page_needs_a_sign_in(anonymous: Client) -> None:
     assert anonymous.get("/notifications/").status_code == 302
     for name in ("channels", "rules", "deliveries"):
         assert anonymous.get(f"{API}/{name}/").status_code == 401

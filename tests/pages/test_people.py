@@ -78,7 +78,7 @@ def test_a_person_is_added_with_a_role(owner: Person) -> None:
         ({"namespace": "Team A"}, 409),
     ],
 )
-def test_what_cannot_be_is_said_and_leaves_nobody(
+def test_an_invalid_user_is_reported_and_not_created(
     owner: Person, change: dict[str, str], status: int
 ) -> None:
     body = {"name": "vera", "role": "viewer", **change}
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_said_and_leaves_nobody(
     assert User.objects.count() == 1
 
 
-def test_roles_are_given_and_taken_back(owner: Person, reader: Person) -> None:
+def test_roles_are_granted_and_revoked(owner: Person, reader: Person) -> None:
     role = {"role": "operator", "cluster": "eu-train", "namespace": "research"}
     assert send(owner, "post", "people/rene/roles/", **role)[0] == 200
     assert names(owner, "?role=operator") == ["rene"]
@@ -107,7 +107,7 @@ def test_roles_are_given_and_taken_back(owner: Person, reader: Person) -> None:
     assert events() == ["role-given", "role-taken"] * 2
 
 
-def test_the_last_admin_keeps_the_role_and_cannot_disable_themself(owner: Person) -> None:
+def test_the_last_admin_keeps_the_role_and_the_account(owner: Person) -> None:
     page = owner.client.post("/people/users/olga/roles/take/", {"role": "admin"})
     assert page.status_code == 409
     assert "This is the last admin of everything" in page.content.decode()
@@ -140,7 +140,7 @@ def test_a_link_is_shown_once_and_signs_in(owner: Person, stranger: Person) -> N
     assert events() == ["link-made", "signed-in", "link-made"]
 
 
-def test_an_account_is_disabled_and_opened_again(owner: Person, reader: Person) -> None:
+def test_an_account_is_disabled_and_enabled_again(owner: Person, reader: Person) -> None:
     token = authentication.issue_token(user=reader.user)
     assert owner.client.post("/people/users/rene/disable/").status_code == 303
     assert reader.client.get("/").status_code == 302
@@ -184,7 +184,7 @@ def test_people_are_searched_sorted_and_paged(owner: Person) -> None:
     assert owner.client.get("/api/v1/people/?cursor=nonsense").status_code == 400
 
 
-def test_a_list_of_people_takes_as_many_queries_as_one(
+def test_a_list_of_users_has_a_fixed_number_of_queries(
     owner: Person, django_assert_max_num_queries: object
 ) -> None:
     for number in range(5):
@@ -197,7 +197,7 @@ def test_a_list_of_people_takes_as_many_queries_as_one(
 # --- tokens
 
 
-def test_tokens_of_everybody_are_listed_and_revoked(owner: Person, reader: Person) -> None:
+def test_tokens_of_all_users_are_listed_and_revoked(owner: Person, reader: Person) -> None:
     tokens = [authentication.issue_token(user=reader.user) for _ in range(3)]
     authentication.issue_token(user=owner.user, may_act=True)
     rows = owner.client.get("/api/v1/tokens/?q=rene&ordering=created_at").json()["results"]
@@ -221,7 +221,7 @@ def test_tokens_of_everybody_are_listed_and_revoked(owner: Person, reader: Perso
 # --- sessions
 
 
-def test_sessions_of_everybody_are_listed_and_ended(owner: Person, reader: Person) -> None:
+def test_sessions_of_all_users_are_listed_and_ended(owner: Person, reader: Person) -> None:
     browsers = [Client() for _ in range(3)]
     for browser in browsers:
         browser.post("/sign-in/", {"name": "rene", "password": PASSWORD})
@@ -340,8 +340,8 @@ def test_a_role_of_a_group_is_on_a_pattern_of_namespaces(owner: Person, stranger
     assert not stranger.viewer.sees(east, "steam-a")
     own = stranger.client.get("/account/").content.decode()
     assert "May see namespaces team-* on east, may not act." in own
-    (seen,) = owner.client.get("/api/v1/people/stan/").json()["rights"]
-    assert seen == "may see namespaces team-* on east, may not act"
+    (right,) = owner.client.get("/api/v1/people/stan/").json()["rights"]
+    assert right == "may see namespaces team-* on east, may not act"
     refused = owner.client.post("/people/groups/", {**form, "namespace": "*"})
     assert refused.status_code == 409
     assert "Leave out the namespace to select all namespaces" in refused.content.decode()
@@ -359,7 +359,7 @@ def test_a_name_that_is_no_group_is_refused(owner: Person, group: str) -> None:
 # --- who may
 
 
-def test_a_token_of_an_admin_reads_and_changes_nothing(owner: Person, reader: Person) -> None:
+def test_an_admin_token_reads_and_cannot_change_users(owner: Person, reader: Person) -> None:
     token = authentication.issue_token(user=owner.user, may_act=True)
     robot = Person(owner.user, Client(headers={"Authorization": f"Bearer {token}"}))
     assert names(robot) == ["olga", "rene"]
@@ -374,7 +374,7 @@ def test_a_token_of_an_admin_reads_and_changes_nothing(owner: Person, reader: Pe
 
 
 @pytest.mark.parametrize("name", ["nobody", "%00", "..%2f", "a b"])
-def test_somebody_who_is_not_there_is_404(owner: Person, name: str) -> None:
+def test_a_missing_user_is_a_404(owner: Person, name: str) -> None:
     for address in (f"/people/users/{name}/", f"/api/v1/people/{name}/"):
         assert owner.client.get(address).status_code == 404
     assert owner.client.post(f"/people/users/{name}/disable/").status_code == 404

@@ -43,7 +43,7 @@ class BikeRow:
 BIKE = BikeRow("=cmd", None, TIME, (WheelRow(28), WheelRow(26)), ("old", "loud"), 1200, "/bikes/1/")
 
 
-def test_the_json_has_each_field_of_the_api() -> None:
+def test_the_serializer_has_each_api_field() -> None:
     assert serializer_of(BikeRow)(BIKE).data == {
         "name": "=cmd",
         "colour": None,
@@ -55,7 +55,7 @@ def test_the_json_has_each_field_of_the_api() -> None:
     assert set(list_serializer_of(BikeRow)().fields) == {"next", "results"}
 
 
-def test_the_json_knows_choices_and_meanings() -> None:
+def test_the_schema_has_choices_and_help_texts() -> None:
     field = serializer_of(BikeRow)().fields["colour"]
     assert field.help_text == "Null if unknown."
     assert field.allow_null
@@ -77,7 +77,7 @@ def test_no_cell_of_the_csv_file_is_a_formula() -> None:
     assert line.startswith('"\'=cmd","","2026-11-27T10:00:00Z"')
 
 
-def test_a_type_that_has_no_json_is_refused() -> None:
+def test_a_type_without_a_serializer_is_refused() -> None:
     @dataclass(frozen=True)
     class BadRow:
         thing: object = shown("Thing")
@@ -108,7 +108,7 @@ class BoatRow:
 BOAT = BoatRow(name="Ada", crew=2)
 
 
-def test_a_derived_value_stands_in_its_place_among_the_fields() -> None:
+def test_a_derived_value_keeps_its_position_among_the_fields() -> None:
     assert list(serializer_of(BoatRow)(BOAT).data.items()) == [
         ("title", "Ada"),
         ("length", 7),
@@ -119,7 +119,7 @@ def test_a_derived_value_stands_in_its_place_among_the_fields() -> None:
     assert serializer_of(BoatRow)().fields["length"].allow_null
 
 
-def test_the_serializer_of_more_has_the_fields_of_the_row_first() -> None:
+def test_a_serializer_with_extra_fields_begins_with_the_rows_fields() -> None:
     assert list(extending_serializer(WheelRow, BoatRow)().fields) == [
         *("size", "title", "length", "port", "state")
     ]
@@ -174,7 +174,7 @@ def test_numbers_and_ages_are_texts_in_the_json() -> None:
     assert RideRow(8.0).duration(now) == "7 min"
 
 
-def test_the_schema_knows_what_is_read_only_and_what_may_be_absent() -> None:
+def test_the_schema_marks_read_only_and_optional_fields() -> None:
     fields = serializer_of(RideRow)().fields
     assert [name for name, field in fields.items() if field.read_only] == ["duration", "route"]
     assert [name for name, field in fields.items() if field.allow_null] == ["price"]

@@ -1,1 +1,1 @@
-"""What belongs to no room but to the whole project: settings, environment, logs, papers, test run, and that a kind is one file."""
+"""Tests of the whole project: settings, environment, logs, docs, test run, and one file per kind."""

@@ -27,7 +27,7 @@ _member_modules = discovery.member_modules
 
 @contextmanager
 def members(is_there: Callable[[str], bool]) -> Iterator[None]:
-    """Have only those kinds, grouping APIs and admission systems whose modules are there; levers and rules stay."""
+    """Register only the kinds, grouping APIs and admission systems of these modules. Levers and rules stay."""
 
     def member_modules(package: ModuleType) -> Iterator[tuple[ModuleType, ...]]:
         for modules in _member_modules(package):
@@ -42,6 +42,6 @@ def members(is_there: Callable[[str], bool]) -> Iterator[None]:
 
 def forget() -> None:
     """Have the registries look through their folders anew."""
-    for one in (*vars(registry).values(), *vars(reasons).values(), gang_objects.action_models):
-        if hasattr(one, "cache_clear"):
-            one.cache_clear()
+    for item in (*vars(registry).values(), *vars(reasons).values(), gang_objects.action_models):
+        if hasattr(item, "cache_clear"):
+            item.cache_clear()

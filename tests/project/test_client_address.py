@@ -1,4 +1,4 @@
-"""From where a request comes, as far as somebody whom we trust has said so."""
+"""The client address of a request, according to trusted proxies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PROXIES = tuple(ip_network(text) for text in ("10.0.0.0/8", "fd00::/8", "192.0.2
     ("peer", "forwarded", "client"),
     [
         ("203.0.113.7", "", "203.0.113.7"),
-        # Whoever is no proxy of ours writes what he likes.
+        # An untrusted client may send any header.
         ("203.0.113.7", "198.51.100.1", "203.0.113.7"),
         ("10.1.2.3", "198.51.100.1", "198.51.100.1"),
-        # The right-most hop that is none of ours; to its left stands what that one claims.
+        # The right-most untrusted hop counts, because that hop wrote the entries to its left.
         ("10.1.2.3", "1.1.1.1, 198.51.100.1", "198.51.100.1"),
         ("10.1.2.3", "1.1.1.1,198.51.100.1, 10.9.9.9 ,192.0.2.1", "198.51.100.1"),
         ("10.1.2.3", "", "10.1.2.3"),
@@ -37,7 +37,7 @@ PROXIES = tuple(ip_network(text) for text in ("10.0.0.0/8", "fd00::/8", "192.0.2
         ("", "198.51.100.1", ""),
     ],
 )
-def test_the_client_is_the_last_hop_that_is_no_proxy_of_ours(
+def test_the_client_is_the_last_untrusted_hop(
     monkeypatch: pytest.MonkeyPatch, peer: str, forwarded: str, client: str
 ) -> None:
     monkeypatch.setattr(settings, "TRUSTED_PROXIES", PROXIES)
@@ -45,7 +45,7 @@ def test_the_client_is_the_last_hop_that_is_no_proxy_of_ours(
     assert client_address(meta) == client
 
 
-def test_nobody_is_believed_unless_said() -> None:
+def test_forwarded_headers_are_ignored_by_default() -> None:
     assert settings.TRUSTED_PROXIES == ()
     meta = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.1"}
     assert client_address(meta) == "127.0.0.1"
@@ -61,16 +61,16 @@ def test_nobody_is_believed_unless_said() -> None:
         ("", ""),
     ],
 )
-def test_of_ipv6_a_whole_64_is_one_sender(address: str, network: str) -> None:
+def test_an_ipv6_64_prefix_is_one_sender(address: str, network: str) -> None:
     assert network_of(address) == network
 
 
-def test_the_setting_names_networks_or_single_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_setting_lists_networks_or_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "GANGBOARD_TRUSTED_PROXIES"
     monkeypatch.setattr(env, "_read", {})
     monkeypatch.setenv(name, "10.0.0.0/8, 192.0.2.1,fd00::/8")
-    found = [str(network) for network in env.read_networks(name, "meaning")]
-    assert found == ["10.0.0.0/8", "192.0.2.1/32", "fd00::/8"]
+    results = [str(network) for network in env.read_networks(name, "meaning")]
+    assert results == ["10.0.0.0/8", "192.0.2.1/32", "fd00::/8"]
     monkeypatch.setenv(name, "proxy.example")
     with pytest.raises(env.SettingError, match=r"GANGBOARD_TRUSTED_PROXIES is 'proxy\.example'"):
         env.read_networks(name, "meaning")
@@ -88,7 +88,7 @@ def test_the_setting_names_networks_or_single_addresses(monkeypatch: pytest.Monk
         ("", "", False),
     ],
 )
-def test_who_asks_is_in_a_network_or_not(
+def test_a_client_is_matched_against_networks(
     monkeypatch: pytest.MonkeyPatch, peer: str, forwarded: str, inside: bool
 ) -> None:
     monkeypatch.setattr(settings, "TRUSTED_PROXIES", PROXIES)

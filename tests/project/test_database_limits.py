@@ -1,4 +1,4 @@
-"""What each process may open, and how long it waits."""
+"""Database connections and timeouts of each process."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_worker_has_a_connection_for_each_thread_and_for_its_heartbeat(
         (OperationalError("gone"), ""),
     ],
 )
-def test_a_worker_ends_on_a_wrong_database_and_waits_for_one_that_is_away(
+def test_a_worker_ends_on_a_wrong_database_and_waits_for_an_absent_one(
     monkeypatch: pytest.MonkeyPatch, error: Exception, ended: str
 ) -> None:
     def refuse() -> None:
@@ -113,7 +113,9 @@ def test_a_web_process_reads_sqlite_on_a_full_disk(tmp_path: Path, process: str,
 
 
 @pytest.mark.parametrize(("limited", "seconds"), [(True, 3), (False, 20)])
-def test_only_requests_are_impatient_on_sqlite(tmp_path: Path, limited: bool, seconds: int) -> None:
+def test_only_requests_have_a_short_sqlite_timeout(
+    tmp_path: Path, limited: bool, seconds: int
+) -> None:
     database: Database = database_settings(f"sqlite:///{tmp_path}/one.sqlite3")
     if limited:
         limit_web(database, most=16)

@@ -1,6 +1,6 @@
-"""Each file of a kind, a grouping API or an admission system left out, and each alone: the rest works.
+"""gangboard works without each file of a kind, grouping API or admission system, and with each alone.
 
-What is looked at are captured objects of real control planes with an object of every kind beside them.
+The input is captured objects of real control planes plus an object of every kind.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ KUEUE = "gangboard.queues.kueue"
 @cache
 def every_resource() -> dict[str, tuple[Resource, ...]]:
     """Module → the resources of its member, with all members there."""
-    found: dict[str, tuple[Resource, ...]] = {}
+    result: dict[str, tuple[Resource, ...]] = {}
     for name in MEMBERS:
         with members(lambda module, name=name: module == name):  # type: ignore[misc]
-            found[name] = registry.resources()
-    return found
+            result[name] = registry.resources()
+    return result
 
 
 def keys(resources: Iterable[Resource]) -> list[str]:
@@ -59,7 +59,7 @@ def keys(resources: Iterable[Resource]) -> list[str]:
 
 
 def _one_of(resource: Resource) -> Json:
-    """Return an object that nobody has reconciled, of any kind."""
+    """Return an unreconciled object of any kind."""
     name = f"a-{resource.plural}"
     metadata = {
         "name": name,
@@ -72,18 +72,18 @@ def _one_of(resource: Resource) -> Json:
 
 
 def objects_of(state: str) -> list[Any]:
-    """Return what is read of a captured state and of the objects beside it, with the members that are there."""
-    found = [
-        one
+    """Return the decoded captured state and extra objects, using the registered members."""
+    results = [
+        item
         for resource in (POD, *registry.resources())
-        for one in captured(CAPTURES / f"{state}.json", resource)
+        for item in captured(CAPTURES / f"{state}.json", resource)
     ]
-    return found + [model(resource, _one_of(resource)) for resource in registry.resources()]
+    return results + [model(resource, _one_of(resource)) for resource in registry.resources()]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is said of one gang."""
+class Assessment:
+    """The assessment of one gang."""
 
     code: str
     health: Health
@@ -92,16 +92,16 @@ class Told:
     pods: int
 
 
-def told(objects: Iterable[Any]) -> dict[str, Told]:
-    """Return what is said of each gang, by `kind name`; each owner has an answer for its buttons, too."""
-    known = {one.meta.ref.uid: one for one in objects}
+def assess_all(objects: Iterable[Any]) -> dict[str, Assessment]:
+    """Return the assessment of each gang by `kind name`, with the buttons of each owner."""
+    known = {item.meta.ref.uid: item for item in objects}
     graph = OwnershipGraph()
-    for one in known.values():
-        if isinstance(one, LINKED):
-            graph.put(one)
-    found = {}
-    made = [one.meta.created_at for one in known.values() if one.meta.created_at]
-    now = max(made, default=NOW) + timedelta(seconds=5)
+    for item in known.values():
+        if isinstance(item, LINKED):
+            graph.put(item)
+    result = {}
+    created = [item.meta.created_at for item in known.values() if item.meta.created_at]
+    now = max(created, default=NOW) + timedelta(seconds=5)
     for root in graph.roots():
         uids = graph.members(root)
         gang = assemble(
@@ -114,27 +114,27 @@ def told(objects: Iterable[Any]) -> dict[str, Told]:
         ref, finding = known[root].meta.ref, assess(gang).finding
         kinds = frozenset((known[uid].meta.ref.group, known[uid].meta.ref.kind) for uid in uids)
         pods = sum(isinstance(known[uid], Pod) for uid in uids)
-        found[f"{ref.kind}.{ref.group} {ref.name}"] = Told(
+        result[f"{ref.kind}.{ref.group} {ref.name}"] = Assessment(
             finding.code, finding.health, kinds, pods
         )
         if isinstance(known[root], Owner):
             assert all_offers(gang, READY, now)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("left_out", MEMBERS)
-def test_without_one_member_the_rest_is_told_as_before(left_out: str, state: str) -> None:
-    complete = told(objects_of(state))
+def test_other_kinds_are_unchanged_without_one_member(left_out: str, state: str) -> None:
+    complete = assess_all(objects_of(state))
     own = {(resource.group, resource.kind) for resource in every_resource()[left_out]}
     with members(lambda module: module != left_out):
-        rest = told(objects_of(state))
+        rest = assess_all(objects_of(state))
         json.dumps(manifests(PermissionOptions()))
-    # Nothing is hidden, and nothing counted twice.
-    assert sum(one.pods for one in rest.values()) == sum(one.pods for one in complete.values())
-    untouched = {name: one for name, one in complete.items() if not one.kinds & own}
+    # Every object is counted exactly once.
+    assert sum(item.pods for item in rest.values()) == sum(item.pods for item in complete.values())
+    untouched = {name: item for name, item in complete.items() if not item.kinds & own}
     assert {name: rest.get(name) for name in untouched} == untouched
-    assert not any(one.kinds & own for one in rest.values())
+    assert not any(item.kinds & own for item in rest.values())
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -142,17 +142,17 @@ def test_one_member_alone_is_enough(name: str) -> None:
     with members(lambda module: module == name):
         assert keys(registry.resources()) == keys(every_resource()[name])
         for state in STATES:
-            found = told(objects_of(state))
+            result = assess_all(objects_of(state))
             pods = len(captured(CAPTURES / f"{state}.json", POD))
-            assert sum(one.pods for one in found.values()) == pods
+            assert sum(manifest.pods for manifest in result.values()) == pods
             for kind in registry.owner_kinds():
-                alone = kind.stands_alone and not (kind.makes_gangs or kind.needs_group)
+                single = kind.stands_alone and not (kind.makes_gangs or kind.needs_group)
                 name = f"{kind.resource.kind}.{kind.resource.group} a-{kind.resource.plural}"
-                assert (name in found) is alone
+                assert (name in result) is single
         roles = [
-            one
-            for one in manifests(PermissionOptions())
-            if one["kind"] == "ClusterRole" and one["metadata"]["name"] == ACTOR
+            manifest
+            for manifest in manifests(PermissionOptions())
+            if manifest["kind"] == "ClusterRole" and manifest["metadata"]["name"] == ACTOR
         ]
         patched = {
             plural
@@ -170,7 +170,7 @@ def test_one_member_alone_is_enough(name: str) -> None:
         assert patched - {"workloads"} == levered
 
 
-def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> None:
+def test_a_queued_jobset_without_kueue_is_held_by_an_unread_queue() -> None:
     queued = a_jobset("run", a_role("w", jobs=2, pods=2), suspended=True, queue="gpu-lq")
     with members(lambda module: module != KUEUE):
         verdict = assess(facts_of(queued, queue_systems=()))
@@ -190,7 +190,7 @@ def test_without_kueue_a_queued_jobset_is_held_by_a_queue_that_is_not_read() -> 
     assert with_kueue.finding.health is Health.WAITING
 
 
-def test_a_jobset_of_no_queue_is_suspended_as_before_without_kueue() -> None:
+def test_an_unqueued_jobset_without_kueue_is_suspended() -> None:
     jobset = a_jobset("run", a_role("w", jobs=2, pods=2))
     with members(lambda module: module != KUEUE):
         plans = all_offers(a_gang(owner=jobset), READY, NOW)[jobset.meta.ref.uid]

@@ -26,7 +26,7 @@ def keys_of(folder: Path, make: Callable[[], str] = lambda: "made") -> tuple[str
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is tried here is no setting of gangboard afterwards."""
+    """Variables of these tests do not stay settings of gangboard."""
     monkeypatch.setattr(env, "_read", dict(env._read))
     monkeypatch.setattr(env, "_files", dict(env._files))
 
@@ -34,27 +34,27 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("raw", "value"), [("on", True), ("0", False), ("Yes", True), ("OFF", False)]
 )
-def test_switches(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
+def test_switches_are_parsed(monkeypatch: pytest.MonkeyPatch, raw: str, value: bool) -> None:
     monkeypatch.setenv(NAME, raw)
     assert env.read_bool(NAME, default=not value, meaning="") is value
 
 
-def test_a_switch_that_is_neither_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_switch_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAME, "maybe")
     with pytest.raises(SettingError, match=f"{NAME} is 'maybe'; it must be on or off"):
         env.read_bool(NAME, default=True, meaning="")
 
 
-@pytest.mark.parametrize(("raw", "words"), [("many", "a number"), ("0", "from 1 to 10")])
-def test_numbers_outside_are_refused(monkeypatch: pytest.MonkeyPatch, raw: str, words: str) -> None:
+@pytest.mark.parametrize(("raw", "message"), [("many", "a number"), ("0", "from 1 to 10")])
+def test_numbers_out_of_range_are_refused(
+    monkeypatch: pytest.MonkeyPatch, raw: str, message: str
+) -> None:
     monkeypatch.setenv(NAME, raw)
-    with pytest.raises(SettingError, match=words):
+    with pytest.raises(SettingError, match=message):
         env.read_number(NAME, 5, "", least=1, most=10)
 
 
-def test_an_address_comes_from_the_file_that_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_address_is_read_from_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "url"
     file.write_text("redis://:secret@redis/0\n")
     monkeypatch.setenv(f"{NAME}_FILE", str(file))
@@ -63,9 +63,7 @@ def test_an_address_comes_from_the_file_that_is_named(
     assert env.read_address(NAME, "", "", schemes=("redis",)) == "redis://other/0"
 
 
-def test_a_file_that_cannot_be_read_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_unreadable_file_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "nothing"))
     with pytest.raises(SettingError, match="No such file"):
         env.read_address(NAME, "", "", schemes=("redis",))
@@ -73,10 +71,10 @@ def test_a_file_that_cannot_be_read_is_an_error(
         keys_of(tmp_path)
 
 
-def test_a_secret_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
-    made = iter(("first", "second"))
-    assert keys_of(tmp_path, lambda: next(made)) == ("first",)
-    assert keys_of(tmp_path, lambda: next(made)) == ("first",)
+def test_a_secret_is_generated_once_and_private(tmp_path: Path) -> None:
+    created = iter(("first", "second"))
+    assert keys_of(tmp_path, lambda: next(created)) == ("first",)
+    assert keys_of(tmp_path, lambda: next(created)) == ("first",)
     file = tmp_path / "tried"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["tried"]
@@ -91,18 +89,18 @@ def test_several_keys_are_read_in_order(monkeypatch: pytest.MonkeyPatch, text: s
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("bad", f"^{NAME} must be good"),
         ("new bad", f"^key 2 of {NAME} must be good"),
         (" ", f"^{NAME} holds no key"),
     ],
 )
-def test_a_bad_key_is_named_and_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, words: str
+def test_a_bad_key_is_named_and_not_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, message: str
 ) -> None:
     monkeypatch.setenv(NAME, text)
-    with pytest.raises(SettingError, match=words):
+    with pytest.raises(SettingError, match=message):
         keys_of(tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -126,19 +124,19 @@ def test_a_database_url_names_a_file() -> None:
         database_settings("sqlite:///")
 
 
-def test_a_secret_in_place_of_the_name_of_its_file_is_not_repeated(
+def test_a_secret_given_as_a_file_name_is_not_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(f"{NAME}_FILE", "redis://:sesame@redis/0")
     with pytest.raises(SettingError, match=f"{NAME}_FILE") as caught:
         env.read_address(NAME, "", "", schemes=("redis",))
-    assert "sesame" not in told(caught.value)
+    assert "sesame" not in error_text(caught.value)
     with pytest.raises(SettingError, match=f"{NAME}_FILE") as caught:
         keys_of(tmp_path)
-    assert "sesame" not in told(caught.value)
+    assert "sesame" not in error_text(caught.value)
 
 
-def test_a_token_that_nobody_has_set_is_none_and_is_not_made(
+def test_an_unset_token_is_none_and_not_generated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert env.read_token(NAME, "") == ""
@@ -150,21 +148,21 @@ def test_a_token_that_nobody_has_set_is_none_and_is_not_made(
     assert env.read_token(NAME, "") == "from-the-file"
     monkeypatch.setenv(NAME, "a~Token/1")
     assert env.read_token(NAME, "") == "a~Token/1"
-    (variable,) = (one for one in env.variables() if one.name == NAME)
+    (variable,) = (item for item in env.variables() if item.name == NAME)
     assert (variable.shown, variable.is_set) == ("(hidden)", True)
 
 
 @pytest.mark.parametrize("token", ["two sesame", "sesame\n", "sésame"])
-def test_a_token_that_no_header_can_carry_is_refused_and_not_repeated(
+def test_a_token_unfit_for_a_header_is_refused_and_not_printed(
     monkeypatch: pytest.MonkeyPatch, token: str
 ) -> None:
     monkeypatch.setenv(NAME, token)
     with pytest.raises(SettingError, match=f"^{NAME} must be of ASCII") as caught:
         env.read_token(NAME, "")
-    assert token not in told(caught.value)
+    assert token not in error_text(caught.value)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """All that a process prints that ends with this error."""
     return "".join(traceback.format_exception(error))
 
@@ -193,14 +191,14 @@ def told(error: BaseException) -> str:
         "mysql://gang:sesame@db/gang",
     ],
 )
-def test_an_address_that_cannot_be_taken_apart_is_refused_and_not_repeated(
+def test_an_unparsable_address_is_refused_and_not_printed(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv(NAME, address)
     with pytest.raises(SettingError, match=f"^{NAME} ") as caught:
         env.read_address(NAME, "redis://redis", "", schemes=("redis", "postgresql"))
-    assert "sesame" not in told(caught.value)
-    assert "ses@me" not in told(caught.value)
+    assert "sesame" not in error_text(caught.value)
+    assert "ses@me" not in error_text(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -216,14 +214,14 @@ def test_an_address_that_cannot_be_taken_apart_is_refused_and_not_repeated(
         "postgresql:///gang?host=/run/postgresql",
     ],
 )
-def test_an_address_that_is_one_stays(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_a_valid_address_is_unchanged(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv(NAME, address)
     schemes = ("sqlite", "redis", "rediss", "redis+socket", "postgresql")
     assert env.read_address(NAME, "", "", schemes=schemes) == address
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         (
             "cannot reach redis://:sesame@redis:6379/0.",
@@ -245,24 +243,24 @@ def test_an_address_that_is_one_stays(monkeypatch: pytest.MonkeyPatch, address: 
         ("10:30 ann@example.com", "10:30 ann@example.com"),
     ],
 )
-def test_no_password_stays_in_a_text(text: str, shown: str) -> None:
-    assert hide_passwords(text) == shown
+def test_passwords_are_removed_from_texts(text: str, expected: str) -> None:
+    assert hide_passwords(text) == expected
 
 
-def test_a_postgresql_url_is_taken_apart() -> None:
-    found = database_settings("postgresql://us%40er:p%2Fw@db.example:5433/gang?sslmode=require")
-    assert (found["USER"], found["PASSWORD"], found["HOST"], found["PORT"], found["NAME"]) == (
+def test_a_postgresql_url_is_parsed() -> None:
+    result = database_settings("postgresql://us%40er:p%2Fw@db.example:5433/gang?sslmode=require")
+    assert (result["USER"], result["PASSWORD"], result["HOST"], result["PORT"], result["NAME"]) == (
         "us@er",
         "p/w",
         "db.example",
         "5433",
         "gang",
     )
-    assert found["OPTIONS"]["sslmode"] == "require"
+    assert result["OPTIONS"]["sslmode"] == "require"
 
 
 @pytest.mark.parametrize(
-    ("address", "shown"),
+    ("address", "expected"),
     [
         ("", ""),
         ("redis://redis:6379/0", "redis://redis:6379/0"),
@@ -282,5 +280,5 @@ def test_a_postgresql_url_is_taken_apart() -> None:
         ("s3cret", "(hidden)"),
     ],
 )
-def test_no_part_of_a_password_is_shown(address: str, shown: str) -> None:
-    assert hide_secrets(address) == shown
+def test_passwords_are_hidden_completely(address: str, expected: str) -> None:
+    assert hide_secrets(address) == expected

@@ -37,14 +37,14 @@ def _texts(node: ast.expr, module: str) -> Iterator[str]:
         yield node.value
     elif isinstance(node, ast.JoinedStr):
         # A value is a name, a reason or a number. The walk of tests/catalogue.py sees the whole label.
-        parts = (
-            next(_texts(part.value, module), "NAME")
-            if isinstance(part, ast.FormattedValue)
-            else part.value
-            for part in node.values
-            if isinstance(part, ast.FormattedValue | ast.Constant)
+        fragments = (
+            next(_texts(fragment.value, module), "NAME")
+            if isinstance(fragment, ast.FormattedValue)
+            else fragment.value
+            for fragment in node.values
+            if isinstance(fragment, ast.FormattedValue | ast.Constant)
         )
-        yield "".join(map(str, parts))
+        yield "".join(map(str, fragments))
     elif isinstance(node, ast.Name) and node.id.isupper():
         value = getattr(import_module(module), node.id, None)
         if isinstance(value, str):
@@ -58,12 +58,12 @@ def _texts(node: ast.expr, module: str) -> Iterator[str]:
 LABELS = sorted(set(_labels()))
 
 
-def test_the_walk_sees_the_labels_of_the_code() -> None:
+def test_the_walk_finds_the_labels_of_the_code() -> None:
     assert len(LABELS) > 120
     assert {"spec.schedulingGates", "spec.parallelism", "quorum"} <= {label for _, label in LABELS}
 
 
-def test_a_label_that_looks_like_a_field_is_one() -> None:
+def test_a_label_that_looks_like_a_field_is_a_field() -> None:
     wrong = [
         f"{place}: {name}"
         for place, label in LABELS
@@ -74,7 +74,7 @@ def test_a_label_that_looks_like_a_field_is_one() -> None:
 
 
 @pytest.mark.parametrize("kind", registry.owner_kinds(), ids=lambda kind: kind.label)
-def test_the_fields_that_a_kind_names_are_its_own(kind: object) -> None:
+def test_a_kind_names_only_its_own_fields(kind: object) -> None:
     resource = kind.resource  # type: ignore[attr-defined]
     traits = registry.kind_traits()[resource.group, resource.kind]
     source = ObjectRef(resource.group, resource.kind, "ns", "a", "u")
@@ -83,7 +83,7 @@ def test_the_fields_that_a_kind_names_are_its_own(kind: object) -> None:
 
 
 @pytest.mark.parametrize("resource", registry.queue_resources(QueueEntry), ids=lambda one: one.key)
-def test_the_fields_that_an_admission_system_names_are_those_of_its_entries(
+def test_an_admission_system_names_only_fields_of_its_entries(
     resource: Resource,
 ) -> None:
     traits = registry.queue_traits()[resource.group]
@@ -114,16 +114,16 @@ def test_the_fields_that_an_admission_system_names_are_those_of_its_entries(
         ("spec.anything", "example.com", "Unread", ()),
     ],
 )
-def test_a_field_is_compared_with_its_kind(
+def test_a_field_is_checked_against_its_kind(
     label: str, group: str, kind: str, wrong: tuple[str, ...]
 ) -> None:
     assert wrong_fields(label, ObjectRef(group, kind, "ns", "a", "u")) == wrong
 
 
-def test_without_an_object_any_kind_may_have_the_field() -> None:
+def test_a_field_without_an_object_may_belong_to_any_kind() -> None:
     assert wrong_fields("spec.suspend", None) == ()
     assert wrong_fields("spec.noSuchField", None) == ("spec.noSuchField",)
 
 
-def test_every_kind_that_is_read_has_paths() -> None:
+def test_every_polled_kind_has_paths() -> None:
     assert all("metadata.name" in paths for paths in field_paths().values())

@@ -1,4 +1,4 @@
-"""The tables of kinds in the docs have a row for every kind, and are what the registries produce."""
+"""The tables of kinds in the docs have a row for every kind and match the registries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.ma
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_tables_of_the_docs_are_those_of_print_kinds(page: str) -> None:
+def test_the_docs_have_the_tables_of_print_kinds(page: str) -> None:
     text = (ROOT / page).read_text()
     assert text == write_tables(text), f"run: manage.py print_kinds --into {' '.join(PAGES)}"
 

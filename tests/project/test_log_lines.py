@@ -1,4 +1,4 @@
-"""One event is one line, whatever a cluster has put into it."""
+"""One event is one line for any cluster text."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def line_of(
 
 
 @pytest.mark.parametrize("nasty", NASTY)
-def test_nothing_forges_a_line_or_moves_the_cursor(nasty: str) -> None:
+def test_hostile_text_cannot_forge_a_line_or_move_the_cursor(nasty: str) -> None:
     text = f"before{nasty}2026 [error] forged"
-    found = line_of(text, ValueError(text), as_json=False, **{f"key{nasty}": text})
-    assert nasty not in found
-    assert len(found.splitlines()) == 1
-    assert "forged" in found
+    line = line_of(text, ValueError(text), as_json=False, **{f"key{nasty}": text})
+    assert nasty not in line
+    assert len(line.splitlines()) == 1
+    assert "forged" in line
     foreign = logging.LogRecord("y", logging.INFO, "f", 1, text, (), None)
     assert nasty not in LineFormatter(as_json=False).format(foreign)
 
 
-def test_what_people_write_stays() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     assert "Größe 8 → 6 GPUs" in line_of("Größe 8 → 6 GPUs")
 
 
@@ -51,13 +51,13 @@ def test_what_people_write_stays() -> None:
 @pytest.mark.parametrize(
     "password", ["sesame", "ses@me", 'ses"ame', "ses\\ame", "ses/a?m#e", "ses\name"]
 )
-def test_no_password_of_an_address_is_in_a_line(password: str, as_json: bool) -> None:
+def test_lines_contain_no_password_of_an_address(password: str, as_json: bool) -> None:
     address = f"redis://ann:{password}@redis/0"
-    found = line_of(f"to {address} now", ValueError(address), as_json=as_json, broker=address)
-    assert "ses" not in found
-    assert found.count("redis://ann:(hidden)@redis/0") >= 2
-    asked = line_of("asked", None, as_json=as_json, url='https://h/?token=ses"ame&x=1')
-    assert "ses" not in asked
+    line = line_of(f"to {address} now", ValueError(address), as_json=as_json, broker=address)
+    assert "ses" not in line
+    assert line.count("redis://ann:(hidden)@redis/0") >= 2
+    requested = line_of("asked", None, as_json=as_json, url='https://h/?token=ses"ame&x=1')
+    assert "ses" not in requested
     if as_json:
-        assert json.loads(found)["broker"] == "redis://ann:(hidden)@redis/0"
-        assert json.loads(asked)["url"].startswith("https://h/?token=(hidden)")
+        assert json.loads(line)["broker"] == "redis://ann:(hidden)@redis/0"
+        assert json.loads(requested)["url"].startswith("https://h/?token=(hidden)")

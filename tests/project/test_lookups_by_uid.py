@@ -1,7 +1,7 @@
 """Rows are looked up by uid together with the namespace of the object that names it: `store/uid_lookups.py`.
 
-A uid in an object is what its author wrote there. Every other lookup is in the table below, with the reason why
-its uids are our own.
+A uid in an object is untrusted text of its author. The table below lists all other lookups and why their uids
+are trusted.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def _lookups(tree: ast.AST, within: str = "") -> Iterator[str]:
 def _is_by_uid_alone(call: ast.Call) -> bool:
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    words = {keyword.arg for keyword in call.keywords}
-    return name in _READS or (name in _QUERIES and bool(words & _UIDS) and not words & _PLACES)
+    texts = {keyword.arg for keyword in call.keywords}
+    return name in _READS or (name in _QUERIES and bool(texts & _UIDS) and not texts & _PLACES)
 
 
-def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
-    found = {
+def test_uids_from_objects_are_looked_up_with_their_namespace() -> None:
+    results = {
         f"{path.relative_to(ROOT)}::{function}"
         for room in (
             "store",
@@ -79,8 +79,8 @@ def test_uids_that_objects_name_are_looked_up_with_their_namespace() -> None:
         for path in (ROOT / room).rglob("*.py")
         for function in _lookups(ast.parse(path.read_text()))
     }
-    assert sorted(found - OURS.keys()) == [], "look it up with store/uid_lookups.py"
-    assert sorted(OURS.keys() - found) == [], "take it out of the table"
+    assert sorted(results - OURS.keys()) == [], "look it up with store/uid_lookups.py"
+    assert sorted(OURS.keys() - results) == [], "take it out of the table"
 
 
 def test_a_lookup_without_a_namespace_is_found() -> None:

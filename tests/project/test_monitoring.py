@@ -1,4 +1,4 @@
-"""Alerts and the dashboard ask for metrics, labels and label values that are there."""
+"""Alerts and the dashboard use existing metrics, labels and label values."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from gangboard.readmodels.hold_counts import InForce
 
 FOLDER = Path(settings.BASE_DIR) / "deploy" / "monitoring"
 PAPER = (Path(settings.BASE_DIR) / "docs" / "metrics.md").read_text()
-# tests/api/test_metrics.py compares this table with what is scraped.
+# tests/api/test_metrics.py compares this table with the scraped metrics.
 LABELS = {
     name: set(labels.split(", ")) - {""}
     for name, labels in re.findall(r"^\| `(gangboard_\w+)` \| (.*?) ?\|", PAPER, re.MULTILINE)
 }
 VALUES = {
-    "health": {str(one) for one in Health},
-    "in_force": {str(one) for one in InForce},
-    "state": {str(one) for one in WatchState},
+    "health": {str(member) for member in Health},
+    "in_force": {str(member) for member in InForce},
+    "state": {str(member) for member in WatchState},
     "result": {"reverted"},
 }
 _SELECTOR = re.compile(r"(gangboard_\w+)(?:\{([^}]*)\})?")
@@ -36,13 +36,13 @@ _BY = re.compile(r"by \(([^)]*)\)")
 
 def rules() -> list[dict[str, Any]]:
     (group,) = yaml.safe_load((FOLDER / "rules.yaml").read_text())["groups"]
-    found: list[dict[str, Any]] = group["rules"]
-    return found
+    result: list[dict[str, Any]] = group["rules"]
+    return result
 
 
 def dashboard() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text())
-    return found
+    result: dict[str, Any] = json.loads((FOLDER / "dashboard.json").read_text())
+    return result
 
 
 def expressions() -> Iterator[tuple[str, str]]:
@@ -55,13 +55,13 @@ def expressions() -> Iterator[tuple[str, str]]:
 
 def labels_of(name: str) -> set[str]:
     base = re.sub(r"_(bucket|gcount|gsum|count|sum)$", "", name)
-    found = LABELS.get(name, LABELS.get(base))
-    assert found is not None, f"{name} is no metric of docs/metrics.md"
-    return found | ({"le"} if name.endswith("_bucket") else set())
+    result = LABELS.get(name, LABELS.get(base))
+    assert result is not None, f"{name} is no metric of docs/metrics.md"
+    return result | ({"le"} if name.endswith("_bucket") else set())
 
 
 @pytest.mark.parametrize(("title", "expression"), list(expressions()))
-def test_every_query_asks_for_what_is_there(title: str, expression: str) -> None:
+def test_every_query_uses_existing_metrics(title: str, expression: str) -> None:
     known: set[str] = set()
     for name, matchers in _SELECTOR.findall(expression):
         labels = labels_of(name)
@@ -72,23 +72,23 @@ def test_every_query_asks_for_what_is_there(title: str, expression: str) -> None
                 assert set(value.split("|")) <= VALUES[label], (title, label, value)
     assert known or "time()" in expression or "poll_slots" in expression, title
     for grouped in _BY.findall(expression):
-        assert {part.strip() for part in grouped.split(",")} <= known, (title, grouped)
+        assert {fragment.strip() for fragment in grouped.split(",")} <= known, (title, grouped)
 
 
-def test_nine_alerts_with_sentences_whose_labels_are_kept() -> None:
+def test_nine_alerts_have_sentences_with_available_labels() -> None:
     assert [rule["alert"] for rule in rules()] == [
         *("GangBlocked", "ClusterSilent", "HoldNotProved", "GangboardBlind", "CredentialsEnd"),
         *("TooFewSlots", "OrdersStuck", "ResourceForbidden", "ActionReverted"),
     ]
     for rule in rules():
-        kept = {part for found in _BY.findall(rule["expr"]) for part in found.split(", ")}
+        stored = {fragment for match in _BY.findall(rule["expr"]) for fragment in match.split(", ")}
         named = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
-        assert named <= kept, rule["alert"]
+        assert named <= stored, rule["alert"]
         assert rule["labels"]["severity"] in ("warning", "critical")
         assert f"| `{rule['alert']}` |" in PAPER
 
 
-def test_panels_stand_beside_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     places = [panel["gridPos"] for panel in dashboard()["panels"]]
     assert len({panel["id"] for panel in dashboard()["panels"]}) == len(places)
     cells = [

@@ -63,7 +63,7 @@ def nursery(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nursery]:
             poll.drop_cache(cluster_id)
 
 
-def test_what_belongs_together_is_one_gang_and_no_job_is_taken_for_another(
+def test_related_objects_form_one_gang_despite_equal_names(
     nursery: Nursery,
 ) -> None:
     gangs = {
@@ -81,7 +81,7 @@ def test_what_belongs_together_is_one_gang_and_no_job_is_taken_for_another(
     assert (real.code, real.desired, real.quorum, real.ready) == ("running", 1, None, 1)
 
 
-def test_one_that_waits_in_its_line_says_so_and_is_left_to_it(nursery: Nursery) -> None:
+def test_a_queued_toy_waits_for_its_queue(nursery: Nursery) -> None:
     late = nursery.gang("toys.example", "late")
     assert (late.code, late.health) == ("queue-evaluating", "waiting")
     assert late.message.startswith("Queue slide has not admitted it yet")
@@ -93,13 +93,13 @@ def test_one_that_waits_in_its_line_says_so_and_is_left_to_it(nursery: Nursery) 
     )
 
 
-def test_it_is_stopped_by_one_command_and_confirmed_by_its_status(nursery: Nursery) -> None:
+def test_a_toy_is_stopped_by_one_command_and_confirmed_by_status(nursery: Nursery) -> None:
     with nursery.shop.at_work():
         action = nursery.act(Verb.SUSPEND, "run")
     assert (action.state, action.lever) == ("verified", "command"), action.message
     assert action.message == "Job run is suspended and stays so."
     sent = nursery.site.wire.changes
-    assert [(one.verb, one.resource.plural) for one in sent if one.resource] == [
+    assert [(item.verb, item.resource.plural) for item in sent if item.resource] == [
         ("create", "commands")
     ]
     (command,) = nursery.shop.commands()
@@ -110,7 +110,7 @@ def test_it_is_stopped_by_one_command_and_confirmed_by_its_status(nursery: Nurse
     assert nursery.gang("batch", "run").health == "running"
 
 
-def test_what_its_controller_does_not_confirm_is_not_called_done(nursery: Nursery) -> None:
+def test_an_unconfirmed_stop_is_not_done(nursery: Nursery) -> None:
     action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "failed"
     assert "its controller does not confirm it" in action.message
@@ -118,9 +118,7 @@ def test_what_its_controller_does_not_confirm_is_not_called_done(nursery: Nurser
 
 
 @pytest.mark.parametrize("arrived", [True, False])
-def test_a_command_whose_answer_is_lost_is_looked_for_and_not_sent_again(
-    nursery: Nursery, arrived: bool
-) -> None:
+def test_a_command_with_a_lost_answer_is_not_sent_again(nursery: Nursery, arrived: bool) -> None:
     action_id = nursery.ask(Verb.SUSPEND, "run")
 
     def lose() -> None:
@@ -139,7 +137,7 @@ def test_a_command_whose_answer_is_lost_is_looked_for_and_not_sent_again(
         assert nursery.shop.commands() == []
 
 
-def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
+def test_a_later_restart_is_detected(nursery: Nursery) -> None:
     with nursery.shop.at_work():
         action = nursery.act(Verb.SUSPEND, "run")
     assert action.state == "verified", action.message
@@ -154,10 +152,12 @@ def test_one_that_goes_again_later_is_found_out(nursery: Nursery) -> None:
     assert action.message == ("It was undone: Job run no longer reports that it is suspended.")
 
 
-def test_the_actor_may_command_toys_and_change_nothing_of_them(nursery: Nursery) -> None:
-    made = manifests(PermissionOptions())
+def test_the_actor_may_create_commands_and_not_change_toys(nursery: Nursery) -> None:
+    new_manifests = manifests(PermissionOptions())
     role = next(
-        one for one in made if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", ACTOR)
+        item
+        for item in new_manifests
+        if (item["kind"], item["metadata"]["name"]) == ("ClusterRole", ACTOR)
     )
     rights = {
         plural: set(rule["verbs"])
@@ -167,16 +167,16 @@ def test_the_actor_may_command_toys_and_change_nothing_of_them(nursery: Nursery)
     }
     assert rights == {"jobs": {"get"}, "commands": {"create", "get"}}
     policy = next(
-        one
-        for one in made
-        if (one["kind"], one["metadata"]["name"])
+        item
+        for item in new_manifests
+        if (item["kind"], item["metadata"]["name"])
         == ("ValidatingAdmissionPolicy", f"{ACTOR}-commands.toys.example")
     )
     expressions = [rule["expression"] for rule in policy["spec"]["validations"]]
     assert expressions == ["object.spec.word in ['Stop', 'Go']"]
 
 
-def test_pages_and_api_have_it_beside_the_other_job(nursery: Nursery) -> None:
+def test_pages_and_api_show_a_toy_beside_the_other_job(nursery: Nursery) -> None:
     client = Client(HTTP_HOST="localhost")
     client.force_login(nursery.site.user)
     rows = client.get("/api/v1/gangs/?kind=Job&q=run").json()["results"]
@@ -187,4 +187,4 @@ def test_pages_and_api_have_it_beside_the_other_job(nursery: Nursery) -> None:
     assert "4 of 4" in page
     assert "run-flock" in page
     cluster = client.get("/api/v1/clusters/toys/").json()
-    assert ["command", True] in [[one["lever"], one["ready"]] for one in cluster["levers"]]
+    assert ["command", True] in [[lever["lever"], lever["ready"]] for lever in cluster["levers"]]

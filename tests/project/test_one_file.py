@@ -1,4 +1,4 @@
-"""A new kind and a new reason are one file each with its test: dropped into a copy of the tree, nothing else has to change."""
+"""A new kind and a new reason are one file each with its test. The test adds them to a copy of the tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OWN = {
     "simulator/captures/plushie.json": NEW / "plushie.json",
 }
 GENERATED = {"README.md", "docs/kinds.md", "deploy/chart/files/reader.yaml"}
-"""What `make docs` changes; its last file, `deploy/manifests/gangboard.yaml`, is the chart as Helm prints it."""
+"""Files that `make docs` changes. The last one, `deploy/manifests/gangboard.yaml`, is the chart rendered by Helm."""
 TREE = ("gangboard", "templates", "static", "simulator", "tools", "tests", "docs", "deploy")
 FILES = ("manage.py", "pyproject.toml", "README.md", "Makefile")
 DETECTORS = (
@@ -35,7 +35,7 @@ DETECTORS = (
     "tests/chart/test_files.py::test_roles_of_the_chart_match_print_rbac",
     "tests/project/test_kinds_table.py",
     "tests/project/test_evidence_labels.py",
-    "tests/simulator/test_fleet.py::test_the_demo_has_one_of_each_kind_of_the_table",
+    "tests/simulator/test_fleet.py::test_the_demo_has_each_kind_of_the_table",
 )
 """Tests that walk all kinds: with the new one they have more cases."""
 
@@ -129,13 +129,13 @@ def _changed(tree: Path) -> set[str]:
 
 
 def test_a_kind_is_its_file_its_test_and_a_manifest(tree: Path, run: Run) -> None:
-    """Whatever else names all kinds comes from the registry, or is written by `make docs`."""
+    """Other lists of all kinds come from the registry or from `make docs`."""
     run("manage.py", "print_kinds", "--into", "README.md", "docs/kinds.md")
     run("manage.py", "print_rbac", "--chart", "deploy/chart/files")
     assert _changed(tree) == {*OWN, *GENERATED}
     assert "| Plushie (`plushies.example`) |" in (tree / "docs/kinds.md").read_text()
-    told = run("-m", "pytest", "-q", "-p", "no:cacheprovider", *DETECTORS)
-    assert "failed" not in told.splitlines()[-1]
+    message = run("-m", "pytest", "-q", "-p", "no:cacheprovider", *DETECTORS)
+    assert "failed" not in message.splitlines()[-1]
 
 
 def test_a_new_kind_and_a_new_reason_show_up(tree: Path, run: Run, tmp_path: Path) -> None:
@@ -151,8 +151,8 @@ def test_a_new_kind_and_a_new_reason_show_up(tree: Path, run: Run, tmp_path: Pat
         run("manage.py", "add_cluster", "toys", "--kubeconfig", str(kubeconfig))
         run("manage.py", "create_user", "eve", "--role", "viewer")
         run("manage.py", "poll", "--once")
-    seen = json.loads(run("-c", dedent(LOOK)).splitlines()[-1])
-    assert [(gang["name"], gang["code"], gang["members"]["desired"]) for gang in seen["gangs"]] == [
-        ("bear", "unlucky", 13)
-    ]
-    assert seen["board"]
+    observed = json.loads(run("-c", dedent(LOOK)).splitlines()[-1])
+    assert [
+        (gang["name"], gang["code"], gang["members"]["desired"]) for gang in observed["gangs"]
+    ] == [("bear", "unlucky", 13)]
+    assert observed["board"]

@@ -1,4 +1,4 @@
-"""What is kept locally is for its owner alone, also where an older release or a copy left it open."""
+"""Local state is private to its owner, even after an older release or a copy left it open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(*sorted(
 
 
 def use(state: Path) -> dict[str, str]:
-    """Use an installation from this folder; return the rights of what is in it."""
+    """Use an installation from this folder and return the modes of its files."""
     done = subprocess.run(
         [sys.executable, "-c", f"import os; os.umask(0o022)\n{USE}"],
         cwd=settings.BASE_DIR,
@@ -40,7 +40,7 @@ def use(state: Path) -> dict[str, str]:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    return dict(one.split(":") for one in done.stdout.split())
+    return dict(item.split(":") for item in done.stdout.split())
 
 
 EXPECTED = {
@@ -54,11 +54,11 @@ EXPECTED = {
 }
 
 
-def test_a_new_folder(tmp_path: Path) -> None:
+def test_a_new_folder_is_private(tmp_path: Path) -> None:
     assert use(tmp_path / "state") == EXPECTED
 
 
-def test_a_folder_that_was_left_open(tmp_path: Path) -> None:
+def test_an_open_folder_is_made_private(tmp_path: Path) -> None:
     state = tmp_path / "state"
     use(state)
     for path in (state, *state.iterdir()):

@@ -31,7 +31,7 @@ def make_example(message: str, *, code: str = "below-quorum", test: str = "") ->
     )
 
 
-def test_the_reasons_page_is_what_print_reasons_writes() -> None:
+def test_the_reasons_page_is_the_output_of_print_reasons() -> None:
     text = PAGE.read_text()
     assert text == write_catalogue(text), "run: manage.py print_reasons --into docs/reasons.md"
 
@@ -79,9 +79,9 @@ def test_examples_are_the_longest_sentence_and_different_ones() -> None:
     alike = make_example(
         "1 of 3 pods exists; none is made.", test="tests/rules/test_below_quorum.py::b"
     )
-    far = make_example("All of it has gone.", test="tests/owners/test_ray.py::c")
+    example = make_example("All of it has gone.", test="tests/owners/test_ray.py::c")
     longest = make_example(
         "It is told in many words by a test of something else altogether.", test="z"
     )
     made_up = make_example("x" * 100, test="tests/rules/test_below_quorum.py::d")
-    assert choose([far, alike, own, longest, made_up]) == [own, far, longest]
+    assert choose([example, alike, own, longest, made_up]) == [own, example, longest]

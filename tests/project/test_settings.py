@@ -1,4 +1,4 @@
-"""Every setting of docs/settings.md: what it refuses, with a sentence that names it, before anything runs."""
+"""Every setting of docs/settings.md: invalid values stop the start with an error that names it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Read all settings anew, with this one set."""
     monkeypatch.setattr(env, "_read", dict(env._read))
     monkeypatch.setattr(env, "_files", dict(env._files))
-    # Of files of this machine, whatever is tried.
+    # Settings of local files, independent of the tested value.
     monkeypatch.setattr(Path, "chmod", lambda *_: None)
     for name in [name for name in os.environ if name.startswith("GANGBOARD_") or "_URL" in name]:
         monkeypatch.delenv(name)
@@ -124,7 +124,7 @@ def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize(("name", "value"), REFUSED)
-def test_a_value_that_cannot_be_used_is_refused_by_name(read: Any, name: str, value: str) -> None:
+def test_an_invalid_value_is_refused_by_name(read: Any, name: str, value: str) -> None:
     with pytest.raises(SettingError) as caught:
         read(name, value)
     sentence = str(caught.value)
@@ -135,14 +135,14 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(read: Any, name: str, va
 
 
 @pytest.mark.parametrize(("name", "value", "setting", "expected"), TAKEN)
-def test_a_value_that_can_be_used_is_taken(
+def test_a_valid_value_is_accepted(
     read: Any, name: str, value: str, setting: str, expected: object
 ) -> None:
     assert read(name, value)[setting] == expected
 
 
 @pytest.mark.parametrize("folder", ["/", "shared"])
-def test_a_folder_of_others_is_not_taken(
+def test_a_folder_of_another_user_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str
 ) -> None:
     """Taking the rights of others away would end the machine."""
@@ -157,13 +157,13 @@ def test_a_folder_of_others_is_not_taken(
     assert changed == []
 
 
-def test_every_setting_of_the_paper_is_tried(read: Any) -> None:
+def test_every_documented_setting_is_tested(read: Any) -> None:
     paper = (ROOT / "docs/settings.md").read_text()
     named = set(re.findall(r"^\| `(\w+)` \|", paper, re.MULTILINE))
     assert {name.removesuffix("_FILE") for name, _ in REFUSED} == named
 
 
-def test_keys_that_are_given_need_no_folder(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configured_keys_need_no_folder(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A container without a volume has none."""
     monkeypatch.setenv("DATABASE_URL", "postgresql://db/gangs")
     monkeypatch.setenv("GANGBOARD_STATE", "/proc/x")
@@ -172,7 +172,7 @@ def test_keys_that_are_given_need_no_folder(read: Any, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("GANGBOARD_POL_SLOTS", "did you mean GANGBOARD_POLL_SLOTS?"),
         ("GANGBOARD_SECRET_KEY_FIEL", "did you mean GANGBOARD_SECRET_KEY_FILE?"),
@@ -185,15 +185,15 @@ def test_keys_that_are_given_need_no_folder(read: Any, monkeypatch: pytest.Monke
         ("GANGBOARD_METRICS_TOKEN_FILE", ""),
     ],
 )
-def test_a_name_that_is_no_setting_is_told(
-    monkeypatch: pytest.MonkeyPatch, name: str, words: str
+def test_an_unknown_setting_is_reported(
+    monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     monkeypatch.setattr(os, "environ", {name: "x"})
     sentences = env.unknown_variable_warnings()
-    assert len(sentences) == bool(words)
+    assert len(sentences) == bool(message)
     for sentence in sentences:
         assert sentence.startswith(f"{name} is no setting of gangboard")
-        assert words in sentence
+        assert message in sentence
 
 
 PROCESSES = {
@@ -205,7 +205,7 @@ PROCESSES = {
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_each_process_ends_with_the_sentence(process: str, tmp_path: Path) -> None:
+def test_each_process_ends_with_the_error(process: str, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, *PROCESSES[process]],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What plays the situations of real controllers fails where one is told wrongly, or its near miss is."""
+"""The runner of real situations fails on a wrong verdict of a situation or its near miss."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWIN = {"code": "starting", "health": "starting", "message": "2 of 3 pods."}
 
 @dataclass
 class Told(Place):
-    """A place of which this is said."""
+    """A place with given verdicts."""
 
     client: Client = field(default_factory=lambda: cast("Client", None))
     name: str = "here"
@@ -38,21 +38,21 @@ def situation(
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(situations, "TOLD", 0.01)
+    monkeypatch.setattr(situations, "TIMEOUT_SECONDS", 0.01)
 
 
-def test_what_is_told_as_expected_passes() -> None:
+def test_an_expected_verdict_passes() -> None:
     check(situation(), Told(gangs={"run": RUN, "twin": TWIN}))
 
 
 @pytest.mark.parametrize(
     "wrong", [situation("failed"), situation(message="None."), situation(ready=2)]
 )
-def test_what_is_told_wrongly_fails(wrong: Situation[Told]) -> None:
+def test_a_wrong_verdict_fails(wrong: Situation[Told]) -> None:
     with pytest.raises(WaitError):
         check(wrong, Told(gangs={"run": RUN, "twin": TWIN}))
 
 
-def test_a_twin_that_is_not_told_fails() -> None:
+def test_a_missing_twin_verdict_fails() -> None:
     with pytest.raises(WaitError, match="starting of twin"):
         check(situation(), Told(gangs={"run": RUN}))

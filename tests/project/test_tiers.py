@@ -41,7 +41,7 @@ def run(folder: Path, test: str, **env: str) -> subprocess.CompletedProcess[str]
     (folder / "tests/test_it.py").write_text("\n".join(_lines(TESTS[test])))
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = services\n controlplane\n browser\n")
     names = ("tests.tiers", "no:cacheprovider", "no:django", "no:schemathesis")
-    plugins = [word for name in names for word in ("-p", name)]
+    plugins = [term for name in names for term in ("-p", name)]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "tests"],
         cwd=folder,
@@ -69,14 +69,14 @@ def _lines(text: str) -> list[str]:
         ),
     ],
 )
-def test_ci_says_why_it_fails(tmp_path: Path, test: str, sentence: str) -> None:
+def test_ci_prints_why_it_fails(tmp_path: Path, test: str, sentence: str) -> None:
     done = run(tmp_path, test, CI="true")
     assert done.returncode == 1, done.stdout + done.stderr
     assert sentence in done.stdout.splitlines()
     assert " failed" not in done.stdout.splitlines()[-1]
 
 
-def test_elsewhere_a_skipped_test_is_no_failure(tmp_path: Path) -> None:
+def test_a_skipped_test_fails_only_in_ci(tmp_path: Path) -> None:
     done = run(tmp_path, "skipped")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "why this run in CI is a failure" not in done.stdout

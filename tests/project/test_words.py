@@ -1,8 +1,8 @@
-"""Names of kinds and APIs occur in code only where the kind, the lever, the group or the queue is at home.
+"""Names of kinds and APIs occur only in code of their own kind, lever, group or queue.
 
-What shared code prints about a kind it gets from the kind. Looked at are identifiers and string constants, not
-docstrings, and templates and scripts. Jobs and StatefulSets are words of Kubernetes that sentences need, so of these
-it is the pair of API group and kind, or a comparison of a kind alone, which takes another API's Job for one.
+Shared code gets texts about a kind from the kind. The scan covers identifiers, string constants, templates and
+scripts, not docstrings. Sentences need the words Job and StatefulSet. For these the scan reports the pair of
+API group and kind, and comparisons of the kind alone, which would match another API's Job.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARED_KINDS = {"Job": "batch", "StatefulSet": "apps", "Deployment": "apps"}
 OF_KUBERNETES = ("k8s.io", "Kubernetes")
 """Domain and name of Kubernetes itself, which shared code knows."""
 MORE = ("statefulset", "leaderworker", "disaggregated", "appwrapper", "flux")
-"""Beginnings of names, a kind of which only the pair with its API group is shared, and what no file is about."""
+"""Name prefixes, kinds reported only with their API group, and names without their own file."""
 SHORTEST = 5
 """A shorter name occurs in other words: of these it is the domain."""
 
@@ -53,7 +53,7 @@ def _name_in(domain: str) -> str:
 
 
 @cache
-def words() -> re.Pattern[str]:
+def names_pattern() -> re.Pattern[str]:
     """Return what finds the name of a kind or an API in a text."""
     return re.compile("|".join(map(re.escape, sorted(names_of_kinds()))), re.IGNORECASE)
 
@@ -76,7 +76,7 @@ ALLOWED = {
         "batch/Job",
     ): "the one place where a Job is told from others' Jobs",
 }
-"""(file, what stands there) → why it may."""
+"""(file, text) → reason for the exception."""
 
 
 @cache
@@ -92,10 +92,10 @@ def shared_trees() -> dict[str, ast.Module]:
 
 def words_of(tree: ast.AST) -> Iterator[str]:
     """Yield the names of kinds in code: constants and identifiers, pairs and comparisons of shared kinds."""
-    said = set(_docstrings(tree))
+    docstrings = set(_docstrings(tree))
     for node in ast.walk(tree):
         text = _text_of(node)
-        if text and node not in said and words().search(text):
+        if text and node not in docstrings and names_pattern().search(text):
             yield text
         yield from _shared(node)
 
@@ -121,8 +121,8 @@ def _text_of(node: ast.AST) -> str:
         (ast.ImportFrom, "module"),
     ):
         if isinstance(node, type_):
-            found = getattr(node, name)
-            return found if isinstance(found, str) else ""
+            result = getattr(node, name)
+            return result if isinstance(result, str) else ""
     return ""
 
 
@@ -132,49 +132,51 @@ def _shared(node: ast.AST) -> Iterator[str]:
         listed = node.elts
     elif isinstance(node, ast.Call):
         listed = node.args
-    texts = [one.value if isinstance(one, ast.Constant) else None for one in listed]
+    texts = [side.value if isinstance(side, ast.Constant) else None for side in listed]
     for group, kind in pairwise(texts):
         if isinstance(kind, str) and kind in SHARED_KINDS and group == SHARED_KINDS[kind]:
             yield f"{group}/{kind}"
     if isinstance(node, ast.Compare):
         sides = (node.left, *node.comparators)
-        names = {one.attr for one in sides if isinstance(one, ast.Attribute)}
-        values = {one.value for one in sides if isinstance(one, ast.Constant)}
+        names = {side.attr for side in sides if isinstance(side, ast.Attribute)}
+        values = {side.value for side in sides if isinstance(side, ast.Constant)}
         if "kind" in names and values & SHARED_KINDS.keys():
             yield "a kind compared without its API group"
 
 
-def _found() -> Iterator[tuple[str, str]]:
+def names_in_code() -> Iterator[tuple[str, str]]:
     for name, tree in shared_trees().items():
-        yield from ((name, word) for word in words_of(tree))
+        yield from ((name, match) for match in words_of(tree))
     for path in sorted([*(ROOT / "templates").rglob("*"), *(ROOT / "static/js").rglob("*")]):
         if path.is_file():
             yield from (
-                (path.relative_to(ROOT).as_posix(), word)
-                for word in words().findall(path.read_text())
+                (path.relative_to(ROOT).as_posix(), match)
+                for match in names_pattern().findall(path.read_text())
             )
 
 
-def test_shared_code_knows_no_kind_by_name() -> None:
-    found = list(_found())
+def test_shared_code_names_no_kind() -> None:
+    result = list(names_in_code())
     strange = [
-        one for one in found if not any(one[0] == name and text in one[1] for name, text in ALLOWED)
+        item
+        for item in result
+        if not any(item[0] == name and text in item[1] for name, text in ALLOWED)
     ]
     assert strange == []
     unused = [
         (name, text)
         for name, text in ALLOWED
-        if not any(one[0] == name and text in one[1] for one in found)
+        if not any(item[0] == name and text in item[1] for item in result)
     ]
     assert unused == []
 
 
 OF_PLUGINS = {"GangScheduling", "Unschedulable"}
-"""Reasons of plugins that Kubernetes itself has, too."""
+"""Plugin reasons that Kubernetes itself also uses."""
 
 
-def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
-    """What a single system writes into conditions, events and fields stands in the file of that system."""
+def test_shared_code_names_no_reason_or_field_of_one_system() -> None:
+    """Conditions, events and fields of one system are named only in that system's file."""
     reasons = {*registry.pod_reasons(), *registry.event_reasons(), *registry.run_cluster_fields()}
     for system in registry.queue_traits().values():
         reasons |= {system.active_field, system.manager} - {""}
@@ -192,20 +194,24 @@ def test_shared_code_knows_no_reason_or_field_of_one_system() -> None:
 
 
 def _constants(tree: ast.AST) -> Iterator[ast.Constant]:
-    told = set(_docstrings(tree))
+    docstrings = set(_docstrings(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in told:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node not in docstrings
+        ):
             yield node
 
 
 def test_rules_take_the_words_of_a_change_from_its_declaration() -> None:
     """`ChangeMethod` has the words once. A rule that writes them itself goes on with them when they change."""
-    words = [f"({word})" for word in (*ChangeMethod, "in place", "recreate")]
+    texts = [f"({term})" for term in (*ChangeMethod, "in place", "recreate")]
     sources = {path: path.read_text() for path in (ROOT / "gangboard").rglob("*.py")}
-    assert [path for path, text in sources.items() if any(word in text for word in words)] == []
+    assert [path for path, text in sources.items() if any(term in text for term in texts)] == []
 
 
-def test_each_kind_and_each_api_is_looked_for() -> None:
+def test_the_scan_covers_each_kind_and_api() -> None:
     """A new one adds its names by itself. The samples are of each way in which a name is derived."""
     samples = {"jobset", "kubeflow", "grove", "volcano", "kueue", "yunikorn", "coscheduling"}
     samples |= {"ray.io", "run.ai", "kai.scheduler", "scheduling.x-k8s", "podcliqueset", "tfjob"}
@@ -235,5 +241,5 @@ def test_each_kind_and_each_api_is_looked_for() -> None:
         ('said = "1 of 3 Jobs"', []),
     ],
 )
-def test_what_is_found(source: str, expected: list[str]) -> None:
+def test_the_scan_reports_names_in_code(source: str, expected: list[str]) -> None:
     assert sorted(words_of(ast.parse(source))) == sorted(expected)

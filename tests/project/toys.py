@@ -52,7 +52,7 @@ def simulator() -> Simulator:
 
 
 class ToyShop:
-    """Puts toys into a simulated cluster, and is their controller: commands are obeyed when it is told to."""
+    """Creates toys in a simulated cluster and acts as their controller. `obey` executes commands."""
 
     def __init__(self, cluster: Simulator) -> None:
         self._objects = cluster.objects
@@ -60,9 +60,9 @@ class ToyShop:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": PLACE}}
         self._objects.put(namespace)
 
-    def toy(self, name: str, pods: int, **more: Any) -> Json:
+    def toy(self, name: str, pods: int, **options: Any) -> Json:
         """Make a toy Job with its rack, its flock and its running pods; return it."""
-        status, labels = more.get("status", {"phase": "Running"}), more.get("labels", {})
+        status, labels = options.get("status", {"phase": "Running"}), options.get("labels", {})
         job = self._put("Job", name, spec={"pods": pods}, status=status, labels=labels)
         rack = self._put("Rack", f"{name}-rack", owner=("Job", job), api=API)
         if status["phase"] == "Running":
@@ -95,7 +95,7 @@ class ToyShop:
         self._put_pod(f"{name}-real", "", "", owner=("batch/v1", "Job", job))
 
     def commands(self) -> list[Json]:
-        """Return what was commanded."""
+        """Return the pending commands."""
         return self._objects.list(API, "Command", PLACE)
 
     def set_phase(self, name: str, phase: str) -> None:
@@ -105,7 +105,7 @@ class ToyShop:
         )
 
     def obey(self) -> None:
-        """Do what was commanded: a toy that stops loses its pods."""
+        """Execute the commands. A stopped toy loses its pods."""
         for command in self.commands():
             name, stops = command["spec"]["job"], command["spec"]["word"] == "Stop"
             self.set_phase(name, "Stopped" if stops else "Running")
@@ -142,7 +142,7 @@ class ToyShop:
         self, name: str, rack: str, flock: str, owner: tuple[str, str, Json] | None = None
     ) -> None:
         shelf = {"metadata": {"name": "a-shelf", "uid": f"uid-of-the-shelf-of-{rack}"}}
-        api, kind, made = owner or ("shelves.example/v1", "Shelf", shelf)
+        api, kind, created = owner or ("shelves.example/v1", "Shelf", shelf)
         self._objects.put(
             {
                 "apiVersion": "v1",
@@ -152,7 +152,7 @@ class ToyShop:
                     "namespace": PLACE,
                     "labels": {"toys.example/rack": rack} if rack else {},
                     "annotations": {"toys.example/flock": flock} if flock else {},
-                    "ownerReferences": [_reference(api, kind, made)],
+                    "ownerReferences": [_reference(api, kind, created)],
                 },
                 "spec": {"nodeName": "n1", "containers": [{"name": "main", "image": "toy"}]},
                 "status": _RUNNING,

@@ -45,7 +45,7 @@ def make_fit(**fields: Any) -> FitRow:
 def make_capacity(
     cluster: Cluster, *, why: str = "", shapes: tuple[dict[str, Any], ...] = (), now: datetime = NOW
 ) -> ClusterCapacity:
-    """What holds for all nodes of a cluster."""
+    """Values that apply to all nodes of a cluster."""
     return ClusterCapacity.objects.create(
         cluster=cluster, observed_at=now, why=why, shapes=list(shapes)
     )
@@ -81,7 +81,7 @@ def make_node(cluster: Cluster, name: str, **columns: Any) -> NodeCapacity:
 
 
 def make_fleet_fit() -> tuple[FitRow, ...]:
-    """What a gang of two shapes finds on the nodes of `make_fleet_nodes`."""
+    """The fit of a gang of two shapes on the nodes of `make_fleet_nodes`."""
     driver = make_fit(
         shape="llama-driver",
         waiting=1,

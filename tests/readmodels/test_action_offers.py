@@ -1,4 +1,4 @@
-"""Buttons: for whom they are on, with which word and lever, and what an off one says."""
+"""Buttons: permissions, label, lever, and the reason on a disabled one."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,9 +28,9 @@ Levers = Callable[..., None]
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = make_cluster(actor_credentials=b"sealed")
-    make_readable(made)
-    return made
+    new_cluster = make_cluster(actor_credentials=b"sealed")
+    make_readable(new_cluster)
+    return new_cluster
 
 
 @pytest.fixture
@@ -44,26 +44,28 @@ def levers(monkeypatch: pytest.MonkeyPatch) -> Levers:
             "hold": PolicyState.INSTALLED,
             "hold_proved_at": NOW,
         }
-        found = ClusterLevers(**{**values, **fields})
-        monkeypatch.setattr("gangboard.readmodels.action_offers.read_levers", lambda _: found)
+        cluster_levers = ClusterLevers(**{**values, **fields})
+        monkeypatch.setattr(
+            "gangboard.readmodels.action_offers.read_levers", lambda _: cluster_levers
+        )
 
     allow()
     return allow
 
 
 def read(viewer: Viewer, gang: Gang) -> GangDetail:
-    found = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
-    assert found is not None
-    return found
+    result = gang_detail(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert result is not None
+    return result
 
 
-def said(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
+def offer_texts(offers: tuple[OfferRow, ...]) -> list[tuple[str, bool, str]]:
     return [(offer.label, offer.allowed, offer.lever) for offer in offers]
 
 
 def primary(offers: tuple[OfferRow, ...]) -> OfferRow:
-    (found,) = (offer for offer in offers if offer.primary)
-    return found
+    (result,) = (offer for offer in offers if offer.primary)
+    return result
 
 
 # --- the Gang page
@@ -73,8 +75,8 @@ def test_a_child_job_is_held_and_the_owner_suspended(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     detail = read(owner, make_jobset(cluster))
-    assert [said(job.actions)[0] for job in detail.jobs] == [("Suspend", True, "hold")] * 3
-    assert said(detail.actions)[0] == ("Suspend", True, "suspend")
+    assert [offer_texts(job.actions)[0] for job in detail.jobs] == [("Suspend", True, "hold")] * 3
+    assert offer_texts(detail.actions)[0] == ("Suspend", True, "suspend")
     offer = primary(detail.jobs[1].actions)
     assert (offer.verb, offer.name, offer.uid, offer.generation, offer.kind) == (
         "suspend",
@@ -97,7 +99,7 @@ def test_a_held_job_offers_its_release(owner: Viewer, cluster: Cluster, levers: 
     assert primary(detail.jobs[0].actions).verb == "suspend"
 
 
-def test_without_the_hold_it_says_why_and_what_would_help(
+def test_a_missing_hold_has_a_reason_and_a_requirement(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     levers(hold=PolicyState.MISSING)
@@ -107,7 +109,7 @@ def test_without_the_hold_it_says_why_and_what_would_help(
     assert "manage.py print_rbac --cluster eu-train | kubectl apply -f -" in offer.needs
 
 
-def test_without_an_actor_every_button_says_so(
+def test_every_button_mentions_a_missing_actor(
     owner: Viewer, cluster: Cluster, levers: Levers
 ) -> None:
     levers(has_actor=False)
@@ -126,7 +128,7 @@ def test_without_an_actor_every_button_says_so(
         ("admin", False, "This token is read-only; create one with create_token --act."),
     ],
 )
-def test_who_may_only_look_is_told_so_and_nothing_is_read_for_it(
+def test_a_viewer_reads_the_missing_right_without_queries(
     cluster: Cluster, role: str, may_act: bool, why_not: str, levers: Levers
 ) -> None:
     gang = make_jobset(cluster, suspended={"llama-workers-2"})
@@ -143,22 +145,22 @@ def test_who_may_only_look_is_told_so_and_nothing_is_read_for_it(
     assert primary(detail.jobs[2].actions).verb == "resume"
 
 
-def test_rights_on_another_namespace_are_none_here(cluster: Cluster, levers: Levers) -> None:
+def test_rights_on_another_namespace_do_not_apply(cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     scopes = (Scope(cluster.pk, "research", "viewer"), Scope(cluster.pk, "other", "admin"))
     detail = read(Viewer(3, "rene", scopes), gang)
     assert not any(offer.allowed for job in detail.jobs for offer in job.actions)
 
 
-def test_an_owner_that_is_gone_has_no_buttons(
-    owner: Viewer, cluster: Cluster, levers: Levers
-) -> None:
+def test_a_deleted_owner_has_no_buttons(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     detail = read(owner, make_jobset(cluster, gone_at=NOW))
     assert detail.actions == ()
     assert all(job.actions == () for job in detail.jobs)
 
 
-def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_an_object_without_a_lever_has_a_reason(
+    owner: Viewer, cluster: Cluster, levers: Levers
+) -> None:
     gang = make_gang(cluster, "lonely", api_group="", api_version="v1", kind="Pod")
     (suspend, _) = read(owner, gang).actions
     assert (suspend.allowed, suspend.why_not) == (
@@ -167,9 +169,7 @@ def test_what_no_lever_fits_says_so(owner: Viewer, cluster: Cluster, levers: Lev
     )
 
 
-def test_a_job_that_was_replaced_since_is_not_acted_on(
-    owner: Viewer, cluster: Cluster, levers: Levers
-) -> None:
+def test_a_replaced_job_has_no_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     WatchedObject.objects.filter(name="llama-workers-1").delete()
     offer = primary(read(owner, gang).jobs[1].actions)
@@ -177,7 +177,7 @@ def test_a_job_that_was_replaced_since_is_not_acted_on(
     assert (offer.name, offer.generation) == ("llama-workers-1", 3)
 
 
-def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_stale_data_shows_a_warning(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     Cluster.objects.update(contact_at=NOW - timedelta(seconds=50), problem="timeout")
     offer = primary(read(owner, gang).jobs[0].actions)
@@ -188,7 +188,7 @@ def test_an_old_look_is_a_warning(owner: Viewer, cluster: Cluster, levers: Lever
 
 
 @pytest.mark.parametrize(("problem", "verb"), [("timeout", "answered"), ("", "been read")])
-def test_nothing_is_offered_in_a_cluster_that_is_silent(
+def test_a_silent_cluster_has_no_actions(
     owner: Viewer, cluster: Cluster, levers: Levers, problem: str, verb: str
 ) -> None:
     gang = make_jobset(cluster)
@@ -203,7 +203,7 @@ def test_nothing_is_offered_in_a_cluster_that_is_silent(
     assert [(offer.allowed, offer.why_not) for offer in rows] == [(False, why)]
 
 
-def test_time_alone_changes_no_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_buttons_do_not_change_with_time(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     later = gang_detail(viewer=owner, gang_id=gang.pk, now=NOW + timedelta(seconds=20))
     assert later is not None
@@ -212,7 +212,7 @@ def test_time_alone_changes_no_button(owner: Viewer, cluster: Cluster, levers: L
     assert repr(later.actions) == repr(now.actions)
 
 
-def test_500_jobs_cost_no_more_queries_than_3(
+def test_500_jobs_need_as_many_queries_as_3(
     owner: Viewer,
     cluster: Cluster,
     levers: Levers,
@@ -225,7 +225,7 @@ def test_500_jobs_cost_no_more_queries_than_3(
     assert all(primary(job.actions).allowed for job in detail.jobs)
 
 
-def test_what_was_done_is_on_the_page(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_past_actions_are_on_the_page(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     gang = make_jobset(cluster)
     uid = f"{gang.uid}-job-1"
     make_action(cluster, gang_id=gang.pk, uid=uid)
@@ -251,15 +251,15 @@ def on_board(viewer: Viewer) -> dict[str, OfferRow]:
     return {row.name: offers[row.id][0] for row in rows if row.id in offers}
 
 
-def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster: Cluster) -> None:
+def test_the_board_offers_the_effective_verb(owner: Viewer, cluster: Cluster) -> None:
     make_gang(cluster, "runs", health="running", stage="run", code="running")
     make_gang(cluster, "paused", health="suspended", stage="admission", code="suspended")
     make_gang(cluster, "one-held", health="suspended", stage="admission", code="job-suspended")
     make_gang(cluster, "goes", health="suspended", stage="admission", code="being-deleted")
     make_gang(cluster, "done", health="succeeded", stage="run", code="succeeded")
     make_gang(cluster, "pod", api_group="", kind="Pod")
-    found = on_board(owner)
-    assert {name: (offer.label, offer.allowed) for name, offer in found.items()} == {
+    result = on_board(owner)
+    assert {name: (offer.label, offer.allowed) for name, offer in result.items()} == {
         "runs": ("Suspend", True),
         "paused": ("Resume", True),
         "one-held": ("Suspend", True),
@@ -267,12 +267,12 @@ def test_the_board_offers_the_verb_that_changes_something(owner: Viewer, cluster
         "done": ("Suspend", False),
     }
     assert (
-        found["done"].why_not
+        result["done"].why_not
         == "JobSet done has succeeded: there is nothing left to suspend or resume."
     )
 
 
-def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> None:
+def test_the_board_explains_a_disabled_row(cluster: Cluster, owner: Viewer) -> None:
     bare = make_cluster("bare")
     make_gang(cluster, "a")
     make_gang(bare, "b")
@@ -286,7 +286,7 @@ def test_the_board_says_why_a_row_is_off(cluster: Cluster, owner: Viewer) -> Non
     assert on_board(owner)["a"].why_not.startswith("gangboard is switched to read-only")
 
 
-def test_a_board_of_100_rows_costs_five_queries(
+def test_a_board_of_100_rows_needs_five_queries(
     owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(100):
@@ -305,7 +305,7 @@ def test_a_board_of_100_rows_costs_five_queries(
 # --- a node
 
 
-def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
+def test_every_job_on_a_node_has_a_button(owner: Viewer, cluster: Cluster, levers: Levers) -> None:
     make_jobset(
         cluster,
         "llama",
@@ -318,11 +318,11 @@ def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) ->
     make_jobset(west, "far", nodes={"far-workers-0": ("gpu-01",)})
 
     def names(viewer: Viewer, node: str = "gpu-01", where: str = "eu-train") -> list[str]:
-        found = [
+        results = [
             job.offer for job in jobs_on_node(viewer=viewer, cluster=where, node=node, now=NOW)
         ]
-        assert all(offer.verb == "suspend" and offer.lever == "hold" for offer in found)
-        return [f"{offer.namespace}/{offer.name}" for offer in found]
+        assert all(offer.verb == "suspend" and offer.lever == "hold" for offer in results)
+        return [f"{offer.namespace}/{offer.name}" for offer in results]
 
     assert names(owner) == [
         "other/other-workers-0",
@@ -338,7 +338,7 @@ def test_every_job_on_a_node(owner: Viewer, cluster: Cluster, levers: Levers) ->
     assert names(operator, where="west") == []
 
 
-def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
+def test_a_viewer_sees_the_jobs_on_a_node_and_the_missing_right(
     cluster: Cluster, levers: Levers
 ) -> None:
     make_jobset(cluster, nodes={"llama-workers-0": ("gpu-01",)})
@@ -351,7 +351,7 @@ def test_who_may_only_look_sees_the_jobs_on_a_node_and_why(
     )
 
 
-def test_a_job_on_a_node_says_its_state_and_its_gang(owner: Viewer, cluster: Cluster) -> None:
+def test_a_job_on_a_node_has_its_state_and_gang(owner: Viewer, cluster: Cluster) -> None:
     make_jobset(cluster, "llama", nodes={"llama-workers-0": ("gpu-01",)})
     (job,) = jobs_on_node(viewer=owner, cluster="eu-train", node="gpu-01", now=NOW)
     gang = Gang.objects.get(name="llama")

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
         (ActionTotals(4, None), "4 pods end; the number of freed accelerators is unknown."),
     ],
 )
-def test_in_words(totals: ActionTotals, sentence: str) -> None:
+def test_totals_are_a_sentence(totals: ActionTotals, sentence: str) -> None:
     assert totals.sentence == sentence
 
 
@@ -45,13 +45,13 @@ def gang() -> Gang:
     """Jobs 0 and 1 with 8 GPUs a pod; of 1 one pod waits and one has succeeded. Job 2 asks for cpu only."""
     cluster = make_cluster()
     gang = make_jobset(cluster)
-    for index, asks in enumerate(("8", "8", "")):
+    for index, requested in enumerate(("8", "8", "")):
         job = a_job(
             f"llama-workers-{index}",
             uid=f"{gang.uid}-job-{index}",
             namespace=gang.namespace,
             of=Controller(gang.api_group, gang.kind, gang.name, gang.uid),
-            requests=requests(cpu="4", **({"nvidia.com/gpu": asks} if asks else {})),
+            requests=requests(cpu="4", **({"nvidia.com/gpu": requested} if requested else {})),
         )
         gang.cluster.watchedobject_set.filter(uid=job.meta.ref.uid).delete()
         store_object(cluster, JOBS, job)
@@ -81,23 +81,25 @@ def target(gang: Gang, uid: str, namespace: str = "research") -> ActionTarget:
         ((0, 1), ActionTotals(4, 24.0)),
     ],
 )
-def test_jobs_of_a_gang(gang: Gang, jobs: tuple[int, ...], expected: ActionTotals) -> None:
+def test_totals_add_up_the_jobs_of_a_gang(
+    gang: Gang, jobs: tuple[int, ...], expected: ActionTotals
+) -> None:
     targets = [target(gang, f"{gang.uid}-job-{index}") for index in jobs]
     assert read_totals(targets) == expected
 
 
-def test_the_owner_is_all_of_it_and_counts_once(gang: Gang) -> None:
+def test_the_owner_includes_its_jobs_and_counts_once(gang: Gang) -> None:
     owner = target(gang, gang.uid)
     assert read_totals([owner]) == ActionTotals(5, 24.0)
     assert read_totals([owner, target(gang, f"{gang.uid}-job-0")]) == ActionTotals(5, 24.0)
 
 
-def test_what_is_no_part_of_a_gang_has_no_totals(gang: Gang) -> None:
+def test_an_object_outside_the_gang_has_no_totals(gang: Gang) -> None:
     assert read_totals([target(gang, "nobody")]) is None
     assert read_totals([target(gang, gang.uid, "elsewhere")]) is None
 
 
-def test_accelerators_that_are_not_known_are_not_said_to_be_none(gang: Gang) -> None:
+def test_unknown_accelerators_are_not_zero(gang: Gang) -> None:
     gang.cluster.watchedobject_set.filter(uid=f"{gang.uid}-job-0").delete()
     assert read_totals([target(gang, gang.uid)]) == ActionTotals(5, None)
     assert read_totals([target(gang, f"{gang.uid}-job-1")]) == ActionTotals(2, 8.0)

@@ -1,4 +1,4 @@
-"""Actions and the audit for four people: what is said, to whom, in which order, and as a file."""
+"""Actions and the audit for four users: texts, permissions, order and exports."""
 
 import csv
 import io
@@ -32,7 +32,7 @@ def cluster() -> Cluster:
     return make_cluster()
 
 
-def shown(viewer: Viewer, **filters: Any) -> list[str]:
+def action_ids(viewer: Viewer, **filters: Any) -> list[str]:
     return [row.name for row in read_actions(viewer=viewer, filters=ActionFilters(**filters)).rows]
 
 
@@ -71,7 +71,7 @@ def read(viewer: Viewer, cluster: Cluster, **columns: Any) -> ActionRow:
         ("suspend", "hold", "from-tomorrow", "From-tomorrow", "unknown"),
     ],
 )
-def test_states_in_words(
+def test_states_have_labels(
     owner: Viewer, cluster: Cluster, verb: str, lever: str, state: str, label: str, tone: str
 ) -> None:
     row = read(owner, cluster, verb=verb, lever=lever, state=state)
@@ -79,13 +79,13 @@ def test_states_in_words(
     assert row.face.icon
 
 
-def test_a_revert_names_who_did_it(owner: Viewer, cluster: Cluster) -> None:
+def test_a_revert_names_its_author(owner: Viewer, cluster: Cluster) -> None:
     row = read(owner, cluster, state="reverted", reverted_by="jobset", held_seconds=0.1)
     assert (row.label, row.tone, row.held_seconds) == ("Reverted by jobset", "failed", 0.1)
     assert read(owner, cluster, state="reverted").label == "Reverted"
 
 
-def test_a_release_under_a_suspended_jobset_is_not_called_resumed(
+def test_a_release_under_a_suspended_jobset_is_not_shown_as_resumed(
     owner: Viewer, cluster: Cluster
 ) -> None:
     removal = ("delete-hold", "Remove the Hold", "done", "The Hold is gone.")
@@ -105,7 +105,7 @@ def test_a_release_under_a_suspended_jobset_is_not_called_resumed(
         ([], "Suspend"),
     ],
 )
-def test_a_button_for_several_objects_has_their_word_or_the_verb(
+def test_a_button_for_several_objects_has_the_shared_label_or_the_verb(
     labels: list[str], label: str
 ) -> None:
     assert shared_label("suspend", labels) == label
@@ -122,7 +122,7 @@ def test_steps_are_shown_with_the_exact_patch(owner: Viewer, cluster: Cluster) -
     )
 
 
-def test_texts_of_strangers_are_fit_to_print(owner: Viewer, cluster: Cluster) -> None:
+def test_foreign_texts_are_sanitized(owner: Viewer, cluster: Cluster) -> None:
     row = read(owner, cluster, reason="a\u202egnp.exe\nb", message="x\x1b[31m")
     assert row.reason == "a‹U+202E›gnp.exe b"
     assert row.message == "x␛[31m"
@@ -138,25 +138,25 @@ def test_missing_and_forbidden_are_the_same(
     reader = Viewer(3, "rene", (Scope(cluster.pk, "other", "operator"),))
     for viewer in (stranger, reader):
         assert action_row(viewer=viewer, action_id=action.pk) is None
-        assert shown(viewer) == []
+        assert action_ids(viewer) == []
         assert actions_of_gang(viewer=viewer, gang_id="gang-1") == ()
     assert action_row(viewer=owner, action_id="no-such") is None
     assert action_row(viewer=owner, action_id="a\x00b") is None
 
 
 def test_a_reader_sees_its_namespace_only(cluster: Cluster) -> None:
-    other = make_cluster("us-train")
+    other_cluster = make_cluster("us-train")
     make_action(cluster, name="mine")
     make_action(cluster, name="canary-a", namespace="other")
-    make_action(other, name="canary-b")
+    make_action(other_cluster, name="canary-b")
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    assert shown(reader) == ["mine"]
-    assert shown(reader, cluster="us-train") == []
+    assert action_ids(reader) == ["mine"]
+    assert action_ids(reader, cluster="us-train") == []
     assert [row.name for row in all_actions(reader, ActionFilters())] == ["mine"]
     assert "canary" not in "".join(csv_lines(all_actions(reader, ActionFilters(q="canary"))))
 
 
-def test_the_record_outlives_its_cluster(owner: Viewer, cluster: Cluster) -> None:
+def test_actions_outlive_their_cluster(owner: Viewer, cluster: Cluster) -> None:
     action = make_action(cluster)
     cluster.delete()
     row = action_row(viewer=owner, action_id=action.pk)
@@ -167,20 +167,24 @@ def test_the_record_outlives_its_cluster(owner: Viewer, cluster: Cluster) -> Non
 # --- lists
 
 
-def test_filters(owner: Viewer, cluster: Cluster) -> None:
+def test_actions_are_filtered(owner: Viewer, cluster: Cluster) -> None:
     make_action(cluster, name="held")
     make_action(cluster, name="resumed", verb="resume", lever="suspend", actor_name="rene")
     make_action(cluster, name="open", state="sent", finished_at=None, reason="cable swap")
-    assert shown(owner) == ["open", "resumed", "held"]
-    assert shown(owner, verb="resume") == ["resumed"]
-    assert shown(owner, state="sent") == ["open"]
-    assert shown(owner, actor="rene") == ["resumed"]
-    assert shown(owner, lever="hold") == ["open", "held"]
-    assert shown(owner, q="cable OPEN") == ["open"]
-    assert shown(owner, q="cable resumed") == []
-    assert shown(owner, open=True) == ["open"]
-    assert shown(owner, cluster="eu-train", namespace="research") == ["open", "resumed", "held"]
-    assert shown(owner, namespace="other") == []
+    assert action_ids(owner) == ["open", "resumed", "held"]
+    assert action_ids(owner, verb="resume") == ["resumed"]
+    assert action_ids(owner, state="sent") == ["open"]
+    assert action_ids(owner, actor="rene") == ["resumed"]
+    assert action_ids(owner, lever="hold") == ["open", "held"]
+    assert action_ids(owner, q="cable OPEN") == ["open"]
+    assert action_ids(owner, q="cable resumed") == []
+    assert action_ids(owner, open=True) == ["open"]
+    assert action_ids(owner, cluster="eu-train", namespace="research") == [
+        "open",
+        "resumed",
+        "held",
+    ]
+    assert action_ids(owner, namespace="other") == []
     assert [row.is_final for row in actions_of_gang(viewer=owner, gang_id="gang-1")] == [
         False,
         True,
@@ -188,9 +192,7 @@ def test_filters(owner: Viewer, cluster: Cluster) -> None:
     ]
 
 
-def test_pages_follow_each_other_also_while_actions_come_in(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_pages_are_stable_while_actions_are_added(owner: Viewer, cluster: Cluster) -> None:
     for number in range(7):
         make_action(cluster, name=f"a{number}")
     walked: list[str] = []
@@ -206,14 +208,14 @@ def test_pages_follow_each_other_also_while_actions_come_in(
 
 
 @pytest.mark.parametrize("cursor", ["x", "e30", "WyItcmVxdWVzdGVkX2F0LC1pZCIsWzEsMl1d"])
-def test_a_cursor_that_is_not_ours(owner: Viewer, cursor: str) -> None:
+def test_a_foreign_cursor_is_refused(owner: Viewer, cursor: str) -> None:
     with pytest.raises(CursorError):
         read_actions(viewer=owner, filters=ActionFilters(), cursor=cursor)
     with pytest.raises(CursorError):
         audit_lines(viewer=owner, filters=AuditFilters(), cursor=cursor)
 
 
-def test_a_page_costs_three_queries(
+def test_a_page_needs_three_queries(
     owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(20):
@@ -224,25 +226,25 @@ def test_a_page_costs_three_queries(
         actions_of_gang(viewer=owner, gang_id="gang-1")
 
 
-def test_a_suspend_that_was_resumed_says_by_whom_and_how_long_it_lasted(
+def test_a_resumed_suspension_shows_its_author_and_duration(
     owner: Viewer, cluster: Cluster
 ) -> None:
     def act(minutes: int, verb: str, actor: str, **columns: Any) -> str:
-        at = NOW + timedelta(minutes=minutes)
+        index = NOW + timedelta(minutes=minutes)
         return make_action(
             cluster,
             uid="one",
             verb=verb,
             actor_name=actor,
-            requested_at=at,
-            applied_at=at,
+            requested_at=index,
+            applied_at=index,
             **columns,
         ).pk
 
     held = act(0, "suspend", "olga")
     act(1, "resume", "rene", state="refused")
     resume = act(3, "resume", "admin")
-    again = act(10, "suspend", "olga")
+    repeated = act(10, "suspend", "olga")
     make_action(cluster, uid="two", verb="resume", requested_at=NOW + timedelta(hours=1))
     rows = {row.id: row for row in read_actions(viewer=owner, filters=ActionFilters()).rows}
     end = rows[held].ended
@@ -253,52 +255,52 @@ def test_a_suspend_that_was_resumed_says_by_whom_and_how_long_it_lasted(
         resume,
     )
     assert (rows[held].label, rows[held].state) == ("Was held", "verified")
-    assert (rows[again].label, rows[again].ended) == ("Held", None)
+    assert (rows[repeated].label, rows[repeated].ended) == ("Held", None)
     assert action_row(viewer=owner, action_id=held) == rows[held]
 
 
-def test_a_resume_in_another_cluster_ends_nothing(owner: Viewer, cluster: Cluster) -> None:
+def test_a_resume_in_another_cluster_has_no_effect(owner: Viewer, cluster: Cluster) -> None:
     held = make_action(cluster, uid="one")
-    other = make_cluster("west")
-    make_action(other, uid="one", verb="resume", requested_at=NOW + timedelta(hours=1))
+    other_cluster = make_cluster("west")
+    make_action(other_cluster, uid="one", verb="resume", requested_at=NOW + timedelta(hours=1))
     row = action_row(viewer=owner, action_id=held.pk)
     assert row is not None
     assert row.ended is None
 
 
 @pytest.mark.parametrize(
-    ("within", "found"),
+    ("within", "expected"),
     [("1h", ["now"]), ("12h", ["now", "night"]), ("7d", ["now", "night"]), ("x", None)],
 )
-def test_actions_of_the_last_hours(
-    owner: Viewer, cluster: Cluster, within: str, found: list[str] | None
+def test_actions_are_filtered_by_recent_hours(
+    owner: Viewer, cluster: Cluster, within: str, expected: list[str] | None
 ) -> None:
     now = timezone.now()
     for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
         make_action(cluster, name=name, requested_at=now - timedelta(hours=hours))
-    assert shown(owner, within=within) == (found or ["now", "night", "old"])
+    assert action_ids(owner, within=within) == (expected or ["now", "night", "old"])
 
 
 @pytest.mark.parametrize(
-    ("within", "found"),
+    ("within", "expected"),
     [("1h", ["now"]), ("12h", ["now", "night"]), ("x", ["now", "night", "old"])],
 )
-def test_lines_of_the_audit_of_the_last_hours(
-    owner: Viewer, cluster: Cluster, within: str, found: list[str]
+def test_audit_lines_are_filtered_by_recent_hours(
+    owner: Viewer, cluster: Cluster, within: str, expected: list[str]
 ) -> None:
     now = timezone.now()
     for name, hours in (("now", 0), ("night", 9), ("old", 24 * 8)):
         make_audit(cluster, "research", name, at=now - timedelta(hours=hours))
     page = audit_lines(viewer=owner, filters=AuditFilters(within=within))
-    assert [row.sentence for row in page.rows] == found
+    assert [row.sentence for row in page.rows] == expected
 
 
-def test_every_state_has_a_name_for_people() -> None:
+def test_every_state_has_a_label() -> None:
     names = [state_label(state) for state in ActionState]
     assert len(set(names)) == len(ActionState)
 
 
-def test_a_batch_is_in_the_order_of_asking(
+def test_a_batch_keeps_the_requested_order(
     owner: Viewer, stranger: Viewer, cluster: Cluster
 ) -> None:
     make_action(cluster, name="first", batch="b1")
@@ -309,9 +311,9 @@ def test_a_batch_is_in_the_order_of_asking(
     assert [row.name for row in batch.rows] == ["first", "second", "canary"]
     assert (batch.unsent, batch.stoppable) == (0, 0)
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    seen = read_batch(viewer=reader, batch="b1")
-    assert seen is not None
-    assert [row.name for row in seen.rows] == ["first", "second"]
+    observed = read_batch(viewer=reader, batch="b1")
+    assert observed is not None
+    assert [row.name for row in observed.rows] == ["first", "second"]
     assert read_batch(viewer=stranger, batch="b1") is None
     assert read_batch(viewer=owner, batch="") is None
 
@@ -341,12 +343,12 @@ def test_cells_with_quotes_and_breaks_stay_one_cell(owner: Viewer, cluster: Clus
     assert '"a ""b"", c"' in lines[1]
 
 
-def test_json_lines_are_whole_and_in_order(owner: Viewer, cluster: Cluster) -> None:
+def test_json_lines_are_complete_and_in_order(owner: Viewer, cluster: Cluster) -> None:
     for number in range(3):
         make_action(cluster, name=f"=a{number}", steps=(("patch", "Suspend", "done", ""),))
-    found = [json.loads(line) for line in json_lines(all_actions(owner, ActionFilters()))]
-    assert [line["target"]["name"] for line in found] == ["=a2", "=a1", "=a0"]
-    row = action_row(viewer=owner, action_id=found[0]["id"])
+    results = [json.loads(line) for line in json_lines(all_actions(owner, ActionFilters()))]
+    assert [line["target"]["name"] for line in results] == ["=a2", "=a1", "=a0"]
+    row = action_row(viewer=owner, action_id=results[0]["id"])
     assert row is not None
     assert list(json_lines([row])) == list(json_lines(all_actions(owner, ActionFilters())))[:1]
 
@@ -369,14 +371,12 @@ def lines(viewer: Viewer, **filters: Any) -> list[str]:
     return [row.sentence for row in page.rows]
 
 
-def test_who_sees_which_line_of_the_audit(
-    owner: Viewer, stranger: Viewer, cluster: Cluster
-) -> None:
-    other = make_cluster("us-train")
+def test_audit_lines_follow_permissions(owner: Viewer, stranger: Viewer, cluster: Cluster) -> None:
+    other_cluster = make_cluster("us-train")
     make_audit(cluster, "research", "denied here")
     make_audit(cluster, "other", "denied there")
     make_audit(cluster, "", "cluster switched")
-    make_audit(other, "", "other cluster switched")
+    make_audit(other_cluster, "", "other cluster switched")
     make_audit(None, "", "all switched", event="switch")
     every = ["all switched", "other cluster switched", "cluster switched", "denied there"]
     assert lines(owner) == [*every, "denied here"]
@@ -394,8 +394,8 @@ def test_who_sees_which_line_of_the_audit(
 def test_the_audit_is_filtered_and_paged(owner: Viewer, cluster: Cluster) -> None:
     action = make_action(cluster)
     # Words: a search looks at ids too, and a random one may have any digit.
-    for number, word in enumerate(("zero", "one", "two", "three", "four")):
-        make_audit(cluster, "research", f"line {word}", action=action, actor_name=f"p{number}")
+    for number, text in enumerate(("zero", "one", "two", "three", "four")):
+        make_audit(cluster, "research", f"line {text}", action=action, actor_name=f"p{number}")
     make_audit(cluster, "research", "a switch", event="switch")
     assert lines(owner, event="switch") == ["a switch"]
     assert lines(owner, actor="p3") == ["line three"]

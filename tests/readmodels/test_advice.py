@@ -1,4 +1,4 @@
-"""Steps as they are read: their order, what each victim costs, and who is told of whom."""
+"""Advice in read models: order of steps, cost of each victim, and permissions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
 
 
 def runs(cluster: Cluster, name: str, priority: int = 0, **columns: Any) -> Gang:
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "health": "running",
         "stage": "run",
         "code": "running",
@@ -55,13 +55,11 @@ def runs(cluster: Cluster, name: str, priority: int = 0, **columns: Any) -> Gang
     }
     since = NOW - timedelta(days=9)
     return make_gang(
-        cluster, name, **{**given, "since": since, "priority_value": priority, **columns}
+        cluster, name, **{**values, "since": since, "priority_value": priority, **columns}
     )
 
 
-def test_least_harm_first_and_of_whole_gangs_the_lowest_priority(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_advice_is_ordered_by_harm_then_priority(owner: Viewer, cluster: Cluster) -> None:
     high, low = runs(cluster, "high", 5), runs(cluster, "low", -3)
     broken = runs(cluster, "half", stage="placement", code="partly-placed", health="degraded")
     steps = (
@@ -72,15 +70,19 @@ def test_least_harm_first_and_of_whole_gangs_the_lowest_priority(
         AdvisedStep("Uncordon node a.", AdviceKind.UNCORDON),
         AdvisedStep("Wait for 4 cpu.", AdviceKind.WAIT_FOR_ROOM),
     )
-    found = read(owner, advised(cluster, "run", *steps)).row.next_steps
-    assert [step.harm for step in found] == [
+    next_steps = read(owner, advised(cluster, "run", *steps)).row.next_steps
+    assert [step.harm for step in next_steps] == [
         *(Harm.NOTHING, Harm.NODES, Harm.BROKEN_GANGS, Harm.OWN_GANG),
         *(Harm.WHOLE_GANGS, Harm.WHOLE_GANGS),
     ]
-    assert [one.name for step in found for one in step.victims] == ["half", "low", "high"]
+    assert [victim.name for step in next_steps for victim in step.victims] == [
+        "half",
+        "low",
+        "high",
+    ]
 
 
-def test_to_stop_a_whole_gang_is_never_first(owner: Viewer, cluster: Cluster) -> None:
+def test_stopping_a_complete_gang_is_never_first(owner: Viewer, cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
     for kind in (AdviceKind.SUSPEND_GANGS, AdviceKind.SUSPEND_BROKEN):
         row = read(owner, advised(cluster, f"run-{kind}", stop(moe, kind=kind))).row
@@ -88,15 +90,15 @@ def test_to_stop_a_whole_gang_is_never_first(owner: Viewer, cluster: Cluster) ->
         assert "Suspend" not in row.next_step
 
 
-def test_a_gang_that_has_come_apart_since_is_no_whole_one(owner: Viewer, cluster: Cluster) -> None:
+def test_a_now_incomplete_gang_is_not_complete(owner: Viewer, cluster: Cluster) -> None:
     half = runs(cluster, "half", stage="placement", code="partly-placed", health="degraded")
     (step,) = read(owner, advised(cluster, "run", stop(half))).row.next_steps
     assert step.harm is Harm.BROKEN_GANGS
 
 
-def test_a_victim_says_what_it_costs_and_who_else_is_told(owner: Viewer, cluster: Cluster) -> None:
+def test_a_victim_has_its_cost_and_beneficiaries(owner: Viewer, cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
-    run, *_ = [advised(cluster, f"run-{at}", stop(moe), priority_value=0) for at in range(3)]
+    run, *_ = [advised(cluster, f"run-{index}", stop(moe), priority_value=0) for index in range(3)]
     _, step = read(owner, run).row.next_steps
     (victim,) = step.victims
     assert (victim.ready, victim.desired, victim.namespace) == (4, 4, moe.namespace)
@@ -107,7 +109,7 @@ def test_a_victim_says_what_it_costs_and_who_else_is_told(owner: Viewer, cluster
     )
 
 
-def test_gangs_that_the_viewer_may_not_see_are_not_counted(cluster: Cluster) -> None:
+def test_hidden_gangs_are_not_counted(cluster: Cluster) -> None:
     moe = runs(cluster, "moe")
     run = advised(cluster, "run", stop(moe))
     advised(cluster, "other", stop(moe), namespace="secret")
@@ -117,17 +119,17 @@ def test_gangs_that_the_viewer_may_not_see_are_not_counted(cluster: Cluster) -> 
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "words"), [(0, 0, "same"), (5, 0, "lower"), (0, None, "same")]
+    ("ours", "theirs", "message"), [(0, 0, "same"), (5, 0, "lower"), (0, None, "same")]
 )
 def test_priority_is_compared(
-    owner: Viewer, cluster: Cluster, ours: int, theirs: int | None, words: str
+    owner: Viewer, cluster: Cluster, ours: int, theirs: int | None, message: str
 ) -> None:
     moe = runs(cluster, "moe", priority_value=theirs)
     _, step = read(owner, advised(cluster, "run", stop(moe), priority_value=ours)).row.next_steps
-    assert step.victims[0].compared.startswith(words)
+    assert step.victims[0].compared.startswith(message)
 
 
-def test_typical_wait_is_said_or_that_it_is_unknown() -> None:
+def test_the_typical_wait_is_shown_or_unknown() -> None:
     assert typical_text(TypicalWait(720, 9)) == "Typical wait: 12 min."
     assert "unknown, no similar gang" in typical_text(TypicalWait(None, 0))
     assert "unknown, only 3 similar gangs" in typical_text(TypicalWait(None, 3))

@@ -19,22 +19,22 @@ def recorded() -> None:
     """Two actions of 3 and 2 lines, interleaved, and a line about none between them."""
     cluster = make_cluster()
     first, second = make_action(cluster), make_action(cluster)
-    for action, words in ((first, "a1"), (second, "b1"), (first, "a2")):
-        make_audit(cluster, "research", words, action=action, event="state")
+    for action, texts in ((first, "a1"), (second, "b1"), (first, "a2")):
+        make_audit(cluster, "research", texts, action=action, event="state")
     make_audit(cluster, "research", "switched", event="switch")
-    for action, words in ((second, "b2"), (first, "a3")):
-        make_audit(cluster, "research", words, action=action, event="state")
+    for action, texts in ((second, "b2"), (first, "a3")):
+        make_audit(cluster, "research", texts, action=action, event="state")
 
 
-def _shown(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[list[str]]:
+def _listed(filters: AuditFilters, limit: int = 50, cursor: str = "") -> list[list[str]]:
     page = audit_groups(viewer=OWNER, filters=filters, limit=limit, cursor=cursor)
     return [
         [group.newest.sentence, *(line.sentence for line in group.lines)] for group in page.groups
     ]
 
 
-def test_each_action_stands_once_where_its_newest_line_is(recorded: None) -> None:
-    assert _shown(AuditFilters()) == [
+def test_each_action_is_listed_once_at_its_newest_line(recorded: None) -> None:
+    assert _listed(AuditFilters()) == [
         ["a3", "a1", "a2", "a3"],
         ["b2", "b1", "b2"],
         ["switched"],
@@ -45,18 +45,18 @@ def test_pages_hold_whole_actions(recorded: None) -> None:
     first = audit_groups(viewer=OWNER, filters=AuditFilters(), limit=1)
     assert len(first.groups[0].lines) == 3
     assert first.next_cursor
-    assert _shown(AuditFilters(), 1, first.next_cursor) == [["b2", "b1", "b2"]]
+    assert _listed(AuditFilters(), 1, first.next_cursor) == [["b2", "b1", "b2"]]
 
 
 def test_a_search_finds_an_action_by_an_older_line(recorded: None) -> None:
-    assert _shown(AuditFilters(q="a2")) == [["a2", "a2"]]
+    assert _listed(AuditFilters(q="a2")) == [["a2", "a2"]]
 
 
 def test_files_keep_every_line(recorded: None) -> None:
     assert len(list(all_audit_lines(OWNER, AuditFilters()))) == 6
 
 
-def test_each_event_has_words() -> None:
+def test_each_event_has_a_label() -> None:
     labels = [event_label(event) for event in (*ACTION_EVENTS, *ADMIN_EVENTS)]
     assert all(label[:1].isupper() and "-" not in label.removeprefix("Sign-in") for label in labels)
     assert len(set(labels)) == len(labels)

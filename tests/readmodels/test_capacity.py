@@ -1,4 +1,4 @@
-"""Nodes by pool: sums that are right, room that is really free, and nothing where nobody could look."""
+"""Nodes by pool: correct sums, usable free capacity, and no numbers for unread nodes."""
 
 from __future__ import annotations
 
@@ -32,47 +32,47 @@ def read(viewer: Viewer, *, cluster: str = "", by: str = "") -> Capacity:
 
 def amount(pool: Pool | None, resource: str) -> Amount:
     assert pool is not None
-    return next(one for one in pool.amounts if one.resource == resource)
+    return next(item for item in pool.amounts if item.resource == resource)
 
 
 @pytest.fixture
 def cluster() -> Cluster:
     """A cluster whose nodes were read."""
-    made = make_cluster()
-    make_capacity(made)
-    return made
+    new_cluster = make_cluster()
+    make_capacity(new_cluster)
+    return new_cluster
 
 
 def test_amounts_are_added_up_exactly(owner: Viewer, cluster: Cluster) -> None:
     for name in ("a", "b", "c"):
         make_node(cluster, name)
-    whole = read(owner).clusters[0].whole
-    gpus = amount(whole, "nvidia.com/gpu")
+    total = read(owner).clusters[0].whole
+    gpus = amount(total, "nvidia.com/gpu")
     assert (gpus.allocatable, gpus.used, gpus.held, gpus.free, gpus.away) == (
         *("24", "18", "6", "6"),
         "",
     )
-    cpu = amount(whole, "cpu")
+    cpu = amount(total, "cpu")
     assert (cpu.allocatable, cpu.used, cpu.held, cpu.free) == ("576", "145.5", "48", "430.5")
-    memory = amount(whole, "memory")
+    memory = amount(total, "memory")
     assert (memory.allocatable, memory.used, memory.free) == ("3 Ti", "768 Gi", "2.2 Ti")
-    pods = amount(whole, "pods")
+    pods = amount(total, "pods")
     assert (pods.allocatable, pods.used, pods.held, pods.free) == ("330", "9", "3", "321")
 
 
-def test_free_room_on_nodes_that_take_no_pods_is_not_free(owner: Viewer, cluster: Cluster) -> None:
+def test_capacity_of_unschedulable_nodes_is_not_free(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "ready")
     make_node(cluster, "cordoned", cordoned=True)
     make_node(cluster, "lost", ready=False)
     make_node(cluster, "lost-and-cordoned", ready=False, cordoned=True)
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert (whole.nodes, whole.ready, whole.cordoned, whole.not_ready) == (4, 1, 1, 2)
-    gpus = amount(whole, "nvidia.com/gpu")
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert (total.nodes, total.ready, total.cordoned, total.not_ready) == (4, 1, 1, 2)
+    gpus = amount(total, "nvidia.com/gpu")
     assert (gpus.free, gpus.away) == ("2", "6")
 
 
-def test_an_overfull_node_takes_nothing_from_the_others(owner: Viewer, cluster: Cluster) -> None:
+def test_an_overcommitted_node_does_not_reduce_other_nodes(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "a", used={"nvidia.com/gpu": "11"})
     make_node(cluster, "b", used={"nvidia.com/gpu": "5"})
     assert amount(read(owner).clusters[0].whole, "nvidia.com/gpu").free == "3"
@@ -91,21 +91,21 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
     for number, device in enumerate(DEVICES):
         room = {"cpu": "8", "memory": str(GIB), "pods": "10", device: str(number + 1)}
         make_node(cluster, f"n{number}", allocatable=room, used={device: "1"}, held={})
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert [one.resource for one in whole.amounts] == [*DEVICES, "cpu", "memory", "pods"]
-    assert [(one.allocatable, one.free) for one in whole.amounts[:5]] == [
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert [amount.resource for amount in total.amounts] == [*DEVICES, "cpu", "memory", "pods"]
+    assert [(amount.allocatable, amount.free) for amount in total.amounts[:5]] == [
         ("1", "0"),
         ("2", "1"),
         ("3", "2"),
         ("4", "3"),
         ("5", "4"),
     ]
-    assert [one.is_accelerator for one in whole.amounts] == [True] * 5 + [False] * 3
+    assert [amount.is_accelerator for amount in total.amounts] == [True] * 5 + [False] * 3
 
 
 @pytest.mark.parametrize(
-    ("used", "said"),
+    ("used", "expected"),
     [
         ("0", "cpu 0 % used"),
         ("0.5", "cpu under 1 % used"),
@@ -115,14 +115,14 @@ def test_accelerators_of_every_vendor_come_first(owner: Viewer, cluster: Cluster
         ("130", "cpu 130 % used"),
     ],
 )
-def test_a_share_is_never_rounded_to_nothing_or_to_all(
-    owner: Viewer, cluster: Cluster, used: str, said: str
+def test_a_share_is_never_rounded_to_zero_or_all(
+    owner: Viewer, cluster: Cluster, used: str, expected: str
 ) -> None:
     make_node(cluster, "a", allocatable={"cpu": "100"}, used={"cpu": used}, held={})
-    assert amount(read(owner).clusters[0].whole, "cpu").short == said
+    assert amount(read(owner).clusters[0].whole, "cpu").short == expected
 
 
-def test_a_share_says_what_is_not_in_it(owner: Viewer, cluster: Cluster) -> None:
+def test_a_share_names_excluded_amounts(owner: Viewer, cluster: Cluster) -> None:
     room = {"allocatable": {"cpu": "100"}, "used": {"cpu": "40"}, "held": {}}
     make_node(cluster, "a", **room)
     make_node(cluster, "b", **room, unreadable=["cpu"])
@@ -131,7 +131,7 @@ def test_a_share_says_what_is_not_in_it(owner: Viewer, cluster: Cluster) -> None
     assert amount(read(owner).clusters[0].whole, "cpu").short == "cpu not known"
 
 
-def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluster: Cluster) -> None:
+def test_network_devices_are_not_accelerators(owner: Viewer, cluster: Cluster) -> None:
     room = {"nvidia.com/gpu": "8", "vpc.amazonaws.com/efa": "32", "intel.com/sriov": "4"}
     used = {"nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "16"}
     make_node(cluster, "a", allocatable={**room, "cpu": "8"}, used=used, held={})
@@ -141,7 +141,9 @@ def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluste
     ClusterCapacity.objects.update(shapes=[asking])
     (row,) = read(owner).clusters
     assert row.whole is not None
-    assert [(one.resource, one.is_accelerator, one.free) for one in row.whole.amounts] == [
+    assert [
+        (amount.resource, amount.is_accelerator, amount.free) for amount in row.whole.amounts
+    ] == [
         ("nvidia.com/gpu", True, "4"),
         ("cpu", False, "8"),
         ("intel.com/sriov", False, "4"),
@@ -150,18 +152,18 @@ def test_network_devices_are_resources_and_no_accelerators(owner: Viewer, cluste
     assert row.shapes[0].asks == "4 GPUs, 1 Gi memory, 16 vpc.amazonaws.com/efa"
 
 
-def test_what_nobody_has_is_left_out(owner: Viewer, cluster: Cluster) -> None:
+def test_absent_resources_are_omitted(owner: Viewer, cluster: Cluster) -> None:
     room = {"cpu": "4", "hugepages-2Mi": "0", "ephemeral-storage": "1", "example.com/fpga": "0"}
     make_node(cluster, "a", allocatable=room, used={}, held={})
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert [one.resource for one in whole.amounts] == ["cpu"]
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert [amount.resource for amount in total.amounts] == ["cpu"]
 
 
 @pytest.mark.parametrize(
     "broken", [{"unreadable": ["nvidia.com/gpu"]}, {"used": {"nvidia.com/gpu": "x"}}]
 )
-def test_an_unreadable_amount_is_in_no_sum_and_is_said(
+def test_an_unparsable_amount_is_reported_and_not_summed(
     owner: Viewer, cluster: Cluster, broken: dict[str, Any]
 ) -> None:
     make_node(cluster, "a")
@@ -194,45 +196,45 @@ def test_a_pool_is_named_by_its_well_known_label(
     assert (pool.label, pool.value) == expected
 
 
-def test_nodes_stand_together_by_any_label(owner: Viewer, cluster: Cluster) -> None:
+def test_nodes_are_grouped_by_any_label(owner: Viewer, cluster: Cluster) -> None:
     zone = "topology.kubernetes.io/zone"
     for name, labels in (("a", {zone: "z1"}), ("b", {zone: "z2"}), ("c", {zone: "z1"}), ("d", {})):
         make_node(cluster, name, labels={**labels, "kubernetes.io/hostname": name})
-    found = read(owner, by=zone)
-    assert [(pool.value, pool.nodes) for pool in found.clusters[0].pools] == [
+    result = read(owner, by=zone)
+    assert [(pool.value, pool.nodes) for pool in result.clusters[0].pools] == [
         ("z1", 2),
         ("z2", 1),
         ("", 1),
     ]
     # A label that puts no two nodes together is no choice.
-    assert found.labels == (zone,)
+    assert result.labels == (zone,)
     assert [pool.nodes for pool in read(owner, by="no-such").clusters[0].pools] == [4]
 
 
-def test_the_label_of_the_pools_is_no_second_choice(owner: Viewer, cluster: Cluster) -> None:
+def test_the_pool_label_is_not_a_fallback(owner: Viewer, cluster: Cluster) -> None:
     """It is the default: with "their pool" beside it one choice stood there twice."""
     pool, zone = "karpenter.sh/nodepool", "topology.kubernetes.io/zone"
     for name in ("a", "b"):
         make_node(cluster, name, labels={pool: "h100", zone: "z1"})
     for by in ("", zone, pool):
-        found = read(owner, by=by)
-        assert (found.default_label, found.labels) == (pool, (zone,))
+        result = read(owner, by=by)
+        assert (result.default_label, result.labels) == (pool, (zone,))
     make_node(cluster, "c", labels={"agentpool": "a100"})
-    found = read(owner)
-    assert (found.default_label, found.labels) == ("", (zone, pool))
+    result = read(owner)
+    assert (result.default_label, result.labels) == ("", (zone, pool))
 
 
-def test_taints_that_keep_pods_away_are_named(owner: Viewer, cluster: Cluster) -> None:
+def test_blocking_taints_are_named(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "a", taints=["spot=true:NoSchedule", "soft:PreferNoSchedule"])
     make_node(cluster, "b", taints=["spot=true:NoSchedule", "gpu:NoExecute"])
     away = "node.kubernetes.io/unschedulable:NoSchedule"
     make_node(cluster, "c", taints=[away, "spot=true:NoSchedule"], cordoned=True)
-    whole = read(owner).clusters[0].whole
-    assert whole is not None
-    assert whole.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
+    total = read(owner).clusters[0].whole
+    assert total is not None
+    assert total.taints == (TaintRow("spot=true:NoSchedule", 2), TaintRow("gpu:NoExecute", 1))
 
 
-def test_shapes_with_what_fits(owner: Viewer) -> None:
+def test_shapes_show_how_many_fit(owner: Viewer) -> None:
     cluster = make_cluster()
     make_node(cluster, "a")
     shapes = (
@@ -242,9 +244,9 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
         make_shape(unsupported=["volume claims", "topology spread"]),
     )
     make_capacity(cluster, shapes=shapes)
-    found = read(owner).clusters[0].shapes
+    result = read(owner).clusters[0].shapes
     assert [
-        (one.asks, one.waiting, one.fits_now, one.fits_empty, one.is_short) for one in found
+        (item.asks, item.waiting, item.fits_now, item.fits_empty, item.is_short) for item in result
     ] == [
         ("8 GPUs, 64 cpu", 4, 3, 7, True),
         ("1 cpu", 0, 190, 7, False),
@@ -252,12 +254,22 @@ def test_shapes_with_what_fits(owner: Viewer) -> None:
         # At most three fit of the four that wait: there is too little in any case.
         ("8 GPUs, 64 cpu", 4, 3, 7, True),
     ]
-    assert [one.where for one in found] == ["", "pool=h100", "", ""]
-    assert [one.why for one in found] == ["", "", "not understood: the toleration operator Gt", ""]
-    assert [one.unsupported for one in found] == [(), (), (), ("volume claims", "topology spread")]
+    assert [item.where for item in result] == ["", "pool=h100", "", ""]
+    assert [item.why for item in result] == [
+        "",
+        "",
+        "not understood: the toleration operator Gt",
+        "",
+    ]
+    assert [item.unsupported for item in result] == [
+        (),
+        (),
+        (),
+        ("volume claims", "topology spread"),
+    ]
 
 
-def test_a_shape_that_an_older_release_stored(owner: Viewer, cluster: Cluster) -> None:
+def test_a_shape_of_an_older_release_is_read(owner: Viewer, cluster: Cluster) -> None:
     stored = make_shape()
     del stored["unsupported"]
     ClusterCapacity.objects.update(shapes=[stored])
@@ -273,9 +285,7 @@ def blind(viewer: Viewer) -> str:
     return before + ("AGE" if since else "") + after
 
 
-def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_node_counts_need_access_to_a_gang_of_the_cluster(owner: Viewer, cluster: Cluster) -> None:
     """The same that the node-fit table of that gang is made of; names and labels are not."""
     ClusterCapacity.objects.update(shapes=[make_shape()])
     make_node(cluster, "a", taints=["team=vision:NoSchedule"])
@@ -283,23 +293,23 @@ def test_numbers_of_nodes_are_for_whoever_sees_a_gang_there(
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     everywhere = Viewer(5, "nina", (Scope(None, "research", "viewer"),))
     keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
-    (told,) = read(owner).clusters
-    assert told.whole is not None
+    (message,) = read(owner).clusters
+    assert message.whole is not None
     for viewer in (reader, everywhere):
         (row,) = read(viewer, by="kubernetes.io/hostname").clusters
-        unnamed = replace(told.whole, not_ready_names="", taints=(), more_taints=1)
+        unnamed = replace(message.whole, not_ready_names="", taints=(), more_taints=1)
         assert (row.blind, row.nodes, row.whole) == (None, 2, unnamed)
         assert (row.numbers_only, row.pools, row.shapes) == (True, (), ())
         assert read(viewer).labels == ()
     for viewer in (owner, keeper):
         (row,) = read(viewer).clusters
-        assert (row.numbers_only, row.whole, row.pools) == (False, told.whole, told.pools)
+        assert (row.numbers_only, row.whole, row.pools) == (False, message.whole, message.pools)
         assert row.shapes
 
 
-def test_who_sees_another_cluster_sees_nothing_of_this_one(cluster: Cluster) -> None:
-    other = make_cluster("west")
-    viewer = Viewer(6, "wes", (Scope(other.pk, "research", "viewer"),))
+def test_a_viewer_of_another_cluster_sees_no_capacity(cluster: Cluster) -> None:
+    other_cluster = make_cluster("west")
+    viewer = Viewer(6, "wes", (Scope(other_cluster.pk, "research", "viewer"),))
     assert [row.cluster for row in read(viewer).clusters] == ["west"]
     assert not viewer.counts_nodes(cluster.pk)
 
@@ -308,15 +318,15 @@ def test_a_stranger_sees_no_cluster(stranger: Viewer, cluster: Cluster) -> None:
     assert read(stranger).clusters == ()
 
 
-def test_forbidden_nodes_are_no_zeros(owner: Viewer) -> None:
+def test_forbidden_nodes_are_not_zero(owner: Viewer) -> None:
     cluster = make_cluster()
-    # Rows of a time at which they could be read mean nothing now.
+    # Rows from before the permission was lost are stale.
     make_node(cluster, "a")
     make_capacity(cluster, why="nodes: forbidden")
     assert blind(owner) == "The capacity of this cluster is unknown: nodes: forbidden."
 
 
-def test_nodes_that_were_not_read_yet_are_no_zeros(owner: Viewer) -> None:
+def test_unread_nodes_are_not_zero(owner: Viewer) -> None:
     make_cluster()
     assert blind(owner) == "The nodes of this cluster have not been read yet."
 
@@ -331,7 +341,7 @@ def test_a_silent_cluster_has_no_numbers(owner: Viewer) -> None:
     assert blind(owner) == f"This cluster has not been read for AGE: {unknown}"
 
 
-def test_a_cluster_that_never_answered(owner: Viewer) -> None:
+def test_an_unread_cluster_has_no_numbers(owner: Viewer) -> None:
     make_cluster(contact_at=None, problem="unreachable")
     assert (
         blind(owner) == "This cluster has never answered: the resources of its nodes are unknown."
@@ -348,7 +358,7 @@ def test_a_cluster_without_nodes_has_none(owner: Viewer, cluster: Cluster) -> No
     assert (row.blind, row.whole, row.pools) == (None, None, ())
 
 
-def test_very_many_nodes_are_added_up_when_asked_for(
+def test_very_many_nodes_are_added_up_on_request(
     owner: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a", "b"):
@@ -372,7 +382,7 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
             read(owner)
 
 
-def test_each_node_of_a_pool_has_its_square(owner: Viewer, cluster: Cluster) -> None:
+def test_each_node_of_a_pool_has_a_square(owner: Viewer, cluster: Cluster) -> None:
     make_node(cluster, "d", held={})
     make_node(cluster, "a", labels={"cloud.google.com/gke-nodepool": "h100", RACK: "r1"}, held={})
     make_node(cluster, "b", used={"nvidia.com/gpu": "8"}, held={})
@@ -381,7 +391,7 @@ def test_each_node_of_a_pool_has_its_square(owner: Viewer, cluster: Cluster) -> 
     make_node(cluster, "f", ready=False)
     make_node(cluster, "g", labels={}, allocatable={"cpu": "8"}, used={}, held={})
     (pool, rest) = read(owner).clusters[0].pools
-    assert [(one.name, one.free, one.state) for one in pool.squares] == [
+    assert [(square.name, square.free, square.state) for square in pool.squares] == [
         ("b", "0", "full"),
         ("c", "2", "held"),
         ("d", "2", "free"),

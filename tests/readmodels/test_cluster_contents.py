@@ -1,4 +1,4 @@
-"""What is in each cluster: gangs by health, nodes, accelerators."""
+"""Contents of each cluster: gangs by health, nodes, accelerators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(viewer: Viewer = OWNER) -> dict[str, ClusterContents]:
 
 
 def counted(contents: ClusterContents) -> dict[str, int]:
-    return {one.face.word: one.gangs for one in contents.healths}
+    return {health.face.word: health.gangs for health in contents.healths}
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def east() -> Cluster:
     return cluster
 
 
-def test_gangs_that_exist_are_counted_by_health_worst_first(east: Cluster) -> None:
+def test_existing_gangs_are_counted_by_severity(east: Cluster) -> None:
     counts = counted(read()["east"])
     assert list(counts.items()) == [
         *(("failed", 1), ("blocked", 1), ("running", 2), ("succeeded", 1))
@@ -56,24 +56,24 @@ def test_a_viewer_of_one_namespace_counts_its_gangs(east: Cluster) -> None:
     assert counted(read(viewer)["east"]) == {"failed": 1}
 
 
-def test_nodes_are_added_up_where_they_are_known(east: Cluster) -> None:
+def test_known_nodes_are_added_up(east: Cluster) -> None:
     make_capacity(east)
     make_node(east, "a", allocatable={GPU: "8"}, used={GPU: "3"})
     make_node(east, "b", allocatable={GPU: "8"}, used={GPU: "8"}, cordoned=True)
     west = make_cluster("west")
     make_capacity(west, why="nodes: forbidden")
     make_cluster("empty")
-    found = read()
-    whole = found["east"].totals
-    assert whole is not None
-    (gpus,) = whole.accelerators
-    assert (whole.nodes, whole.cordoned) == (2, 1)
+    result = read()
+    full_totals = result["east"].totals
+    assert full_totals is not None
+    (gpus,) = full_totals.accelerators
+    assert (full_totals.nodes, full_totals.cordoned) == (2, 1)
     assert (gpus.allocatable, gpus.used, gpus.free) == ("16", "11", "5")
-    # Nobody has said that these have no nodes.
-    assert [found[name].nodes_known for name in ("east", "west", "empty")] == [True, False, False]
+    # The number of nodes of these clusters is unknown.
+    assert [result[name].nodes_known for name in ("east", "west", "empty")] == [True, False, False]
 
 
-def test_more_clusters_make_no_more_queries(east: Cluster) -> None:
+def test_the_number_of_queries_does_not_grow_with_clusters(east: Cluster) -> None:
     make_capacity(east)
     make_node(east, "a")
     clusters = read_freshness(viewer=OWNER, now=NOW)

@@ -1,4 +1,4 @@
-"""Which levers the Clusters page calls ready, and what it says to do next."""
+"""Levers on the Clusters page: their readiness and the next step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def row(lever: str, levers: ClusterLevers = READY, not_served: tuple[str, ...] =
     return next(row for row in rows if row.lever == lever)
 
 
-def test_levers_are_listed_in_the_order_in_which_they_are_tried() -> None:
+def test_levers_are_listed_in_order_of_preference() -> None:
     rows = lever_board(READY, ()).rows
     assert [row.lever for row in rows] == [
         "suspend",
@@ -37,14 +37,14 @@ def test_levers_are_listed_in_the_order_in_which_they_are_tried() -> None:
     ]
 
 
-def test_what_the_cluster_does_not_serve_has_no_lever() -> None:
+def test_unserved_kinds_have_no_lever() -> None:
     absent = ("workloads.kueue.x-k8s.io", "jobsets.jobset.x-k8s.io", "jobs.batch.volcano.sh")
     rows = lever_board(READY, absent).rows
     assert [row.lever for row in rows] == ["suspend"]
 
 
 @pytest.mark.parametrize(
-    ("changes", "ready", "word", "sentence"),
+    ("changes", "ready", "text", "sentence"),
     [
         (
             {},
@@ -93,16 +93,16 @@ def test_what_the_cluster_does_not_serve_has_no_lever() -> None:
         ),
     ],
 )
-def test_installed_proved_and_in_force_are_three_things(
-    changes: dict[str, Any], ready: bool, word: str, sentence: str
+def test_installed_proved_and_in_force_are_distinct(
+    changes: dict[str, Any], ready: bool, text: str, sentence: str
 ) -> None:
-    found = row("hold", replace(READY, **changes))
-    assert (found.ready, found.face.word, found.sentence) == (ready, word, sentence)
-    assert found.proved_at == changes.get("hold_proved_at")
-    assert found.refuted_at == changes.get("hold_refuted_at")
+    result = row("hold", replace(READY, **changes))
+    assert (result.ready, result.face.word, result.sentence) == (ready, text, sentence)
+    assert result.proved_at == changes.get("hold_proved_at")
+    assert result.refuted_at == changes.get("hold_refuted_at")
 
 
-def test_a_claim_is_not_a_lever_until_it_was_seen() -> None:
+def test_a_claimed_lever_counts_after_its_proof() -> None:
     claimed = row("native", replace(READY, build="EC375E2361C61A1F"))
     assert (claimed.ready, claimed.face.word) == (False, "unproved")
     assert claimed.sentence == (
@@ -115,7 +115,7 @@ def test_a_claim_is_not_a_lever_until_it_was_seen() -> None:
 @pytest.mark.parametrize(
     "shut", [{"has_actor": False}, {"read_only": "Cluster east is switched to read-only."}]
 )
-def test_nothing_is_ready_where_nothing_may_be_sent(shut: dict[str, Any]) -> None:
+def test_no_lever_is_ready_without_an_actor(shut: dict[str, Any]) -> None:
     everything = replace(READY, parallelism=True, native_honoured=True, hold_proved_at=NOW, **shut)
     board = lever_board(everything, ())
     assert not any(row.ready for row in board.rows)
@@ -137,14 +137,14 @@ def test_nothing_is_ready_where_nothing_may_be_sent(shut: dict[str, Any]) -> Non
         ({"hold": PolicyState.NOT_SEEN}, (), ""),
     ],
 )
-def test_one_command_for_the_next_step(
+def test_the_next_step_has_one_command(
     changes: dict[str, Any], not_served: tuple[str, ...], command: str
 ) -> None:
     assert lever_board(replace(READY, **changes), not_served).command == command
 
 
 @pytest.mark.django_db
-def test_who_sees_one_namespace_sees_the_levers_without_the_command(owner: Viewer) -> None:
+def test_a_namespace_viewer_sees_the_levers_without_the_command(owner: Viewer) -> None:
     cluster = make_cluster("east", actor_expires_at=NOW + timedelta(days=2))
     make_resource(cluster, "holds.gangboard.dev", state="not-served")
     (state,) = list_clusters(viewer=owner, now=NOW)
@@ -153,7 +153,7 @@ def test_who_sees_one_namespace_sees_the_levers_without_the_command(owner: Viewe
     assert state.actor_expiry.sentence == "The token of the actor expires in 2 d."
     assert state.actor_expiry.tone == "degraded"
     narrow = Viewer(3, "rene", (Scope(cluster.pk, "research", "operator"),))
-    seen = cluster_detail("east", viewer=narrow, now=NOW)
-    assert seen is not None
-    assert seen.levers.rows == state.levers.rows
-    assert (seen.levers.command, seen.actor_expiry, seen.claims) == ("", None, ())
+    observed = cluster_detail("east", viewer=narrow, now=NOW)
+    assert observed is not None
+    assert observed.levers.rows == state.levers.rows
+    assert (observed.levers.command, observed.actor_expiry, observed.claims) == ("", None, ())

@@ -1,4 +1,4 @@
-"""What cannot be read is no zero, and the next step is its cause."""
+"""Unreadable numbers are not zero, and the next step names the cause."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tests.factories import NOW, make_cluster, make_gang, make_outage, make_reso
 pytestmark = pytest.mark.django_db
 
 
-def shown(cluster: Cluster, viewer: Viewer) -> ClusterRow:
+def cluster_row(cluster: Cluster, viewer: Viewer) -> ClusterRow:
     state = cluster_detail(cluster.name, viewer=viewer, now=NOW)
     assert state is not None
     return state
 
 
-def test_a_cluster_that_never_answered_has_no_number_and_its_cause_as_step(owner: Viewer) -> None:
+def test_an_unread_cluster_has_no_numbers_and_a_step_for_the_cause(owner: Viewer) -> None:
     dead = make_cluster("dead", contact_at=None, listed_at=None, problem="unreachable")
-    state = shown(dead, owner)
+    state = cluster_row(dead, owner)
     assert (state.gangs, state.objects, state.levers.rows) == (None, None, ())
     assert state.next_command == "manage.py add_cluster dead --kubeconfig FILE"
 
@@ -43,44 +43,46 @@ def test_a_cluster_that_never_answered_has_no_number_and_its_cause_as_step(owner
     ],
     ids=["read", "pods forbidden", "silent", "first look"],
 )
-def test_no_gangs_is_zero_only_where_all_was_read(
+def test_zero_gangs_requires_a_complete_read(
     owner: Viewer, columns: dict[str, Any], pods: str, gangs: int | None
 ) -> None:
     cluster = make_cluster("east", **columns)
     make_resource(cluster, "pods", state=pods, needed=True)
-    assert shown(cluster, owner).gangs == gangs
+    assert cluster_row(cluster, owner).gangs == gangs
     make_gang(cluster, "run")
-    assert shown(cluster, owner).gangs == 1, "what was seen is counted"
+    assert cluster_row(cluster, owner).gangs == 1, "what was seen is counted"
 
 
-def test_a_second_name_does_not_name_a_cluster_that_the_viewer_may_not_see(owner: Viewer) -> None:
+def test_a_duplicate_name_reveals_no_hidden_cluster(owner: Viewer) -> None:
     first = make_cluster("west")
-    told = second_name_sentence("west", "west2")
-    second = make_cluster("west2", contact_at=None, problem="same-cluster", sentence=told)
+    message = second_name_sentence("west", "west2")
+    second = make_cluster("west2", contact_at=None, problem="same-cluster", sentence=message)
     make_outage(
         second,
         NOW - timedelta(hours=2),
         NOW - timedelta(hours=1),
         problem="same-cluster",
-        sentence=told,
+        sentence=message,
     )
-    one = Viewer(2, "rita", (Scope(second.pk, "", "viewer"),))
-    both = replace(one, scopes=(*one.scopes, Scope(first.pk, "team-a", "viewer")))
-    for viewer, named in ((owner, True), (both, True), (one, False)):
-        state = shown(second, viewer)
+    new_viewer = Viewer(2, "rita", (Scope(second.pk, "", "viewer"),))
+    both = replace(new_viewer, scopes=(*new_viewer.scopes, Scope(first.pk, "team-a", "viewer")))
+    for viewer, named in ((owner, True), (both, True), (new_viewer, False)):
+        state = cluster_row(second, viewer)
         fresh = read_freshness(viewer=viewer, now=NOW)[second.pk]
         texts = (state.sentence, state.headline, fresh.sentence, state.outages[0].why)
         assert [text.startswith("west ") for text in texts] == [named] * 4, viewer.name
         assert all("west2" in text for text in texts)
     Cluster.objects.filter(pk=first.pk).delete()
-    assert shown(second, owner).sentence == told, "that of a removed cluster is no secret to them"
+    assert cluster_row(second, owner).sentence == message, (
+        "that of a removed cluster is no secret to them"
+    )
 
 
-def test_every_step_is_about_a_problem_that_is_stored() -> None:
+def test_every_step_belongs_to_a_stored_problem() -> None:
     assert set(STEPS) <= set(KubeErrorCode)
 
 
-def test_a_name_that_is_not_safe_has_no_command() -> None:
+def test_an_unsafe_name_has_no_command() -> None:
     step = reach_step("a; rm -rf /", "unreachable")
     assert step is not None
     assert step.command == ""

@@ -1,4 +1,4 @@
-"""Clusters, what they let us see, and the counts over them."""
+"""Clusters, their readable resources, and the counts over them."""
 
 from datetime import timedelta
 from typing import Any
@@ -56,16 +56,14 @@ pytestmark = pytest.mark.django_db
         ),
     ],
 )
-def test_one_sentence_about_a_cluster(
-    owner: Viewer, columns: dict[str, Any], sentence: str
-) -> None:
+def test_a_cluster_has_one_sentence(owner: Viewer, columns: dict[str, Any], sentence: str) -> None:
     make_cluster(**columns)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.headline == sentence
 
 
 @pytest.mark.parametrize(
-    ("columns", "shown"),
+    ("columns", "expected"),
     [
         ({}, (12, 340)),
         ({"events_a_minute": 0}, (12, 0)),
@@ -74,32 +72,32 @@ def test_one_sentence_about_a_cluster(
         ({"problem": "forbidden", "sentence": "Not allowed."}, (None, None)),
     ],
 )
-def test_the_pace_of_an_api_server_that_answers_now(
-    owner: Viewer, columns: dict[str, Any], shown: tuple[int | None, int | None]
+def test_a_live_api_server_has_its_latency(
+    owner: Viewer, columns: dict[str, Any], expected: tuple[int | None, int | None]
 ) -> None:
     cluster = make_cluster(**{"answer_ms": 12, "events_a_minute": 340, **columns})
     (state,) = list_clusters(viewer=owner, now=NOW)
-    assert (state.answer_ms, state.events_a_minute) == shown
-    some = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    (state,) = list_clusters(viewer=some, now=NOW)
+    assert (state.answer_ms, state.events_a_minute) == expected
+    namespace_viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
+    (state,) = list_clusters(viewer=namespace_viewer, now=NOW)
     assert (state.answer_ms, state.events_a_minute) == (None, None), "how busy others are"
 
 
-def test_one_failure_of_everything_is_said_once(owner: Viewer) -> None:
+def test_a_shared_failure_is_listed_once(owner: Viewer) -> None:
     why = "lab.example did not answer in time."
     cluster = make_cluster("lab", problem="timeout", sentence=why)
     for resource in ("pods", "nodes", "jobs.batch"):
         make_resource(cluster, resource, state="failing", sentence=f"{resource}: {why}")
     make_resource(cluster, "holds.gangboard.dev", state="forbidden", sentence="Not allowed.")
-    began = NOW - timedelta(hours=3)
-    make_outage(cluster, began, began + timedelta(minutes=8), problem="timeout", sentence=why)
+    started = NOW - timedelta(hours=3)
+    make_outage(cluster, started, started + timedelta(minutes=8), problem="timeout", sentence=why)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.headline == why
     assert [(row.resource, row.sentence) for row in state.faults] == [
         ("holds.gangboard.dev", "Not allowed.")
     ]
-    said = [row.sentence for row in state.resources if row.sentence]
-    assert said == ["Not allowed."]
+    messages = [row.sentence for row in state.resources if row.sentence]
+    assert messages == ["Not allowed."]
     (outage,) = state.outages
     assert (outage.title, outage.duration) == ("Cluster lab could not be read", "8 min")
     Cluster.objects.update(problem="", sentence="")
@@ -107,7 +105,7 @@ def test_one_failure_of_everything_is_said_once(owner: Viewer) -> None:
     assert len(state.faults) == 4, "each of its own while the cluster answers"
 
 
-def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
+def test_forbidden_unserved_and_empty_are_distinct(owner: Viewer) -> None:
     cluster = make_cluster()
     make_resource(cluster, "pods", objects_count=0)
     make_resource(
@@ -115,8 +113,8 @@ def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
     )
     make_resource(cluster, "podgroups.scheduling.k8s.io", state="not-served", needed=False)
     (state,) = list_clusters(viewer=owner, now=NOW)
-    found = {row.resource: (row.face.label, row.objects, row.is_fault) for row in state.resources}
-    assert found == {
+    result = {row.resource: (row.face.label, row.objects, row.is_fault) for row in state.resources}
+    assert result == {
         "jobs.batch": ("Forbidden", None, True),
         "podgroups.scheduling.k8s.io": ("Not served", None, False),
         "pods": ("Read", 0, False),
@@ -124,7 +122,7 @@ def test_forbidden_not_served_and_empty_are_three_things(owner: Viewer) -> None:
     assert state.headline == "It answers, but these resources cannot be read: jobs.batch."
 
 
-def test_what_needs_a_look_is_first_and_what_is_not_served_apart(owner: Viewer) -> None:
+def test_problems_come_first_and_unserved_resources_separately(owner: Viewer) -> None:
     cluster = make_cluster()
     make_resource(cluster, "jobs.batch")
     make_resource(cluster, "pods", state="forbidden")
@@ -134,8 +132,8 @@ def test_what_needs_a_look_is_first_and_what_is_not_served_apart(owner: Viewer) 
     assert [row.resource for row in state.not_served] == ["rayjobs.ray.io"]
 
 
-def test_objects_of_the_last_look_are_kept_while_nothing_can_be_read(owner: Viewer) -> None:
-    """Nothing is deleted because nobody answers, and the card says so."""
+def test_objects_are_kept_during_an_outage(owner: Viewer) -> None:
+    """An unanswered list deletes no rows, and the card mentions that."""
     cluster = make_cluster()
     make_resource(cluster, "pods", objects_count=40, state="failing")
     make_resource(cluster, "jobs.batch", objects_count=2)
@@ -147,7 +145,7 @@ def test_objects_of_the_last_look_are_kept_while_nothing_can_be_read(owner: View
     }
 
 
-def test_objects_that_were_not_understood_are_named(owner: Viewer) -> None:
+def test_undecodable_objects_are_named(owner: Viewer) -> None:
     cluster = make_cluster()
     problem = {"namespace": "vision", "name": "odd", "sentence": "spec.replicas is not a number."}
     make_resource(cluster, "jobs.batch", problems=[problem], problems_count=1)
@@ -157,17 +155,17 @@ def test_objects_that_were_not_understood_are_named(owner: Viewer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "sentence", "tone"),
+    ("expected", "sentence", "tone"),
     [
         (timedelta(days=-1), "The token of this cluster has expired.", "failed"),
         (timedelta(days=2, hours=3), "The token of this cluster expires in 2 d 3 h.", "degraded"),
         (timedelta(days=30), "The token is good for 30 d.", "running"),
     ],
 )
-def test_the_end_of_the_credentials_is_told(
-    owner: Viewer, left: timedelta, sentence: str, tone: str
+def test_the_expiry_of_credentials_is_shown(
+    owner: Viewer, expected: timedelta, sentence: str, tone: str
 ) -> None:
-    make_cluster(credentials_expire_at=NOW + left)
+    make_cluster(credentials_expire_at=NOW + expected)
     (state,) = list_clusters(viewer=owner, now=NOW)
     assert state.expiry is not None
     assert (state.expiry.sentence, state.expiry.tone) == (sentence, tone)
@@ -184,7 +182,7 @@ def test_only_a_lease_in_force_has_a_holder(owner: Viewer) -> None:
     assert [state.holder for state in list_clusters(viewer=owner, now=NOW)] == ["worker-1", ""]
 
 
-def test_a_reader_of_a_namespace_is_not_told_cluster_wide_texts() -> None:
+def test_a_namespace_reader_gets_no_cluster_wide_texts() -> None:
     cluster = make_cluster(sentence="https://10.0.0.1 refuses", problem="unreachable")
     make_resource(
         cluster,
@@ -233,38 +231,38 @@ def test_counts_add_up_and_an_outage_is_in_them(owner: Viewer) -> None:
     make_gang(eu, health="running", code="running", accelerators=8)
     make_gang(eu, health="blocked", code="no-nodes", accelerators=16)
     make_gang(lab, health="running", code="running", accelerators=4)
-    found = read_summary(viewer=owner, now=NOW)
-    health = {key: (tally.gangs, tally.accelerators) for key, tally in found.by_health.items()}
+    summary = read_summary(viewer=owner, now=NOW)
+    health = {key: (tally.gangs, tally.accelerators) for key, tally in summary.by_health.items()}
     assert health["running"] == (1, 8)
     assert health["blocked"] == (1, 16)
     assert health["unknown"] == (1, 4)
     assert health["failed"] == (0, 0)
-    assert {key: tally.gangs for key, tally in found.by_code.items()} == {
+    assert {key: tally.gangs for key, tally in summary.by_code.items()} == {
         "no-nodes": 1,
         "not-observed": 1,
         "running": 1,
     }
-    assert [(key, tally.gangs) for key, tally in found.by_cluster.items()] == [
+    assert [(key, tally.gangs) for key, tally in summary.by_cluster.items()] == [
         ("eu-train", 2),
         ("lab", 1),
     ]
-    assert (found.gangs, found.accelerators, found.stale) == (3, 28, True)
-    assert found.observed_at == NOW - timedelta(minutes=5)
+    assert (summary.gangs, summary.accelerators, summary.stale) == (3, 28, True)
+    assert summary.observed_at == NOW - timedelta(minutes=5)
 
 
-def test_what_could_not_be_looked_at_stands_beside_the_counts(owner: Viewer) -> None:
+def test_unreadable_resources_are_listed_beside_the_counts(owner: Viewer) -> None:
     make_gang(make_cluster("eu-train"))
     assert read_summary(viewer=owner, now=NOW).unseen == ()
     make_cluster("new", listed_at=None)
     make_gang(make_cluster("old"), health="unknown", code="not-observed")
-    found = read_summary(viewer=owner, now=NOW)
-    assert [one.message(NOW) for one in found.unseen] == [
+    summary = read_summary(viewer=owner, now=NOW)
+    assert [item.message(NOW) for item in summary.unseen] == [
         "Cluster new is being read for the first time: gangs may be missing here.",
         "Cluster old answers, but 1 gang of it counts as unknown: not everything that a verdict needs can be read.",
     ]
 
 
-def test_counts_of_a_cluster_that_never_answered_have_no_time(owner: Viewer) -> None:
+def test_counts_of_an_unread_cluster_have_no_time(owner: Viewer) -> None:
     make_cluster("eu-train")
     make_cluster("new", contact_at=None)
     assert read_summary(viewer=owner, now=NOW).observed_at is None

@@ -37,13 +37,13 @@ def test_every_node_is_in_one_line() -> None:
     assert shape.open_nodes + sum(row.nodes for row in shape.reasons) == shape.nodes == 40
 
 
-def test_what_a_pod_asks_for_begins_with_its_devices() -> None:
+def test_pod_requests_begin_with_devices() -> None:
     (shape,) = fit_shapes([make_fit()], names_nodes=True)
     assert shape.asks == "8 GPUs, 64 cpu, 512 Gi memory"
 
 
 @pytest.mark.parametrize(("waiting", "fits", "short"), [(4, 0, 4), (4, 3, 1), (4, 4, 0), (4, 9, 0)])
-def test_how_many_find_no_place(waiting: int, fits: int, short: int) -> None:
+def test_the_table_counts_unplaced_pods(waiting: int, fits: int, short: int) -> None:
     (shape,) = fit_shapes([make_fit(waiting=waiting, fits_now=fits)], names_nodes=True)
     assert shape.short == short
 
@@ -56,7 +56,7 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
         excluded=(FitReason("cordoned", 4),),
     )
     (shape,) = fit_shapes([row], names_nodes=True)
-    assert [(one.start, one.width, one.tone) for one in shape.bar] == [
+    assert [(item.start, item.width, item.tone) for item in shape.bar] == [
         (0.0, 25.0, "running"),
         (25.0, 25.0, "waiting"),
         (50.0, 50.0, "unknown"),
@@ -72,12 +72,12 @@ def test_the_bar_shows_the_nodes_in_proportion() -> None:
         ("amd.com/gpu", "too few free GPUs"),
     ],
 )
-def test_what_fills_a_node_is_said_in_words(label: str, text: str) -> None:
+def test_the_bottleneck_of_a_node_is_described(label: str, text: str) -> None:
     (shape,) = fit_shapes([make_fit(saturated=(FitReason(label, 1),))], names_nodes=True)
     assert (shape.saturated[0].label, shape.saturated[0].text) == (label, text)
 
 
-def test_what_cannot_be_told_has_no_numbers() -> None:
+def test_an_unknown_fit_has_no_numbers() -> None:
     (shape,) = fit_shapes([make_fit(why="nodes: forbidden")], names_nodes=True)
     assert shape.why == "nodes: forbidden"
     assert (shape.waiting, shape.asks[:1]) == (4, "8")
@@ -85,14 +85,14 @@ def test_what_cannot_be_told_has_no_numbers() -> None:
     assert shape.reasons == ()
 
 
-def test_what_was_not_worked_out_is_said() -> None:
+def test_skipped_computations_are_reported() -> None:
     (shape,) = fit_shapes([make_fit(unsupported=("volume claims",))], names_nodes=True)
     assert shape.unsupported == ("volume claims",)
     assert shape.fits_empty == 7
 
 
 @pytest.mark.django_db
-def test_names_of_nodes_are_for_who_sees_the_whole_cluster(owner: Viewer) -> None:
+def test_node_names_need_access_to_the_whole_cluster(owner: Viewer) -> None:
     cluster = make_cluster()
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
@@ -106,23 +106,23 @@ def test_names_of_nodes_are_for_who_sees_the_whole_cluster(owner: Viewer) -> Non
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("problem", "words"), [("timeout", "does not answer"), ("", "is not being read")]
+    ("problem", "message"), [("timeout", "does not answer"), ("", "is not being read")]
 )
-def test_in_an_outage_old_arithmetic_is_not_shown(owner: Viewer, problem: str, words: str) -> None:
+def test_an_outage_hides_the_stale_fit(owner: Viewer, problem: str, message: str) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4), problem=problem)
     (shape,) = read(owner, cluster).fit
-    assert (shape.why, shape.fits_now) == (f"cluster lab {words}", None)
+    assert (shape.why, shape.fits_now) == (f"cluster lab {message}", None)
 
 
 @pytest.mark.django_db
-def test_a_deleted_gang_waits_for_nothing(owner: Viewer) -> None:
+def test_a_deleted_gang_has_no_fit(owner: Viewer) -> None:
     assert read(owner, make_cluster(), gone_at=NOW).fit == ()
 
 
-def test_shapes_that_differ_in_name_only_are_one_row_with_the_numbers_of_each() -> None:
+def test_equal_shapes_share_one_row_with_both_counts() -> None:
     rows = [make_fit(unit=f"trial-{n}", shape=f"trial-{n}", waiting=2) for n in range(5)]
-    other = make_fit(unit="driver", shape="driver", waiting=1)
-    alike, alone = fold_equal_shapes(fit_shapes([*rows, other], names_nodes=True))
+    other_fit = make_fit(unit="driver", shape="driver", waiting=1)
+    alike, single = fold_equal_shapes(fit_shapes([*rows, other_fit], names_nodes=True))
     assert (alike.count, alike.names, alike.more) == (5, ("trial-0", "trial-1", "trial-2"), 2)
     assert alike.shape.waiting == 2
-    assert (alone.count, alone.names) == (1, ("driver",))
+    assert (single.count, single.names) == (1, ("driver",))

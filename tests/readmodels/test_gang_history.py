@@ -1,4 +1,4 @@
-"""What was said of a gang, as a list and as a strip; who may read which names; what is left of a gone one."""
+"""Verdicts of a gang as a list and a strip, redaction of names, and deleted gangs."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def read(viewer: Viewer, gang: Gang) -> GangDetail:
 
 
 def read_gone(viewer: Viewer, gang: Gang) -> DeletedGang:
-    found = find_deleted_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
-    assert found is not None
-    return found
+    deleted_gang = find_deleted_gang(viewer=viewer, gang_id=gang.pk, now=NOW)
+    assert deleted_gang is not None
+    return deleted_gang
 
 
 class TestList:
-    def test_the_newest_first_with_their_times(self, owner: Viewer, cluster: Cluster) -> None:
+    def test_entries_are_newest_first_with_times(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 30), ("images", 12), ("runs", 0))
         entries = read(owner, gang).timeline
@@ -72,7 +72,7 @@ class TestList:
         ]
         assert [entry.duration for entry in entries] == ["", "12 min", "30 min"]
 
-    def test_only_the_newest_are_listed_and_the_wait_is_still_known(
+    def test_older_entries_are_omitted_and_the_wait_stays_known(
         self, owner: Viewer, cluster: Cluster
     ) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
@@ -91,7 +91,7 @@ class TestList:
             None,
         )
 
-    def test_a_wait_comes_with_what_is_typical(self, owner: Viewer, cluster: Cluster) -> None:
+    def test_a_wait_has_its_typical_value(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
         history = read(owner, gang).gang_history
@@ -99,7 +99,7 @@ class TestList:
 
 
 class TestSilence:
-    def test_the_silence_is_a_line_of_the_cluster_and_no_verdict(self, owner: Viewer) -> None:
+    def test_an_outage_is_a_cluster_line_and_no_verdict(self, owner: Viewer) -> None:
         silent_at = NOW - 10 * MINUTE
         cluster = make_cluster(
             "lab", contact_at=silent_at, problem="timeout", sentence="lab.example did not answer."
@@ -118,20 +118,22 @@ class TestSilence:
             "lab.example did not answer. Its current contents are unknown."
         )
         strip = make_strip(history.spans, NOW, history.outages)
-        assert [(piece.face.word, piece.ended_at) for piece in strip] == [
+        assert [(segment.face.word, segment.ended_at) for segment in strip] == [
             ("waiting", silent_at),
             ("unknown", None),
         ]
         assert history.wait is not None
         assert history.wait.by_stage == {"placement": 110 * 60}
-        assert [one.seconds for one in history.wait.parts if one.is_unseen] == [600]
+        assert [item.seconds for item in history.wait.parts if item.is_unseen] == [600]
 
-    def test_one_that_is_over_interrupts_nothing_but_what_is_known(self, owner: Viewer) -> None:
+    def test_a_past_outage_interrupts_only_known_verdicts(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
         gang = make_gang(cluster, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 0))
-        began = BEGIN + 20 * MINUTE
-        make_outage(cluster, began, began + 30 * MINUTE, problem="timeout", sentence="No answer.")
+        started = BEGIN + 20 * MINUTE
+        make_outage(
+            cluster, started, started + 30 * MINUTE, problem="timeout", sentence="No answer."
+        )
         make_outage(cluster, BEGIN - 30 * MINUTE, BEGIN - 20 * MINUTE)
         detail = read(owner, gang)
         assert [(entry.kind, entry.title, entry.duration) for entry in detail.timeline] == [
@@ -140,7 +142,7 @@ class TestSilence:
         ]
         assert [span.began_at for span in detail.gang_history.spans] == [BEGIN]
         strip = make_strip(detail.gang_history.spans, NOW, detail.gang_history.outages)
-        assert [(piece.face.word, piece.duration) for piece in strip] == [
+        assert [(segment.face.word, segment.duration) for segment in strip] == [
             ("waiting", "20 min"),
             ("unknown", "30 min"),
             ("waiting", "1 h 10 min"),
@@ -149,7 +151,7 @@ class TestSilence:
         assert detail.gang_history.wait.text == "2 h"
         assert detail.gang_history.wait.by_stage == {"placement": 90 * 60}
 
-    def test_what_kept_us_from_it_is_for_who_sees_the_cluster(
+    def test_the_cause_of_an_outage_needs_access_to_the_cluster(
         self, cluster: Cluster, reader: Viewer
     ) -> None:
         gang = make_gang(cluster, namespace="research")
@@ -160,24 +162,24 @@ class TestSilence:
         outage = read(reader, gang).timeline[0]
         assert outage.message == "Its contents at that time are unknown."
 
-    def test_a_time_in_which_nobody_asked_is_no_fault_of_the_cluster(self, owner: Viewer) -> None:
+    def test_a_time_without_polling_is_not_an_outage(self, owner: Viewer) -> None:
         cluster = make_cluster("lab")
         gang = make_gang(cluster)
         make_history(gang, BEGIN, ("room", 0))
         make_outage(cluster, BEGIN + MINUTE, BEGIN + 5 * MINUTE)
         assert read(owner, gang).timeline[0].title == "Cluster lab was not read"
 
-    def test_a_gang_that_had_gone_before_stays_as_it_was(self, owner: Viewer) -> None:
+    def test_an_earlier_deleted_gang_stays_unchanged(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - 10 * MINUTE)
         gang = make_gang(cluster, gone_at=BEGIN + 5 * MINUTE)
         make_history(gang, BEGIN, ("room", 5), gone=True)
         assert [span.health for span in read(owner, gang).gang_history.spans] == ["waiting"]
 
 
-def a_span(begin: float, end: float | None, health: str = "waiting") -> SpanRow:
+def a_span(begin: float, ending: float | None, health: str = "waiting") -> SpanRow:
     return SpanRow(
         began_at=BEGIN + begin * MINUTE,
-        ended_at=None if end is None else BEGIN + end * MINUTE,
+        ended_at=None if ending is None else BEGIN + ending * MINUTE,
         health=health,
         face=face_of(health),
         stage="placement",
@@ -189,43 +191,44 @@ def a_span(begin: float, end: float | None, health: str = "waiting") -> SpanRow:
 
 
 class TestStrip:
-    def test_as_wide_as_it_was_long(self) -> None:
+    def test_segments_are_proportional_to_their_duration(self) -> None:
         strip = make_strip((a_span(90, None, "running"), a_span(0, 90)), NOW)
         assert [
-            (piece.face.label, piece.start, piece.width, piece.duration) for piece in strip
+            (segment.face.label, segment.start, segment.width, segment.duration)
+            for segment in strip
         ] == [
             ("Waiting", 0.0, 75.0, "1 h 30 min"),
             ("Running", 75.0, 25.0, "30 min"),
         ]
-        assert [piece.ended_at for piece in strip] == [BEGIN + 90 * MINUTE, None]
+        assert [segment.ended_at for segment in strip] == [BEGIN + 90 * MINUTE, None]
 
-    def test_a_moment_can_still_be_seen(self) -> None:
+    def test_a_short_segment_stays_visible(self) -> None:
         strip = make_strip((a_span(1, None), a_span(0.999, 1, "failed"), a_span(0, 0.999)), NOW)
         assert strip[1].width > 0.5
         assert strip[1].room == ""
 
-    def test_a_time_in_which_it_was_not_there_is_said(self) -> None:
+    def test_a_time_of_absence_is_a_segment(self) -> None:
         strip = make_strip((a_span(60, None), a_span(0, 30)), NOW)
-        assert [(piece.face.label, piece.width) for piece in strip] == [
+        assert [(segment.face.label, segment.width) for segment in strip] == [
             ("Waiting", 25.0),
             ("Not present", 25.0),
             ("Waiting", 50.0),
         ]
 
-    def test_what_lasted_no_time_is_in_the_list_only(self) -> None:
+    def test_a_verdict_without_duration_has_no_segment(self) -> None:
         strip = make_strip((a_span(5, None), a_span(5, 5, "failed"), a_span(0, 5)), NOW)
-        assert [piece.face.label for piece in strip] == ["Waiting", "Waiting"]
+        assert [segment.face.label for segment in strip] == ["Waiting", "Waiting"]
 
-    def test_a_verdict_of_this_very_moment_fills_it(self) -> None:
-        (piece,) = make_strip((a_span(120, None),), NOW)
-        assert (piece.start, piece.width) == (0, 100)
+    def test_a_new_verdict_fills_the_strip(self) -> None:
+        (segment,) = make_strip((a_span(120, None),), NOW)
+        assert (segment.start, segment.width) == (0, 100)
 
-    def test_a_clock_that_runs_behind_makes_nothing_negative(self) -> None:
+    def test_clock_skew_makes_no_negative_width(self) -> None:
         strip = make_strip((a_span(200, None), a_span(0, 200)), NOW)
-        assert all(piece.width > 0 for piece in strip)
+        assert all(segment.width > 0 for segment in strip)
 
     @given(lengths=st.lists(st.floats(0.001, 1e5), min_size=1, max_size=MOST_SPANS))
-    def test_pieces_lie_side_by_side_and_fill_it(self, lengths: list[float]) -> None:
+    def test_segments_are_adjacent_and_fill_the_strip(self, lengths: list[float]) -> None:
         spans: list[SpanRow] = []
         begin = 0.0
         for length in lengths:
@@ -233,13 +236,13 @@ class TestStrip:
             begin += length
         strip = make_strip(tuple(spans), NOW)
         end = 0.0
-        for piece in strip:
-            assert piece.start == pytest.approx(end, abs=0.02)
-            end = piece.start + piece.width
+        for segment in strip:
+            assert segment.start == pytest.approx(end, abs=0.02)
+            end = segment.start + segment.width
         assert end == pytest.approx(100, abs=0.02 * len(strip))
 
 
-def a_telling_gang(cluster: Cluster, **columns: Any) -> Gang:
+def revealing_gang(cluster: Cluster, **columns: Any) -> Gang:
     """A gang whose verdict names a gang of others, one of their nodes and one of its own."""
     finding = make_finding(
         message="team-x/eval-92 holds gpu-17; gpu-01 lost power.",
@@ -271,69 +274,73 @@ TOLD = "a gang you may not see holds a node you may not see; gpu-01 lost power."
 
 
 class TestNames:
-    def test_old_sentences_keep_their_secrets_too(self, cluster: Cluster, reader: Viewer) -> None:
-        gang = a_telling_gang(cluster)
+    def test_old_sentences_are_redacted(self, cluster: Cluster, reader: Viewer) -> None:
+        gang = revealing_gang(cluster)
         # Its pods are elsewhere by now, and the verdict is another one.
         Gang.objects.filter(pk=gang.pk).update(detail=b"", message="All run.")
         assert [span.message for span in read(reader, gang).gang_history.spans] == [TOLD]
 
-    def test_who_sees_all_reads_all(self, cluster: Cluster, owner: Viewer) -> None:
-        (span,) = read(owner, a_telling_gang(cluster)).gang_history.spans
+    def test_a_cluster_viewer_reads_unredacted_sentences(
+        self, cluster: Cluster, owner: Viewer
+    ) -> None:
+        (span,) = read(owner, revealing_gang(cluster)).gang_history.spans
         assert span.message == "team-x/eval-92 holds gpu-17; gpu-01 lost power."
 
-    def test_the_node_of_a_claim_is_in_nothing_that_is_told(
+    def test_the_node_of_a_claim_is_redacted_everywhere(
         self, cluster: Cluster, reader: Viewer
     ) -> None:
-        said = "added node n7, which is not initialized yet"
+        output = "added node n7, which is not initialized yet"
         finding = make_finding(
             "waiting-for-nodes",
-            message=f"Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {said}.",
+            message=f"Karpenter is adding nodes for 2 of 2 pods: NodeClaim gpu-x7k2p {output}.",
             evidence=(
-                Evidence("NodeClaim gpu-x7k2p", said, make_ref("NodeClaim", "x", namespace="")),
+                Evidence("NodeClaim gpu-x7k2p", output, make_ref("NodeClaim", "x", namespace="")),
                 Evidence("node", "n7", make_ref("Node", "n7", namespace="")),
             ),
         )
-        told = read(reader, a_recorded_gang(cluster, finding))
-        (span,) = told.gang_history.spans
-        for text in (told.row.message, told.findings[0].message, span.message):
+        report = read(reader, a_recorded_gang(cluster, finding))
+        (span,) = report.gang_history.spans
+        for text in (report.row.message, report.findings[0].message, span.message):
             assert text.endswith("added a node you may not see, which is not initialized yet.")
-        assert "n7" not in str((told.findings[0].evidence[0], told.timeline[0].message))
-        assert [item.value for item in told.findings[0].evidence][1] == "a node you may not see"
+        assert "n7" not in str((report.findings[0].evidence[0], report.timeline[0].message))
+        assert [item.value for item in report.findings[0].evidence][1] == "a node you may not see"
 
-    def test_also_when_the_gang_is_gone(self, cluster: Cluster, reader: Viewer) -> None:
-        gang = a_telling_gang(cluster)
+    def test_a_deleted_gang_stays_redacted(self, cluster: Cluster, reader: Viewer) -> None:
+        gang = revealing_gang(cluster)
         Gang.objects.all().delete()
-        found = read_gone(reader, gang)
-        assert found.message == TOLD
-        assert found.verdict is not None
-        assert found.verdict.message == TOLD
-        assert [item.value for item in found.verdict.evidence] == [
+        result = read_gone(reader, gang)
+        assert result.message == TOLD
+        assert result.verdict is not None
+        assert result.verdict.message == TOLD
+        assert [item.value for item in result.verdict.evidence] == [
             "a gang you may not see",
             "a node you may not see",
             "gpu-01",
         ]
 
 
-class TestGone:
-    def test_the_last_verdict_and_all_before_it(self, owner: Viewer, cluster: Cluster) -> None:
-        gang = a_telling_gang(cluster)
+class TestDeletedGang:
+    def test_a_deleted_gang_shows_its_last_verdict_and_history(
+        self, owner: Viewer, cluster: Cluster
+    ) -> None:
+        gang = revealing_gang(cluster)
         gone_at = BEGIN + 20 * MINUTE
         end_spans(cluster.pk, [gang.uid], at=gone_at)
         Gang.objects.all().delete()
-        found = read_gone(owner, gang)
-        assert (found.name, found.kind, found.namespace) == (gang.name, "JobSet", "research")
-        assert (found.cluster, found.code) == ("eu-train", "insufficient-resources")
-        assert (found.since, found.gone_at) == (BEGIN, gone_at)
-        assert [(entry.code, entry.last) for entry in found.timeline] == [
+        result = read_gone(owner, gang)
+        assert (result.name, result.kind, result.namespace) == (gang.name, "JobSet", "research")
+        assert (result.cluster, result.code) == ("eu-train", "insufficient-resources")
+        assert (result.since, result.gone_at) == (BEGIN, gone_at)
+        assert [(entry.code, entry.last) for entry in result.timeline] == [
             ("insufficient-resources", True)
         ]
-        assert found.gang_history.wait is not None
-        assert (found.gang_history.wait.text, found.gang_history.wait.end) == ("20 min", "gone")
+        assert result.gang_history.wait is not None
+        assert (result.gang_history.wait.text, result.gang_history.wait.end) == ("20 min", "gone")
 
     def test_missing_and_forbidden_are_the_same(
         self, owner: Viewer, stranger: Viewer, cluster: Cluster
     ) -> None:
-        gang = a_telling_gang(cluster)
+        gang = revealing_gang(cluster)
         Gang.objects.all().delete()
         elsewhere = Viewer(4, "vera", (Scope(cluster.pk, "vision", "viewer"),))
         for viewer in (stranger, elsewhere):
@@ -342,9 +349,7 @@ class TestGone:
             assert find_deleted_gang(viewer=owner, gang_id=id_, now=NOW) is None
         assert find_deleted_gang(viewer=owner, gang_id=gang.pk, now=NOW) is not None
 
-    def test_within_the_first_hour_it_is_shown_as_it_was(
-        self, owner: Viewer, cluster: Cluster
-    ) -> None:
+    def test_a_recently_deleted_gang_keeps_its_page(self, owner: Viewer, cluster: Cluster) -> None:
         gang = make_gang(cluster, gone_at=NOW - MINUTE, created_at=BEGIN)
         make_history(gang, BEGIN, ("room", 30), ("runs", 5), gone=True)
         assert [entry.last for entry in read(owner, gang).timeline] == [True, False]

@@ -45,7 +45,7 @@ def names(*labels: tuple[str, str | None]) -> list[str]:
         ([("team", "nlp"), ("a.example/tier", "Gold")], ["one"]),
         ([("empty", "")], ["one"]),
         ([("empty", None)], ["one"]),
-        # What JSON paths, LIKE and SQL give a meaning to.
+        # Characters with a meaning in JSON paths, LIKE and SQL.
         ([("100%", "a_b")], ["two"]),
         ([("100%", "axb")], []),
         ([("quoted", "it's")], ["three"]),
@@ -58,14 +58,14 @@ def names(*labels: tuple[str, str | None]) -> list[str]:
         ([("team", "null")], []),
     ],
 )
-def test_gangs_have_the_labels_that_are_asked_for(
+def test_gangs_have_the_configured_labels(
     labels: list[tuple[str, str | None]], expected: list[str]
 ) -> None:
     assert names(*labels) == expected
 
 
 @pytest.mark.usefixtures("labelled")
-def test_a_row_of_the_release_before_has_no_labels_and_no_submitter() -> None:
+def test_a_row_of_the_previous_release_has_no_labels_or_submitter() -> None:
     """A worker of that release inserts gangs during an upgrade, and names no column that it does not know."""
     own = {"id": "'old'", "uid": "'old'", "name": "'old'"}
     columns = [

@@ -43,7 +43,7 @@ def test_missing_and_forbidden_are_the_same(owner: Viewer, stranger: Viewer) -> 
     assert gang_detail(viewer=stranger, gang_id=gang.id, now=NOW) is None
 
 
-def test_the_first_finding_is_the_verdict_and_the_rest_follows(owner: Viewer) -> None:
+def test_the_first_finding_is_the_verdict(owner: Viewer) -> None:
     findings = (make_finding(), make_finding("job-suspended", unit="workers-2"))
     detail = read(owner, detail=Detail(findings=findings))
     assert detail.verdict is not None
@@ -52,9 +52,9 @@ def test_the_first_finding_is_the_verdict_and_the_rest_follows(owner: Viewer) ->
         ("GPUs free", "3"),
         ("GPUs needed", "8"),
     ]
-    assert [(other.code, other.unit) for other in detail.other_findings] == [
-        ("job-suspended", "workers-2")
-    ]
+    assert [
+        (other_finding.code, other_finding.unit) for other_finding in detail.other_findings
+    ] == [("job-suspended", "workers-2")]
 
 
 def test_in_an_outage_old_findings_are_not_the_verdict(owner: Viewer) -> None:
@@ -65,7 +65,7 @@ def test_in_an_outage_old_findings_are_not_the_verdict(owner: Viewer) -> None:
     assert {step.state for step in detail.steps} == {"unknown"}
 
 
-def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: Viewer) -> None:
+def test_in_an_outage_findings_are_marked_as_last_known(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=10))
     finding = make_finding(
         "running",
@@ -79,10 +79,10 @@ def test_in_an_outage_what_was_found_last_is_said_to_be_of_the_last_look(owner: 
     detail = read(
         owner, cluster, detail=Detail((finding,), jobs=(job,), members=make_members("a", 2))
     )
-    (found,) = detail.other_findings
-    assert (found.health, found.face.label, found.since) == ("unknown", "Unknown", None)
-    assert found.message == "Last known: All 8 pods are ready."
-    assert found.advice == ()
+    (other_finding,) = detail.other_findings
+    assert (other_finding.health, other_finding.face.label, other_finding.since) == ("unknown", "Unknown", None)
+    assert other_finding.message == "Last known: All 8 pods are ready."
+    assert other_finding.advice == ()
     (row,) = detail.jobs
     assert (row.state.word, row.past_state_sentence, row.message) == (
         "unknown",
@@ -102,7 +102,7 @@ def test_in_an_outage_a_held_job_was_held(owner: Viewer) -> None:
     assert (row.state.word, row.past_state_sentence) == ("unknown", "It was held.")
 
 
-def test_a_gang_that_is_gone_stays_as_it_was_in_an_outage(owner: Viewer) -> None:
+def test_a_deleted_gang_is_unchanged_by_an_outage(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
     jobs = (make_job("a", ready=8),)
     detail = read(owner, cluster, gone_at=NOW, detail=Detail((make_finding(),), jobs=jobs))
@@ -122,12 +122,14 @@ def test_a_gang_that_is_gone_stays_as_it_was_in_an_outage(owner: Viewer) -> None
         ("run", "unknown", ["unknown"] * 5),
     ],
 )
-def test_the_five_steps(owner: Viewer, stage: str, health: str, states: list[str]) -> None:
+def test_the_stepper_has_five_steps(
+    owner: Viewer, stage: str, health: str, states: list[str]
+) -> None:
     detail = read(owner, stage=stage, health=health)
     assert [step.state for step in detail.steps] == states
 
 
-def test_states_of_jobs(owner: Viewer) -> None:
+def test_jobs_have_states(owner: Viewer) -> None:
     jobs = (
         make_job("runs", ready=8),
         make_job("starts", ready=7),
@@ -155,7 +157,7 @@ def test_many_nodes_of_a_job_are_counted(owner: Viewer) -> None:
     assert row.more_nodes == 7
 
 
-def test_groups_are_as_they_are_stored(owner: Viewer) -> None:
+def test_groups_are_shown_as_stored(owner: Viewer) -> None:
     cluster = make_cluster()
     group = make_podgroup(cluster)
     detail = read(owner, cluster, detail=Detail(groups=(group.meta.ref,)))
@@ -168,12 +170,12 @@ def test_groups_are_as_they_are_stored(owner: Viewer) -> None:
     )
 
 
-def test_a_deleted_owner_is_still_shown_with_when(owner: Viewer) -> None:
-    gone = NOW - timedelta(minutes=3)
-    assert read(owner, gone_at=gone).row.gone_at == gone
+def test_a_deleted_owner_is_shown_with_its_deletion_time(owner: Viewer) -> None:
+    deleted = NOW - timedelta(minutes=3)
+    assert read(owner, gone_at=deleted).row.gone_at == deleted
 
 
-def test_only_its_own_events_newest_first(owner: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_own_events_are_newest_first(owner: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = make_cluster()
     members = make_members("a", 1)
 
@@ -199,7 +201,7 @@ def test_only_its_own_events_newest_first(owner: Viewer, monkeypatch: pytest.Mon
     assert [event.reason for event in detail.events] == ["Newer", "Older"]
 
 
-def test_events_that_are_alike_are_one_row(owner: Viewer) -> None:
+def test_similar_events_share_one_row(owner: Viewer) -> None:
     cluster = make_cluster()
     members = make_members("a", 4)
 
@@ -229,18 +231,18 @@ def test_events_that_are_alike_are_one_row(owner: Viewer) -> None:
     assert detail.events[0].last_seen == NOW
 
 
-def test_of_a_very_large_gang_events_of_members_in_trouble_come_first(
+def test_events_of_failing_members_come_first_in_a_large_gang(
     owner: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = make_cluster()
     runs, waits = make_members("a", 3), make_members("b", 2, Health.WAITING)
-    for at, member in enumerate((*runs, *waits)):
+    for index, member in enumerate((*runs, *waits)):
         make_event(
             cluster,
-            f"e{at}",
+            f"e{index}",
             "0/4 nodes are available.",
             about=member.ref.uid,
-            last_seen=NOW - timedelta(minutes=at),
+            last_seen=NOW - timedelta(minutes=index),
         )
     monkeypatch.setattr("gangboard.pages.gang.events.BATCH", 2)
     monkeypatch.setattr("gangboard.pages.gang.events.MOST_READ", 3)
@@ -259,11 +261,11 @@ def test_commands_name_the_api_group(owner: Viewer) -> None:
 
 
 @pytest.mark.parametrize("name", ["a; rm -rf ~", "$(x)", "a\nb", "-o", "a'b"])
-def test_nothing_is_offered_for_a_shell_that_a_shell_would_run(owner: Viewer, name: str) -> None:
+def test_commands_contain_no_shell_metacharacters(owner: Viewer, name: str) -> None:
     assert read(owner, name=name).commands == ()
 
 
-def test_names_of_others_are_hidden_and_own_nodes_are_told() -> None:
+def test_hidden_names_are_redacted_and_own_nodes_shown() -> None:
     cluster = make_cluster()
     viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     finding = make_finding(
@@ -293,7 +295,7 @@ def test_names_of_others_are_hidden_and_own_nodes_are_told() -> None:
     ]
 
 
-def test_a_foreign_gang_of_the_same_name_takes_nothing_from_ones_own() -> None:
+def test_a_foreign_gang_of_the_same_name_causes_no_redaction() -> None:
     cluster = make_cluster()
     viewer = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
     own = "Lower the parallelism of Job train from 8 to 4: that many fit now."
@@ -313,22 +315,22 @@ def test_a_foreign_gang_of_the_same_name_takes_nothing_from_ones_own() -> None:
 MODE = GangMode("whole", "One gang", "All its Jobs are one gang of 9 pods.", asked="All of it")
 
 
-def test_the_mode_of_a_gang_is_told_with_what_was_asked_for(owner: Viewer) -> None:
+def test_the_mode_of_a_gang_has_its_request(owner: Viewer) -> None:
     assert read(owner, detail=Detail(gang_mode=MODE)).gang_mode == MODE
 
 
-def test_of_a_silent_cluster_neither_mode_nor_matrix_is_told(owner: Viewer) -> None:
+def test_mode_and_matrix_are_hidden_in_a_silent_cluster(owner: Viewer) -> None:
     cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
     jobs = make_job("a", part="driver"), make_job("b", part="workers")
     pods = (*make_members("a", 1, group="ring"), *make_members("b", 8, group="ring"))
-    told = Detail(jobs=jobs, members=pods, gang_mode=MODE)
-    silent = read(owner, cluster, detail=told)
+    stored_detail = Detail(jobs=jobs, members=pods, gang_mode=MODE)
+    silent = read(owner, cluster, detail=stored_detail)
     assert (silent.gang_mode, silent.matrix) == (None, None)
-    heard = read(owner, make_cluster("east"), detail=told)
+    heard = read(owner, make_cluster("east"), detail=stored_detail)
     assert heard.matrix is not None
 
 
-def test_a_group_says_where_its_pods_must_be_and_are(owner: Viewer) -> None:
+def test_a_group_shows_required_and_actual_topology(owner: Viewer) -> None:
     cluster = make_cluster()
     group = make_podgroup(
         cluster,

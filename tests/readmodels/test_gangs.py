@@ -42,7 +42,7 @@ def reader(cluster_id: int, namespace: str) -> Viewer:
 
 
 class TestOrder:
-    def test_worst_first_then_longest_waiting(self, owner: Viewer) -> None:
+    def test_the_default_order_is_severity_then_wait(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gang(cluster, "runs", health="running")
         make_gang(cluster, "waits-long", since=NOW - timedelta(hours=5))
@@ -70,7 +70,9 @@ class TestOrder:
             ("created_at", ["c", "a", "b"]),
         ],
     )
-    def test_by_column(self, owner: Viewer, ordering: str, expected: list[str]) -> None:
+    def test_gangs_are_ordered_by_column(
+        self, owner: Viewer, ordering: str, expected: list[str]
+    ) -> None:
         cluster = make_cluster()
         hour = timedelta(hours=1)
         make_gang(cluster, "a", since=NOW - hour, accelerators=8, created_at=NOW - 2 * hour)
@@ -94,9 +96,9 @@ class TestPages:
         make_gangs(make_cluster("eu-train"), 20)
         make_gangs(make_cluster("lab", contact_at=NOW - timedelta(hours=1)), 7)
         filters = GangFilters(ordering=ordering, group_by=group_by)
-        whole = list_gangs(viewer=owner, filters=filters, limit=100, now=NOW)
-        assert len(whole.rows) == 27
-        assert whole.next_cursor is None
+        full_gangs = list_gangs(viewer=owner, filters=filters, limit=100, now=NOW)
+        assert len(full_gangs.rows) == 27
+        assert full_gangs.next_cursor is None
         read, cursor = [], None
         while True:
             page = list_gangs(viewer=owner, filters=filters, limit=4, cursor=cursor, now=NOW)
@@ -104,9 +106,9 @@ class TestPages:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        assert read == [row.id for row in whole.rows]
+        assert read == [row.id for row in full_gangs.rows]
 
-    def test_a_row_that_comes_in_before_does_not_repeat_one(self, owner: Viewer) -> None:
+    def test_an_inserted_row_repeats_no_row_on_the_next_page(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gangs(cluster, 6)
         filters = GangFilters(ordering="name")
@@ -121,7 +123,7 @@ class TestPages:
         "cursor",
         ["x", "💥", "e30", "W10", "WyJuYW1lLGlkIixbXV0", "W1wibmFtZSxpZFwiXQ", "A" * 5000],
     )
-    def test_a_cursor_of_somebody_else_is_refused(self, owner: Viewer, cursor: str) -> None:
+    def test_a_foreign_cursor_is_refused(self, owner: Viewer, cursor: str) -> None:
         with pytest.raises(CursorError):
             list_gangs(viewer=owner, filters=GangFilters(ordering="name"), cursor=cursor, now=NOW)
 
@@ -154,7 +156,9 @@ class TestFilters:
             GangFilters(q="cordoned"),
         ],
     )
-    def test_each_filter_finds_the_one(self, owner: Viewer, filters: GangFilters) -> None:
+    def test_each_filter_returns_the_matching_gang(
+        self, owner: Viewer, filters: GangFilters
+    ) -> None:
         make_gang(make_cluster("eu-train"), "other")
         make_gang(
             make_cluster("us-train"),
@@ -171,7 +175,7 @@ class TestFilters:
         page = list_gangs(viewer=owner, filters=filters, now=NOW)
         assert names(page) == ["the-wanted-one"]
 
-    def test_the_core_group_is_a_group_that_can_be_asked_for(self, owner: Viewer) -> None:
+    def test_the_core_group_is_a_filter_value(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gang(cluster, "a-jobset")
         make_gang(cluster, "a-pod", api_group="", kind="Pod")
@@ -201,44 +205,44 @@ class TestFilters:
         make_gang(cluster, "llama", code="no-room", message="3 are free, 50% of 6.", detail=detail)
         assert names(list_gangs(viewer=owner, filters=GangFilters(q=q), now=NOW)) == ["llama"]
 
-    def test_all_words_of_a_search_must_occur(self, owner: Viewer) -> None:
+    def test_a_search_matches_all_words(self, owner: Viewer) -> None:
         make_gang(make_cluster(), "llama")
         page = list_gangs(viewer=owner, filters=GangFilters(q="llama nowhere"), now=NOW)
         assert page.rows == ()
 
-    def test_succeeded_gangs_are_hidden_until_asked_for(self, owner: Viewer) -> None:
+    def test_succeeded_gangs_are_hidden_by_default(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_gang(cluster, "runs", health="running")
         make_gang(cluster, "done", health="succeeded")
         make_gang(cluster, "broke", health="failed")
 
-        def asked(**filters: Any) -> list[str]:
-            found = GangFilters(**filters)
-            return names(list_gangs(viewer=owner, filters=found, now=NOW))
+        def names_matching(**filters: Any) -> list[str]:
+            gang_filters = GangFilters(**filters)
+            return names(list_gangs(viewer=owner, filters=gang_filters, now=NOW))
 
-        assert asked(show_finished=False) == ["broke", "runs"]
-        assert asked(show_finished=True) == ["broke", "runs", "done"]
-        assert asked() == ["broke", "runs", "done"]
-        assert asked(show_finished=False, health=("succeeded",)) == ["done"]
+        assert names_matching(show_finished=False) == ["broke", "runs"]
+        assert names_matching(show_finished=True) == ["broke", "runs", "done"]
+        assert names_matching() == ["broke", "runs", "done"]
+        assert names_matching(show_finished=False, health=("succeeded",)) == ["done"]
 
-    def test_a_gang_whose_owner_is_gone_is_in_no_list(self, owner: Viewer) -> None:
+    def test_a_gang_of_a_deleted_owner_is_not_listed(self, owner: Viewer) -> None:
         make_gang(make_cluster(), "gone", gone_at=NOW)
         assert list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows == ()
 
 
 class TestFreshness:
-    def test_after_30_seconds_stale_and_the_health_is_kept(self, owner: Viewer) -> None:
+    def test_a_cluster_is_stale_after_30_seconds_and_health_is_kept(self, owner: Viewer) -> None:
         cluster = make_cluster(contact_at=NOW - timedelta(seconds=31))
         make_gang(cluster, health="running")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert (row.stale, row.health) == (True, "running")
 
-    def test_at_29_seconds_nothing_is_said(self, owner: Viewer) -> None:
+    def test_a_cluster_is_live_at_29_seconds(self, owner: Viewer) -> None:
         make_gang(make_cluster(contact_at=NOW - timedelta(seconds=29)), health="running")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert (row.stale, row.health) == (False, "running")
 
-    def test_after_two_minutes_unknown_with_what_it_was(self, owner: Viewer) -> None:
+    def test_health_is_unknown_after_two_minutes_with_the_last_health(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
         make_gang(cluster, health="running", since=NOW - timedelta(days=2))
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
@@ -251,7 +255,7 @@ class TestFreshness:
         assert row.members_were, "old numbers are said to be old"
         assert row.bar.ready == 0
 
-    def test_a_cluster_that_never_answered_makes_unknown(self, owner: Viewer) -> None:
+    def test_health_is_unknown_in_an_unread_cluster(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=None, problem="unreachable")
         make_gang(cluster, health="blocked")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
@@ -261,7 +265,7 @@ class TestFreshness:
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert row.message == "Cluster lab has not been read yet. It was blocked."
 
-    def test_what_was_unknown_keeps_what_it_was_before(self, owner: Viewer) -> None:
+    def test_unknown_health_keeps_the_last_health(self, owner: Viewer) -> None:
         cluster = make_cluster("lab", contact_at=NOW - timedelta(minutes=4), problem="timeout")
         make_gang(cluster, health="unknown", last_health="waiting")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
@@ -278,23 +282,25 @@ class TestFreshness:
         counts = {tile.face.word: tile.gangs for tile in tiles if tile.gangs}
         assert counts == {"running": 1, "unknown": 2}
 
-        def asked(**filters: Any) -> list[str]:
-            found = GangFilters(**filters)
-            return sorted(names(list_gangs(viewer=owner, filters=found, now=NOW)))
+        def names_matching(**filters: Any) -> list[str]:
+            gang_filters = GangFilters(**filters)
+            return sorted(names(list_gangs(viewer=owner, filters=gang_filters, now=NOW)))
 
-        assert asked(health=("failed",)) == []
-        assert asked(health=("unknown",)) == ["was-done", "was-failed"]
-        assert asked(code="failed") == []
-        assert asked(code="not-observed") == ["was-done", "was-failed"]
-        whole = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
-        assert names(whole) == ["runs", "was-failed"], "finished ones do not come up in an outage"
+        assert names_matching(health=("failed",)) == []
+        assert names_matching(health=("unknown",)) == ["was-done", "was-failed"]
+        assert names_matching(code="failed") == []
+        assert names_matching(code="not-observed") == ["was-done", "was-failed"]
+        full_gangs = list_gangs(viewer=owner, filters=GangFilters(show_finished=False), now=NOW)
+        assert names(full_gangs) == ["runs", "was-failed"], (
+            "finished ones do not come up in an outage"
+        )
 
-    def test_what_is_not_shown_any_more_is_not_found(self, owner: Viewer) -> None:
+    def test_hidden_health_does_not_match_filters(self, owner: Viewer) -> None:
         silent = make_cluster("lab", contact_at=NOW - timedelta(hours=1))
         make_gang(silent, "x", message="All nodes are cordoned.")
         assert list_gangs(viewer=owner, filters=GangFilters(q="cordoned"), now=NOW).rows == ()
 
-    def test_members_that_cannot_be_looked_at_have_no_numbers(self, owner: Viewer) -> None:
+    def test_unreadable_members_have_no_numbers(self, owner: Viewer) -> None:
         make_gang(make_cluster(), health="unknown", code="not-observed")
         row = list_gangs(viewer=owner, filters=GangFilters(), now=NOW).rows[0]
         assert not row.members_known
@@ -319,14 +325,14 @@ class TestAccess:
         page = list_gangs(viewer=reader(eu.pk, "research"), filters=GangFilters(), now=NOW)
         assert names(page) == ["mine"]
 
-    def test_names_of_others_are_not_told_in_sentences(self) -> None:
+    def test_sentences_contain_no_hidden_names(self) -> None:
         cluster = make_cluster()
-        other = make_ref("JobSet", "eval-92", namespace="team-x")
+        other_ref = make_ref("JobSet", "eval-92", namespace="team-x")
         own = make_ref("JobSet", "eval-9", namespace="research")
         node = make_ref("Node", "gpu-17", namespace="")
         finding = make_finding(
             evidence=(
-                Evidence("holds the room", "eval-92", other),
+                Evidence("holds the room", "eval-92", other_ref),
                 Evidence("waits too", "eval-9", own),
                 Evidence("cordoned", "gpu-17", node),
             )
@@ -346,25 +352,25 @@ class TestAccess:
         assert row.advice == ("gpu-170 is another node.",)
         assert row.next_step == "gpu-170 is another node."
 
-    def test_advice_about_what_one_may_not_see_is_left_out(self, owner: Viewer) -> None:
+    def test_advice_about_hidden_objects_is_omitted(self, owner: Viewer) -> None:
         """Owner of the gang's namespace, reader of the cluster, admin; a stranger sees no gang."""
         cluster = make_cluster()
-        other = make_ref("Job", "eval", namespace="team-x")
-        named = make_finding(evidence=(Evidence(NAMED_IN_ADVICE, "eval", other),))
+        other_ref = make_ref("Job", "eval", namespace="team-x")
+        named = make_finding(evidence=(Evidence(NAMED_IN_ADVICE, "eval", other_ref),))
         suspend = "Suspend Job team-x/eval (priority 0), which holds 16 GPUs: then the pod fits."
         make_gang(cluster, advice=[suspend], detail=Detail(findings=(named,)))
-        whole = Viewer(5, "wilma", (Scope(cluster.pk, "", "viewer"),))
-        told = {
-            one.name: [
-                row.advice for row in list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows
+        full_viewer = Viewer(5, "wilma", (Scope(cluster.pk, "", "viewer"),))
+        advice_by_name = {
+            item.name: [
+                row.advice for row in list_gangs(viewer=item, filters=GangFilters(), now=NOW).rows
             ]
-            for one in (reader(cluster.pk, "research"), whole, owner, Viewer(2, "stan", ()))
+            for item in (reader(cluster.pk, "research"), full_viewer, owner, Viewer(2, "stan", ()))
         }
-        assert list(told.values()) == [[()], [(suspend,)], [(suspend,)], []]
+        assert list(advice_by_name.values()) == [[()], [(suspend,)], [(suspend,)], []]
 
-    def test_who_sees_the_whole_cluster_is_told_the_names(self, owner: Viewer) -> None:
-        other = make_ref("JobSet", "eval-92", namespace="team-x")
-        finding = make_finding(evidence=(Evidence("holds the room", "eval-92", other),))
+    def test_a_cluster_viewer_sees_the_names(self, owner: Viewer) -> None:
+        other_ref = make_ref("JobSet", "eval-92", namespace="team-x")
+        finding = make_finding(evidence=(Evidence("holds the room", "eval-92", other_ref),))
         make_gang(
             make_cluster(),
             message="team-x/eval-92 holds the room.",
@@ -374,14 +380,14 @@ class TestAccess:
         assert row.message == "team-x/eval-92 holds the room."
 
 
-class TestSearchTellsNoNames:
+class TestSearchPrivacy:
     """A search must not answer whether a name that is not printed stands behind the stand-in."""
 
     @pytest.fixture
     def cluster(self) -> Cluster:
         cluster = make_cluster()
-        other = make_ref("JobSet", "secret", namespace="team-b")
-        finding = make_finding(evidence=(Evidence("preempted by", "secret", other),))
+        other_ref = make_ref("JobSet", "secret", namespace="team-b")
+        finding = make_finding(evidence=(Evidence("preempted by", "secret", other_ref),))
         make_gang(
             cluster,
             "llama",
@@ -396,27 +402,27 @@ class TestSearchTellsNoNames:
         return names(list_gangs(viewer=viewer, filters=GangFilters(q=q), now=NOW))
 
     @pytest.mark.parametrize("q", ["secret", "sec", "team-b", "team-b/secret", "llama secret"])
-    def test_a_reader_finds_nothing_by_what_is_not_printed(self, cluster: Cluster, q: str) -> None:
-        one = reader(cluster.pk, "research")
-        row = list_gangs(viewer=one, filters=GangFilters(), now=NOW).rows[0]
+    def test_a_search_ignores_redacted_names(self, cluster: Cluster, q: str) -> None:
+        new_reader = reader(cluster.pk, "research")
+        row = list_gangs(viewer=new_reader, filters=GangFilters(), now=NOW).rows[0]
         assert row.message == "llama was preempted by a gang you may not see."
-        assert self.found(one, q) == []
-        clusters = read_freshness(viewer=one, now=NOW)
-        tiles = count_by_health(viewer=one, filters=GangFilters(q=q), clusters=clusters)
+        assert self.found(new_reader, q) == []
+        clusters = read_freshness(viewer=new_reader, now=NOW)
+        tiles = count_by_health(viewer=new_reader, filters=GangFilters(q=q), clusters=clusters)
         assert {tile.gangs for tile in tiles} == {0}
 
     @pytest.mark.parametrize("q", ["llama", "RESEARCH", "preempt", "JobSet", "eu-train"])
-    def test_a_reader_finds_by_what_names_nobody_else(self, cluster: Cluster, q: str) -> None:
+    def test_a_search_matches_unredacted_text(self, cluster: Cluster, q: str) -> None:
         assert self.found(reader(cluster.pk, "research"), q) == ["llama"]
 
-    def test_who_sees_the_whole_cluster_finds_by_the_sentence(
+    def test_a_cluster_viewer_searches_whole_sentences(
         self, owner: Viewer, cluster: Cluster
     ) -> None:
         keeper = Viewer(4, "kim", (Scope(cluster.pk, "", "viewer"),))
         assert self.found(keeper, "team-b/secret") == ["llama"]
         assert self.found(owner, "team-b/secret") == ["llama"]
 
-    def test_one_whole_cluster_says_nothing_of_another(self, cluster: Cluster) -> None:
+    def test_access_to_one_cluster_does_not_extend_to_another(self, cluster: Cluster) -> None:
         us = make_cluster("us-train")
         both = Viewer(
             5, "kay", (Scope(us.pk, "", "viewer"), Scope(cluster.pk, "research", "viewer"))
@@ -437,7 +443,7 @@ class TestFindByName:
         return cluster
 
     @pytest.mark.parametrize(
-        ("name", "place", "found"),
+        ("name", "place", "expected"),
         [
             ("llama-0-1", {}, ["llama"]),
             ("Llama-0-1", {}, ["llama"]),
@@ -451,13 +457,13 @@ class TestFindByName:
             ("gone-0-0", {}, []),
         ],
     )
-    def test_only_whole_names_count(
-        self, owner: Viewer, cluster: Cluster, name: str, place: dict[str, str], found: list[str]
+    def test_only_whole_names_match(
+        self, owner: Viewer, cluster: Cluster, name: str, place: dict[str, str], expected: list[str]
     ) -> None:
         ids = find_gangs_named(name, viewer=owner, **place)
-        assert [Gang.objects.get(pk=one).name for one in ids] == found
+        assert [Gang.objects.get(pk=item).name for item in ids] == expected
 
-    def test_who_may_not_see_it_finds_nothing(self, cluster: Cluster) -> None:
+    def test_a_user_without_access_gets_no_match(self, cluster: Cluster) -> None:
         elsewhere = reader(cluster.pk, "vision")
         assert find_gangs_named("llama-0-1", viewer=elsewhere) == ()
 
@@ -471,7 +477,7 @@ class TestText:
         assert len(message) < 2100
 
 
-def test_the_cost_of_a_list_does_not_grow_with_it(
+def test_the_number_of_queries_does_not_grow_with_the_list(
     owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     make_gangs(make_cluster(), 60)

@@ -1,4 +1,4 @@
-"""Gangs by what their priority is worth, not by how its class is called."""
+"""Gangs ordered by the value of their priority, not by its class name."""
 
 import pytest
 
@@ -20,7 +20,7 @@ UNKNOWN = "a-class-without-pods"
         ("priority", ["batch-low", "default", "high", "critical", UNKNOWN]),
     ],
 )
-def test_the_number_decides_and_what_is_not_known_stands_last(
+def test_gangs_are_ordered_by_priority_with_unknown_last(
     owner: Viewer, ordering: str, expected: list[str], limit: int
 ) -> None:
     cluster = make_cluster()

@@ -10,9 +10,9 @@ from tests.factories import make_job, make_members
 NONE = MatrixCell(0, 0)
 
 
-def jobs(**parts: str) -> tuple[JobState, ...]:
+def jobs(**options: str) -> tuple[JobState, ...]:
     """Return Jobs by name, each of the role that is given."""
-    return tuple(make_job(name, part=part) for name, part in parts.items())
+    return tuple(make_job(name, part=fragment) for name, fragment in options.items())
 
 
 def members(
@@ -21,8 +21,8 @@ def members(
     return make_members(job, number, state, group=group)
 
 
-def test_a_group_that_spans_two_roles() -> None:
-    found = group_matrix(
+def test_a_group_may_span_two_roles() -> None:
+    result = group_matrix(
         jobs(init="init", leader="leader", worker="worker"),
         (
             *members("init", 1, "alone"),
@@ -31,16 +31,16 @@ def test_a_group_that_spans_two_roles() -> None:
             *members("worker", 1, "together", Health.WAITING),
         ),
     )
-    assert found is not None
-    assert (found.of_roles, found.columns) == (False, ("init", "leader", "worker"))
-    assert [(row.group, row.cells) for row in found.rows] == [
+    assert result is not None
+    assert (result.of_roles, result.columns) == (False, ("init", "leader", "worker"))
+    assert [(row.group, row.cells) for row in result.rows] == [
         ("alone", (MatrixCell(1, 1), NONE, NONE)),
         ("together", (NONE, MatrixCell(1, 1), MatrixCell(3, 2))),
     ]
 
 
-def test_pods_in_no_group_stand_last() -> None:
-    found = group_matrix(
+def test_pods_without_a_group_come_last() -> None:
+    result = group_matrix(
         jobs(init="init", leader="leader", worker="worker"),
         (
             *members("init", 1, ""),
@@ -48,9 +48,9 @@ def test_pods_in_no_group_stand_last() -> None:
             *members("worker", 3, "together"),
         ),
     )
-    assert found is not None
-    assert [row.group for row in found.rows] == ["together", ""]
-    assert found.rows[1].cells == (MatrixCell(1, 1), NONE, NONE)
+    assert result is not None
+    assert [row.group for row in result.rows] == ["together", ""]
+    assert result.rows[1].cells == (MatrixCell(1, 1), NONE, NONE)
 
 
 def test_groups_of_one_role_each_need_no_table() -> None:
@@ -63,18 +63,18 @@ def test_groups_of_one_role_each_need_no_table() -> None:
     )
 
 
-def test_pods_without_a_group_are_no_group() -> None:
-    found = jobs(a="leader", b="worker")
-    assert group_matrix(found, (*members("a", 1, ""), *members("b", 2, ""))) is None
+def test_pods_without_a_group_form_no_group() -> None:
+    result = jobs(a="leader", b="worker")
+    assert group_matrix(result, (*members("a", 1, ""), *members("b", 2, ""))) is None
 
 
-def test_of_more_than_twelve_jobs_a_column_is_a_role() -> None:
+def test_more_than_twelve_jobs_are_shown_by_role() -> None:
     many = tuple(make_job(f"w-{index}", part="worker") for index in range(12))
     pods = (
         *(pod for job in many for pod in members(job.ref.name, 2, "ring")),
         *members("leader", 1, "ring", Health.WAITING),
     )
-    found = group_matrix((make_job("leader", part="leader"), *many), pods)
-    assert found is not None
-    assert (found.of_roles, found.columns) == (True, ("leader", "worker"))
-    assert found.rows[0].cells == (MatrixCell(1, 0), MatrixCell(24, 24))
+    result = group_matrix((make_job("leader", part="leader"), *many), pods)
+    assert result is not None
+    assert (result.of_roles, result.columns) == (True, ("leader", "worker"))
+    assert result.rows[0].cells == (MatrixCell(1, 0), MatrixCell(24, 24))

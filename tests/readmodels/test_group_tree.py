@@ -44,7 +44,7 @@ def drawn(*rows: GroupOfGangRow) -> list[tuple[int, str, str]]:
     return [(row.depth, row.kind, row.name) for row in order_as_tree(rows)]
 
 
-def test_what_was_made_of_a_group_stands_below_it() -> None:
+def test_child_groups_are_below_their_parent() -> None:
     of = "PodGang run"
     rows = (
         a_row("Workload", "run", controller=of),
@@ -62,29 +62,29 @@ def test_what_was_made_of_a_group_stands_below_it() -> None:
     ]
 
 
-def test_groups_that_nothing_above_is_known_of_stand_side_by_side() -> None:
-    """Near miss: what they name is not there."""
+def test_groups_without_a_known_parent_are_roots() -> None:
+    """Near miss: the named parent is missing."""
     rows = (a_row("PodGroup", "a", parent="gone"), a_row("PodGroup", "b", controller="Job train"))
     assert drawn(*rows) == [(0, "PodGroup", "a"), (0, "PodGroup", "b")]
 
 
-def test_a_ring_loses_no_group_and_shows_none_twice() -> None:
+def test_a_cycle_shows_every_group_once() -> None:
     rows = (
         a_row("CompositePodGroup", "a", parent="b"),
         a_row("CompositePodGroup", "b", parent="a"),
         a_row("CompositePodGroup", "self", parent="self"),
     )
-    found = drawn(*rows)
-    assert sorted(name for _, _, name in found) == ["a", "b", "self"]
-    assert found[0] == (0, "CompositePodGroup", "self")
+    result = drawn(*rows)
+    assert sorted(name for _, _, name in result) == ["a", "b", "self"]
+    assert result[0] == (0, "CompositePodGroup", "self")
 
 
-def test_a_group_of_another_kind_with_the_name_of_a_parent_is_none() -> None:
+def test_a_group_of_another_kind_is_not_a_parent() -> None:
     rows = (a_row("PodGroup", "run"), a_row("PodGroup", "left", parent="run"))
     assert drawn(*rows) == [(0, "PodGroup", "run"), (0, "PodGroup", "left")]
 
 
-def test_a_tree_deeper_than_any_is_drawn_to_a_bound() -> None:
+def test_an_unusually_deep_tree_is_drawn_to_a_limit() -> None:
     rows = [a_row("CompositePodGroup", "c0")]
     rows += [a_row("CompositePodGroup", f"c{n}", parent=f"c{n - 1}") for n in range(1, 9)]
     assert [depth for depth, _, _ in drawn(*rows)] == [0, 1, 2, 3, 4, 4, 4, 4, 4]

@@ -52,12 +52,12 @@ def test_a_group_is_shown_with_its_own_quorum_and_its_templates(owner: Viewer) -
     assert workload.placed_face is None, "a Workload is never placed itself"
 
 
-def test_without_its_workload_nothing_is_said_of_the_template(owner: Viewer) -> None:
+def test_a_group_without_its_workload_has_no_template_status(owner: Viewer) -> None:
     make_podgroup(make_cluster())
     assert rows(owner)[0].template_quorum is None
 
 
-def test_a_policy_of_a_newer_release_is_said_not_guessed(owner: Viewer) -> None:
+def test_an_unknown_policy_is_quoted(owner: Viewer) -> None:
     make_podgroup(make_cluster(), policy=Policy.UNKNOWN, policy_text='{"elastic":{}}', quorum=None)
     (row,) = rows(owner)
     assert (row.policy_label, row.policy_text) == ("not known to this release", '{"elastic":{}}')
@@ -85,7 +85,7 @@ def test_the_gang_of_a_group_of_a_child_job_is_the_jobset(owner: Viewer) -> None
     assert (row.gang.id, row.gang.name) == (gang.id, "llama")
 
 
-def test_a_group_that_was_brought_along_is_found_by_its_gang(owner: Viewer) -> None:
+def test_a_user_made_group_is_linked_to_its_gang(owner: Viewer) -> None:
     cluster = make_cluster()
     group = make_podgroup(cluster)
     make_gang(cluster, "other")
@@ -95,15 +95,15 @@ def test_a_group_that_was_brought_along_is_found_by_its_gang(owner: Viewer) -> N
     assert row.gang.name == "llama"
 
 
-def test_policy_and_quorum_in_a_few_words(owner: Viewer) -> None:
+def test_policy_and_quorum_have_short_labels(owner: Viewer) -> None:
     cluster = make_cluster()
     make_workload(cluster, quorum=6)
     make_podgroup(cluster, "llama-workers-0")
-    words = {row.kind: (row.policy_short, row.differs) for row in rows(owner)}
-    assert words == {"Workload": ("gang, quorum 6", False), "PodGroup": ("gang, quorum 8", True)}
+    texts = {row.kind: (row.policy_short, row.differs) for row in rows(owner)}
+    assert texts == {"Workload": ("gang, quorum 6", False), "PodGroup": ("gang, quorum 8", True)}
 
 
-def test_filters(owner: Viewer) -> None:
+def test_groups_are_filtered(owner: Viewer) -> None:
     eu, us = make_cluster("eu-train"), make_cluster("us-train")
     make_podgroup(eu, "one")
     make_podgroup(us, "two", namespace="vision")
@@ -129,15 +129,15 @@ def test_pages_together_are_the_whole_list(owner: Viewer) -> None:
     assert read == [f"group-{index}" for index in range(7)]
 
 
-def test_who_may_see_a_group(owner: Viewer, stranger: Viewer) -> None:
+def test_groups_follow_permissions(owner: Viewer, stranger: Viewer) -> None:
     cluster = make_cluster()
     make_podgroup(cluster, uid="abc")
-    other = Viewer(3, "rene", (Scope(cluster.pk, "vision", "viewer"),))
+    other_viewer = Viewer(3, "rene", (Scope(cluster.pk, "vision", "viewer"),))
     group_id = "eu-train~abc"
-    found = group_detail(viewer=owner, group_id=group_id, now=NOW)
-    assert found is not None
-    assert found.id == group_id
-    for viewer in (stranger, other):
+    result = group_detail(viewer=owner, group_id=group_id, now=NOW)
+    assert result is not None
+    assert result.id == group_id
+    for viewer in (stranger, other_viewer):
         assert rows(viewer) == ()
         assert group_detail(viewer=viewer, group_id=group_id, now=NOW) is None
     for wrong in ("", "~", "eu-train~", "a\x00~b", "no-such~abc"):

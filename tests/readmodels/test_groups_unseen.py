@@ -40,7 +40,7 @@ BLIND = ("forbidden", "failing", "unknown-version")
 
 
 def make_site(name: str = "eu-train", **columns: Any) -> Cluster:
-    """Make a cluster of 1.37 whose PodGroups and Workloads are read; it serves nothing composite."""
+    """Make a 1.37 cluster with readable PodGroups and Workloads and without composite groups."""
     cluster = make_cluster(name, **columns)
     make_resource(cluster, PODGROUPS)
     make_resource(cluster, WORKLOADS)
@@ -57,12 +57,12 @@ def read(viewer: Viewer, **filters: Any) -> GroupPage:
     return list_groups(viewer=viewer, filters=GroupFilters(**filters), now=NOW)
 
 
-def said(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...], str]]:
-    unseen = read(viewer, **filters).unseen
-    return [(one.cluster, one.state, one.kinds, one.sentence) for one in unseen]
+def notices(viewer: Viewer, **filters: Any) -> list[tuple[str, str, tuple[str, ...], str]]:
+    hidden = read(viewer, **filters).unseen
+    return [(item.cluster, item.state, item.kinds, item.sentence) for item in hidden]
 
 
-def test_what_is_read_or_not_served_is_seen(owner: Viewer) -> None:
+def test_read_and_unserved_kinds_count_as_seen(owner: Viewer) -> None:
     cluster = make_site()
     make_podgroup(cluster)
     page = read(owner)
@@ -70,7 +70,7 @@ def test_what_is_read_or_not_served_is_seen(owner: Viewer) -> None:
     assert [row.stale for row in page.rows] == [False]
 
 
-def test_a_cluster_that_serves_no_groups_truthfully_has_none(owner: Viewer) -> None:
+def test_a_cluster_without_group_kinds_has_no_groups(owner: Viewer) -> None:
     cluster = make_site()
     ResourceState.objects.filter(cluster=cluster).update(state="not-served", listed_at=None)
     page = read(owner)
@@ -94,30 +94,28 @@ def test_a_cluster_that_serves_no_groups_truthfully_has_none(owner: Viewer) -> N
         ),
     ],
 )
-def test_what_cannot_be_seen_is_said_and_its_old_rows_are_marked(
+def test_unreadable_kinds_are_reported_and_old_rows_marked(
     owner: Viewer, state: str, sentence: str
 ) -> None:
-    cluster, other = make_site(), make_site("us-train")
+    cluster, another = make_site(), make_site("us-train")
     make_podgroup(cluster, "old", uid="old")
-    make_podgroup(other, "new")
+    make_podgroup(another, "new")
     change(cluster, state=state)
-    assert said(owner) == [("eu-train", state, ("PodGroup",), sentence)]
+    assert notices(owner) == [("eu-train", state, ("PodGroup",), sentence)]
     assert {row.name: row.stale for row in read(owner).rows} == {"old": True, "new": False}
-    found = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
-    assert found is not None
-    assert found.stale
+    result = group_detail(viewer=owner, group_id="eu-train~old", now=NOW)
+    assert result is not None
+    assert result.stale
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
     of_gang = groups_by_uid(["old"], viewer=owner, cluster=freshness)
     assert [row.stale for row in of_gang.rows] == [True]
-    assert [one.sentence for one in of_gang.unseen] == [sentence]
+    assert [item.sentence for item in of_gang.unseen] == [sentence]
 
 
 @pytest.mark.parametrize("state", ["ok", "listing"])
-def test_while_they_are_listed_for_the_first_time_some_may_be_missing(
-    owner: Viewer, state: str
-) -> None:
+def test_groups_may_be_missing_during_the_first_list(owner: Viewer, state: str) -> None:
     change(make_site(), state=state, listed_at=None)
-    assert said(owner) == [
+    assert notices(owner) == [
         (
             "eu-train",
             "listing",
@@ -127,10 +125,10 @@ def test_while_they_are_listed_for_the_first_time_some_may_be_missing(
     ]
 
 
-def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
+def test_kinds_in_the_same_state_share_a_notice(owner: Viewer) -> None:
     cluster = make_site()
     ResourceState.objects.filter(cluster=cluster).update(state="forbidden")
-    ((_, _, kinds, sentence),) = said(owner)
+    ((_, _, kinds, sentence),) = notices(owner)
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
     assert sentence == (
         "The reader may not list CompositePodGroups, PodGangs, PodGroups and Workloads in cluster "
@@ -142,33 +140,33 @@ def test_kinds_in_the_same_state_are_told_together(owner: Viewer) -> None:
     ("owner_kind", "kinds"),
     [(("grove.io", "PodCliqueSet"), ["PodGang"]), (("batch", "Job"), [])],
 )
-def test_of_a_gang_only_what_could_have_groups_of_it_is_told(
+def test_a_gang_lists_only_its_possible_group_kinds(
     owner: Viewer, owner_kind: tuple[str, str], kinds: list[str]
 ) -> None:
     cluster = make_site()
     change(cluster, PODGANGS, state="forbidden")
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
-    found = groups_by_uid([], viewer=owner, cluster=freshness, owner=owner_kind)
-    assert [kind for one in found.unseen for kind in one.kinds] == kinds
+    result = groups_by_uid([], viewer=owner, cluster=freshness, owner=owner_kind)
+    assert [kind for item in result.unseen for kind in item.kinds] == kinds
 
 
-def test_kinds_in_different_states_are_told_apart(owner: Viewer) -> None:
+def test_kinds_in_different_states_have_separate_notices(owner: Viewer) -> None:
     cluster = make_site()
     change(cluster, state="forbidden")
     change(cluster, WORKLOADS, state="failing")
-    assert [(state, kinds) for _, state, kinds, _ in said(owner)] == [
+    assert [(state, kinds) for _, state, kinds, _ in notices(owner)] == [
         ("forbidden", ("PodGroup",)),
         ("failing", ("Workload",)),
     ]
 
 
-def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
+def test_notices_cover_only_the_requested_kinds(owner: Viewer) -> None:
     cluster = make_site()
     make_site("us-train")
     change(cluster, state="forbidden")
-    assert said(owner, cluster="us-train") == []
-    assert said(owner, kind="Workload") == []
-    assert len(said(owner, cluster="eu-train", kind="PodGroup", q="no such name")) == 1
+    assert notices(owner, cluster="us-train") == []
+    assert notices(owner, kind="Workload") == []
+    assert len(notices(owner, cluster="eu-train", kind="PodGroup", q="no such name")) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,41 +198,41 @@ def test_only_what_is_asked_for_is_told(owner: Viewer) -> None:
         ),
     ],
 )
-def test_a_cluster_that_does_not_answer(
+def test_a_silent_cluster_has_its_own_notice(
     owner: Viewer, contact: timedelta | None, problem: str, state: str, sentence: str
 ) -> None:
     make_site(contact_at=None if contact is None else NOW - contact, problem=problem)
-    ((_, told, kinds, text),) = said(owner)
-    assert (told, text) == (state, sentence)
+    ((_, message, kinds, text),) = notices(owner)
+    assert (message, text) == (state, sentence)
     assert kinds == ("CompositePodGroup", "PodGang", "PodGroup", "Workload")
 
 
-def test_a_cluster_that_answers_and_was_not_looked_at_yet(owner: Viewer) -> None:
+def test_a_live_unread_cluster_has_its_own_notice(owner: Viewer) -> None:
     make_cluster("young")
-    ((_, state, _, sentence),) = said(owner)
+    ((_, state, _, sentence),) = notices(owner)
     assert (state, sentence) == (
         "not-looked",
         "CompositePodGroups, PodGangs, PodGroups and Workloads of cluster young have not been read yet.",
     )
 
 
-def test_nobody_is_told_of_a_cluster_that_they_may_not_see(stranger: Viewer) -> None:
-    cluster, other = make_site(), make_site("us-train")
-    for one in (cluster, other):
-        change(one, state="forbidden")
-    assert said(stranger) == []
+def test_notices_omit_hidden_clusters(stranger: Viewer) -> None:
+    cluster, another = make_site(), make_site("us-train")
+    for item in (cluster, another):
+        change(item, state="forbidden")
+    assert notices(stranger) == []
     reader = Viewer(3, "rene", (Scope(cluster.pk, "research", "viewer"),))
-    assert [told[0] for told in said(reader)] == ["eu-train"]
+    assert [message[0] for message in notices(reader)] == ["eu-train"]
 
 
-def test_a_page_of_groups_asks_once_for_what_cannot_be_seen(
+def test_a_page_of_groups_reads_unreadable_kinds_once(
     owner: Viewer, django_assert_num_queries: Any
 ) -> None:
     for name in ("eu-train", "us-train", "lab"):
         cluster = make_site(name)
         for index in range(5):
             make_podgroup(cluster, f"{name}-{index}")
-    # Clusters, groups, states, templates, and gangs: by uid, their parents, by what they say.
+    # Queries of clusters, groups, states and templates, then of gangs by uid, parent and text.
     with django_assert_num_queries(7):
         assert len(read(owner).rows) == 15
 
@@ -245,11 +243,11 @@ PLAIN = "No PodGroup: pods are scheduled one by one."
 
 
 def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, list[str]]:
-    """Return what is said where there is no group, and of what could not be looked at."""
+    """Return the notices on missing groups and on unreadable kinds."""
     gang = make_gang(cluster, **columns)
     detail = gang_detail(viewer=viewer, gang_id=gang.id, now=NOW)
     assert detail is not None
-    return detail.no_groups, [one.sentence for one in detail.groups_unseen]
+    return detail.no_groups, [item.sentence for item in detail.groups_unseen]
 
 
 @pytest.mark.parametrize(
@@ -265,18 +263,18 @@ def on_its_page(viewer: Viewer, cluster: Cluster, **columns: Any) -> tuple[str, 
         ((), "It has no group now."),
     ],
 )
-def test_no_group_is_the_plain_case_only_where_none_is_missing(
+def test_a_gang_without_groups_is_plain_only_after_a_complete_read(
     owner: Viewer, modes: tuple[str, ...], sentence: str
 ) -> None:
     jobs = tuple(
-        make_job(f"job-{at}", scheduling=Scheduling(mode, mode, ""))
-        for at, mode in enumerate(modes)
+        make_job(f"job-{index}", scheduling=Scheduling(mode, mode, ""))
+        for index, mode in enumerate(modes)
     )
     assert on_its_page(owner, make_site(), detail=Detail(jobs=jobs)) == (sentence, [])
 
 
 @pytest.mark.parametrize(("group", "sentence"), [("", PLAIN), ("gone", "It has no group now.")])
-def test_pods_without_jobs_are_scheduled_one_by_one_unless_they_name_a_group(
+def test_bare_pods_are_scheduled_separately_unless_they_name_a_group(
     owner: Viewer, group: str, sentence: str
 ) -> None:
     detail = Detail(members=make_members("run", 2, group=group))
@@ -284,18 +282,16 @@ def test_pods_without_jobs_are_scheduled_one_by_one_unless_they_name_a_group(
 
 
 @pytest.mark.parametrize("state", BLIND)
-def test_a_gang_whose_groups_cannot_be_seen_is_not_said_to_have_none(
-    owner: Viewer, state: str
-) -> None:
+def test_unreadable_groups_of_a_gang_are_not_zero(owner: Viewer, state: str) -> None:
     cluster = make_site()
     change(cluster, state=state)
     jobs = (make_job("run", scheduling=Scheduling("pod-by-pod", "Pod by pod", "")),)
-    words, unseen = on_its_page(owner, cluster, detail=Detail(jobs=jobs))
-    assert words == "No group of it is known."
-    assert [one for one in unseen if "PodGroups" in one] == unseen != []
+    texts, hidden = on_its_page(owner, cluster, detail=Detail(jobs=jobs))
+    assert texts == "No group of it is known."
+    assert [item for item in hidden if "PodGroups" in item] == hidden != []
 
 
-def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
+def test_groups_of_a_silent_cluster_are_last_known(owner: Viewer) -> None:
     cluster = make_site(contact_at=NOW - timedelta(minutes=4), problem="timeout")
     assert on_its_page(owner, cluster) == (
         "No group of it is known.",
@@ -303,12 +299,12 @@ def test_groups_of_a_silent_cluster_are_of_the_last_look(owner: Viewer) -> None:
     )
 
 
-def test_of_a_gang_that_is_gone_no_group_is_left(owner: Viewer) -> None:
-    said = on_its_page(owner, make_site(), gone_at=NOW)
-    assert said == ("None of its groups is left.", [])
+def test_a_deleted_gang_has_no_groups(owner: Viewer) -> None:
+    message = on_its_page(owner, make_site(), gone_at=NOW)
+    assert message == ("None of its groups is left.", [])
 
 
-def test_where_there_are_groups_nothing_is_said_of_none(owner: Viewer) -> None:
+def test_a_gang_with_groups_has_no_notice(owner: Viewer) -> None:
     cluster = make_site()
     group = make_podgroup(cluster)
     assert on_its_page(owner, cluster, detail=Detail(groups=(group.meta.ref,))) == ("", [])

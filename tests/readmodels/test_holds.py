@@ -32,24 +32,24 @@ JOB = "llama-workers-1"
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = make_cluster(actor_credentials=b"sealed")
-    make_readable(made, HOLDS)
-    return made
+    new_cluster = make_cluster(actor_credentials=b"sealed")
+    make_readable(new_cluster, HOLDS)
+    return new_cluster
 
 
 @pytest.fixture(autouse=True)
 def policy(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Say how the policy is installed: by default as it should be."""
 
-    def say(state: PolicyState, sentence: str = "") -> None:
-        found = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
+    def set_policy_state(state: PolicyState, sentence: str = "") -> None:
+        cluster_levers = ClusterLevers(has_actor=True, hold=state, hold_sentence=sentence)
         monkeypatch.setattr(
             "gangboard.pages.holds.queries.read_all_levers",
-            lambda clusters: {cluster.pk: found for cluster in clusters},
+            lambda clusters: {cluster.pk: cluster_levers for cluster in clusters},
         )
 
-    say(PolicyState.INSTALLED)
-    return say
+    set_policy_state(PolicyState.INSTALLED)
+    return set_policy_state
 
 
 def held(cluster: Cluster, **fields: Any) -> Gang:
@@ -77,7 +77,7 @@ def only(viewer: Viewer) -> HoldRow:
     return row
 
 
-def test_a_proved_hold(owner: Viewer, cluster: Cluster) -> None:
+def test_a_proved_hold_is_in_force(owner: Viewer, cluster: Cluster) -> None:
     gang = held(cluster, until=NOW + timedelta(hours=6))
     check(cluster, True)
     row = only(owner)
@@ -100,15 +100,13 @@ def test_a_proved_hold(owner: Viewer, cluster: Cluster) -> None:
     )
 
 
-def test_a_hold_that_was_never_tried_is_not_said_to_be_in_force(
-    owner: Viewer, cluster: Cluster
-) -> None:
+def test_an_untested_hold_is_not_in_force(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     row = only(owner)
     assert (row.in_force, row.checked_at, row.face.label) == (None, None, "Not known")
 
 
-def test_a_hold_that_did_not_stand_its_proof(owner: Viewer, cluster: Cluster) -> None:
+def test_a_hold_with_a_failed_proof_is_not_in_force(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     check(cluster, False, "A resume was let through.")
     row = only(owner)
@@ -119,7 +117,7 @@ def test_a_hold_that_did_not_stand_its_proof(owner: Viewer, cluster: Cluster) ->
     )
 
 
-def test_without_its_policy_a_hold_holds_nothing(
+def test_a_hold_without_its_policy_is_not_in_force(
     owner: Viewer, cluster: Cluster, policy: Any
 ) -> None:
     held(cluster)
@@ -129,11 +127,11 @@ def test_without_its_policy_a_hold_holds_nothing(
     assert (row.in_force, row.message) == (False, "The policy gangboard-hold is not installed.")
     policy(PolicyState.CHANGED, "The policy gangboard-hold was changed.")
     row = only(owner)
-    # What was proved a moment ago stays proved; that the policy is another one is said.
+    # A recent proof stays valid. A different policy is reported.
     assert (row.in_force, row.message) == (True, "The policy gangboard-hold was changed.")
 
 
-def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -> None:
+def test_a_recreated_jobset_has_lost_its_hold(owner: Viewer, cluster: Cluster) -> None:
     gang = held(cluster)
     check(cluster, True)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
@@ -148,7 +146,7 @@ def test_a_jobset_made_anew_has_lost_its_hold(owner: Viewer, cluster: Cluster) -
     assert (row.owner.name, row.owner.uid) == ("llama", gang.uid)
 
 
-def test_a_jobset_that_is_gone(owner: Viewer, cluster: Cluster) -> None:
+def test_a_deleted_jobset_has_lost_its_hold(owner: Viewer, cluster: Cluster) -> None:
     gang = held(cluster)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
     assert only(owner).message == (
@@ -156,7 +154,7 @@ def test_a_jobset_that_is_gone(owner: Viewer, cluster: Cluster) -> None:
     )
 
 
-def test_a_hold_whose_jobset_nobody_remembers(owner: Viewer, cluster: Cluster) -> None:
+def test_a_hold_of_an_unknown_jobset_is_lost(owner: Viewer, cluster: Cluster) -> None:
     gang = held(cluster)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
     gang.delete()
@@ -164,7 +162,7 @@ def test_a_hold_whose_jobset_nobody_remembers(owner: Viewer, cluster: Cluster) -
     assert (row.owner.kind, row.owner.name, row.gang_id, row.lost) == ("JobSet", "", "", True)
 
 
-def test_jobsets_that_cannot_be_read_are_not_gone(owner: Viewer, cluster: Cluster) -> None:
+def test_unreadable_jobsets_are_not_deleted(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     WatchedObject.objects.exclude(resource=HOLDS).delete()
     ResourceState.objects.filter(resource=JOBSETS).update(state="forbidden")
@@ -172,7 +170,7 @@ def test_jobsets_that_cannot_be_read_are_not_gone(owner: Viewer, cluster: Cluste
     assert (row.lost, row.in_force) == (False, None)
 
 
-def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Cluster) -> None:
+def test_force_is_unknown_in_a_silent_cluster(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     check(cluster, True)
     Cluster.objects.update(contact_at=NOW - timedelta(minutes=3), problem="timeout")
@@ -182,18 +180,18 @@ def test_a_silent_cluster_says_nothing_about_force(owner: Viewer, cluster: Clust
     assert row.message == (
         "Cluster eu-train does not answer, so whether the Hold is in force is unknown."
     )
-    assert [unseen.state for unseen in page.unseen] == ["silent"]
+    assert [hidden.state for hidden in page.unseen] == ["silent"]
     Cluster.objects.update(problem="")
     page = read(owner)
     assert page.rows[0].message == (
         "Cluster eu-train is not being read, so whether the Hold is in force is unknown."
     )
-    assert [unseen.sentence for unseen in page.unseen] == [
+    assert [hidden.sentence for hidden in page.unseen] == [
         "Cluster eu-train is not being read: its Holds are as last seen."
     ]
 
 
-def test_a_hold_on_a_job_that_runs_says_so(owner: Viewer, cluster: Cluster) -> None:
+def test_a_hold_on_a_running_job_is_marked(owner: Viewer, cluster: Cluster) -> None:
     gang = make_jobset(cluster)
     make_hold(cluster, gang, JOB, action="", by="")
     row = only(owner)
@@ -201,7 +199,7 @@ def test_a_hold_on_a_job_that_runs_says_so(owner: Viewer, cluster: Cluster) -> N
     assert (row.action_id, row.by) == ("", "")
 
 
-def test_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
+def test_a_hold_explains_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
     held(cluster)
     WatchedObject.objects.filter(resource=JOBS, name=JOB).delete()
     assert only(owner).message == (
@@ -210,7 +208,7 @@ def test_a_job_between_two_attempts(owner: Viewer, cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("is_ours", [True, False])
-def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster, is_ours: bool) -> None:
+def test_an_expired_hold_is_marked(owner: Viewer, cluster: Cluster, is_ours: bool) -> None:
     """gangboard removes the Hold itself where a person told it that end; anybody can write the text."""
     past = NOW - timedelta(seconds=1)
     hold = make_hold(cluster, make_jobset(cluster, suspended={JOB}), JOB, until=past)
@@ -223,14 +221,14 @@ def test_a_hold_past_its_end(owner: Viewer, cluster: Cluster, is_ours: bool) -> 
 
 
 @pytest.mark.parametrize("action", ["../../admin", "a/b", "G", "0" * 33])
-def test_an_annotation_that_is_no_action_is_no_link(
+def test_an_annotation_without_an_action_has_no_link(
     owner: Viewer, cluster: Cluster, action: str
 ) -> None:
     held(cluster, action=action)
     assert only(owner).action_id == ""
 
 
-def test_a_page_of_holds_costs_the_same_however_many_they_are(
+def test_the_number_of_queries_does_not_grow_with_holds(
     owner: Viewer, cluster: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     gang = make_jobset(cluster, jobs=40)
@@ -241,7 +239,7 @@ def test_a_page_of_holds_costs_the_same_however_many_they_are(
         assert len(read(owner).rows) == 40
 
 
-# --- what cannot be seen
+# --- unreadable holds
 
 
 @pytest.mark.parametrize(
@@ -252,36 +250,36 @@ def test_a_page_of_holds_costs_the_same_however_many_they_are(
         ("failing", "The Holds of cluster eu-train cannot be read now; the list may be outdated."),
     ],
 )
-def test_what_cannot_be_seen_is_said_for_each_cluster(
+def test_unreadable_holds_are_reported_per_cluster(
     owner: Viewer, cluster: Cluster, state: str, sentence: str
 ) -> None:
     make_resource(make_cluster("us-train"), HOLDS)
     ResourceState.objects.filter(cluster=cluster, resource=HOLDS).update(state=state)
     page = read(owner)
     assert page.rows == ()
-    assert [(one.cluster, one.state, one.sentence) for one in page.unseen] == [
+    assert [(item.cluster, item.state, item.sentence) for item in page.unseen] == [
         ("eu-train", state, sentence)
     ]
     assert read(owner, cluster="us-train").unseen == ()
 
 
-def test_a_cluster_that_was_never_looked_at(owner: Viewer) -> None:
+def test_an_unread_cluster_has_a_notice(owner: Viewer) -> None:
     make_cluster("new", contact_at=None)
     make_cluster("young")
-    assert [(one.cluster, one.state) for one in read(owner).unseen] == [
+    assert [(item.cluster, item.state) for item in read(owner).unseen] == [
         ("new", "never"),
         ("young", "not-looked"),
     ]
 
 
-def test_none_where_all_could_be_seen(owner: Viewer, cluster: Cluster) -> None:
+def test_readable_clusters_have_no_notice(owner: Viewer, cluster: Cluster) -> None:
     assert read(owner) == HoldPage((), (), None)
 
 
 # --- who may see
 
 
-def test_holds_of_others_are_not_told(cluster: Cluster, stranger: Viewer) -> None:
+def test_hidden_holds_are_not_listed(cluster: Cluster, stranger: Viewer) -> None:
     held(cluster)
     gang = make_jobset(cluster, "canary", namespace="other")
     make_hold(cluster, gang, "canary-workers-0")
@@ -295,7 +293,7 @@ def test_holds_of_others_are_not_told(cluster: Cluster, stranger: Viewer) -> Non
     assert read(stranger) == HoldPage((), (), None)
 
 
-def test_filters_and_pages(owner: Viewer, cluster: Cluster) -> None:
+def test_holds_are_filtered_and_paged(owner: Viewer, cluster: Cluster) -> None:
     gang = make_jobset(cluster, jobs=5)
     for index in range(5):
         make_hold(cluster, gang, f"llama-workers-{index}")

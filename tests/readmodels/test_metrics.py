@@ -1,4 +1,4 @@
-"""The figures of the whole installation: counted, and left out or marked where nobody could look."""
+"""Figures of the whole installation: counted, and omitted or marked if unreadable."""
 
 from __future__ import annotations
 
@@ -41,25 +41,27 @@ def test_gangs_are_counted_by_cluster_health_and_code(owner: Viewer) -> None:
     }
 
 
-def test_of_a_silent_cluster_nothing_is_healthy_and_nothing_is_zero(owner: Viewer) -> None:
+def test_a_silent_cluster_exports_no_healthy_gangs_and_no_zeros(owner: Viewer) -> None:
     silent = make_cluster("east", contact_at=SILENT, problem="unreachable")
     make_resource(silent, "pods")
     make_gang(silent, health="running", code="running")
     make_gang(silent, health="succeeded", code="succeeded")
-    found = read(owner)
-    assert found.gangs == (GangCount("east", "unknown", "not-observed", 2, 16.0, None),)
-    assert found.resources == ()
-    assert [(one.is_silent, one.problem) for one in found.clusters] == [(True, "unreachable")]
+    result = read(owner)
+    assert result.gangs == (GangCount("east", "unknown", "not-observed", 2, 16.0, None),)
+    assert result.resources == ()
+    assert [(cluster.is_silent, cluster.problem) for cluster in result.clusters] == [
+        (True, "unreachable")
+    ]
 
 
-def test_of_a_cluster_that_was_never_read_there_is_no_count(owner: Viewer) -> None:
+def test_an_unread_cluster_exports_no_counts(owner: Viewer) -> None:
     make_cluster("east", contact_at=None, listed_at=None)
-    found = read(owner)
-    assert (found.gangs, found.resources, found.holds) == ((), (), ())
-    assert [(one.contact_at, one.listed) for one in found.clusters] == [(None, False)]
+    result = read(owner)
+    assert (result.gangs, result.resources, result.holds) == ((), (), ())
+    assert [(cluster.contact_at, cluster.listed) for cluster in result.clusters] == [(None, False)]
 
 
-def test_resources_are_readable_once_they_were_listed(owner: Viewer) -> None:
+def test_resources_are_readable_after_a_list(owner: Viewer) -> None:
     cluster = make_cluster("east")
     make_resource(cluster, "pods", objects_count=12, problems_count=2)
     make_resource(cluster, "nodes", state="forbidden", objects_count=0)
@@ -72,7 +74,7 @@ def test_resources_are_readable_once_they_were_listed(owner: Viewer) -> None:
     }
 
 
-def test_ends_of_credentials_where_they_are_known(owner: Viewer) -> None:
+def test_known_credential_expiries_are_exported(owner: Viewer) -> None:
     make_cluster("east", credentials_expire_at=NOW, actor_expires_at=NOW + timedelta(days=1))
     make_cluster("west")
     assert read(owner).expiries == (
@@ -81,7 +83,7 @@ def test_ends_of_credentials_where_they_are_known(owner: Viewer) -> None:
     )
 
 
-def test_actions_of_watched_clusters(owner: Viewer) -> None:
+def test_actions_of_watched_clusters_are_counted(owner: Viewer) -> None:
     cluster = make_cluster("east")
     for state in ("verified", "verified", "refused"):
         make_action(cluster, state=state)
@@ -104,7 +106,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> dict[str, PolicyState]:
     monkeypatch.setattr(
         "gangboard.readmodels.hold_counts.read_all_levers",
         lambda clusters: {
-            one.pk: ClusterLevers(has_actor=True, hold=policy["is"]) for one in clusters
+            cluster.pk: ClusterLevers(has_actor=True, hold=policy["is"]) for cluster in clusters
         },
     )
     return policy
@@ -126,16 +128,16 @@ def make_holds(cluster: Cluster) -> None:
 
 
 def counted(viewer: Viewer) -> set[tuple[str, str, int]]:
-    return {(one.cluster, one.in_force.value, one.holds) for one in read(viewer).holds}
+    return {(hold.cluster, hold.in_force.value, hold.holds) for hold in read(viewer).holds}
 
 
 @pytest.mark.usefixtures("installed")
-def test_holds_by_what_is_known_of_them(owner: Viewer) -> None:
+def test_holds_are_counted_by_status(owner: Viewer) -> None:
     make_holds(make_cluster("east"))
     assert counted(owner) == {("east", "yes", 1), ("east", "no", 1), ("east", "unknown", 2)}
 
 
-def test_without_their_policy_no_hold_is_in_force(
+def test_holds_without_their_policy_are_not_in_force(
     owner: Viewer, installed: dict[str, PolicyState]
 ) -> None:
     make_holds(make_cluster("east"))
@@ -144,19 +146,19 @@ def test_without_their_policy_no_hold_is_in_force(
 
 
 @pytest.mark.usefixtures("installed")
-def test_holds_of_an_owner_that_is_gone_are_lost(owner: Viewer) -> None:
+def test_holds_of_a_deleted_owner_are_lost(owner: Viewer) -> None:
     cluster = make_cluster("east")
     make_holds(cluster)
     WatchedObject.objects.filter(resource=JOBSETS).delete()
     assert counted(owner) == {("east", "yes", 0), ("east", "no", 4), ("east", "unknown", 0)}
-    # Where its kind cannot be read, what is missing is not gone.
+    # A missing owner of an unreadable kind does not count as deleted.
     ResourceState.objects.filter(resource=JOBSETS).update(state="forbidden")
     assert counted(owner) == {("east", "yes", 1), ("east", "no", 1), ("east", "unknown", 2)}
 
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("blind", ["silent", "forbidden", "failing"])
-def test_holds_that_cannot_be_seen_are_unknown(owner: Viewer, blind: str) -> None:
+def test_unreadable_holds_are_unknown(owner: Viewer, blind: str) -> None:
     cluster = make_cluster("east", contact_at=SILENT if blind == "silent" else NOW)
     make_holds(cluster)
     if blind != "silent":
@@ -164,15 +166,15 @@ def test_holds_that_cannot_be_seen_are_unknown(owner: Viewer, blind: str) -> Non
     assert counted(owner) == {("east", "unknown", 4)}
 
 
-def test_no_hold_is_a_zero_only_where_one_would_be_seen(owner: Viewer) -> None:
+def test_zero_holds_requires_readable_holds(owner: Viewer) -> None:
     make_resource(make_cluster("none-made"), HOLDS)
     make_resource(make_cluster("not-installed"), HOLDS, state="not-served")
     make_resource(make_cluster("forbidden"), HOLDS, state="forbidden")
     make_cluster("not-looked-at-yet")
     assert set(read(owner).holds) == {
-        HoldCount(cluster, word, 0)
+        HoldCount(cluster, in_force, 0)
         for cluster in ("none-made", "not-installed")
-        for word in InForce
+        for in_force in InForce
     }
 
 
@@ -188,18 +190,18 @@ def test_the_number_of_queries_is_the_same_for_any_number_of_gangs(
         make_gangs(cluster, 1_000)
         make_resource(cluster, HOLDS)
     with django_assert_num_queries(11):
-        found = read(owner)
-    assert sum(one.gangs for one in found.gangs) == 2_000
+        result = read(owner)
+    assert sum(gang.gangs for gang in result.gangs) == 2_000
     for name in ("south", "north"):
         make_holds(make_cluster(name))
     with django_assert_num_queries(16):
         read(owner)
 
 
-def test_who_has_no_role_counts_nothing(owner: Viewer, stranger: Viewer) -> None:
+def test_a_user_without_roles_gets_no_counts(owner: Viewer, stranger: Viewer) -> None:
     cluster = make_cluster("east", credentials_expire_at=NOW)
     make_holds(cluster)
     make_action(cluster)
-    found = read(stranger)
-    assert (found.clusters, found.expiries, found.gangs) == ((), (), ())
-    assert (found.resources, found.holds, found.actions) == ((), (), ())
+    result = read(stranger)
+    assert (result.clusters, result.expiries, result.gangs) == ((), (), ())
+    assert (result.resources, result.holds, result.actions) == ((), (), ())

@@ -1,4 +1,4 @@
-"""What to do next: names are links, and what carries a step out stands beside it, never in its words."""
+"""Next steps: names are links, and buttons and commands stand beside the sentence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-def other(cluster: Cluster) -> Gang:
+def other_gang(cluster: Cluster) -> Gang:
     return make_gang(cluster, "dreamer", namespace="team-rl", kind="JobSet")
 
 
@@ -65,13 +65,13 @@ def test_uncordoning_is_a_command_with_all_its_nodes(owner: Viewer, cluster: Clu
     _, step = read(owner, cluster, AdvisedStep(text, AdviceKind.UNCORDON, objects=NODES), *NODES)
     assert step.command == "kubectl uncordon a10g-4 a10g-5"
     assert [segment.node for segment in step.segments if segment.node] == ["a10g-4", "a10g-5"]
-    told = f"{text.removesuffix('.')} (in cluster {cluster.name})."
-    assert "".join(segment.text for segment in step.segments) == step.text == told
+    message = f"{text.removesuffix('.')} (in cluster {cluster.name})."
+    assert "".join(segment.text for segment in step.segments) == step.text == message
 
 
 def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
-    words = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
-    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
+    texts = ("kubectl", "logs", "-n", "a", "b", "-c", "main")
+    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, texts))
     assert step.command == "kubectl logs -n a b -c main"
     assert [segment.text for segment in step.segments] == [f"Read it (in cluster {cluster.name})."]
     assert detail.row.advice == (
@@ -79,32 +79,36 @@ def test_reading_the_log_is_a_command(owner: Viewer, cluster: Cluster) -> None:
     )
     cluster.context = "prod/admin"
     cluster.save()
-    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, words))
+    detail, step = read(owner, cluster, AdvisedStep("Read it.", AdviceKind.LOOK, texts))
     assert step.command == "kubectl --context prod/admin logs -n a b -c main"
     assert detail.row.advice == ("Read it: kubectl --context prod/admin logs -n a b -c main",)
 
 
-def test_whom_to_suspend_is_a_link(owner: Viewer, cluster: Cluster, other: Gang) -> None:
+def test_a_suspend_step_links_to_its_gang(
+    owner: Viewer, cluster: Cluster, other_gang: Gang
+) -> None:
     text = "Suspend JobSet team-rl/dreamer (priority 0), which holds 8 cpu: then the pod fits."
-    advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
-    detail, step = read(owner, cluster, advice, ref_of(other), message="dreamer is not named so.")
-    assert [(one.text, one.gang_id) for one in step.segments if one.gang_id] == [
-        ("JobSet team-rl/dreamer", other.id)
+    advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other_gang),))
+    detail, step = read(
+        owner, cluster, advice, ref_of(other_gang), message="dreamer is not named so."
+    )
+    assert [(item.text, item.gang_id) for item in step.segments if item.gang_id] == [
+        ("JobSet team-rl/dreamer", other_gang.id)
     ]
     assert [segment.gang_id for segment in detail.named.segments(detail.row.message)] == [""]
 
 
-def test_who_may_not_see_a_gang_gets_no_link_and_no_button(cluster: Cluster, other: Gang) -> None:
+def test_a_user_without_access_gets_no_link_or_button(cluster: Cluster, other_gang: Gang) -> None:
     reader = Viewer(1, "reader", (Scope(cluster.pk, "research", "operator"),))
     text = "Wait for JobSet team-rl/dreamer to end."
-    advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other),))
-    detail, step = read(reader, cluster, advice, ref_of(other))
+    advice = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=(ref_of(other_gang),))
+    detail, step = read(reader, cluster, advice, ref_of(other_gang))
     assert detail.named.gangs == {}
     assert (step.offers, [segment.gang_id for segment in step.segments]) == ((), [""])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_of_the_cluster_are_no_commands(owner: Viewer, cluster: Cluster, name: str) -> None:
+def test_unsafe_cluster_names_make_no_commands(owner: Viewer, cluster: Cluster, name: str) -> None:
     text = f"Create Queue {name}, or give the PodGroup another one (needs re-creating)."
     node = ObjectRef("", "Node", "", name, "")
     steps = (
@@ -138,25 +142,25 @@ class TestButtons:
             },
         )
 
-    def test_suspend_whom_the_step_acts_on(
-        self, owner: Viewer, cluster: Cluster, other: Gang
+    def test_a_suspend_step_has_a_suspend_button(
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
     ) -> None:
         rival = make_gang(cluster, "rival", namespace="team-rl", kind="JobSet")
         text = "Suspend team-rl/dreamer until team-rl/rival runs."
-        advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other),))
-        _, step = read(owner, cluster, advice, ref_of(other), ref_of(rival))
+        advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(ref_of(other_gang),))
+        _, step = read(owner, cluster, advice, ref_of(other_gang), ref_of(rival))
         assert [offer.name for offer in step.offers] == ["dreamer"]
         assert [segment.gang_id for segment in step.segments if segment.gang_id] == [
-            other.id,
+            other_gang.id,
             rival.id,
         ]
 
-    def test_resume_what_the_step_acts_on(self, owner: Viewer, cluster: Cluster) -> None:
-        one, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
+    def test_a_resume_step_has_a_resume_button(self, owner: Viewer, cluster: Cluster) -> None:
+        item, ten = (make_job(name, suspended=True) for name in ("run-1", "run-10"))
         text = "Resume Job run-10 to let it run."
         advice = AdvisedStep(text, AdviceKind.RESUME, objects=(ten.ref,))
         gang = make_gang(
-            cluster, "run", detail=Detail((), (one, ten)), advice=pack_advice((advice,))
+            cluster, "run", detail=Detail((), (item, ten)), advice=pack_advice((advice,))
         )
         detail = gang_detail(viewer=owner, gang_id=gang.id, now=NOW)
         assert detail is not None
@@ -164,18 +168,18 @@ class TestButtons:
         (step,) = make_steps_to_take(detail.row.next_steps, detail.named, offers)
         assert [offer.name for offer in step.offers] == ["run-10"]
 
-    def test_none_for_whom_a_name_seems_to_mean(
-        self, owner: Viewer, cluster: Cluster, other: Gang
+    def test_a_matching_name_alone_has_no_button(
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
     ) -> None:
         """A queue can be called `Suspend JobSet team-rl/dreamer`, and quoted first in a sentence."""
         advice = AdvisedStep("Suspend JobSet team-rl/dreamer until it is right.")
-        _, step = read(owner, cluster, advice, ref_of(other))
+        _, step = read(owner, cluster, advice, ref_of(other_gang))
         assert step.offers == ()
 
-    def test_no_link_to_a_gang_whose_uid_only_is_borrowed(
-        self, owner: Viewer, cluster: Cluster, other: Gang
+    def test_a_borrowed_uid_has_no_link(
+        self, owner: Viewer, cluster: Cluster, other_gang: Gang
     ) -> None:
-        mine = make_ref("JobSet", "mine", group="jobset.x-k8s.io", uid=other.uid)
+        mine = make_ref("JobSet", "mine", group="jobset.x-k8s.io", uid=other_gang.uid)
         text = "Suspend JobSet research/mine: then the pod fits."
         advice = AdvisedStep(text, AdviceKind.SUSPEND_GANGS, objects=(mine,))
         _, step = read(owner, cluster, advice, mine)

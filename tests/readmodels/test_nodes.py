@@ -1,4 +1,4 @@
-"""One node for its viewers: what it offers, who is there, and what it says to gangs that wait."""
+"""One node: its capacity, its gangs, and its fit for waiting gangs, by viewer."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Place:
         self, namespace: str, name: str, gpu: str, gang: Gang | None = None, **fields: Any
     ) -> Pod:
         """Let a pod run there."""
-        given = {"requests": requests(gpu=gpu, cpu="4"), **fields}
-        pod = a_pod(name, uid=f"uid-of-{name}", namespace=namespace, on="h100-09", **given)
+        values = {"requests": requests(gpu=gpu, cpu="4"), **fields}
+        pod = a_pod(name, uid=f"uid-of-{name}", namespace=namespace, on="h100-09", **values)
         store_object(self.cluster, "pods", pod)
         self.row.pods[pod.meta.ref.uid] = gang.uid if gang is not None else ""
         self.row.save()
@@ -61,7 +61,7 @@ class Place:
             )
             for number, ref in enumerate(refs)
         )
-        made = make_gang(
+        new_gang = make_gang(
             self.cluster,
             name,
             namespace=namespace,
@@ -70,14 +70,14 @@ class Place:
             detail=Detail(members=members),
         )
         for ref, gpu in zip(refs, gpus, strict=False):
-            self.put(namespace, ref, gpu, made)
-        return made
+            self.put(namespace, ref, gpu, new_gang)
+        return new_gang
 
     def waits(
         self, name: str, gpu: str, pods: int = 2, namespace: str = "research", **fields: Any
     ) -> Gang:
         """Let pods of a gang wait for a node."""
-        made = tuple(
+        built = tuple(
             a_pod(
                 f"{name}-{number}",
                 uid=f"uid-of-{name}-{number}",
@@ -86,10 +86,10 @@ class Place:
             )
             for number in range(pods)
         )
-        for pod in made:
+        for pod in built:
             store_object(self.cluster, "pods", pod)
         members = tuple(
-            MemberState(pod.meta.ref, name, "", Health.WAITING, "waiting") for pod in made
+            MemberState(pod.meta.ref, name, "", Health.WAITING, "waiting") for pod in built
         )
         fit = (make_fit(waiting=pods, requests={"nvidia.com/gpu": gpu}),)
         return make_gang(
@@ -102,17 +102,17 @@ class Place:
         )
 
     def read(self, viewer: Viewer) -> NodeDetail | None:
-        """Return what a viewer sees."""
+        """Return the node detail for a viewer, or None."""
         clusters = read_freshness(viewer=viewer, now=NOW)
         return read_node(
             viewer=viewer, cluster="eu-train", name="h100-09", clusters=clusters, now=NOW
         )
 
     def seen(self, viewer: Viewer) -> NodeDetail:
-        """Return the same, which is there."""
-        found = self.read(viewer)
-        assert found is not None
-        return found
+        """Return the node detail, which must exist."""
+        result = self.read(viewer)
+        assert result is not None
+        return result
 
 
 def make_place(cluster: Cluster, used: str = "6", **node: Any) -> Place:
@@ -135,9 +135,9 @@ def make_place(cluster: Cluster, used: str = "6", **node: Any) -> Place:
 
 @pytest.fixture
 def cluster() -> Cluster:
-    made = make_cluster()
-    make_capacity(made)
-    return made
+    new_cluster = make_cluster()
+    make_capacity(new_cluster)
+    return new_cluster
 
 
 @pytest.fixture
@@ -145,67 +145,70 @@ def place(cluster: Cluster) -> Place:
     return make_place(cluster)
 
 
-def test_who_is_there_with_its_pods_and_how_many_are_elsewhere(owner: Viewer, place: Place) -> None:
+def test_a_node_lists_gangs_with_pods_here_and_elsewhere(owner: Viewer, place: Place) -> None:
     gang = place.gang("nlp", "asr", "4", elsewhere=2)
     place.gang("research", "eval", "1", "1")
     place.put("kube-system", "exporter", "0", stays=True)
     place.put("tools", "shell", "0", containers=(a_container(restarts=3),))
-    found = place.seen(owner)
-    assert [(one.gang.name, one.accelerators, one.elsewhere) for one in found.occupants] == [
+    result = place.seen(owner)
+    assert [
+        (occupant.gang.name, occupant.accelerators, occupant.elsewhere)
+        for occupant in result.occupants
+    ] == [
         ("asr", 4.0, 2),
         ("eval", 2.0, 0),
     ]
-    (pod,) = found.occupants[0].pods
-    assert found.occupants[0].gang.id == gang.pk
+    (pod,) = result.occupants[0].pods
+    assert result.occupants[0].gang.id == gang.pk
     assert pod.member is not None
     assert (pod.name, pod.accelerators, pod.member.label) == ("asr-0", 4.0, "ready")
-    assert [(one.namespace, one.name, one.restarts) for one in found.other_pods] == [
-        ("tools", "shell", 3)
-    ]
-    assert (found.staying.pods, found.hidden.pods) == (1, 0)
-    assert found.sentence == "2 of 8 GPUs are free."
+    assert [
+        (occupant.namespace, occupant.name, occupant.restarts) for occupant in result.other_pods
+    ] == [("tools", "shell", 3)]
+    assert (result.staying.pods, result.hidden.pods) == (1, 0)
+    assert result.sentence == "2 of 8 GPUs are free."
 
 
-def test_other_namespaces_are_a_sum_without_names(place: Place) -> None:
+def test_other_namespaces_are_summed_without_names(place: Place) -> None:
     place.gang("research", "eval", "2")
     place.gang("secret", "moonshot", "3", "1")
     place.waits("own", "2")
     place.waits("hidden", "2", namespace="secret")
     nina = Viewer(3, "nina", (Scope(place.cluster.pk, "research", "viewer"),))
-    found = place.seen(nina)
-    assert [one.gang.name for one in found.occupants] == ["eval"]
-    assert (found.hidden.pods, found.hidden.accelerators) == (2, 4.0)
-    assert [row.gang.name for row in found.waiting] == ["own"]
-    assert (found.taints, found.topology, found.pool) == ((), (), ("", ""))
-    assert "moonshot" not in repr(found)
-    assert "secret" not in repr(found)
+    result = place.seen(nina)
+    assert [occupant.gang.name for occupant in result.occupants] == ["eval"]
+    assert (result.hidden.pods, result.hidden.accelerators) == (2, 4.0)
+    assert [row.gang.name for row in result.waiting] == ["own"]
+    assert (result.taints, result.topology, result.pool) == ((), (), ("", ""))
+    assert "moonshot" not in repr(result)
+    assert "secret" not in repr(result)
 
 
-def test_a_node_without_pods_of_the_viewer_is_not_there(place: Place, stranger: Viewer) -> None:
+def test_a_node_without_visible_pods_is_a_404(place: Place, stranger: Viewer) -> None:
     place.gang("secret", "moonshot", "3")
     nina = Viewer(3, "nina", (Scope(place.cluster.pk, "research", "viewer"),))
     assert place.read(nina) is None
     assert place.read(stranger) is None
 
 
-def test_what_has_left_since_is_not_on_it(owner: Viewer, place: Place) -> None:
+def test_moved_pods_are_not_on_the_node(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4")
     place.row.pods["uid-of-a-pod-that-is-gone"] = "uid-of-a-gang"
     place.row.save()
-    found = place.seen(owner)
-    assert (len(found.occupants), found.other_pods, found.staying.pods) == (1, (), 0)
+    result = place.seen(owner)
+    assert (len(result.occupants), result.other_pods, result.staying.pods) == (1, (), 0)
 
 
-def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, place: Place) -> None:
+def test_a_node_lists_fitting_gangs_and_obstacles_for_others(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4", "2")
     place.waits("fits", "1", pods=4)
     place.waits("large", "8")
     place.waits("other-pool", "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
     make_gang(place.cluster, "queued", stage="admission", code="waiting-for-quota", created=0)
-    said = {
+    fits = {
         row.gang.name: (row.answer, row.fitting, row.sentence) for row in place.seen(owner).waiting
     }
-    assert said == {
+    assert fits == {
         "fits": ("fits", 2, "2 of 4 pods fit now."),
         "large": ("kept-out", 0, "Needs 8 GPUs; 2 free."),
         "other-pool": ("kept-out", 0, "Wants nodes with pool=a100."),
@@ -213,51 +216,51 @@ def test_which_waiting_gangs_fit_and_what_keeps_the_others_out(owner: Viewer, pl
     assert place.seen(owner).waiting[0].gang.name == "fits"
 
 
-def test_those_that_the_same_keeps_out_stand_together(owner: Viewer, place: Place) -> None:
+def test_gangs_with_the_same_obstacle_are_grouped(owner: Viewer, place: Place) -> None:
     place.gang("nlp", "asr", "4", "2")
     place.waits("fits", "1")
     place.waits("large", "8")
     for name in ("other-pool", "and-another"):
         place.waits(name, "1", needs=PodConstraints(node_selector=(("pool", "a100"),)))
-    found = place.seen(owner)
-    assert [row.gang.name for row in found.would_fit] == ["fits"]
-    assert {one.sentence: {row.gang.name for row in one.rows} for one in found.excluded} == {
+    result = place.seen(owner)
+    assert [row.gang.name for row in result.would_fit] == ["fits"]
+    assert {item.sentence: {row.gang.name for row in item.rows} for item in result.excluded} == {
         "Needs 8 GPUs; 2 free.": {"large"},
         "Wants nodes with pool=a100.": {"other-pool", "and-another"},
     }
-    assert found.excluded[0].rows[0].gang.name == "large", "that waits for the most"
+    assert result.excluded[0].rows[0].gang.name == "large", "that waits for the most"
 
 
-def test_a_cordon_that_alone_keeps_pods_out_is_told(owner: Viewer, cluster: Cluster) -> None:
+def test_a_cordon_as_the_only_obstacle_is_reported(owner: Viewer, cluster: Cluster) -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
     place = make_place(cluster, used="4", unschedulable=True, taints=(cordon,))
     place.gang("nlp", "asr", "4")
     place.waits("multimodal", "4", pods=1)
-    found = place.seen(owner)
-    assert found.sentence == "Cordoned: 4 of 8 GPUs are free but take no new pods."
-    (row,) = found.waiting
+    result = place.seen(owner)
+    assert result.sentence == "Cordoned: 4 of 8 GPUs are free but take no new pods."
+    (row,) = result.waiting
     assert (row.answer, row.sentence) == ("fits-uncordoned", "Its pod fits once uncordoned.")
-    assert found.commands[0].text == "kubectl uncordon h100-09"
-    assert found.stranded == ()
+    assert result.commands[0].text == "kubectl uncordon h100-09"
+    assert result.stranded == ()
 
 
 def test_a_node_in_maintenance_is_not_simply_uncordoned(owner: Viewer, cluster: Cluster) -> None:
     cordon = Taint("node.kubernetes.io/unschedulable", effect="NoSchedule")
     leaves = Taint("karpenter.sh/disrupted", effect="NoSchedule")
-    other = Taint("team", effect="NoSchedule", value="vision")
+    other_taint = Taint("team", effect="NoSchedule", value="vision")
     place = make_place(
         cluster,
         used="4",
         unschedulable=True,
-        taints=(cordon, leaves, other),
+        taints=(cordon, leaves, other_taint),
         lifecycle=(Condition("MaintenanceInProgress", "True", "Upgrade"),),
     )
-    found = place.seen(owner)
-    assert found.sentence == (
+    result = place.seen(owner)
+    assert result.sentence == (
         "Cordoned, for MaintenanceInProgress and karpenter.sh/disrupted: 4 of 8 GPUs are free but take no new pods."
     )
-    assert found.commands[0].text == "kubectl uncordon h100-09"
-    assert found.commands[0].meaning.startswith(
+    assert result.commands[0].text == "kubectl uncordon h100-09"
+    assert result.commands[0].meaning.startswith(
         "Allow new pods again, once this is over: MaintenanceInProgress and karpenter.sh/disrupted"
     )
 
@@ -265,24 +268,24 @@ def test_a_node_in_maintenance_is_not_simply_uncordoned(owner: Viewer, cluster: 
 def test_accelerators_without_cpu_are_stranded(owner: Viewer) -> None:
     cluster = make_cluster()
     make_capacity(cluster, shapes=(make_shape(requests={"cpu": "60", "nvidia.com/gpu": "2"}),))
-    found = make_place(cluster).seen(owner)
-    assert [(one.resource, one.amount, one.for_lack_of) for one in found.stranded] == [
+    result = make_place(cluster).seen(owner)
+    assert [(item.resource, item.amount, item.for_lack_of) for item in result.stranded] == [
         ("nvidia.com/gpu", Decimal(2), "cpu")
     ]
-    assert found.sentence == ("2 of 8 GPUs are stranded: too little cpu is left for any pod.")
+    assert result.sentence == ("2 of 8 GPUs are stranded: too little cpu is left for any pod.")
 
 
-def test_what_is_not_known_is_not_told(owner: Viewer) -> None:
+def test_unknown_values_are_omitted(owner: Viewer) -> None:
     cluster = make_cluster(contact_at=NOW - timedelta(minutes=4))
     make_capacity(cluster)
     place = make_place(cluster)
     place.waits("fits", "1")
-    found = place.seen(owner)
-    assert found.blind is not None
-    assert (found.sentence, found.amounts, found.waiting) == ("", (), ())
+    result = place.seen(owner)
+    assert result.blind is not None
+    assert (result.sentence, result.amounts, result.waiting) == ("", (), ())
 
 
-def test_a_node_that_is_not_ready_says_why(owner: Viewer, cluster: Cluster) -> None:
-    found = make_place(cluster, ready=None).seen(owner)
-    assert found.sentence == "Not ready: nothing new starts here, and what was here may be lost."
-    assert found.ready is False
+def test_an_unready_node_has_a_reason(owner: Viewer, cluster: Cluster) -> None:
+    result = make_place(cluster, ready=None).seen(owner)
+    assert result.sentence == "Not ready: nothing new starts here, and what was here may be lost."
+    assert result.ready is False

@@ -1,4 +1,4 @@
-"""Queues with their quotas and lines, for whoever may see what of them."""
+"""Queues with quotas and waiting gangs, by permission."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -34,15 +34,15 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def cluster(db: None) -> Cluster:
     """A cluster that serves Kueue, with ClusterQueue `gpu` reached from team-a and team-b."""
-    made = make_cluster("east")
-    serve(made)
+    new_cluster = make_cluster("east")
+    serve(new_cluster)
     store(
-        made,
+        new_cluster,
         Flavor(a_meta(KUEUE, "ResourceFlavor", "h100", namespace=""), {}),
         an_alias("gpu-lq", to="gpu"),
         an_alias("gpu-lq", to="gpu", namespace="team-b", uid="uid-alias-b"),
     )
-    return made
+    return new_cluster
 
 
 def page(viewer: Viewer, **filters: str) -> QueuePage:
@@ -50,7 +50,7 @@ def page(viewer: Viewer, **filters: str) -> QueuePage:
 
 
 def row(viewer: Viewer, name: str = "gpu") -> QueueRow:
-    return next(one for one in page(viewer).rows if one.name == name)
+    return next(item for item in page(viewer).rows if item.name == name)
 
 
 def member_of(cluster: Cluster, namespace: str = "team-a") -> Viewer:
@@ -60,7 +60,7 @@ def member_of(cluster: Cluster, namespace: str = "team-a") -> Viewer:
 # Quota
 
 
-def test_used_reserved_and_borrowed(cluster: Cluster, owner: Viewer) -> None:
+def test_a_queue_shows_used_reserved_and_borrowed_quota(cluster: Cluster, owner: Viewer) -> None:
     limits = {"borrowing_limit": Decimal(4), "lending_limit": Decimal(1)}
     store(cluster, a_queue("gpu", quotas=(gpus("8", "10", "2", reserved=Decimal(11), **limits),)))
     (quota,) = row(owner).quotas
@@ -81,7 +81,7 @@ def test_used_reserved_and_borrowed(cluster: Cluster, owner: Viewer) -> None:
     assert quota.borrowed_from == 72.7
 
 
-def test_what_one_queue_alone_can_have_lent_is_known(cluster: Cluster, owner: Viewer) -> None:
+def test_a_single_possible_lender_is_named(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="all", quotas=(gpus("8", "3"),)),
@@ -95,7 +95,7 @@ def test_what_one_queue_alone_can_have_lent_is_known(cluster: Cluster, owner: Vi
     assert row(owner, "other").quotas[0].lent_text == ""
 
 
-def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) -> None:
+def test_two_possible_lenders_are_not_named(cluster: Cluster, owner: Viewer) -> None:
     """4 are borrowed; gpu has 5 to spare, more has 3, whose limit lets it lend 1: so gpu lent 3 or 4."""
     store(
         cluster,
@@ -107,7 +107,7 @@ def test_which_of_two_has_lent_it_nobody_knows(cluster: Cluster, owner: Viewer) 
     assert row(owner, "more").quotas[0].lent_text == "0 to 1"
 
 
-def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None:
+def test_lending_stays_within_the_cohort(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="all", quotas=(gpus("8"),)),
@@ -118,7 +118,7 @@ def test_nobody_lends_beyond_his_cohort(cluster: Cluster, owner: Viewer) -> None
     assert row(owner).shares_with == 0
 
 
-def test_the_quota_of_a_cohort_itself_is_lent_too(cluster: Cluster, owner: Viewer) -> None:
+def test_the_cohorts_own_quota_is_lent(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="team", quotas=(gpus("2", "2"),)),
@@ -134,19 +134,19 @@ def test_the_quota_of_a_cohort_itself_is_lent_too(cluster: Cluster, owner: Viewe
 @pytest.mark.parametrize(
     ("state", "known"), [("ok", False), ("forbidden", True), ("failing", False)]
 )
-def test_a_flavor_that_does_not_exist_is_said_where_flavors_can_be_seen(
+def test_a_missing_flavor_is_reported_if_flavors_are_readable(
     db: None, owner: Viewer, state: str, known: bool
 ) -> None:
-    made = make_cluster("west")
-    serve(made, ResourceFlavor=state)
-    store(made, a_queue("gpu", quotas=(gpus("8"),)))
+    new_cluster = make_cluster("west")
+    serve(new_cluster, ResourceFlavor=state)
+    store(new_cluster, a_queue("gpu", quotas=(gpus("8"),)))
     assert row(owner).quotas[0].is_flavor_known is known
 
 
 # Line
 
 
-def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: Viewer) -> None:
+def test_waiting_gangs_are_ordered_by_priority_age_and_uid(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", pending=5),
@@ -159,33 +159,33 @@ def test_the_line_is_by_priority_then_age_then_uid(cluster: Cluster, owner: View
     detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
     assert detail is not None
     line = detail.line or ()
-    names = [one.name.removeprefix("jobset-").removesuffix("-3f2a1") for one in line]
+    names = [item.name.removeprefix("jobset-").removesuffix("-3f2a1") for item in line]
     assert names == ["urgent", "old", "twin-a", "twin-b", "young"]
-    assert [one.position for one in line] == [1, 2, 3, 4, 5]
+    assert [item.position for item in line] == [1, 2, 3, 4, 5]
     assert line[0].why == "Its priority is the highest: 100, the next has 0."
-    assert [one.why for one in line[1:]] == [""] * 4
+    assert [item.why for item in line[1:]] == [""] * 4
     assert len(row(owner).line or ()) == 3
     assert row(owner).more == 2
 
 
 @pytest.mark.parametrize(
-    ("others", "why"),
+    ("remaining", "why"),
     [
         ([], "It is the only one in line."),
         ([{"in_line_since": ago(5)}], "Of those with priority 0 it has stood in line for longest."),
         ([{}], "Of those with priority 0 and its time its uid comes first."),
     ],
 )
-def test_why_the_first_is_first(
-    cluster: Cluster, owner: Viewer, others: list[dict[str, Any]], why: str
+def test_the_first_gang_has_its_reason(
+    cluster: Cluster, owner: Viewer, remaining: list[dict[str, Any]], why: str
 ) -> None:
-    store(cluster, a_queue("gpu"), waits("a"), *(waits("b", **one) for one in others))
+    store(cluster, a_queue("gpu"), waits("a"), *(waits("b", **item) for item in remaining))
     first = row(owner).first
     assert first is not None
     assert first.why == why
 
 
-def test_who_stands_in_no_line_has_no_place(cluster: Cluster, owner: Viewer) -> None:
+def test_an_ineligible_gang_has_no_position(cluster: Cluster, owner: Viewer) -> None:
     gated = QueueMessage(QueueCode.QUEUE_EVALUATING, "admission is gated", is_out_of_line=True)
     store(
         cluster,
@@ -196,19 +196,19 @@ def test_who_stands_in_no_line_has_no_place(cluster: Cluster, owner: Viewer) -> 
         waits("variant", is_variant=True),
         has("runs", "4"),
     )
-    found = row(owner)
-    assert [(one.position, one.message) for one in found.line or ()] == [
+    result = row(owner)
+    assert [(item.position, item.message) for item in result.line or ()] == [
         (1, ""), (None, "Admission is gated."),
     ]  # fmt: skip
-    assert (found.in_line, found.kept_out) == (1, 1)
+    assert (result.in_line, result.kept_out) == (1, 1)
 
 
-def test_where_usage_decides_no_places_are_told(cluster: Cluster, owner: Viewer) -> None:
+def test_positions_are_omitted_under_usage_based_ordering(cluster: Cluster, owner: Viewer) -> None:
     store(cluster, a_queue("gpu", is_by_usage=True), waits("a"), waits("b"))
-    found = row(owner)
-    assert [one.position for one in found.line or ()] == [None, None]
-    assert found.first is None
-    assert found.order[0].startswith("The LocalQueue with the lowest recent usage goes first")
+    result = row(owner)
+    assert [item.position for item in result.line or ()] == [None, None]
+    assert result.first is None
+    assert result.order[0].startswith("The LocalQueue with the lowest recent usage goes first")
 
 
 def test_an_entry_without_an_owner_is_shown_by_its_own_name(
@@ -221,13 +221,13 @@ def test_an_entry_without_an_owner_is_shown_by_its_own_name(
     assert (first.name, first.gang, first.namespace) == (lost.meta.ref.name, None, "team-a")
 
 
-def test_who_has_the_quota_comes_largest_first(cluster: Cluster, owner: Viewer) -> None:
+def test_quota_holders_are_ordered_by_size(cluster: Cluster, owner: Viewer) -> None:
     small, large = has("small", "2"), has("large", "6", "team-b")
     store(cluster, a_queue("gpu"), small, large, has("elsewhere", "8", queue="other"))
     gang_of(cluster, large)
     detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
     assert detail is not None
-    assert [(one.name, one.gang is not None) for one in detail.holders or ()] == [
+    assert [(item.name, item.gang is not None) for item in detail.holders or ()] == [
         ("large", True), (small.meta.ref.name, False),
     ]  # fmt: skip
 
@@ -235,7 +235,7 @@ def test_who_has_the_quota_comes_largest_first(cluster: Cluster, owner: Viewer) 
 # Rights
 
 
-def test_a_member_sees_the_queues_of_his_namespace_and_hides_nobody_from_the_count(
+def test_a_namespace_viewer_sees_own_queues_with_full_counts(
     cluster: Cluster,
 ) -> None:
     mine, theirs = waits("mine"), waits("theirs", "team-b", priority=5)
@@ -250,72 +250,72 @@ def test_a_member_sees_the_queues_of_his_namespace_and_hides_nobody_from_the_cou
     )
     gang_of(cluster, mine), gang_of(cluster, theirs)
     mia = member_of(cluster)
-    (found,) = page(mia).rows
-    assert (found.name, found.pending, found.in_line) == ("gpu", 2, 2)
-    assert found.quotas[0].lent_text == "2"
-    assert (found.shared, found.shared_kind, found.shares_with) == ((), "", 1)
-    first, second = found.line or ()
+    (row,) = page(mia).rows
+    assert (row.name, row.pending, row.in_line) == ("gpu", 2, 2)
+    assert row.quotas[0].lent_text == "2"
+    assert (row.shared, row.shared_kind, row.shares_with) == ((), "", 1)
+    first, second = row.line or ()
     assert (first.name, first.namespace, first.gang, first.is_hidden) == (
         "a gang you may not see", "", None, True,
     )  # fmt: skip
     assert first.priority == 5
     assert second.gang is not None
-    assert [alias.namespace for alias in found.aliases] == ["team-a"]
-    assert found.aliases_hidden == 1
+    assert [alias.namespace for alias in row.aliases] == ["team-a"]
+    assert row.aliases_hidden == 1
     assert queue_detail(viewer=mia, cluster="east", name="secret", now=NOW) is None
     assert "theirs" not in str(page(mia))
     assert "team-b" not in str(page(mia))
 
 
-def test_a_stranger_sees_none(cluster: Cluster, stranger: Viewer) -> None:
+def test_a_stranger_sees_no_queues(cluster: Cluster, stranger: Viewer) -> None:
     store(cluster, a_queue("gpu"), waits("a"))
-    found = page(stranger)
-    assert (found.rows, found.lost, found.serving) == ((), (), ())
+    result = page(stranger)
+    assert (result.rows, result.lost, result.serving) == ((), (), ())
     assert not serves_queues(stranger)
 
 
-# What is not there
+# Missing objects
 
 
-def test_not_served_forbidden_and_empty_are_three_things(owner: Viewer) -> None:
+def test_unserved_forbidden_and_empty_are_distinct(owner: Viewer) -> None:
     for name, state in (("none", "not-served"), ("shut", "forbidden"), ("bare", "ok")):
         serve(make_cluster(name), **dict.fromkeys(KEYS, state))
-    found = page(owner)
-    assert found.rows == ()
-    assert found.serving == ("bare", "shut")
-    (told,) = found.unseen
-    assert (told.cluster, told.state) == ("shut", "forbidden")
-    assert "ClusterQueues" in told.sentence
+    result = page(owner)
+    assert result.rows == ()
+    assert result.serving == ("bare", "shut")
+    (message,) = result.unseen
+    assert (message.cluster, message.state) == ("shut", "forbidden")
+    assert "ClusterQueues" in message.sentence
     assert serves_queues(owner)
 
 
-def test_no_page_is_offered_where_no_cluster_serves_queues(owner: Viewer) -> None:
+def test_the_page_is_hidden_without_queue_support(owner: Viewer) -> None:
     serve(make_cluster("none"), **dict.fromkeys(KEYS, "not-served"))
     assert not serves_queues(owner)
 
 
-def test_without_its_entries_a_queue_has_numbers_and_no_line(owner: Viewer) -> None:
-    made = make_cluster("east")
-    serve(made, Workload="forbidden")
-    store(made, a_queue("gpu", pending=4, quotas=(gpus("8", "3"),)))
-    found = row(owner)
-    assert (found.pending, found.line, found.in_line, found.first) == (4, None, None, None)
+def test_a_queue_without_readable_entries_has_only_numbers(owner: Viewer) -> None:
+    new_cluster = make_cluster("east")
+    serve(new_cluster, Workload="forbidden")
+    store(new_cluster, a_queue("gpu", pending=4, quotas=(gpus("8", "3"),)))
+    result = row(owner)
+    assert (result.pending, result.line, result.in_line, result.first) == (4, None, None, None)
     detail = queue_detail(viewer=owner, cluster="east", name="gpu", now=NOW)
     assert detail is not None
     assert detail.holders is None
 
 
-def test_without_cohorts_and_queues_in_full_nothing_is_said_of_what_is_lent(owner: Viewer) -> None:
-    made = make_cluster("east")
-    serve(made, Cohort="forbidden")
-    store(made, a_queue("gpu", cohort="all", quotas=(gpus("8"),)))
+def test_lending_is_unknown_without_all_cohorts_and_queues(owner: Viewer) -> None:
+    new_cluster = make_cluster("east")
+    serve(new_cluster, Cohort="forbidden")
+    store(new_cluster, a_queue("gpu", cohort="all", quotas=(gpus("8"),)))
     assert row(owner).quotas[0].lent is None
     assert row(owner).stale
 
 
-def test_an_alias_that_leads_nowhere_is_told(cluster: Cluster, owner: Viewer) -> None:
-    (one, two) = page(owner).lost
-    assert (one.kind, one.namespace, one.name, one.target) == (
+def test_a_dangling_alias_is_reported(cluster: Cluster, owner: Viewer) -> None:
+    (item, two) = page(owner).lost
+    assert (item.kind, item.namespace, item.name, item.target) == (
         "LocalQueue", "team-a", "gpu-lq", "gpu",
     )  # fmt: skip
     assert two.namespace == "team-b"
@@ -324,20 +324,20 @@ def test_an_alias_that_leads_nowhere_is_told(cluster: Cluster, owner: Viewer) ->
     assert page(owner).lost == ()
 
 
-def test_cohorts_in_a_circle_admit_nobody(cluster: Cluster, owner: Viewer) -> None:
+def test_cyclic_cohorts_admit_no_gangs(cluster: Cluster, owner: Viewer) -> None:
     store(
         cluster,
         a_queue("gpu", cohort="a", quotas=(gpus("8"),)),
         shared_quota("a", cohort="b"),
         shared_quota("b", cohort="a"),
     )
-    found = row(owner)
-    assert (found.face.word, found.cause) == ("inactive", "A and b are above each other.")
-    assert [one.name for one in page(owner, state="inactive").rows] == ["gpu"]
+    result = row(owner)
+    assert (result.face.word, result.cause) == ("inactive", "A and b are above each other.")
+    assert [item.name for item in page(owner, state="inactive").rows] == ["gpu"]
     assert row(member_of(cluster)).cause == "Its parents form a circle."
 
 
-def test_a_silent_cluster_shows_its_last_look_and_one_without_queues_says_nothing(
+def test_a_silent_cluster_shows_last_known_queues(
     owner: Viewer,
 ) -> None:
     silent_at = NOW - timedelta(minutes=5)
@@ -345,23 +345,23 @@ def test_a_silent_cluster_shows_its_last_look_and_one_without_queues_says_nothin
     serve(with_queues)
     serve(make_cluster("without", contact_at=silent_at), **dict.fromkeys(KEYS, "not-served"))
     store(with_queues, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), waits("a"))
-    found = page(owner)
-    assert [(one.cluster, one.state) for one in found.unseen] == [("with", "silent")]
-    assert "as last seen" in found.unseen[0].sentence
-    assert (found.rows[0].stale, found.rows[0].in_line) == (True, 1)
+    result = page(owner)
+    assert [(item.cluster, item.state) for item in result.unseen] == [("with", "silent")]
+    assert "as last seen" in result.unseen[0].sentence
+    assert (result.rows[0].stale, result.rows[0].in_line) == (True, 1)
 
 
 # Lists
 
 
 def test_filters_by_cluster_state_and_words(cluster: Cluster, owner: Viewer) -> None:
-    other = make_cluster("west")
-    serve(other)
+    other_cluster = make_cluster("west")
+    serve(other_cluster)
     store(cluster, a_queue("gpu", cohort="research"), a_queue("cpu", state=QueueState.STOPPED))
-    store(other, a_queue("gpu"))
+    store(other_cluster, a_queue("gpu"))
 
     def names(**filters: str) -> list[tuple[str, str]]:
-        return [(one.cluster, one.name) for one in page(owner, **filters).rows]
+        return [(row.cluster, row.name) for row in page(owner, **filters).rows]
 
     assert names() == [("east", "cpu"), ("east", "gpu"), ("west", "gpu")]
     assert names(cluster="west") == [("west", "gpu")]
@@ -371,25 +371,25 @@ def test_filters_by_cluster_state_and_words(cluster: Cluster, owner: Viewer) -> 
     assert names(q="nothing") == []
 
 
-def test_pages_go_on_after_the_last_row(cluster: Cluster, owner: Viewer) -> None:
+def test_a_page_continues_after_the_last_row(cluster: Cluster, owner: Viewer) -> None:
     store(cluster, *(a_queue(f"q{number}") for number in range(5)))
-    seen, cursor = [], None
+    observed, cursor = [], None
     while True:
-        found = list_queues(viewer=owner, filters=QueueFilters(), limit=2, cursor=cursor, now=NOW)
-        seen += [one.name for one in found.rows]
-        if found.next_cursor is None:
+        queues = list_queues(viewer=owner, filters=QueueFilters(), limit=2, cursor=cursor, now=NOW)
+        observed += [row.name for row in queues.rows]
+        if queues.next_cursor is None:
             break
-        cursor = found.next_cursor
-    assert seen == ["q0", "q1", "q2", "q3", "q4"]
+        cursor = queues.next_cursor
+    assert observed == ["q0", "q1", "q2", "q3", "q4"]
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "eyJ9", "W10", "WyJ0ZXh0cyIsWzFdXQ", "a" * 5000])
-def test_a_cursor_of_somebody_else_is_refused(cluster: Cluster, owner: Viewer, cursor: str) -> None:
+def test_a_foreign_cursor_is_refused(cluster: Cluster, owner: Viewer, cursor: str) -> None:
     with pytest.raises(CursorError):
         list_queues(viewer=owner, filters=QueueFilters(), cursor=cursor, now=NOW)
 
 
-def test_a_list_costs_the_same_queries_however_long(
+def test_the_number_of_queries_does_not_grow_with_the_list(
     cluster: Cluster, owner: Viewer, django_assert_max_num_queries: Any
 ) -> None:
     for number in range(20):
@@ -405,8 +405,8 @@ def test_a_list_costs_the_same_queries_however_long(
 
 def wait_of(viewer: Viewer, gang: Gang) -> QueueWait:
     cluster = read_freshness(viewer=viewer, now=NOW)[gang.cluster_id]
-    (found,) = read_waits(gang, (gang.uid,), viewer=viewer, cluster=cluster)
-    return found
+    (wait,) = read_waits(gang, (gang.uid,), viewer=viewer, cluster=cluster)
+    return wait
 
 
 LACKS = QueueMessage(
@@ -414,9 +414,11 @@ LACKS = QueueMessage(
 )
 
 
-def test_what_is_ahead_and_who_has_what_it_needs(cluster: Cluster, owner: Viewer) -> None:
+def test_a_waiting_gang_has_the_queue_ahead_and_the_quota_holders(
+    cluster: Cluster, owner: Viewer
+) -> None:
     mine = waits("mine", message=LACKS)
-    before, large, other = (
+    before, large, another = (
         waits("before", priority=9),
         has("large", "6"),
         has("small", "2", "team-b", "other"),
@@ -427,25 +429,25 @@ def test_what_is_ahead_and_who_has_what_it_needs(cluster: Cluster, owner: Viewer
         a_queue("other", cohort="all", quotas=(gpus("4", "2"),)),
         a_queue("apart", quotas=(gpus("4", "4"),)),
         has("apart", "4", queue="apart"),
-        *(mine, before, large, other, waits("after", in_line_since=ago(5))),
+        *(mine, before, large, another, waits("after", in_line_since=ago(5))),
     )
     gang = gang_of(cluster, mine)
-    for entry in (before, large, other):
+    for entry in (before, large, another):
         gang_of(cluster, entry)
-    found = wait_of(owner, gang)
-    assert (found.queue, found.position, found.in_line) == ("gpu", 2, 3)
-    assert [one.name for one in found.ahead] == ["before"]
-    (lack,) = found.lacks
+    wait = wait_of(owner, gang)
+    assert (wait.queue, wait.position, wait.in_line) == ("gpu", 2, 3)
+    assert [holder.name for holder in wait.ahead] == ["before"]
+    (lack,) = wait.lacks
     assert (lack.amount_text, lack.shared_text) == ("2 GPUs", "8 of 8")
     assert lack.own_text == "6 of 4 GPUs used (2 borrowed)"
-    assert [(one.name, one.amounts[0].exact) for one in lack.holders] == [
+    assert [(holder.name, holder.amounts[0].exact) for holder in lack.holders] == [
         ("large", "6"),
         ("small", "2"),
     ]
     assert lack.hidden == 0
 
 
-def test_a_member_is_told_the_sums_of_those_that_he_may_not_see(cluster: Cluster) -> None:
+def test_a_namespace_viewer_sees_sums_of_hidden_gangs(cluster: Cluster) -> None:
     mine = waits("mine", message=LACKS)
     store(
         cluster,
@@ -457,17 +459,17 @@ def test_a_member_is_told_the_sums_of_those_that_he_may_not_see(cluster: Cluster
             has("y", "3", "team-b"),
         ),
     )
-    found = wait_of(member_of(cluster), gang_of(cluster, mine))
-    assert [one.name for one in found.ahead] == ["a gang you may not see"]
-    (lack,) = found.lacks
+    wait = wait_of(member_of(cluster), gang_of(cluster, mine))
+    assert [item.name for item in wait.ahead] == ["a gang you may not see"]
+    (lack,) = wait.lacks
     assert (lack.holders, lack.hidden, lack.hidden_text) == ((), 2, "8 GPUs")
-    assert "team-b" not in str(found)
+    assert "team-b" not in str(wait)
 
 
 @pytest.mark.parametrize(
     "fields", [{"has_quota": True, "admitted": True, "admitted_by": "gpu"}, {"active": False}]
 )
-def test_who_does_not_wait_is_told_of_no_line(
+def test_a_running_gang_has_no_queue_position(
     cluster: Cluster, owner: Viewer, fields: dict[str, Any]
 ) -> None:
     entry = waits("mine", **fields)
@@ -477,26 +479,26 @@ def test_who_does_not_wait_is_told_of_no_line(
     assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()
 
 
-def test_an_entry_of_another_namespace_is_none_of_the_gang(cluster: Cluster, owner: Viewer) -> None:
+def test_an_entry_of_another_namespace_is_ignored(cluster: Cluster, owner: Viewer) -> None:
     store(cluster, a_queue("gpu"), mine := waits("mine"))
     gang = gang_of(cluster, mine)
     alien = waits("alien", "team-b", in_line_since=ago(900))
     store(cluster, replace(alien, owner_uid=gang.uid))
     freshness = read_freshness(viewer=owner, now=NOW)[cluster.pk]
-    found = read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness)
-    assert [one.entry for one in found] == [mine.meta.ref.name]
+    result = read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness)
+    assert [item.entry for item in result] == [mine.meta.ref.name]
     line = row(owner).line
     assert line is not None
-    assert [one.gang and one.gang.id for one in line] == [None, gang.pk]
+    assert [item.gang and item.gang.id for item in line] == [None, gang.pk]
 
 
-def test_nothing_is_told_where_the_queue_is_missing_or_entries_cannot_be_read(
+def test_the_position_is_unknown_without_queue_or_entries(
     owner: Viewer,
 ) -> None:
-    made = make_cluster("east")
-    serve(made, Workload="forbidden")
+    new_cluster = make_cluster("east")
+    serve(new_cluster, Workload="forbidden")
     entry = waits("mine")
-    store(made, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), entry)
-    gang = gang_of(made, entry)
-    freshness = read_freshness(viewer=owner, now=NOW)[made.pk]
+    store(new_cluster, a_queue("gpu"), an_alias("gpu-lq", to="gpu"), entry)
+    gang = gang_of(new_cluster, entry)
+    freshness = read_freshness(viewer=owner, now=NOW)[new_cluster.pk]
     assert read_waits(gang, (gang.uid,), viewer=owner, cluster=freshness) == ()

@@ -43,13 +43,13 @@ QUEUE = Queue(
 )
 
 
-def test_only_a_flavor_that_is_named_can_be_missing() -> None:
+def test_only_a_named_flavor_can_be_missing() -> None:
     without, named = quota_rows(QUEUE, None, set())
     assert (without.is_flavor_known, named.is_flavor_known) == (True, False)
 
 
 def _facts(*queues: str) -> Any:
-    return cast("Any", SimpleNamespace(groups=[SimpleNamespace(queue=one) for one in queues]))
+    return cast("Any", SimpleNamespace(groups=[SimpleNamespace(queue=item) for item in queues]))
 
 
 def test_a_gang_is_in_the_queue_of_its_groups() -> None:
@@ -72,11 +72,11 @@ def set_state(cluster: Cluster, resource: str, state: str) -> None:
 
 def row(viewer: Viewer, name: str = "research") -> QueueRow:
     page = list_queues(viewer=viewer, filters=QueueFilters(), now=NOW)
-    return next(one for one in page.rows if one.name == name)
+    return next(item for item in page.rows if item.name == name)
 
 
 @SYSTEMS
-def test_its_gangs_wait_in_it_the_oldest_first_and_without_places(
+def test_waiting_gangs_are_oldest_first_without_positions(
     cluster: Cluster, owner: Viewer, system: str
 ) -> None:
     serve_scheduler(cluster, system)
@@ -84,17 +84,20 @@ def test_its_gangs_wait_in_it_the_oldest_first_and_without_places(
     in_queue(cluster, system, "research", "young", age=60, priority_class="train")
     in_queue(cluster, system, "research", "old", age=900)
     in_queue(cluster, system, "elsewhere", "other")
-    found = row(owner)
-    assert found.line is not None
-    assert [(one.name, one.position, one.priority, one.priority_class) for one in found.line] == [
+    result = row(owner)
+    assert result.line is not None
+    assert [
+        (amount.name, amount.position, amount.priority, amount.priority_class)
+        for amount in result.line
+    ] == [
         ("old", None, None, ""),
         ("young", None, None, "train"),
     ]
-    assert found.line[0].since == ago(900)
-    assert [one.text for one in found.line[0].amounts] == ["8 GPUs"]
-    assert (found.waiting, found.in_line, found.kept_out, found.unknown) == (2, 2, 0, 0)
-    assert not found.tells_places
-    assert found.order
+    assert result.line[0].since == ago(900)
+    assert [amount.text for amount in result.line[0].amounts] == ["8 GPUs"]
+    assert (result.waiting, result.in_line, result.kept_out, result.unknown) == (2, 2, 0, 0)
+    assert not result.tells_places
+    assert result.order
 
 
 @pytest.mark.parametrize(
@@ -109,52 +112,54 @@ def test_its_gangs_wait_in_it_the_oldest_first_and_without_places(
         ({"stage": Stage.ADMISSION, "health": Health.SUSPENDED}, False, False),
     ],
 )  # fmt: skip
-def test_who_waits_and_who_has_nodes(
+def test_waiting_and_placed_gangs_are_separated(
     cluster: Cluster, owner: Viewer, columns: dict[str, Any], waits: bool, has_nodes: bool
 ) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     in_queue(cluster, KAI, "research", "run", **columns)
-    found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
-    assert found is not None
-    assert found.waiting == int(waits)
-    assert found.placed == int(has_nodes)
-    assert [one.name for one in found.holders or ()] == ["run"] * has_nodes
+    result = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
+    assert result is not None
+    assert result.waiting == int(waits)
+    assert result.placed == int(has_nodes)
+    assert [item.name for item in result.holders or ()] == ["run"] * has_nodes
 
 
-def test_what_has_nodes_is_counted_only_where_all_of_it_has(
-    cluster: Cluster, owner: Viewer
-) -> None:
+def test_usage_counts_only_fully_placed_gangs(cluster: Cluster, owner: Viewer) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     running: dict[str, Any] = {"stage": Stage.RUN, "health": Health.RUNNING}
     in_queue(cluster, KAI, "research", "whole", scheduled=8, **running)
     in_queue(cluster, KAI, "research", "part", scheduled=6, age=900, **running)
-    found = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
-    assert found is not None
-    assert found.holders is not None
-    told = {one.name: (len(one.amounts), one.message) for one in found.holders}
-    assert told == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
+    result = queue_detail(viewer=owner, cluster="east", name="research", now=NOW)
+    assert result is not None
+    assert result.holders is not None
+    holders = {holder.name: (len(holder.amounts), holder.message) for holder in result.holders}
+    assert holders == {"whole": (1, ""), "part": (0, "6 of 8 pods have a node.")}
 
 
-def test_blocked_is_not_eligible_and_unknown_is_neither(cluster: Cluster, owner: Viewer) -> None:
+def test_a_blocked_gang_is_ineligible_and_an_unknown_one_neither(
+    cluster: Cluster, owner: Viewer
+) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     in_queue(cluster, KAI, "research", "never", health=Health.BLOCKED, code="exceeds-quota")
     in_queue(cluster, KAI, "research", "unseen", health=Health.UNKNOWN, code="not-observed")
-    found = row(owner)
-    assert (found.waiting, found.in_line, found.kept_out, found.unknown) == (1, 0, 1, 1)
+    result = row(owner)
+    assert (result.waiting, result.in_line, result.kept_out, result.unknown) == (1, 0, 1, 1)
 
 
 @pytest.mark.parametrize(
-    ("phase", "word"), [("Pending", "Pending"), ("Inqueue", "Inqueue"), ("", "not looked at")]
+    ("phase", "text"), [("Pending", "Pending"), ("Inqueue", "Inqueue"), ("", "not looked at")]
 )
-def test_volcano_tells_its_phase(cluster: Cluster, owner: Viewer, phase: str, word: str) -> None:
+def test_a_volcano_queue_shows_its_phase(
+    cluster: Cluster, owner: Viewer, phase: str, text: str
+) -> None:
     serve_scheduler(cluster, VOLCANO)
     scheduler_queue(cluster, VOLCANO, "research", pending=7)
     in_queue(cluster, VOLCANO, "research", "run", phase=phase)
     (place,) = row(owner).line or ()
-    assert word in place.message
+    assert text in place.message
     # Its own count is of PodGroups that it has not let in.
     assert (row(owner).waiting, row(owner).pending) == (1, 7)
 
@@ -167,11 +172,11 @@ def test_a_gang_with_many_groups_waits_once(cluster: Cluster, owner: Viewer) -> 
     for name in ("run-0", "run-1"):
         in_queue(cluster, KAI, "research", name, owner_uids=(owner_ref.uid,)).delete()
     make_gang(cluster, "run", uid=owner_ref.uid, namespace="team-a", kind="Job", scheduled=0)
-    assert [one.name for one in row(owner).line or ()] == ["run"]
+    assert [item.name for item in row(owner).line or ()] == ["run"]
 
 
 @pytest.mark.parametrize("state", ["forbidden", "not-looked", "listing"])
-def test_groups_that_cannot_be_read_are_not_nobody(
+def test_unreadable_groups_do_not_mean_an_empty_queue(
     cluster: Cluster, owner: Viewer, state: str
 ) -> None:
     serve_scheduler(cluster, KAI, groups=state)
@@ -181,13 +186,13 @@ def test_groups_that_cannot_be_read_are_not_nobody(
     assert page.unseen
 
 
-def test_groups_of_a_scheduler_without_queues_are_no_news(cluster: Cluster, owner: Viewer) -> None:
+def test_groups_without_queues_cause_no_notice(cluster: Cluster, owner: Viewer) -> None:
     serve_scheduler(cluster, KAI, groups="forbidden")
     set_state(cluster, f"queues.{KAI}", "not-served")
     assert list_queues(viewer=owner, filters=QueueFilters(), now=NOW).unseen == ()
 
 
-def test_a_member_sees_the_queues_that_his_gangs_are_in(cluster: Cluster) -> None:
+def test_a_namespace_viewer_sees_the_queues_of_own_gangs(cluster: Cluster) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     scheduler_queue(cluster, KAI, "secret")
@@ -195,14 +200,16 @@ def test_a_member_sees_the_queues_that_his_gangs_are_in(cluster: Cluster) -> Non
     in_queue(cluster, KAI, "research", "theirs", namespace="team-b", age=900)
     in_queue(cluster, KAI, "secret", "hidden", namespace="team-b")
     member = Viewer(3, "mia", (Scope(cluster.pk, "team-a", "viewer"),))
-    (found,) = list_queues(viewer=member, filters=QueueFilters(), now=NOW).rows
-    assert found.name == "research"
-    assert [one.name for one in found.line or ()] == ["a gang you may not see", "mine"]
-    assert ([one.name for one in found.namespaces], found.namespaces_hidden) == (["team-a"], 1)
+    (row,) = list_queues(viewer=member, filters=QueueFilters(), now=NOW).rows
+    assert row.name == "research"
+    assert [item.name for item in row.line or ()] == ["a gang you may not see", "mine"]
+    assert ([item.name for item in row.namespaces], row.namespaces_hidden) == (["team-a"], 1)
 
 
 @SYSTEMS
-def test_any_namespace_may_use_it(cluster: Cluster, owner: Viewer, system: str) -> None:
+def test_a_scheduler_queue_is_open_to_every_namespace(
+    cluster: Cluster, owner: Viewer, system: str
+) -> None:
     serve_scheduler(cluster, system)
     scheduler_queue(cluster, system, "research")
     in_queue(cluster, system, "research", "mine")
@@ -210,12 +217,12 @@ def test_any_namespace_may_use_it(cluster: Cluster, owner: Viewer, system: str) 
         cluster, system, "research", "done", namespace="team-b", scheduled=8, succeeded=8,
         health=Health.SUCCEEDED, stage=Stage.RUN,
     )  # fmt: skip
-    found = row(owner)
-    assert [(one.name, one.gangs) for one in found.namespaces] == [("team-a", 1), ("team-b", 0)]
-    assert found.reached_by.startswith("Any namespace can name this queue")
+    result = row(owner)
+    assert [(item.name, item.gangs) for item in result.namespaces] == [("team-a", 1), ("team-b", 0)]
+    assert result.reached_by.startswith("Any namespace can name this queue")
 
 
-def test_kueue_needs_an_alias_and_says_what_it_does_not_know(
+def test_a_kueue_queue_needs_an_alias_and_marks_unknown_fields(
     cluster: Cluster, owner: Viewer
 ) -> None:
     serve_scheduler(cluster, KAI)
@@ -228,7 +235,7 @@ def test_kueue_needs_an_alias_and_says_what_it_does_not_know(
     assert row(owner).reached_by == ""
 
 
-def test_each_system_has_its_words(cluster: Cluster, owner: Viewer) -> None:
+def test_each_system_has_its_own_terms(cluster: Cluster, owner: Viewer) -> None:
     serve_scheduler(cluster, KAI)
     set_state(cluster, f"queues.{VOLCANO}", "ok")
     terms = (QuotaTerm("limit", Decimal(8)), QuotaTerm("over-quota weight", Decimal(2), True))
@@ -239,22 +246,22 @@ def test_each_system_has_its_words(cluster: Cluster, owner: Viewer) -> None:
         terms=(QuotaTerm("weight", Decimal(3), True),),
     )  # fmt: skip
     store(cluster, a_queue("kueue", quotas=(Quota("h100", GPU, Decimal(8)),)))
-    words = {
-        name: [(one.nominal_text, one.nominal_word) for one in row(owner, name).quotas]
+    texts = {
+        name: [(term.nominal_text, term.nominal_word) for term in row(owner, name).quotas]
         for name in ("kai", "volcano", "kueue")
     }
-    assert words == {
+    assert texts == {
         "kai": [("4", "quota"), ("", "used, quota unlimited")],
         "volcano": [("8", "capability"), ("", "used, no capability set")],
         "kueue": [("8", "nominal quota")],
     }
     of_gpus = row(owner, "kai").quotas[0]
     assert (of_gpus.borrowed_word, of_gpus.limits) == ("over quota", "limit 8, over-quota weight 2")
-    assert [(one.name, one.text) for one in row(owner, "volcano").terms] == [("weight", "3")]
+    assert [(term.name, term.text) for term in row(owner, "volcano").terms] == [("weight", "3")]
 
 
-def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> None:
-    """KAI gives it out of what the cluster has beyond all quotas."""
+def test_usage_above_quota_is_not_lent(cluster: Cluster, owner: Viewer) -> None:
+    """KAI lends it from the capacity of the cluster beyond all quotas."""
     serve_scheduler(cluster, KAI)
     parent = Queue(QUEUE.meta, QueueLevel.SHARED).name._replace(group=KAI, name="root")
     scheduler_queue(cluster, KAI, "research", Quota("", GPU, Decimal(4)), parent=parent)
@@ -263,7 +270,7 @@ def test_what_is_over_quota_nobody_has_lent(cluster: Cluster, owner: Viewer) -> 
     assert (row(owner).quotas[0].lent_text, row(owner).quotas[0].lent) == ("", None)
 
 
-def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:
+def test_a_gang_links_to_its_queue(cluster: Cluster) -> None:
     serve_scheduler(cluster, KAI)
     scheduler_queue(cluster, KAI, "research")
     gang = in_queue(cluster, KAI, "research", "mine")
@@ -272,7 +279,7 @@ def test_a_gang_leads_to_its_queue(cluster: Cluster) -> None:
     assert queue_of_gang(lost, unpack_detail(bytes(lost.detail)).groups) == ""
 
 
-def test_of_two_queues_of_one_name_the_groups_decide(cluster: Cluster) -> None:
+def test_the_groups_decide_between_queues_of_the_same_name(cluster: Cluster) -> None:
     """A LocalQueue and a queue of Volcano may both be called default."""
     serve_scheduler(cluster, VOLCANO)
     scheduler_queue(cluster, VOLCANO, "default")

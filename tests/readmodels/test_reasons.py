@@ -1,4 +1,4 @@
-"""What keeps the most gangs: counts per reason, for each viewer, and what could not be looked at."""
+"""Counts of gangs per reason, by viewer, and unreadable resources."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def read(viewer: Viewer, *, cluster: str = "", namespace: str = "") -> Reasons:
     )
 
 
-def rows(found: Reasons) -> list[ReasonRow]:
+def rows(result: Reasons) -> list[ReasonRow]:
     """Return the rows in the order of stages."""
-    return sorted(found.rows, key=place_of("stage"))
+    return sorted(result.rows, key=place_of("stage"))
 
 
 def fill(eu: Cluster, us: Cluster) -> None:
@@ -51,29 +51,29 @@ def fill(eu: Cluster, us: Cluster) -> None:
         make_gang(eu, health=health, code=health, stage="run", accelerators=999.0)
 
 
-def test_reasons_are_counted_by_stage_the_heaviest_first(owner: Viewer) -> None:
+def test_reasons_are_counted_by_stage_heaviest_first(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
-    found = read(owner)
+    result = read(owner)
     assert [
-        (row.stage, row.code, row.gangs, row.pods, row.accelerators) for row in rows(found)
+        (row.stage, row.code, row.gangs, row.pods, row.accelerators) for row in rows(result)
     ] == [
         ("admission", "waiting-for-quota", 1, 8, 4.0),
         ("placement", "insufficient-resources", 3, 6 + 8 + 2, 96.0),
         ("placement", "nodes-unschedulable", 1, 8, 16.0),
         ("start", "image-pull", 2, 3 + 2, 16.0),
     ]
-    assert (found.gangs, found.accelerators) == (7, 132.0)
+    assert (result.gangs, result.accelerators) == (7, 132.0)
     gangs: Counter[str] = Counter()
-    for row in rows(found):
+    for row in rows(result):
         gangs[row.stage_label] += row.gangs
     assert list(gangs.items()) == [
         ("Admission", 1),
         ("Placement", 4),
         ("Start", 2),
     ]
-    assert found.dearest is not None
-    assert found.commonest is not None
-    assert found.dearest.code == found.commonest.code == "insufficient-resources"
+    assert result.dearest is not None
+    assert result.commonest is not None
+    assert result.dearest.code == result.commonest.code == "insufficient-resources"
 
 
 def test_a_reason_names_its_largest_gangs_and_the_longest_wait(owner: Viewer) -> None:
@@ -90,7 +90,7 @@ def test_a_reason_names_its_largest_gangs_and_the_longest_wait(owner: Viewer) ->
     assert row.next_step == "It goes when 5 GPUs become free."
 
 
-def test_the_faces_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
+def test_the_healths_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     row = next(row for row in rows(read(owner)) if row.code == "image-pull")
     assert [(count.face.word, count.gangs) for count in row.healths] == [
@@ -99,7 +99,7 @@ def test_the_faces_of_a_reason_are_counted_worst_first(owner: Viewer) -> None:
     ]
 
 
-def test_what_is_no_trouble_is_counted_apart(owner: Viewer) -> None:
+def test_healthy_gangs_are_counted_separately(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     assert {count.face.word: count.gangs for count in read(owner).apart} == {
         "running": 1,
@@ -109,7 +109,7 @@ def test_what_is_no_trouble_is_counted_apart(owner: Viewer) -> None:
     }
 
 
-def test_shares_are_of_accelerators_and_without_any_of_gangs(owner: Viewer) -> None:
+def test_shares_are_of_accelerators_or_else_of_gangs(owner: Viewer) -> None:
     eu = make_cluster()
     make_gang(eu, accelerators=24.0)
     make_gang(eu, code="fragmented", accelerators=8.0)
@@ -129,21 +129,21 @@ def test_shares_are_of_accelerators_and_without_any_of_gangs(owner: Viewer) -> N
         ({"cluster": "no-such"}, 0),
     ],
 )
-def test_filters(owner: Viewer, filters: dict[str, str], gangs: int) -> None:
+def test_reasons_are_filtered(owner: Viewer, filters: dict[str, str], gangs: int) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     assert read(owner, **filters).gangs == gangs
 
 
-def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
+def test_only_visible_gangs_are_counted(stranger: Viewer) -> None:
     eu, us = make_cluster(), make_cluster("us-train")
     fill(eu, us)
     reader = Viewer(3, "rene", (Scope(us.pk, "vision", "viewer"),))
-    found = read(reader)
-    assert [(row.code, row.gangs, row.accelerators) for row in rows(found)] == [
+    result = read(reader)
+    assert [(row.code, row.gangs, row.accelerators) for row in rows(result)] == [
         ("insufficient-resources", 1, 64.0)
     ]
-    assert (found.clusters, found.namespaces, found.apart) == (1, ("vision",), ())
-    assert [example.name for example in rows(found)[0].examples] == ["mixtral"]
+    assert (result.clusters, result.namespaces, result.apart) == (1, ("vision",), ())
+    assert [example.name for example in rows(result)[0].examples] == ["mixtral"]
     assert read(stranger).rows == ()
     assert read(stranger).clusters == 0
 
@@ -152,7 +152,7 @@ def test_only_what_the_viewer_may_see_is_counted(stranger: Viewer) -> None:
     ("oldest", "youngest", "unsure"),
     [(False, False, False), (True, False, True), (False, True, True)],
 )
-def test_the_longest_is_at_least_that_where_the_beginning_of_one_is_not_known(
+def test_the_longest_wait_is_a_minimum_for_unknown_starts(
     owner: Viewer, oldest: bool, youngest: bool, unsure: bool
 ) -> None:
     """Also the one that was seen last may have been so before all others."""
@@ -167,16 +167,16 @@ def silent(now: datetime = NOW) -> Cluster:
     return make_cluster("lab", contact_at=now - timedelta(minutes=4))
 
 
-def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> None:
+def test_a_silent_cluster_is_named_and_not_counted_as_zero(owner: Viewer) -> None:
     make_cluster()
     lab = silent()
     for _ in range(2):
         make_gang(lab)
-    found = read(owner)
-    assert (found.gangs, found.unknown) == (0, 2)
-    assert (found.looked_at, found.clusters) == (1, 2)
-    (one,) = found.unseen
-    assert (one.cluster, one.before, one.since, one.after) == (
+    result = read(owner)
+    assert (result.gangs, result.unknown) == (0, 2)
+    assert (result.looked_at, result.clusters) == (1, 2)
+    (item,) = result.unseen
+    assert (item.cluster, item.before, item.since, item.after) == (
         "lab",
         "has not been read for ",
         NOW - timedelta(minutes=4),
@@ -213,20 +213,20 @@ def test_a_silent_cluster_is_named_and_its_gangs_are_no_zero(owner: Viewer) -> N
         ),
     ],
 )
-def test_what_could_not_be_looked_at_is_said(
+def test_unreadable_resources_are_reported(
     owner: Viewer, make: Callable[[], Cluster], sentence: str
 ) -> None:
     make()
-    (one,) = read(owner).unseen
-    assert one.before + one.after == sentence
+    (item,) = read(owner).unseen
+    assert item.before + item.after == sentence
 
 
-def test_clusters_that_answer_need_no_words(owner: Viewer) -> None:
+def test_live_clusters_have_no_notice(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
     assert read(owner).unseen == ()
 
 
-def test_what_decides_on_the_nodes(owner: Viewer) -> None:
+def test_the_bottleneck_on_the_nodes_is_named(owner: Viewer) -> None:
     eu = make_cluster()
     of_two_shapes = (
         make_fit(saturated=(FitReason("memory", 3), FitReason("nvidia.com/gpu", 9))),
@@ -245,7 +245,7 @@ def test_what_decides_on_the_nodes(owner: Viewer) -> None:
     )
 
 
-def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
+def test_the_filter_is_the_cause_without_eligible_nodes(owner: Viewer) -> None:
     excluded = (FitReason("node selector or required node affinity", 2), FitReason("cordoned", 5))
     fit = make_fit(saturated=(), excluded=excluded, fits_empty=0)
     make_gang(make_cluster(), code="nodes-unschedulable", detail=Detail(fit=(fit,)))
@@ -256,28 +256,28 @@ def test_where_no_node_is_eligible_the_filter_decides(owner: Viewer) -> None:
 @pytest.mark.parametrize(
     "fit",
     [
-        # Each shape alone has room: the nodes are not what it waits for, or only the whole is.
+        # Each shape fits alone, so the nodes are not the cause or only the sum is too large.
         make_fit(fits_now=445, open_nodes=34, saturated=(), excluded=(FitReason("cordoned", 3),)),
         make_fit(fits_now=4),
         # Two fit on an open node and the other two nowhere: what stops them is in no line.
         make_fit(fits_now=2, open_nodes=1, saturated=()),
     ],
 )
-def test_the_nodes_are_not_blamed_where_they_have_room(owner: Viewer, fit: FitRow) -> None:
+def test_nodes_with_enough_capacity_are_not_the_cause(owner: Viewer, fit: FitRow) -> None:
     make_gang(make_cluster(), code="scheduler-error", detail=Detail(fit=(fit,)))
     (row,) = rows(read(owner))
     assert row.limits == ()
 
 
-def test_most_gangs_and_most_accelerators_may_be_two_reasons(owner: Viewer) -> None:
+def test_the_top_reasons_by_gangs_and_accelerators_may_differ(owner: Viewer) -> None:
     eu = make_cluster()
     make_gang(eu, code="exceeds-capacity", accelerators=96.0)
     for _ in range(2):
         make_gang(eu, code="image-pull", stage="start", accelerators=0.0)
-    found = read(owner)
-    assert found.dearest is not None
-    assert found.commonest is not None
-    assert (found.dearest.code, found.commonest.code) == ("exceeds-capacity", "image-pull")
+    result = read(owner)
+    assert result.dearest is not None
+    assert result.commonest is not None
+    assert (result.dearest.code, result.commonest.code) == ("exceeds-capacity", "image-pull")
 
 
 def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:
@@ -285,13 +285,13 @@ def test_the_same_code_in_two_stages_is_two_rows(owner: Viewer) -> None:
     for stage in ("admission", "placement"):
         make_gang(eu, code="preempted", stage=stage)
     make_gang(eu, stage="some-day", code="new-reason")
-    found = read(owner)
-    assert [(row.stage, row.several_stages) for row in rows(found)] == [
+    result = read(owner)
+    assert [(row.stage, row.several_stages) for row in rows(result)] == [
         ("admission", True),
         ("placement", True),
         ("some-day", False),
     ]
-    assert [row.stage_label for row in rows(found)] == ["Admission", "Placement", "some-day"]
+    assert [row.stage_label for row in rows(result)] == ["Admission", "Placement", "some-day"]
 
 
 def test_a_health_of_a_newer_release_is_unknown(owner: Viewer) -> None:
@@ -310,7 +310,7 @@ def test_queries_do_not_grow(owner: Viewer, django_assert_num_queries: Any) -> N
             read(owner)
 
 
-def test_of_gangs_of_one_size_the_first_to_wait_are_named(owner: Viewer) -> None:
+def test_equally_large_gangs_are_ordered_by_wait(owner: Viewer) -> None:
     eu = make_cluster()
     for name, minutes in (("second", 8), ("fourth", 2), ("first", 9), ("third", 5)):
         make_gang(eu, name, since=NOW - timedelta(minutes=minutes))
@@ -319,11 +319,13 @@ def test_of_gangs_of_one_size_the_first_to_wait_are_named(owner: Viewer) -> None
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL sorts in other ways")
-def test_nothing_is_sorted_to_be_counted(owner: Viewer) -> None:
+def test_the_count_query_does_not_sort(owner: Viewer) -> None:
     fill(make_cluster(), make_cluster("us-train"))
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as requested:
         read(owner)
-    counting = [one["sql"] for one in asked if "COUNT" in one["sql"] or "DISTINCT" in one["sql"]]
+    counting = [
+        item["sql"] for item in requested if "COUNT" in item["sql"] or "DISTINCT" in item["sql"]
+    ]
     assert len(counting) == 3, "what is held back, what stands apart, namespaces"
     with connection.cursor() as cursor:
         for sql in counting:

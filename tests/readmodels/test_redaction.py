@@ -1,4 +1,4 @@
-"""Names of what a viewer may not see: taken out wherever they stand, and nothing else with them."""
+"""Redaction removes names of hidden objects from every text and leaves the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def node(name: str) -> ObjectRef:
 
 
 @pytest.mark.parametrize(
-    ("text", "ref", "told"),
+    ("text", "ref", "expected"),
     [
         ("Suspend Job team-b/train to free 4.", job("train"), f"Suspend {GANG} to free 4."),
         ("team-b/train and team-b / train", job("train"), "gangs you may not see"),
@@ -37,12 +37,12 @@ def node(name: str) -> ObjectRef:
         ("node train is NotReady", node("train"), f"{NODE} is NotReady"),
     ],
 )
-def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None:
-    assert redact(text, (ref,), own="train") == told
+def test_a_hidden_name_is_replaced(text: str, ref: ObjectRef, expected: str) -> None:
+    assert redact(text, (ref,), own="train") == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("2 are cordoned (n7 and n8).", "2 are cordoned (nodes you may not see)."),
         ("cordoned (n7, n8 and 3 more)", "cordoned (nodes you may not see and 3 more)"),
@@ -51,9 +51,9 @@ def test_a_hidden_name_is_not_left(text: str, ref: ObjectRef, told: str) -> None
         ("team-b/train and n7", f"{GANG} and {NODE}"),
     ],
 )
-def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
+def test_several_hidden_names_share_one_note(text: str, expected: str) -> None:
     hidden = (job("train"), node("n7"), node("n8"))
-    assert redact(text, hidden, own="mine") == told
+    assert redact(text, hidden, own="mine") == expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_several_hidden_names_are_told_at_once(text: str, told: str) -> None:
         ("my-team-b/train is another.", job("train")),
     ],
 )
-def test_what_only_looks_like_it_stays(text: str, ref: ObjectRef) -> None:
+def test_similar_names_stay(text: str, ref: ObjectRef) -> None:
     assert redact(text, (ref,), own="train") == text
 
 
@@ -77,7 +77,7 @@ END = "{} 12:12 UTC at the latest ({}): then all 4 pods fit."
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             f"Wait for Job team-b/train, which {END.format('ends at', 'its deadline')}",
@@ -97,11 +97,11 @@ END = "{} 12:12 UTC at the latest ({}): then all 4 pods fit."
         ),
     ],
 )
-def test_who_waits_need_not_see_for_what(text: str, told: str) -> None:
+def test_a_waiting_gangs_holder_is_redacted(text: str, expected: str) -> None:
     hidden = (job("train"), job("two"), node("n7"), node("n8"))
     waits = AdvisedStep(text, AdviceKind.WAIT_FOR_END, objects=hidden)
     lower = AdvisedStep("Lower it to 4.", AdviceKind.SIZE)
-    others = (
+    remaining = (
         AdvisedStep("Suspend Job team-b/train (priority 0): then the pod fits."),
         AdvisedStep("Free 4 cpu on n7, once 3 pods on n8 that are being deleted are gone."),
         AdvisedStep("Read what it wrote last.", command=("kubectl", "logs", "n7")),
@@ -109,7 +109,7 @@ def test_who_waits_need_not_see_for_what(text: str, told: str) -> None:
         # A name may begin like our own words.
         AdvisedStep("Wait for Job team-b/train."),
     )
-    assert redact_advice((waits, *others, lower), hidden, own="mine") == (
-        AdvisedStep(told, AdviceKind.WAIT_FOR_END),
+    assert redact_advice((waits, *remaining, lower), hidden, own="mine") == (
+        AdvisedStep(expected, AdviceKind.WAIT_FOR_END),
         lower,
     )

@@ -1,4 +1,4 @@
-"""What roles allow, in words."""
+"""Roles as sentences."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_each_right_is_a_sentence_the_strongest_first() -> None:
         "May see research on sim-east, may not act.",
     )
     everything = (*scopes, Scope(None, "", "admin"))
-    found = rights_of(Viewer(1, "ada", everything))
-    assert found[-1] == "May see everything, may act and administer."
+    rights = rights_of(Viewer(1, "ada", everything))
+    assert rights[-1] == "May see everything, may act and administer."
 
 
 Role = tuple[str, str | None, str | None]
@@ -75,7 +75,7 @@ Role = tuple[str, str | None, str | None]
         ([("viewer", "e", "a"), ("viewer", "e", "a")], ["may see a on e, may not act"]),
     ],
 )
-def test_roles_are_told_together(roles: list[Role], texts: list[str]) -> None:
+def test_equal_roles_are_listed_together(roles: list[Role], texts: list[str]) -> None:
     assert list(right_texts(roles)) == texts
     assert list(right_texts(reversed(roles))) == texts
 
@@ -86,7 +86,7 @@ def test_a_token_that_only_reads_may_not_act() -> None:
     assert line == "May see everything, may not act."
 
 
-def test_no_role_and_many_roles() -> None:
+def test_no_role_and_many_roles_have_sentences() -> None:
     assert rights_of(Viewer(1, "ada", ())) == ("No role yet: ask an admin for one.",)
     many = tuple(Scope(None, f"team-{number}", "viewer") for number in range(MOST + 3))
     lines = rights_of(Viewer(1, "ada", many))

@@ -41,37 +41,39 @@ def links(viewer: Viewer, gang: Gang) -> list[TextSegment]:
     assert detail is not None
     segments = detail.named.segments(MESSAGE)
     assert "".join(segment.text for segment in segments) == MESSAGE
-    found = [segment for segment in segments if segment.gang_id or segment.board_of]
+    results = [segment for segment in segments if segment.gang_id or segment.board_of]
     page = render_to_string(
         "gang/pieces.html", {"segments": segments, "cluster": gang.cluster.name}
     )
     addresses = [
-        reverse("gang", args=[one.gang_id]) if one.gang_id else f"/?cluster={one.board_of}"
-        for one in found
+        reverse("gang", args=[item.gang_id]) if item.gang_id else f"/?cluster={item.board_of}"
+        for item in results
     ]
     assert re.findall(r'href="([^"]*)"', page) == addresses
-    return found
+    return results
 
 
-def test_the_same_gang_there(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
-    there = make_gang(worker, "remote", kind="JobSet")
+def test_a_multi_cluster_gang_links_to_its_mirror(
+    owner: Viewer, mirror: Gang, worker: Cluster
+) -> None:
+    remote_gang = make_gang(worker, "remote", kind="JobSet")
     make_gang(worker, "remote", kind="Job")
     make_gang(worker, "other", kind="JobSet")
-    assert links(owner, mirror) == [TextSegment("cluster worker1", gang_id=there.pk)]
+    assert links(owner, mirror) == [TextSegment("cluster worker1", gang_id=remote_gang.pk)]
 
 
-def test_a_gang_that_is_not_known_there(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
+def test_an_unknown_mirror_has_no_link(owner: Viewer, mirror: Gang, worker: Cluster) -> None:
     make_gang(worker, "remote", kind="JobSet", namespace="another")
     make_gang(worker, "remote", kind="JobSet", gone_at=NOW)
     assert links(owner, mirror) == [TextSegment("cluster worker1", board_of="worker1")]
 
 
-def test_a_cluster_that_is_not_watched(owner: Viewer, mirror: Gang) -> None:
+def test_an_unwatched_cluster_has_no_link(owner: Viewer, mirror: Gang) -> None:
     make_cluster("worker10")
     assert links(owner, mirror) == []
 
 
-def test_a_cluster_that_may_not_be_seen(mirror: Gang, worker: Cluster) -> None:
+def test_a_hidden_cluster_has_no_link(mirror: Gang, worker: Cluster) -> None:
     make_gang(worker, "remote", kind="JobSet")
     viewer = Viewer(3, "ada", (Scope(mirror.cluster_id, "", "viewer"),))
     assert links(viewer, mirror) == []

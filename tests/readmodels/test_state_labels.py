@@ -44,11 +44,11 @@ def test_ages_are_compact(seconds: int, text: str) -> None:
         ("rings\x07", "rings␇"),
     ],
 )
-def test_a_text_of_a_cluster_is_printed_on_one_line(text: str, printed: str) -> None:
+def test_cluster_text_is_printed_on_one_line(text: str, printed: str) -> None:
     assert printable(text) == printed
 
 
-def test_every_health_has_a_word_an_icon_and_a_tone() -> None:
+def test_every_health_has_a_label_an_icon_and_a_tone() -> None:
     faces = [state_labels.face_of(health) for health in Health]
     assert len({face.icon for face in faces}) == len(Health)
     assert [face.label for face in faces][:2] == ["Failed", "Blocked"]
@@ -64,7 +64,7 @@ def test_an_unknown_reason_still_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("resource", "text", "shown"),
+    ("resource", "text", "expected"),
     [
         ("memory", "51539607552", "48 Gi"),
         ("memory", "584115552256", "544 Gi"),
@@ -77,17 +77,17 @@ def test_an_unknown_reason_still_prints() -> None:
         ("nvidia.com/gpu", "8", "8"),
     ],
 )
-def test_bytes_have_a_unit_and_nothing_else_has(resource: str, text: str, shown: str) -> None:
-    assert quantity_text(resource, text) == shown
+def test_only_bytes_have_a_unit(resource: str, text: str, expected: str) -> None:
+    assert quantity_text(resource, text) == expected
 
 
 @pytest.mark.django_db
 class TestLiveness:
-    def test_nothing_is_said_while_both_live(self) -> None:
+    def test_live_processes_cause_no_warning(self) -> None:
         make_heartbeats()
         assert read_liveness(now=NOW).banners == ()
 
-    def test_no_worker_ever(self) -> None:
+    def test_a_worker_that_never_started_is_reported(self) -> None:
         banners = read_liveness(now=NOW).banners
         assert [banner.before for banner in banners] == [
             "Poll worker is down: pages are not updated until it runs again.",
@@ -98,7 +98,7 @@ class TestLiveness:
             "Beat process is down: clusters that no worker holds are not picked up.",
         ]
 
-    def test_dead_after_15_seconds(self) -> None:
+    def test_a_process_is_dead_after_15_seconds(self) -> None:
         make_heartbeats()
         Heartbeat.objects.filter(kind="poll").update(beat_at=NOW - timedelta(seconds=16))
         (banner,) = read_liveness(now=NOW).banners
@@ -106,7 +106,7 @@ class TestLiveness:
         assert banner.since == NOW - timedelta(seconds=16)
 
     @pytest.mark.parametrize("dead", ["poll", "act", "prove", "beat"])
-    def test_each_process_is_judged_by_its_own_sign(self, dead: str) -> None:
+    def test_each_process_is_judged_by_its_own_heartbeat(self, dead: str) -> None:
         """While one is dead no order passes between them, which is not the fault of the others."""
         make_heartbeats()
         orders = ("poll-orders", "act-orders") if dead == "beat" else (f"{dead}-orders",)
@@ -114,7 +114,7 @@ class TestLiveness:
         silent.update(beat_at=NOW - timedelta(minutes=3))
         assert [kind for kind, _ in read_liveness(now=NOW).dead] == [dead]
 
-    def test_orders_that_do_not_arrive_are_said_while_all_processes_live(self) -> None:
+    def test_undelivered_tasks_are_reported_while_processes_live(self) -> None:
         make_heartbeats()
         orders = Heartbeat.objects.filter(kind="poll-orders")
         orders.update(beat_at=NOW - timedelta(minutes=3))
@@ -129,7 +129,7 @@ class TestLiveness:
         )
 
     @pytest.mark.parametrize("new", ["poll", "beat"])
-    def test_orders_are_awaited_for_a_moment_after_a_process_has_started(self, new: str) -> None:
+    def test_task_delivery_has_a_grace_period_after_a_start(self, new: str) -> None:
         make_heartbeats()
         Heartbeat.objects.filter(kind=new).update(began_at=NOW - timedelta(seconds=10))
         Heartbeat.objects.filter(kind="poll-orders").update(beat_at=NOW - timedelta(minutes=3))
@@ -140,24 +140,24 @@ class TestLiveness:
         Heartbeat.objects.create(
             name="poll-2", kind="poll", beat_at=NOW - timedelta(hours=1), slots=8
         )
-        found = read_liveness(now=NOW)
-        assert found.dead == ()
-        assert found.slots == 8, "the slots of the dead do not count"
+        liveness = read_liveness(now=NOW)
+        assert liveness.dead == ()
+        assert liveness.slots == 8, "the slots of the dead do not count"
 
 
 @pytest.mark.django_db
 class TestNews:
-    def test_data_freshness_and_liveness_are_news(self, owner: Viewer) -> None:
+    def test_data_freshness_and_liveness_send_updates(self, owner: Viewer) -> None:
         cluster = make_cluster()
         make_heartbeats()
         first = position(viewer=owner, now=NOW)
         assert position(viewer=owner, now=NOW + timedelta(seconds=1)) == first
-        seen = {first}
+        versions = {first}
 
         def moved(now_after: float) -> bool:
             place = position(viewer=owner, now=NOW + timedelta(seconds=now_after))
-            new = place not in seen
-            seen.add(place)
+            new = place not in versions
+            versions.add(place)
             return new
 
         Cluster.objects.filter(pk=cluster.pk).update(data_version=2)
@@ -167,9 +167,9 @@ class TestNews:
         assert moved(200), "it became unknown"
         assert not moved(300)
 
-    def test_other_clusters_are_no_news(self) -> None:
-        own, other = make_cluster("eu-train"), make_cluster("us-train")
+    def test_other_clusters_send_no_update(self) -> None:
+        own, another = make_cluster("eu-train"), make_cluster("us-train")
         viewer = Viewer(3, "rene", (Scope(own.pk, "research", "viewer"),))
         before = position(viewer=viewer, now=NOW)
-        Cluster.objects.filter(pk=other.pk).update(data_version=99)
+        Cluster.objects.filter(pk=another.pk).update(data_version=99)
         assert position(viewer=viewer, now=NOW) == before

@@ -1,4 +1,4 @@
-"""The timeline of a gang: what was done, and where the pods of a Job were and are."""
+"""The timeline of a gang: actions, and the nodes of a Job's pods before and after."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "verified") -> ActionRow:
-    at = NOON + timedelta(minutes=number)
+    index = NOON + timedelta(minutes=number)
     return ActionRow(
         id=f"a{number}",
         verb=verb,
@@ -39,10 +39,10 @@ def an_action(number: int, verb: str, nodes: tuple[str, ...], state: str = "veri
         held_seconds=None,
         until=None,
         batch="",
-        requested_at=at,
-        sent_at=at,
-        applied_at=at,
-        finished_at=at,
+        requested_at=index,
+        sent_at=index,
+        applied_at=index,
+        finished_at=index,
         nodes=nodes,
     )
 
@@ -52,38 +52,38 @@ def messages(*oldest_first: ActionRow, now: tuple[str, ...] = ()) -> list[str]:
     return [row.message for row in make_timeline(rows, {("Job", "train-w-1"): now})]
 
 
-def test_a_relocation_names_both_places() -> None:
+def test_a_relocation_names_both_nodes() -> None:
     held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
     newest, oldest = messages(held, resumed, now=("n2",))
     assert newest == "It is so. It was on n1; it came up on n2."
     assert oldest == "It is so. It was on n1."
 
 
-def test_a_return_to_the_same_node_is_said() -> None:
+def test_a_return_to_the_same_node_is_reported() -> None:
     held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
     assert messages(held, resumed, now=("n1",))[0] == (
         "It is so. It was on n1; it came up again on n1."
     )
 
 
-def test_while_no_pod_has_a_node_nothing_is_claimed() -> None:
+def test_an_unplaced_relocation_claims_no_node() -> None:
     held, resumed = an_action(1, "suspend", ("n1",)), an_action(2, "resume", ())
     assert messages(held, resumed, now=())[0] == "It is so."
 
 
-def test_what_came_later_does_not_change_what_is_told_of_before() -> None:
+def test_later_actions_do_not_change_earlier_entries() -> None:
     first = an_action(1, "suspend", ("n1",))
     back = an_action(2, "resume", ())
-    again = an_action(3, "suspend", ("n2",))
-    told = messages(first, back, again, now=("n9",))
-    assert told == [
+    second_action = an_action(3, "suspend", ("n2",))
+    message = messages(first, back, second_action, now=("n9",))
+    assert message == [
         "It is so. It was on n2.",
         "It is so. It was on n1; it came up on n2.",
         "It is so. It was on n1.",
     ]
 
 
-def test_an_action_that_did_not_hold_says_nothing_of_places() -> None:
+def test_a_failed_action_names_no_nodes() -> None:
     assert messages(an_action(1, "suspend", ("n1",), state="reverted"), now=("n1",)) == [
         "It is so."
     ]
@@ -91,11 +91,11 @@ def test_an_action_that_did_not_hold_says_nothing_of_places() -> None:
 
 def test_many_nodes_are_counted() -> None:
     nodes = tuple(f"n{number}" for number in range(10))
-    (told,) = messages(an_action(1, "suspend", nodes))
-    assert told == "It is so. It was on n0, n1, n2, n3, n4, n5, n6, n7 and 2 more."
+    (message,) = messages(an_action(1, "suspend", nodes))
+    assert message == "It is so. It was on n0, n1, n2, n3, n4, n5, n6, n7 and 2 more."
 
 
-def test_the_time_is_that_of_the_end() -> None:
+def test_an_entry_has_its_end_time() -> None:
     row = replace(an_action(1, "suspend", ()), finished_at=NOON)
     (entry,) = make_timeline((row,), {})
     assert (entry.at, entry.kind, entry.actor, entry.action_id) == (NOON, "action", "alice", "a1")

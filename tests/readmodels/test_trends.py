@@ -1,4 +1,4 @@
-"""Curves: sums that are right, gaps where nobody could look, and nothing for who may not see it."""
+"""Curves: correct sums, gaps during outages, and permissions."""
 
 from __future__ import annotations
 
@@ -57,35 +57,35 @@ def test_each_quarter_of_the_day_has_its_point_and_the_newest_is_last(owner: Vie
     cluster = make_cluster()
     point(cluster, NOW)
     point(cluster, NOW - 2 * QUARTER, waiting=24.0)
-    found = read(owner)
-    assert found.waiting is not None
-    assert len(found.waiting.values) == 96
-    assert found.waiting.values[-3:] == (24.0, None, 16.0)
-    assert found.times[-1] == NOW
-    assert found.times[0] == NOW - timedelta(days=1) + QUARTER
+    result = read(owner)
+    assert result.waiting is not None
+    assert len(result.waiting.values) == 96
+    assert result.waiting.values[-3:] == (24.0, None, 16.0)
+    assert result.times[-1] == NOW
+    assert result.times[0] == NOW - timedelta(days=1) + QUARTER
 
 
-def test_accelerators_in_use_and_held_are_told_apart_and_add_up(owner: Viewer) -> None:
+def test_used_and_held_accelerators_are_separate_and_add_up(owner: Viewer) -> None:
     point(make_cluster(), NOW)
-    found = read(owner)
-    room = [curve.last for curve in (found.used, found.held, found.free, found.away) if curve]
+    result = read(owner)
+    room = [curve.last for curve in (result.used, result.held, result.free, result.away) if curve]
     assert room == [6.0, 4.0, 6.0, 0.0]
-    assert found.reasons["placement", "fragmented"].last == 16.0
-    assert (found.gangs["running"].last, found.gangs["failed"].last) == (5, 0)
+    assert result.reasons["placement", "fragmented"].last == 16.0
+    assert (result.gangs["running"].last, result.gangs["failed"].last) == (5, 0)
 
 
-def test_clusters_are_added_up_and_one_that_could_not_be_looked_at_is_a_gap(owner: Viewer) -> None:
+def test_clusters_are_added_up_and_an_unreachable_one_is_a_gap(owner: Viewer) -> None:
     east, west = make_cluster("east"), make_cluster("west")
-    for at in (NOW - 2 * QUARTER, NOW):
-        point(east, at)
-        point(west, at, waiting=4.0, free=1.0)
+    for index in (NOW - 2 * QUARTER, NOW):
+        point(east, index)
+        point(west, index, waiting=4.0, free=1.0)
     point(east, NOW - QUARTER)
     point(west, NOW - QUARTER, gangs=None, waiting=None, reasons=None)
-    found = read(owner)
-    assert found.waiting is not None
-    assert found.free is not None
-    assert found.waiting.values[-3:] == (20.0, None, 20.0)
-    assert found.free.values[-3:] == (7.0, 12.0, 7.0)
+    result = read(owner)
+    assert result.waiting is not None
+    assert result.free is not None
+    assert result.waiting.values[-3:] == (20.0, None, 20.0)
+    assert result.free.values[-3:] == (7.0, 12.0, 7.0)
 
 
 def test_a_cluster_that_was_added_later_leaves_no_gap_before_it(owner: Viewer) -> None:
@@ -93,9 +93,9 @@ def test_a_cluster_that_was_added_later_leaves_no_gap_before_it(owner: Viewer) -
     point(east, NOW - QUARTER)
     point(east, NOW)
     point(west, NOW, waiting=4.0)
-    found = read(owner)
-    assert found.waiting is not None
-    assert found.waiting.values[-2:] == (16.0, 20.0)
+    result = read(owner)
+    assert result.waiting is not None
+    assert result.waiting.values[-2:] == (16.0, 20.0)
 
 
 def test_a_silent_cluster_is_left_out_and_named(owner: Viewer) -> None:
@@ -104,10 +104,10 @@ def test_a_silent_cluster_is_left_out_and_named(owner: Viewer) -> None:
     for cluster in (east, lab):
         point(cluster, NOW - QUARTER)
     point(east, NOW)
-    found = read(owner)
-    assert found.waiting is not None
-    assert found.waiting.values[-2:] == (16.0, 16.0)
-    assert found.left_out == ("lab",)
+    result = read(owner)
+    assert result.waiting is not None
+    assert result.waiting.values[-2:] == (16.0, 16.0)
+    assert result.left_out == ("lab",)
 
 
 def test_a_fortnight_has_a_point_every_two_hours(owner: Viewer) -> None:
@@ -115,37 +115,37 @@ def test_a_fortnight_has_a_point_every_two_hours(owner: Viewer) -> None:
     for days in (13, 7, 0):
         point(cluster, NOW - timedelta(days=days), waiting=float(days))
     point(cluster, NOW - timedelta(days=15), waiting=99.0)
-    found = read(owner, period=FORTNIGHT)
-    assert found.waiting is not None
-    assert len(found.waiting.values) == 168
-    assert found.waiting.known == (13.0, 7.0, 0.0)
+    result = read(owner, period=FORTNIGHT)
+    assert result.waiting is not None
+    assert len(result.waiting.values) == 168
+    assert result.waiting.known == (13.0, 7.0, 0.0)
 
 
-def test_minutes_between_the_quarters_are_not_read(owner: Viewer) -> None:
+def test_only_quarter_hours_are_read(owner: Viewer) -> None:
     cluster = make_cluster()
     point(cluster, NOW - QUARTER)
     point(cluster, NOW - QUARTER + timedelta(minutes=3), is_lasting=False, waiting=77.0)
-    found = read(owner)
-    assert found.waiting is not None
-    assert found.waiting.known == (16.0,)
+    result = read(owner)
+    assert result.waiting is not None
+    assert result.waiting.known == (16.0,)
 
 
-def test_who_sees_a_namespace_gets_curves_of_nodes_and_none_of_gangs() -> None:
+def test_a_namespace_viewer_gets_only_node_curves() -> None:
     cluster = make_cluster()
     point(cluster, NOW)
-    found = read(Viewer(3, "nina", (Scope(cluster.pk, "research", "viewer"),)))
-    assert (found.gangs, found.waiting, found.reasons) == ({}, None, {})
-    assert found.free is not None
-    assert found.free.last == 6.0
+    result = read(Viewer(3, "nina", (Scope(cluster.pk, "research", "viewer"),)))
+    assert (result.gangs, result.waiting, result.reasons) == ({}, None, {})
+    assert result.free is not None
+    assert result.free.last == 6.0
 
 
-def test_a_stranger_gets_nothing(stranger: Viewer) -> None:
+def test_a_stranger_gets_no_curves(stranger: Viewer) -> None:
     point(make_cluster(), NOW)
-    found = read(stranger)
-    assert (found.gangs, found.waiting, found.free, found.left_out) == ({}, None, None, ())
+    result = read(stranger)
+    assert (result.gangs, result.waiting, result.free, result.left_out) == ({}, None, None, ())
 
 
-def test_the_curves_of_healths_are_read_alone(
+def test_health_curves_are_read_separately(
     owner: Viewer, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     east, lab = make_cluster("east"), make_cluster("lab", contact_at=NOW - timedelta(minutes=4))
@@ -154,13 +154,13 @@ def test_the_curves_of_healths_are_read_alone(
     point(lab, NOW)
     clusters = read_freshness(viewer=owner, now=NOW)
     with django_assert_num_queries(1):
-        found = read_gang_trends(viewer=owner, clusters=clusters, now=NOW)
-    assert found.gangs["waiting"].known == (3, 2)
-    assert found.gangs["running"].known == (0, 5)
-    assert (found.free, found.left_out) == (None, ("lab",))
+        gang_trends = read_gang_trends(viewer=owner, clusters=clusters, now=NOW)
+    assert gang_trends.gangs["waiting"].known == (3, 2)
+    assert gang_trends.gangs["running"].known == (0, 5)
+    assert (gang_trends.free, gang_trends.left_out) == (None, ("lab",))
 
 
-def test_who_sees_a_namespace_has_no_curves_of_healths_read(
+def test_a_namespace_viewer_reads_no_health_curves(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     cluster = make_cluster()

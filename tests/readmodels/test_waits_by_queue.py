@@ -24,21 +24,21 @@ def read(viewer: Viewer, cluster: str = "") -> WaitsByQueue:
     return read_waits_by_queue(viewer=viewer, clusters=clusters, cluster=cluster)
 
 
-def a_case(cluster: Cluster, minutes: float, *more: tuple[str, float], **columns: Any) -> Gang:
+def a_case(cluster: Cluster, minutes: float, *extra: tuple[str, float], **columns: Any) -> Gang:
     """A gang that waited for room for so long, and then ran."""
     gang = make_gang(cluster, created_at=BORN, **columns)
-    make_history(gang, BORN, ("room", minutes), *more, ("runs", 10))
+    make_history(gang, BORN, ("room", minutes), *extra, ("runs", 10))
     return gang
 
 
-def test_the_median_and_what_nine_of_ten_did_not_exceed(owner: Viewer) -> None:
+def test_a_queue_has_the_median_and_90th_percentile(owner: Viewer) -> None:
     eu = make_cluster()
     for minutes in (90, 10, 20, 30, 40, 50, 60, 70, 80, 100):
         a_case(eu, minutes)
-    found = read(owner)
-    (row,) = found.rows
+    result = read(owner)
+    (row,) = result.rows
     assert (row.cluster, row.queue, row.size.label) == ("eu-train", "gpu-prod", "up to 8")
-    assert (row.gangs, found.gangs) == (10, 10)
+    assert (row.gangs, result.gangs) == (10, 10)
     assert (row.median_seconds, row.p90_seconds) == (55 * 60, 90 * 60)
     assert (row.median_text, row.most_text) == ("55 min", "1 h 30 min")
 
@@ -52,7 +52,9 @@ def test_the_median_and_what_nine_of_ten_did_not_exceed(owner: Viewer) -> None:
         (10, "7 min", "7 min"),
     ],
 )
-def test_too_few_are_no_basis(owner: Viewer, number: int, median: str, most: str) -> None:
+def test_too_few_cases_have_no_statistics(
+    owner: Viewer, number: int, median: str, most: str
+) -> None:
     eu = make_cluster()
     for _ in range(number):
         a_case(eu, 7)
@@ -60,14 +62,14 @@ def test_too_few_are_no_basis(owner: Viewer, number: int, median: str, most: str
     assert (row.gangs, row.median_text, row.most_text) == (number, median, most)
 
 
-def test_suspended_time_is_no_wait(owner: Viewer) -> None:
+def test_suspended_time_is_not_counted(owner: Viewer) -> None:
     eu = make_cluster()
     for _ in range(5):
         a_case(eu, 5, ("held", 120), ("room", 2))
     assert [row.median_seconds for row in read(owner).rows] == [7 * 60]
 
 
-def test_only_whole_first_waits_count(owner: Viewer) -> None:
+def test_only_complete_first_waits_count(owner: Viewer) -> None:
     eu = make_cluster()
     for _ in range(5):
         a_case(eu, 5, ("runs", 60), ("room", 100))
@@ -76,19 +78,19 @@ def test_only_whole_first_waits_count(owner: Viewer) -> None:
     make_history(seen_late, BORN, ("room", 1), ("runs", 10))
     make_history(make_gang(eu, created_at=BORN), BORN, ("room", 30))
     make_history(make_gang(eu, created_at=BORN), BORN, ("room", 5), ("failed", 5))
-    found = read(owner)
-    assert [(row.gangs, row.median_seconds) for row in found.rows] == [(5, 5 * 60)]
-    assert found.gangs == 5
+    result = read(owner)
+    assert [(row.gangs, row.median_seconds) for row in result.rows] == [(5, 5 * 60)]
+    assert result.gangs == 5
 
 
-def test_queues_sizes_and_clusters_apart(owner: Viewer) -> None:
+def test_queues_sizes_and_clusters_are_separate(owner: Viewer) -> None:
     eu, us = make_cluster(), make_cluster("us-train")
     a_case(eu, 1, accelerators=0.0)
     a_case(eu, 1, accelerators=0.0, queue="")
     a_case(eu, 1, accelerators=1024.0)
     a_case(us, 1, accelerators=64.0)
-    told = [(row.cluster, row.queue, row.size.label) for row in read(owner).rows]
-    assert told == [
+    reported = [(row.cluster, row.queue, row.size.label) for row in read(owner).rows]
+    assert reported == [
         ("eu-train", "", "none"),
         ("eu-train", "gpu-prod", "none"),
         ("eu-train", "gpu-prod", "more than 512"),
@@ -110,11 +112,11 @@ def test_queues_sizes_and_clusters_apart(owner: Viewer) -> None:
         (513, "more than 512"),
     ],
 )
-def test_sizes(accelerators: float, label: str) -> None:
+def test_gangs_are_grouped_by_size(accelerators: float, label: str) -> None:
     assert size_of(accelerators).label == label
 
 
-def test_only_gangs_that_the_viewer_may_see(stranger: Viewer) -> None:
+def test_only_visible_gangs_are_counted(stranger: Viewer) -> None:
     eu = make_cluster()
     for namespace in ("research", "vision"):
         for _ in range(3):
@@ -124,7 +126,7 @@ def test_only_gangs_that_the_viewer_may_see(stranger: Viewer) -> None:
     assert read(stranger) == WaitsByQueue((), 0)
 
 
-def test_the_newest_are_asked_with_three_queries(
+def test_the_newest_waits_need_three_queries(
     owner: Viewer, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
     monkeypatch.setattr(waits_by_queue, "MOST_GANGS", 5)
@@ -133,5 +135,5 @@ def test_the_newest_are_asked_with_three_queries(
         a_case(eu, minutes)
     clusters = read_freshness(viewer=owner, now=NOW)
     with django_assert_num_queries(3):
-        found = read_waits_by_queue(viewer=owner, clusters=clusters)
-    assert [(row.gangs, row.median_seconds) for row in found.rows] == [(5, 180)]
+        result = read_waits_by_queue(viewer=owner, clusters=clusters)
+    assert [(row.gangs, row.median_seconds) for row in result.rows] == [(5, 180)]

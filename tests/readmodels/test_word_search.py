@@ -16,7 +16,7 @@ def people(db: None) -> None:
 
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("", {"anna", "bob"}),
         ("  ", {"anna", "bob"}),
@@ -28,6 +28,6 @@ def people(db: None) -> None:
         ("a n b o an nn bo anna nobody", {"anna"}),
     ],
 )
-def test_words_are_found(text: str, found: set[str]) -> None:
+def test_words_match(text: str, expected: set[str]) -> None:
     names = User.objects.filter(all_occur_in(text, COLUMNS)).values_list("username", flat=True)
-    assert set(names) == found
+    assert set(names) == expected

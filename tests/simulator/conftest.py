@@ -53,14 +53,14 @@ def client_of(simulator: Simulator, folder: Path, *, token: str | None = None) -
 
 
 class Wire:
-    """One raw connection, for what no client should ever have to see."""
+    """One raw connection, for faults that a client library would hide."""
 
     def __init__(self, simulator: Simulator, *, timeout: float = 5) -> None:
-        parts = urlsplit(simulator.url)
-        assert parts.hostname is not None
+        fragments = urlsplit(simulator.url)
+        assert fragments.hostname is not None
         context = simulator.client_context()
         self.connection = HTTPSConnection(
-            parts.hostname, parts.port, context=context, timeout=timeout
+            fragments.hostname, fragments.port, context=context, timeout=timeout
         )
         self._headers = {"Authorization": f"Bearer {simulator.token}"}
 
@@ -79,7 +79,7 @@ class Wire:
 @pytest.fixture
 def wire(demo: tuple[Simulator, Client]) -> Iterator[Wire]:
     """A raw connection to the frozen demo; all faults are gone afterwards."""
-    found = Wire(demo[0])
-    yield found
+    result = Wire(demo[0])
+    yield result
     demo[0].faults.clear()
-    found.close()
+    result.close()

@@ -32,7 +32,7 @@ Shape = tuple[str, str, str, str]
 
 
 class _Passing(Moments):
-    """A worker's clock: whoever sleeps lets the cluster go on."""
+    """A worker's clock. A sleep advances the cluster."""
 
     def sleep(self, seconds: float) -> None:
         self._clock.advance(seconds)
@@ -58,7 +58,7 @@ class Demo(PolledPlane):
         Cluster.objects.filter(pk=self.cluster.pk).update(contact_at=self.times.now())
 
     def look_at_all(self) -> None:
-        """List everything anew: after a silence, which a long watching was, nothing is judged before."""
+        """List all resources again. After a long watch no gang is assessed before that."""
         self._seen.clear()
         self.look()
 
@@ -100,7 +100,7 @@ def shape_of(plan: Plan) -> Shape:
 
 
 def begin_demo(name: str, monkeypatch: pytest.MonkeyPatch, *, hold: bool = True) -> Demo:
-    """Return a demo in which nothing waits for a worker, and long watching takes fewer looks."""
+    """Return a demo without waits for a worker, with fewer polls in long watches."""
     monkeypatch.setattr("gangboard.actions.service.wake", lambda _action: None)
     monkeypatch.setattr(watching, "PAUSE", 1.0)
     monkeypatch.setattr(watching, "LONG_PAUSE", 4.0)

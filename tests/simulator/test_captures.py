@@ -16,7 +16,7 @@ from tests.simulator.conftest import client_of
 Demo = tuple[Simulator, Client]
 CAPTURES = Path(__file__).parent.parent / "captures"
 
-# What a cluster of test machines has and a simulated one has not, or the other way round.
+# Fields that differ between test clusters and simulated ones.
 _IGNORED = re.compile(
     r"^(metadata\.(labels|annotations|resourceVersion|name|uid|generateName|finalizers)"
     r"|spec\.(nodeSelector|priorityClassName|template|containers\[\]\.resources|initContainers)"
@@ -64,14 +64,14 @@ JOBSETS = [
 
 def _capture(minor: str, name: str, plural: str) -> list[Json]:
     document = json.loads((CAPTURES / minor / f"{name}.json").read_text())
-    found = [
+    results = [
         item
         for path, items in document.items()
         if path.endswith(f"/{plural}") and "v1alpha3" not in path and "events.k8s.io" not in path
         for item in items
     ]
-    assert found, (name, list(document))
-    return found
+    assert results, (name, list(document))
+    return results
 
 
 def _paths(value: Any, prefix: str = "") -> set[str]:
@@ -90,17 +90,17 @@ def _shape(obj: Json) -> set[str]:
     return {path for path in _paths(obj) if not _IGNORED.match(path)}
 
 
-def _words(obj: Json) -> set[tuple[Any, ...]]:
+def _paths_and_values(obj: Json) -> set[tuple[Any, ...]]:
     """Conditions and waiting containers, with names and numbers taken out of their texts."""
     status = obj.get("status", {})
-    found: set[tuple[Any, ...]] = {("phase", status.get("phase"))}
+    result: set[tuple[Any, ...]] = {("phase", status.get("phase"))}
     for condition in status.get("conditions", []):
         text = _plain(condition.get("message"))
-        found.add((condition["type"], condition["status"], condition.get("reason"), text))
+        result.add((condition["type"], condition["status"], condition.get("reason"), text))
     for container in status.get("containerStatuses", []):
         for state, detail in container["state"].items():
-            found.add((state, detail.get("reason"), container["ready"], container["started"]))
-    return found
+            result.add((state, detail.get("reason"), container["ready"], container["started"]))
+    return result
 
 
 def _plain(text: str | None) -> str | None:
@@ -115,28 +115,28 @@ def _plain(text: str | None) -> str | None:
 
 def _agree(real: list[Json], ours: list[Json]) -> None:
     assert ours
-    seen = {frozenset(_shape(item)) for item in real}
+    observed = {frozenset(_shape(item)) for item in real}
     for item in ours:
         shape = _shape(item)
-        closest = min(seen, key=lambda known: len(known ^ shape))
+        closest = min(observed, key=lambda known: len(known ^ shape))
         assert shape == closest, (shape - closest, closest - shape)
-    known = set().union(*(_words(item) for item in real))
-    said = set().union(*(_words(item) for item in ours))
-    assert said <= known, said - known
+    known = set().union(*(_paths_and_values(item) for item in real))
+    simulated = set().union(*(_paths_and_values(item) for item in ours))
+    assert simulated <= known, simulated - known
 
 
 @pytest.mark.parametrize(("name", "namespace", "job"), PODS, ids=lambda value: str(value))
-def test_pods(demo: Demo, name: str, namespace: str, job: str) -> None:
+def test_pods_match_the_captures(demo: Demo, name: str, namespace: str, job: str) -> None:
     ours = demo[1].list("v1", "Pod", namespace, labels=f"job-name={job}")
     _agree(_capture("1.37", name, "pods"), ours)
 
 
 @pytest.mark.parametrize(("name", "namespace", "job"), JOBS, ids=lambda value: str(value))
-def test_jobs(demo: Demo, name: str, namespace: str, job: str) -> None:
+def test_jobs_match_the_captures(demo: Demo, name: str, namespace: str, job: str) -> None:
     real = _capture("1.37", name, "jobs")
     ours = demo[1].get("batch/v1", "Job", job, namespace)
     assert _paths(ours["status"]) == _paths(real[0]["status"])
-    assert _words(ours) <= _words(real[0])
+    assert _paths_and_values(ours) <= _paths_and_values(real[0])
     bare = {
         path for path in _paths(ours["spec"]) if not path.startswith(("template", "scheduling"))
     }
@@ -145,12 +145,12 @@ def test_jobs(demo: Demo, name: str, namespace: str, job: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "namespace", "jobset"), JOBSETS, ids=lambda value: str(value))
-def test_jobsets(demo: Demo, name: str, namespace: str, jobset: str) -> None:
+def test_jobsets_match_the_captures(demo: Demo, name: str, namespace: str, jobset: str) -> None:
     real = _capture("1.37", name, "jobsets")[0]
     ours = demo[1].get("jobset.x-k8s.io/v1alpha2", "JobSet", jobset, namespace)
     # Restarts that count are only there when there have been some.
     assert _paths(ours["status"]) == _paths(real["status"])
-    assert _words(ours) <= _words(real)
+    assert _paths_and_values(ours) <= _paths_and_values(real)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_jobsets(demo: Demo, name: str, namespace: str, jobset: str) -> None:
         ("group-running", "team-infra", "nccl-ring"),
     ],
 )
-def test_groups(demo: Demo, name: str, namespace: str, prefix: str) -> None:
+def test_groups_match_the_captures(demo: Demo, name: str, namespace: str, prefix: str) -> None:
     real = _capture("1.37", name, "podgroups")
     version = "scheduling.k8s.io/v1beta1"
     ours = [
@@ -176,10 +176,10 @@ def test_groups(demo: Demo, name: str, namespace: str, prefix: str) -> None:
     for item in ours:
         shape = {path for path in _shape(item) if not path.startswith(ignored)}
         assert shape == {path for path in _shape(real[0]) if not path.startswith(ignored)}
-        assert _words(item) <= _words(real[0])
+        assert _paths_and_values(item) <= _paths_and_values(real[0])
 
 
-def test_workloads_and_composites(demo: Demo) -> None:
+def test_workloads_and_composites_match_the_captures(demo: Demo) -> None:
     _, client = demo
     real = _capture("1.37", "job-running", "workloads")[0]
     ours = client.list("scheduling.k8s.io/v1beta1", "Workload", "team-nlp")[0]
@@ -191,7 +191,7 @@ def test_workloads_and_composites(demo: Demo) -> None:
     assert _shape(tree) - added == _shape(composite)
 
 
-def test_the_older_minor_speaks_its_own_words(tmp_path: Path) -> None:
+def test_the_older_minor_uses_its_own_field_names(tmp_path: Path) -> None:
     with Simulator("west", story=False) as simulator:
         client = client_of(simulator, tmp_path)
         pods = client.list("v1", "Pod", "team-ads", labels="job-name=ads-llm-sft")
@@ -203,10 +203,10 @@ def test_the_older_minor_speaks_its_own_words(tmp_path: Path) -> None:
             if item["metadata"]["name"].startswith("ads-llm-sft")
         ]
         assert _shape(ours[0]) == _shape(real)
-        assert _words(ours[0]) == _words(real)
+        assert _paths_and_values(ours[0]) == _paths_and_values(real)
 
 
-def test_events(demo: Demo) -> None:
+def test_events_match_the_captures(demo: Demo) -> None:
     _, client = demo
     ours = {item["reason"]: item for item in client.list("v1", "Event")}
     for name, reason in (

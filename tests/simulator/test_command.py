@@ -40,7 +40,7 @@ def _client(document: dict[str, Any], folder: Path) -> Client:
     return Client(cluster["server"], ca=authority, token=token)
 
 
-def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+def test_the_command_serves_until_stopped(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "kubeconfig"
     arguments = ("--name", "sim-west", "--fleet", "west", "--no-hold", "--kubeconfig", str(path))
     with _running(*arguments) as process:
@@ -55,7 +55,7 @@ def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         assert process.wait(5) == 0
 
 
-def test_it_ends_with_its_parent(tmp_path: Path) -> None:
+def test_the_command_ends_with_its_parent(tmp_path: Path) -> None:
     path, number = tmp_path / "kubeconfig", tmp_path / "pid"
     command = [*COMMAND, "--fleet", "empty", "--kubeconfig", str(path)]
     script = (
@@ -80,11 +80,11 @@ def _is_alive(process: int) -> bool:
         status = Path(f"/proc/{process}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    # A zombie that nobody has collected yet has ended too.
+    # An unreaped zombie has also ended.
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_two_of_them_have_nothing_in_common(tmp_path: Path) -> None:
+def test_two_simulators_are_independent(tmp_path: Path) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
     with (
         _running("--kubeconfig", str(paths[0]), "--fleet", "empty"),

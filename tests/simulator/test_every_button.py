@@ -1,4 +1,4 @@
-"""Every button of the demo: what the fleets offer is taken by their API servers, and ends as it says."""
+"""The API servers of the demo accept every offered action, which ends as promised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each fault does what it says, as often as it says, and nothing else."""
+"""Each fault has its documented effect, as often as configured."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_fault_can_be_aimed_and_counted(demo: Demo) -> None:
     assert client.list("v1", "Node")
 
 
-def test_access_reviews_know_what_is_forbidden(demo: Demo) -> None:
+def test_access_reviews_reflect_forbidden_resources(demo: Demo) -> None:
     simulator, client = demo
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
@@ -93,14 +93,14 @@ def test_a_hanging_request_is_never_answered_and_ends_with_the_fault(demo: Demo)
 def test_a_dripping_answer_comes_byte_by_byte(demo: Demo, wire: Wire) -> None:
     simulator, _ = demo
     simulator.faults.drip(every=0.05, path="/version", count=1)
-    began = time.monotonic()
+    started = time.monotonic()
     response = wire.get("/version")
     assert response.read(1) == b"{"
     assert len(response.read(4)) == 4
-    assert time.monotonic() - began >= 0.1
+    assert time.monotonic() - started >= 0.1
 
 
-def test_bodies_that_are_no_answer(demo: Demo, wire: Wire) -> None:
+def test_invalid_bodies_are_sent(demo: Demo, wire: Wire) -> None:
     simulator, _ = demo
     simulator.faults.html(path=PODS, count=1)
     response = wire.get(PODS)
@@ -117,7 +117,7 @@ def test_bodies_that_are_no_answer(demo: Demo, wire: Wire) -> None:
         wire.get(PODS).read()
 
 
-def test_a_reset_connection(demo: Demo) -> None:
+def test_a_connection_is_reset(demo: Demo) -> None:
     simulator, client = demo
     simulator.faults.reset(path=PODS, count=1)
     wire = Wire(simulator)
@@ -127,7 +127,7 @@ def test_a_reset_connection(demo: Demo) -> None:
     assert client.list("v1", "Pod")
 
 
-def test_the_second_page_is_gone(demo: Demo) -> None:
+def test_the_second_page_is_expired(demo: Demo) -> None:
     simulator, client = demo
     simulator.faults.gone_mid_list(resource="pods", count=1)
     first = client.request("GET", PODS, query={"limit": 10})
@@ -139,14 +139,14 @@ def test_the_second_page_is_gone(demo: Demo) -> None:
     assert client.request("GET", PODS, query=query)["items"]
 
 
-def test_a_continue_token_that_never_ends(demo: Demo) -> None:
+def test_a_continue_token_may_never_end(demo: Demo) -> None:
     simulator, client = demo
     fault = simulator.faults.lying_continue(resource="pods")
     first = client.request("GET", PODS, query={"limit": 500})
     token = first["metadata"]["continue"]
-    again = client.request("GET", PODS, query={"limit": 500, "continue": token})
-    assert again["metadata"]["continue"] == token
-    assert again["items"] == first["items"]
+    second_answer = client.request("GET", PODS, query={"limit": 500, "continue": token})
+    assert second_answer["metadata"]["continue"] == token
+    assert second_answer["items"] == first["items"]
     simulator.faults.remove(fault)
 
 
@@ -160,7 +160,7 @@ def test_half_a_line_ends_a_watch(demo: Demo, wire: Wire) -> None:
         json.loads(caught.value.partial)
 
 
-def test_a_dead_watch_says_nothing_at_all(demo: Demo) -> None:
+def test_a_dead_watch_sends_no_bytes(demo: Demo) -> None:
     simulator, _ = demo
     simulator.faults.dead_watch(resource="pods", count=1)
     wire = Wire(simulator, timeout=1)
@@ -171,7 +171,7 @@ def test_a_dead_watch_says_nothing_at_all(demo: Demo) -> None:
     wire.close()
 
 
-def test_one_bad_pod_among_good_ones(demo: Demo, wire: Wire) -> None:
+def test_a_bad_pod_is_listed_among_good_pods(demo: Demo, wire: Wire) -> None:
     simulator, client = demo
     huge = simulator.faults.huge_annotation(name="debug-shell")
     response = wire.get(PODS, Accept_Encoding="gzip")
@@ -195,13 +195,13 @@ def test_one_bad_pod_among_good_ones(demo: Demo, wire: Wire) -> None:
     simulator.faults.remove(odd)
 
 
-def test_large_answers_are_compressed_when_asked_for(wire: Wire) -> None:
+def test_large_answers_are_compressed_on_request(wire: Wire) -> None:
     response = wire.get(PODS, Accept_Encoding="gzip")
     assert response.getheader("Content-Encoding") == "gzip"
     assert json.loads(gzip.decompress(response.read()))["kind"] == "PodList"
 
 
-def test_an_unknown_token_and_a_reader_that_writes(demo: Demo, wire: Wire) -> None:
+def test_unknown_tokens_and_writing_readers_are_refused(demo: Demo, wire: Wire) -> None:
     simulator, client = demo
     wire._headers = {"Authorization": "Bearer nobody"}
     response = wire.get(PODS)
@@ -217,7 +217,7 @@ def test_an_unknown_token_and_a_reader_that_writes(demo: Demo, wire: Wire) -> No
     assert client.get("batch/v1", "Job", "llama-ft-driver-0", "team-nlp")
 
 
-def test_a_write_is_spoiled_after_it_was_carried_out_or_before(demo: Demo) -> None:
+def test_a_write_fails_before_or_after_its_execution(demo: Demo) -> None:
     simulator, client = demo
     job = ("batch/v1", "Job", "llama-ft-driver-0")
 
@@ -226,10 +226,10 @@ def test_a_write_is_spoiled_after_it_was_carried_out_or_before(demo: Demo) -> No
         client.patch(*job, body, "team-nlp")
 
     def seen() -> str | None:
-        found: str | None = client.get(*job, "team-nlp")["metadata"]["labels"].get(
+        answer: str | None = client.get(*job, "team-nlp")["metadata"]["labels"].get(
             "example.com/seen"
         )
-        return found
+        return answer
 
     simulator.faults.status(504, verb="write", count=1)
     with pytest.raises(ApiError) as caught:
@@ -244,7 +244,7 @@ def test_a_write_is_spoiled_after_it_was_carried_out_or_before(demo: Demo) -> No
     assert seen() == "after"
 
 
-def test_the_verb_write_is_all_that_writes(demo: Demo) -> None:
+def test_the_verb_write_covers_all_writes(demo: Demo) -> None:
     simulator, client = demo
     fault = simulator.faults.webhook_down(resource="jobs")
     assert client.list("batch/v1", "Job")

@@ -1,4 +1,4 @@
-"""Advice of the whole demo: no first advice stops a gang that runs whole, and each victim says what it costs."""
+"""First advice in the demo never stops a complete running gang, and each victim has its cost."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ def test_no_first_advice_stops_a_gang_that_runs_whole(name: str) -> None:
 
 def _is_right(detail: GangDetail, running: set[str]) -> bool:
     """Return whether some step stops a gang that runs; raises AssertionError where one is out of order."""
-    found = False
+    result = False
     lists = [detail.row.next_steps]
     for steps in lists:
         ranks = [step.harm.rank for step in steps]
         assert ranks == sorted(ranks), detail.row.name
-        for at, step in enumerate(steps):
+        for index, step in enumerate(steps):
             stopped = {ref.uid for ref in step.objects if step.kind.startswith("suspend")}
             if not stopped & running:
                 continue
-            found = True
-            assert at > 0, (detail.row.name, step.text)
+            result = True
+            assert index > 0, (detail.row.name, step.text)
             assert step.harm is Harm.WHOLE_GANGS
             assert {victim.uid for victim in step.victims} == stopped
             for victim in step.victims:
                 assert victim.others is not None
                 assert victim.name in step.sentence
-    return found
+    return result

@@ -41,42 +41,42 @@ def test_the_demo_has_a_gang_for_every_code() -> None:
 
 
 def test_the_demo_has_each_kind_in_three_states() -> None:
-    told: dict[str, set[str]] = {}
+    healths: dict[str, set[str]] = {}
     for gang in EAST.gangs:
         kind = gang.made_by["kind"] if gang.made_by else gang.kind
-        told.setdefault(kind, set()).add(gang.code)
-    made = {kind: codes for kind, codes in told.items() if kind != "Pod"}
+        healths.setdefault(kind, set()).add(gang.code)
+    created = {kind: codes for kind, codes in healths.items() if kind != "Pod"}
     own = {kind for kind, _ in by_kind()}
-    assert set(made) >= {*own, "CronJob", "Job", "JobSet", "PodGroup"}
-    assert all(len(codes) >= 3 for kind, codes in made.items() if kind not in FAMILY), made
+    assert set(created) >= {*own, "CronJob", "Job", "JobSet", "PodGroup"}
+    assert all(len(codes) >= 3 for kind, codes in created.items() if kind not in FAMILY), created
 
 
-def test_the_demo_has_one_of_each_kind_of_the_table(demo: Demo) -> None:
-    """Of each line of docs/kinds.md that is a gang by itself; of a grouping API without objects pods that name one."""
+def test_the_demo_has_each_kind_of_the_table(demo: Demo) -> None:
+    """A gang for each line of docs/kinds.md, or pods that name a group for a grouping API without objects."""
     _, client = demo
     kinds = [kind for kind in registry.owner_kinds() if kind.stands_alone or kind.makes_gangs]
-    missing = [kind.label for kind in kinds if not _there(client, kind.resource)]
+    missing = [kind.label for kind in kinds if not _is_served(client, kind.resource)]
     labels = {key for pod in client.list("v1", "Pod") for key in pod["metadata"].get("labels", {})}
     for api in registry.grouping_apis():
         by_label = not api.resources and labels & api.labels.keys()
-        if not by_label and not any(_there(client, resource) for resource in api.resources):
+        if not by_label and not any(_is_served(client, resource) for resource in api.resources):
             missing.append(api.label)
     assert missing == []
 
 
-def _there(client: Client, resource: Resource) -> bool:
+def _is_served(client: Client, resource: Resource) -> bool:
     """Whether there is one of a resource, in whatever version it is served."""
     for version in resource.versions:
         try:
-            found = client.list(f"{resource.group}/{version}".lstrip("/"), resource.kind)
+            result = client.list(f"{resource.group}/{version}".lstrip("/"), resource.kind)
         except ApiError:
             continue
-        if found:
+        if result:
             return True
     return False
 
 
-def test_every_expected_gang_is_there(start: Start) -> None:
+def test_every_expected_gang_exists(start: Start) -> None:
     versions = {
         "Job": "batch/v1",
         "JobSet": "jobset.x-k8s.io/v1alpha2",
@@ -116,7 +116,7 @@ def test_every_fleet_can_be_built_on_every_minor(name: str, minor: str) -> None:
     simulator.stop()
 
 
-def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
+def test_nodes_are_not_overcommitted(demo: Demo) -> None:
     _, client = demo
     room = FreeResources(client.list("v1", "Node"))
     for pod in client.list("v1", "Pod"):
@@ -125,10 +125,10 @@ def test_no_node_is_fuller_than_it_can_be(demo: Demo) -> None:
         if pod["spec"].get("nodeName"):
             room.take(pod["spec"]["nodeName"], requests_of(pod))
     for node in room.nodes.values():
-        assert all(left >= 0 for left in node.free.values()), (node.name, node.free)
+        assert all(remaining >= 0 for remaining in node.free.values()), (node.name, node.free)
 
 
-def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
+def test_every_reference_has_its_object(demo: Demo) -> None:
     _, client = demo
     kinds = (
         ("v1", "Pod"),
@@ -169,7 +169,7 @@ def test_every_reference_leads_to_what_it_names(demo: Demo) -> None:
             assert owner["kind"] == reference["kind"]
 
 
-def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Path) -> None:
+def test_gangs_that_wait_only_for_capacity_are_not_frozen(start: Start, tmp_path: Path) -> None:
     simulator = start("east", speed=20)
     client = client_of(simulator, tmp_path)
     body = {"spec": {"suspend": True}}
@@ -178,11 +178,11 @@ def test_gangs_that_wait_only_for_room_are_not_frozen(start: Start, tmp_path: Pa
     def placed(found: Json) -> bool:
         return bool(found["status"].get("ready") == 4)
 
-    # Its four nodes are what the next gang in that pool has waited for.
+    # The next gang in that pool was waiting for its four nodes.
     client.wait_for("batch/v1", "Job", "llama-70b-sft", "team-nlp", until=placed, timeout=60)
 
 
-def test_a_script_that_cannot_be_is_refused() -> None:
+def test_an_impossible_script_is_refused() -> None:
     pools = (NodePool("n", 1, gpus=4),)
     template = PodTemplate(gpus=4, pool="n")
 
@@ -197,7 +197,7 @@ def test_a_script_that_cannot_be_is_refused() -> None:
         Simulator(fleet(("unschedulable",)), story=False)
 
 
-def test_scripts_use_words_that_exist() -> None:
+def test_scripts_use_known_codes() -> None:
     states = Counter(
         state for gang in (*EAST.gangs, *WEST.gangs) for role in gang.roles for state in role.states
     )

@@ -37,17 +37,15 @@ def test_the_token_in_a_410_goes_on_without_consistency(start: Start, tmp_path: 
     first = client.request("GET", PODS, query={"limit": 50})
     simulator.compact()
     wire = Wire(simulator)
-    gone = wire.json(f"{PODS}?limit=500&continue={first['metadata']['continue']}")
-    assert gone["code"] == 410
-    token = gone["metadata"]["continue"]
+    deleted = wire.json(f"{PODS}?limit=500&continue={first['metadata']['continue']}")
+    assert deleted["code"] == 410
+    token = deleted["metadata"]["continue"]
     rest = client.request("GET", PODS, query={"limit": 500, "continue": token})
     assert len(first["items"]) + len(rest["items"]) == len(client.list("v1", "Pod"))
     wire.close()
 
 
-def test_a_watch_that_is_too_slow_for_a_short_history_is_told_so(
-    start: Start, tmp_path: Path
-) -> None:
+def test_a_watch_too_slow_for_a_short_history_gets_a_410(start: Start, tmp_path: Path) -> None:
     simulator = start("east", history=20)
     version = client_of(simulator, tmp_path).request("GET", PODS)["metadata"]["resourceVersion"]
     for number in range(30):
@@ -100,7 +98,7 @@ def test_each_minor_serves_its_own_versions(start: Start, tmp_path: Path) -> Non
     }
 
 
-def test_without_the_hold_there_is_no_trace_of_it(start: Start, tmp_path: Path) -> None:
+def test_a_cluster_without_the_hold_serves_no_hold_kinds(start: Start, tmp_path: Path) -> None:
     client = client_of(start("west", hold=False), tmp_path)
     with pytest.raises(ApiError) as caught:
         client.request("GET", "/apis/gangboard.dev/v1alpha1/holds")

@@ -42,7 +42,7 @@ def advance(plane: SimulatedControlPlane, seconds: float) -> None:
     plane.clock.advance(seconds)
 
 
-def found(plane: SimulatedControlPlane, of: tuple[str, str, str]) -> dict[str, Any]:
+def find_object(plane: SimulatedControlPlane, of: tuple[str, str, str]) -> dict[str, Any]:
     version, kind, name = of
     obj = plane.objects.get(version, kind, name, "team")
     assert obj is not None
@@ -56,37 +56,37 @@ def live_pods(plane: SimulatedControlPlane) -> list[dict[str, Any]]:
 def condition(obj: dict[str, Any]) -> tuple[str, str] | None:
     rows = obj["status"].get("conditions", [])
     return next(
-        ((one["status"], one["reason"]) for one in rows if one["type"] == "Suspended"), None
+        ((row["status"], row["reason"]) for row in rows if row["type"] == "Suspended"), None
     )
 
 
-def test_a_trainjob_is_suspended_and_resumed_with_all_that_was_made_for_it() -> None:
+def test_a_trainjob_is_suspended_and_resumed_with_its_children() -> None:
     plane = a_trainjob()
     assert len(live_pods(plane)) == 2
     suspend(plane, TRAINJOBS)
     advance(plane, 60)
-    assert found(plane, JOBSET)["spec"]["suspend"] is True
+    assert find_object(plane, JOBSET)["spec"]["suspend"] is True
     assert live_pods(plane) == []
-    assert condition(found(plane, TRAINJOB)) == ("True", "Suspended")
-    assert [row["suspended"] for row in found(plane, TRAINJOB)["status"]["jobsStatus"]] == [1]
+    assert condition(find_object(plane, TRAINJOB)) == ("True", "Suspended")
+    assert [row["suspended"] for row in find_object(plane, TRAINJOB)["status"]["jobsStatus"]] == [1]
 
     suspend(plane, TRAINJOBS, wanted=False)
     advance(plane, 60)
     assert len(live_pods(plane)) == 2
-    assert condition(found(plane, TRAINJOB)) == ("False", "Resumed")
+    assert condition(find_object(plane, TRAINJOB)) == ("False", "Resumed")
 
 
-def test_the_trainer_takes_back_what_is_done_to_its_jobset() -> None:
+def test_the_trainer_reverts_changes_to_its_jobset() -> None:
     plane = a_trainjob()
     suspend(plane, JOBSETS)
-    assert found(plane, JOBSET)["spec"]["suspend"] is True
+    assert find_object(plane, JOBSET)["spec"]["suspend"] is True
     advance(plane, 0.5)
-    jobset = found(plane, JOBSET)
+    jobset = find_object(plane, JOBSET)
     assert jobset["spec"]["suspend"] is False
     assert "trainer" in {entry["manager"] for entry in jobset["metadata"]["managedFields"]}
 
 
-def test_a_cronjob_that_is_suspended_leaves_its_run_alone() -> None:
+def test_a_suspended_cronjob_does_not_stop_its_job() -> None:
     made_by = {
         "kind": "CronJob",
         "metadata": {"name": "nightly"},
@@ -104,7 +104,7 @@ def test_a_cronjob_that_is_suspended_leaves_its_run_alone() -> None:
     suspend(plane, CRONJOBS)
     advance(plane, 60)
     assert len(live_pods(plane)) == 2
-    assert found(plane, ("batch/v1", "CronJob", "nightly"))["spec"]["suspend"] is True
+    assert find_object(plane, ("batch/v1", "CronJob", "nightly"))["spec"]["suspend"] is True
 
 
 PYTORCHJOB = ("kubeflow.org/v1", "PyTorchJob", "run")
@@ -126,11 +126,11 @@ def test_a_pytorchjob_loses_its_pods_and_gets_them_back_by_its_run_policy() -> N
     suspend_policy(plane, PYTORCHJOBS, wanted=True)
     advance(plane, 60)
     assert live_pods(plane) == []
-    assert condition(found(plane, PYTORCHJOB)) == ("True", "PyTorchJobSuspended")
+    assert condition(find_object(plane, PYTORCHJOB)) == ("True", "PyTorchJobSuspended")
     suspend_policy(plane, PYTORCHJOBS, wanted=False)
     advance(plane, 60)
     assert {pod["metadata"]["name"] for pod in live_pods(plane)} == names
-    assert condition(found(plane, PYTORCHJOB)) == ("False", "PyTorchJobResumed")
+    assert condition(find_object(plane, PYTORCHJOB)) == ("False", "PyTorchJobResumed")
 
 
 def test_an_mpijob_keeps_the_job_of_its_launcher_and_puts_it_back() -> None:
@@ -138,19 +138,19 @@ def test_an_mpijob_keeps_the_job_of_its_launcher_and_puts_it_back() -> None:
     roles = (Role("Launcher", PodTemplate()), Role("Worker", PodTemplate(), pods=2))
     plane = a_plane(Gang("team", "MPIJob", "run", "running", roles=roles))
     launcher = ("batch/v1", "Job", "run-launcher")
-    uid = found(plane, launcher)["metadata"]["uid"]
+    uid = find_object(plane, launcher)["metadata"]["uid"]
     assert len(live_pods(plane)) == 3
     suspend(plane, "/apis/batch/v1/namespaces/team/jobs/run-launcher")
     advance(plane, 60)
-    assert found(plane, launcher)["spec"]["suspend"] is False
+    assert find_object(plane, launcher)["spec"]["suspend"] is False
     suspend_policy(plane, MPIJOBS, wanted=True)
     advance(plane, 60)
     assert live_pods(plane) == []
-    assert condition(found(plane, MPIJOB)) == ("True", "MPIJobSuspended")
+    assert condition(find_object(plane, MPIJOB)) == ("True", "MPIJobSuspended")
     suspend_policy(plane, MPIJOBS, wanted=False)
     advance(plane, 60)
     assert len(live_pods(plane)) == 3
-    assert found(plane, launcher)["metadata"]["uid"] == uid
+    assert find_object(plane, launcher)["metadata"]["uid"] == uid
 
 
 RAYJOB = ("ray.io/v1", "RayJob", "run")
@@ -164,7 +164,7 @@ def test_a_rayjob_is_suspended_without_its_cluster_and_resumed_with_another() ->
     assert len(live_pods(plane)) == 3
     suspend(plane, RAYJOBS)
     advance(plane, 60)
-    assert found(plane, RAYJOB)["status"]["jobDeploymentStatus"] == "Suspended"
+    assert find_object(plane, RAYJOB)["status"]["jobDeploymentStatus"] == "Suspended"
     assert (plane.objects.list("ray.io/v1", "RayCluster", "team"), live_pods(plane)) == ([], [])
 
     suspend(plane, RAYJOBS, wanted=False)
@@ -172,7 +172,7 @@ def test_a_rayjob_is_suspended_without_its_cluster_and_resumed_with_another() ->
     (after,) = plane.objects.list("ray.io/v1", "RayCluster", "team")
     assert after["metadata"]["uid"] != before["metadata"]["uid"]
     assert len(live_pods(plane)) == 3
-    assert found(plane, RAYJOB)["status"]["jobDeploymentStatus"] == "Running"
+    assert find_object(plane, RAYJOB)["status"]["jobDeploymentStatus"] == "Running"
 
 
 def test_a_raycluster_keeps_its_object_while_it_is_suspended() -> None:
@@ -181,8 +181,8 @@ def test_a_raycluster_keeps_its_object_while_it_is_suspended() -> None:
     path = "/apis/ray.io/v1/namespaces/team/rayclusters/run"
 
     def said() -> dict[str, str]:
-        status = found(plane, ("ray.io/v1", "RayCluster", "run"))["status"]
-        return {one["type"]: one["status"] for one in status["conditions"]}
+        status = find_object(plane, ("ray.io/v1", "RayCluster", "run"))["status"]
+        return {condition["type"]: condition["status"] for condition in status["conditions"]}
 
     suspend(plane, path)
     advance(plane, 60)
@@ -199,7 +199,7 @@ COMMANDS = "/apis/bus.volcano.sh/v1alpha1/namespaces/team/commands"
 def command(plane: SimulatedControlPlane, action: str) -> None:
     """Send a Command as vcctl does (gang-owners.md §5.4)."""
     target = {"apiVersion": VCJOB[0], "kind": "Job", "name": "run"}
-    target["uid"] = found(plane, VCJOB)["metadata"]["uid"]
+    target["uid"] = find_object(plane, VCJOB)["metadata"]["uid"]
     meta = {"generateName": "run-", "namespace": "team", "ownerReferences": [target]}
     body = {"apiVersion": "bus.volcano.sh/v1alpha1", "kind": "Command", "metadata": meta}
     text = json.dumps({**body, "target": target, "action": action}).encode()
@@ -211,19 +211,19 @@ def test_a_job_of_volcano_is_aborted_and_resumed_by_commands_until_its_retries_a
     """As a real Volcano 1.14 did (tests/groups/test_real_volcano_job.py); maxRetry is 3."""
     roles = (Role("driver", PodTemplate()), Role("worker", PodTemplate(), pods=2))
     plane = a_plane(Gang("team", "Job", "run", "running", api="batch.volcano.sh", roles=roles))
-    uid = found(plane, VCJOB)["metadata"]["uid"]
-    told = []
+    uid = find_object(plane, VCJOB)["metadata"]["uid"]
+    phases = []
     for action in ("AbortJob", "ResumeJob") * 3:
         command(plane, action)
         advance(plane, 10)
-        status = found(plane, VCJOB)["status"]
+        status = find_object(plane, VCJOB)["status"]
         groups = plane.objects.list("scheduling.volcano.sh/v1beta1", "PodGroup", "team")
         retries = status.get("retryCount", 0)
-        told.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
+        phases.append((status["state"]["phase"], len(live_pods(plane)), len(groups), retries))
         # The controller deletes each Command before it acts.
         assert plane.objects.list("bus.volcano.sh/v1alpha1", "Command", "team") == []
-    assert found(plane, VCJOB)["metadata"]["uid"] == uid
-    assert told == [
+    assert find_object(plane, VCJOB)["metadata"]["uid"] == uid
+    assert phases == [
         ("Aborted", 0, 0, 0),
         ("Running", 3, 1, 1),
         ("Aborted", 0, 0, 1),
@@ -233,7 +233,7 @@ def test_a_job_of_volcano_is_aborted_and_resumed_by_commands_until_its_retries_a
     ]
 
 
-def test_a_rayservice_that_is_suspended_loses_its_cluster_and_gets_another_one() -> None:
+def test_a_suspended_rayservice_gets_a_new_cluster_on_resume() -> None:
     """gang-owners.md §10, KubeRay 1.7."""
     roles = (Role("head", PodTemplate()), Role("worker", PodTemplate(), pods=2))
     plane = a_plane(Gang("team", "RayService", "run", "running", roles=roles))
@@ -243,10 +243,10 @@ def test_a_rayservice_that_is_suspended_loses_its_cluster_and_gets_another_one()
     suspend(plane, path)
     advance(plane, 10)
     assert plane.objects.list("ray.io/v1", "RayCluster", "team") == live_pods(plane) == []
-    assert condition(found(plane, service)) == ("True", "SuspendComplete")
+    assert condition(find_object(plane, service)) == ("True", "SuspendComplete")
     suspend(plane, path, wanted=False)
     advance(plane, 10)
     (after,) = plane.objects.list("ray.io/v1", "RayCluster", "team")
     assert after["metadata"]["name"] != before["metadata"]["name"]
     assert len(live_pods(plane)) == 3
-    assert condition(found(plane, service)) == ("False", "RayServiceResumed")
+    assert condition(find_object(plane, service)) == ("False", "RayServiceResumed")

@@ -44,10 +44,10 @@ def test_churn_keeps_its_rate_and_is_seen_by_watches(start: Start) -> None:
     wire = Wire(simulator)
     version = simulator.store.version
     response = wire.get(f"/api/v1/pods?watch=1&resourceVersion={version}&timeoutSeconds=10")
-    began = time.monotonic()
+    started = time.monotonic()
     with flood.churn(per_second=100):
         wait(lambda: flood.changes >= 50, timeout=20, what="50 changes")
-    assert flood.changes <= 1 + 150 * (time.monotonic() - began)
+    assert flood.changes <= 1 + 150 * (time.monotonic() - started)
     event = json.loads(response.readline())
     assert event["type"] == "MODIFIED"
     ready = [c["status"] for c in event["object"]["status"]["conditions"] if c["type"] == "Ready"]
@@ -62,5 +62,5 @@ def test_a_compact_pod_can_be_patched_like_any_other(start: Start, tmp_path: Pat
     name = client.list("v1", "Pod", "load-0")[0]["metadata"]["name"]
     body = {"metadata": {"labels": {"touched": "yes"}}}
     client.patch("v1", "Pod", name, body, "load-0")
-    found = client.list("v1", "Pod", "load-0", labels="touched=yes")
-    assert [item["metadata"]["name"] for item in found] == [name]
+    result = client.list("v1", "Pod", "load-0", labels="touched=yes")
+    assert [item["metadata"]["name"] for item in result] == [name]

@@ -28,11 +28,11 @@ from simulator.patches import PatchError, json_patch, merge_patch
         ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
     ],
 )
-def test_merge_patches(target: Any, patch: Any, result: Any) -> None:
+def test_merge_patches_are_applied(target: Any, patch: Any, result: Any) -> None:
     assert merge_patch(target, patch) == result
 
 
-def test_json_patches() -> None:
+def test_json_patches_are_applied() -> None:
     document = {"a": [1, 2], "b": {"c/d": 1, "e~f": 2}}
     operations = [
         {"op": "test", "path": "/b/c~1d", "value": 1},
@@ -68,12 +68,12 @@ def test_json_patches() -> None:
         {"path": "/a"},
     ],
 )
-def test_json_patches_that_do_not_apply(operation: dict[str, Any]) -> None:
+def test_inapplicable_json_patches_are_refused(operation: dict[str, Any]) -> None:
     with pytest.raises(PatchError):
         json_patch({"a": 1, "list": []}, [operation])
 
 
-def test_what_an_object_lacks_equals_null() -> None:
+def test_a_missing_field_equals_null() -> None:
     # evanphx/json-patch, which API servers use; seen on a real one with `/metadata/annotations`.
     assert json_patch({"a": 1}, [{"op": "test", "path": "/nothing", "value": None}]) == {"a": 1}
 

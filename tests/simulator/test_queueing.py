@@ -1,4 +1,4 @@
-"""The queues of the demo: whoever is stopped frees quota, and the first who fits then is admitted."""
+"""The queues of the demo: a stopped workload frees quota for the first one that fits."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ def west() -> Iterator[Simulator]:
 
 
 def workload(simulator: Simulator, owner: str) -> Json:
-    found = simulator.objects.list(VERSION, "Workload")
-    return next(one for one in found if one["metadata"]["ownerReferences"][0]["name"] == owner)
+    result = simulator.objects.list(VERSION, "Workload")
+    return next(item for item in result if item["metadata"]["ownerReferences"][0]["name"] == owner)
 
 
 def status_of(simulator: Simulator, owner: str) -> dict[str, str]:
     conditions = workload(simulator, owner)["status"]["conditions"]
-    return {one["type"]: one["status"] for one in conditions}
+    return {condition["type"]: condition["status"] for condition in conditions}
 
 
 def is_suspended(simulator: Simulator, name: str) -> bool:
-    found = simulator.world.find(JOBSETS, ("team-ads", name))
-    assert found is not None
-    return bool(found["spec"]["suspend"])
+    result = simulator.world.find(JOBSETS, ("team-ads", name))
+    assert result is not None
+    return bool(result["spec"]["suspend"])
 
 
 def numbers(simulator: Simulator, queue: str) -> tuple[int, int, str, str]:
     """Waiting, admitted, used and borrowed of a ClusterQueue."""
-    found = simulator.world.find(CLUSTER_QUEUES, ("", queue))
-    assert found is not None
-    status = found["status"]
+    result = simulator.world.find(CLUSTER_QUEUES, ("", queue))
+    assert result is not None
+    status = result["status"]
     (amounts,) = status["flavorsUsage"][0]["resources"]
     return (
         status["pendingWorkloads"],
@@ -68,19 +68,19 @@ def settle(simulator: Simulator, owner: str, *, suspended: bool) -> None:
     time.sleep(0.1)
 
 
-def test_as_it_begins(west: Simulator) -> None:
+def test_the_queues_have_their_initial_state(west: Simulator) -> None:
     assert numbers(west, "ads-gpu") == (2, 1, "6", "2")
     assert numbers(west, "maps-gpu") == (1, 0, "0", "0")
     assert status_of(west, "query-rewriter") == {"QuotaReserved": "True", "Admitted": "True"}
     assert status_of(west, "cold-start") == {"QuotaReserved": "False"}
 
 
-def test_who_is_deactivated_frees_its_quota_for_the_first_who_fits(west: Simulator) -> None:
+def test_a_deactivated_workload_frees_quota_for_the_first_fit(west: Simulator) -> None:
     set_active(west, "query-rewriter", False)
     settle(west, "creative-tagger", suspended=False)
     assert is_suspended(west, "query-rewriter")
     assert status_of(west, "query-rewriter")["Evicted"] == "True"
-    # 8 are there: 4 for the one of high priority, 3 for the next; 1 is left.
+    # Of 8 GPUs, the high priority workload gets 4 and the next one 3, so 1 is free.
     assert not is_suspended(west, "cold-start")
     assert numbers(west, "ads-gpu") == (0, 2, "7", "3")
     set_active(west, "query-rewriter", True)
@@ -89,6 +89,6 @@ def test_who_is_deactivated_frees_its_quota_for_the_first_who_fits(west: Simulat
     assert numbers(west, "ads-gpu") == (1, 2, "7", "3")
 
 
-def test_a_fleet_without_queues_serves_none_of_kueue() -> None:
+def test_a_fleet_without_queues_serves_no_kueue_kinds() -> None:
     with Simulator(fleet="east", story=False) as east:
         assert KUEUE_WORKLOADS not in east.store.resources()

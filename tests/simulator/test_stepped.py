@@ -1,4 +1,4 @@
-"""A control plane whose time a test moves, and what its controllers do then."""
+"""A control plane with a manual clock, and its controllers."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def _suspend(plane: SimulatedControlPlane, *, wanted: bool = True) -> None:
 
 
 def _suspended(plane: SimulatedControlPlane) -> bool:
-    found = plane.objects.get(*_JOB, "run-workers-0", "team")
-    assert found is not None
-    return bool(found["spec"].get("suspend"))
+    result = plane.objects.get(*_JOB, "run-workers-0", "team")
+    assert result is not None
+    return bool(result["spec"].get("suspend"))
 
 
-def test_nothing_happens_until_the_time_is_moved() -> None:
+def test_the_cluster_changes_only_with_the_clock() -> None:
     plane = _plane()
     _suspend(plane)
     assert _suspended(plane)
@@ -72,7 +72,7 @@ def test_nothing_happens_until_the_time_is_moved() -> None:
     assert not _suspended(plane)
 
 
-def test_what_is_written_bears_the_time_of_the_clock() -> None:
+def test_objects_have_the_time_of_the_clock() -> None:
     plane = _plane()
     _advance(plane, 61.0)
     _suspend(plane)
@@ -108,7 +108,7 @@ def test_a_child_stays_suspended_where_independent_is_honoured(
     assert _suspended(plane) is stays
 
 
-def test_a_restart_makes_a_job_that_was_suspended_independently_anew_and_running() -> None:
+def test_a_restart_recreates_an_independently_suspended_job_running() -> None:
     plane = _plane(independent=True, claims=True)
     _suspend(plane)
     _advance(plane, 10.0)
@@ -122,7 +122,7 @@ def test_a_restart_makes_a_job_that_was_suspended_independently_anew_and_running
     assert not _suspended(plane)
 
 
-def test_a_hold_does_nothing_once_its_policy_is_deleted() -> None:
+def test_a_hold_without_its_policy_has_no_effect() -> None:
     plane = _plane()
     jobset = plane.objects.get(*_JOBSET, "run", "team")
     assert jobset is not None

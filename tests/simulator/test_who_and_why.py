@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
         ("west", "batch", "parallelism", {"paused"}),
     ],
 )
-def test_who_and_why(
+def test_a_suspension_shows_its_author_and_reason(
     fleet: str, group: str, lever: str, codes: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     demo = begin_demo(fleet, monkeypatch, hold=lever != "parallelism")

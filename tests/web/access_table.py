@@ -1,15 +1,15 @@
-"""Who gets an answer at which address, by method: the table that `test_access_matrix` walks. It is written by hand.
+"""Access rules by address and method, written by hand. `test_access_matrix` checks each row.
 
 | Word | Who gets an answer | Everybody else who has signed in |
 |---|---|---|
 | `anyone` | who has signed in, also without a role | does not apply |
-| `part` | who sees a namespace of the cluster, or of any cluster if the page is about all | 404; `live/` loads the page again, which then welcomes a person without a role |
+| `part` | who sees a namespace of the cluster, or of any cluster if the page is about all | 404; `live/` reloads the page, which shows the welcome card |
 | `place` | who sees the namespace of the object | 404 |
 | `cluster` | who sees the cluster as a whole | 404 |
 | `admin` | admins of everything | 404 |
 | `nobody` | the object is of another person | 404 |
 | `operate` | operators of the namespace, and admins | 403 if they see it, else 404 |
-| `manage` | admins of everything | 403: whoever reads of clusters and channels knows that they are there |
+| `manage` | admins of everything | 403, because clusters and channels are visible to all |
 | `change` | who has signed in, also without a role | a token that only reads gets 403 |
 | `another` | the object is of another admin | an admin gets 404, everybody else 403 |
 | `owner` | the person whose rule it is, and admins | 404; a token that only reads gets 403 |

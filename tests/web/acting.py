@@ -1,4 +1,4 @@
-"""A cluster in which one Job of a JobSet can be held: what the pages of acting stand on."""
+"""A cluster in which one Job of a JobSet can be held, for tests of the action pages."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def make_run(cluster: Cluster, name: str = "llama", *, now: datetime, **columns:
 
 
 def hold_job(cluster: Cluster, gang: Gang, index: int, *, now: datetime) -> None:
-    """Hold one Job of it as if gangboard had: the Hold, its check, and what the page prints."""
+    """Store a Hold on one Job as gangboard does, with its check and its action."""
     name = f"{gang.name}-workers-{index}"
     hold = make_hold(cluster, gang, name, until=now + timedelta(hours=4))
     HoldCheck.objects.create(
@@ -162,7 +162,7 @@ def confirm_query(*targets: str, verb: str = "suspend") -> dict[str, Any]:
 
 
 def text_of(response: Any) -> str:
-    """Return what a page says, as a person reads it; Django's client answers with a private type."""
+    """Return the visible text of a page. Any, because the type of Django's test responses is private."""
     return html.unescape(response.content.decode())
 
 
@@ -192,7 +192,7 @@ def add_steps(action: Action, *, done: int = 3, failed: str = "") -> None:
 def make_record(cluster: Cluster, gang: Gang, *, now: datetime) -> dict[str, Action]:
     """Write one action in each of the states that a page must be able to show, by its name."""
     job = f"{gang.name}-workers"
-    made = {
+    created = {
         "held": _action(
             cluster, gang, f"{job}-0", now, message="Held since 12:31:07; its 2 pods are gone."
         ),
@@ -229,11 +229,11 @@ def make_record(cluster: Cluster, gang: Gang, *, now: datetime) -> dict[str, Act
             message="The Hold is not in force: a resume would not be turned back.",
         ),
     }
-    add_steps(made["held"])
-    add_steps(made["watching"])
-    add_steps(made["reverted"])
-    add_steps(made["refused"], done=1, failed="The API server left it resumed.")
-    return made
+    add_steps(created["held"])
+    add_steps(created["watching"])
+    add_steps(created["reverted"])
+    add_steps(created["refused"], done=1, failed="The API server left it resumed.")
+    return created
 
 
 def _action(cluster: Cluster, gang: Gang, name: str, now: datetime, **columns: Any) -> Action:

@@ -36,7 +36,7 @@ WIDE = 1440
 
 @dataclass(frozen=True)
 class World:
-    """What there is to be seen."""
+    """Objects in the database that pages can show."""
 
     cluster: Cluster
     other_cluster: Cluster
@@ -66,9 +66,9 @@ def world(db: None) -> World:
             groups=(group.meta.ref,),
         ),
     )
-    other = make_gang(us, "diffusion-run", now=now, namespace="vision", health="blocked")
+    other_gang = make_gang(us, "diffusion-run", now=now, namespace="vision", health="blocked")
     make_podgroup(us, "diffusion-group", namespace="vision", now=now)
-    return World(eu, us, gang, other)
+    return World(eu, us, gang, other_gang)
 
 
 @pytest.fixture
@@ -123,9 +123,9 @@ def viewer(cluster: Cluster) -> personas.Person:
 
 @pytest.fixture(autouse=True)
 def own_notifier(monkeypatch: pytest.MonkeyPatch) -> Iterator[Notifier]:
-    """A notifier that never sees anything: pages wait a moment only, and share no reading.
+    """A notifier without changes. Pages wait briefly and do not share reads.
 
-    That of the process would go on looking after the test, when its database is closed to it.
+    The notifier of the process would keep reading the database after the test.
     """
     end = threading.Event()
 

@@ -25,7 +25,7 @@ OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 @dataclass
 class FakeProvider:
-    """What the provider answers. Claims that are None are left out."""
+    """Answers of the provider. Claims with the value None are omitted."""
 
     issuer: str
     claims: dict[str, Any] = field(default_factory=dict)
@@ -115,8 +115,8 @@ def fake_provider() -> Iterator[FakeProvider]:
             self._answer({name: values[0] for name, values in parse_qs(text).items()})
 
         def _answer(self, form: dict[str, str]) -> None:
-            status, found = provider.answer(urlsplit(self.path).path, form)
-            body = json.dumps(found).encode()
+            status, result = provider.answer(urlsplit(self.path).path, form)
+            body = json.dumps(result).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -1,4 +1,4 @@
-"""What an open page asks, and asks next."""
+"""Live requests of an open page."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from django.test import Client
 
 @dataclass(frozen=True)
 class Question:
-    """What the waiting request of an open page asks."""
+    """The waiting request of an open page."""
 
     address: str
     version: str
 
     def ask(self, client: Client, **headers: str) -> HttpResponse:
         """Return the answer."""
-        given = {"X-Live-Version": self.version, **headers}
-        return cast("HttpResponse", client.get(self.address, headers=given))
+        values = {"X-Live-Version": self.version, **headers}
+        return cast("HttpResponse", client.get(self.address, headers=values))
 
 
 def first_question(client: Client, path: str) -> Question:
-    """Return what the page asks when it is open."""
+    """Return the first live request of a page."""
     return next_question(client.get(path).content.decode())
 
 
 def next_question(page: str) -> Question:
-    """Return what the page, or its news, has the browser ask next."""
+    """Return the next live request in a page or update."""
     address = re.search(r'hx-get="(/live/[^"]+)"', page)
     headers = re.search(r"hx-headers='([^']+)'", page)
     assert address is not None

@@ -80,8 +80,8 @@ class Site:
                     return
             except urllib3.exceptions.HTTPError:
                 time.sleep(0.1)
-        said = (self._folder / "web.log").read_text()[-3000:]
-        raise AssertionError(f"the pages were not served within {START_SECONDS:g} s: {said}")
+        message = (self._folder / "web.log").read_text()[-3000:]
+        raise AssertionError(f"the pages were not served within {START_SECONDS:g} s: {message}")
 
     def stop(self) -> None:
         """End the web process."""
@@ -94,7 +94,7 @@ class Site:
 
     def sign_in_link(self, name: str) -> str:
         """Make a viewer; return the address of a link that signs it in once."""
-        made = subprocess.run(
+        created = subprocess.run(
             [sys.executable, "manage.py", "create_user", name, "--role", "viewer"],
             cwd=ROOT,
             env={**self.environment, "GANGBOARD_URL": self.url},
@@ -102,7 +102,7 @@ class Site:
             capture_output=True,
             text=True,
         )
-        return made.stdout.splitlines()[-1]
+        return created.stdout.splitlines()[-1]
 
     def write(self, statement: str, *values: object) -> None:
         """Change rows and move the data version with them, in one transaction as the poll does."""
@@ -114,9 +114,9 @@ class Site:
     def read(self, query: str, *values: object) -> str:
         """Return one value."""
         with sqlite3.connect(self.database, timeout=20) as connection:
-            found = connection.execute(query, values).fetchone()
+            result = connection.execute(query, values).fetchone()
         connection.close()
-        return "" if found is None else str(found[0])
+        return "" if result is None else str(result[0])
 
     def action_id(self, state: str) -> str:
         """Return the id of the newest action in a state."""
@@ -143,8 +143,8 @@ class Site:
     def gang_id(self, name: str) -> str:
         """Return the id of a gang."""
         with sqlite3.connect(self.database, timeout=20) as connection:
-            found = connection.execute("SELECT id FROM store_gang WHERE name = ?", (name,))
-            return str(found.fetchone()[0])
+            result = connection.execute("SELECT id FROM store_gang WHERE name = ?", (name,))
+            return str(result.fetchone()[0])
 
 
 def fill() -> None:
@@ -366,16 +366,16 @@ def fill_history(cluster: Cluster, now: datetime) -> None:
     from tests import factories
 
     born = now - timedelta(hours=5)
-    said = ("forming", 2), ("room", 55), ("images", 12), ("runs", 150), ("unknown", 9)
+    verdicts = ("forming", 2), ("room", 55), ("images", 12), ("runs", 150), ("unknown", 9)
     waits = factories.make_gang(cluster, "has-a-past", now=now, created_at=born)
-    factories.make_history(waits, born, *said, ("runs", 40), ("failed", 0.2), ("room", 0))
+    factories.make_history(waits, born, *verdicts, ("runs", 40), ("failed", 0.2), ("room", 0))
     for minutes in range(5):
         case = factories.make_gang(cluster, f"ran-{minutes}", now=now, created_at=born)
         factories.make_history(case, born, ("room", 30 + minutes), ("runs", 60), gone=True)
         case.delete()
-    gone = factories.make_gang(cluster, "is-gone", now=now, created_at=born, uid="uid-gone")
-    factories.make_history(gone, born, ("quota", 20), ("held", 30), ("room", 40), gone=True)
-    gone.delete()
+    deleted_gang = factories.make_gang(cluster, "is-gone", now=now, created_at=born, uid="uid-gone")
+    factories.make_history(deleted_gang, born, ("quota", 20), ("held", 30), ("room", 40), gone=True)
+    deleted_gang.delete()
     goes = factories.make_gang(cluster, "will-go", now=now, created_at=born)
     factories.make_history(goes, born, ("room", 40), ("runs", 60), gone=True)
     flaps = factories.make_gang(cluster, "will-flap", now=now, created_at=born)
@@ -391,8 +391,8 @@ def fill_acting(later: datetime, now: datetime) -> None:
     run = acting.make_run(east, "llama", now=now)
     acting.hold_job(east, run, 0, now=now)
     acting.make_run(west, "mixtral", now=now)
-    made = acting.make_record(east, run, now=now)
-    for action in (made["held"], made["watching"]):
+    new_record = acting.make_record(east, run, now=now)
+    for action in (new_record["held"], new_record["watching"]):
         action.batch = BATCH
         action.save(update_fields=["batch"])
     fill_queues(east)
@@ -420,18 +420,18 @@ def fill_queues(cluster: Cluster) -> None:
 
 
 def fill_trends(cluster: Cluster, now: datetime) -> None:
-    """Write a day of points, with two hours of which nothing is known."""
+    """Write a day of points with a gap of two hours."""
     from datetime import timedelta
 
     from gangboard.store.models import TrendPoint
 
     begin = now.replace(minute=0, second=0, microsecond=0)
     for hours in (*range(6), *range(8, 24)):
-        at = begin - timedelta(hours=hours)
+        index = begin - timedelta(hours=hours)
         reasons = {"placement/insufficient-resources": [2, 16.0 + hours]}
         numbers = {"used": 40.0, "held": 6.0, "free": 12.0, "away": 8.0, "waiting": 16.0 + hours}
         TrendPoint.objects.create(
-            cluster=cluster, at=at, is_lasting=True, gangs={}, reasons=reasons, **numbers
+            cluster=cluster, at=index, is_lasting=True, gangs={}, reasons=reasons, **numbers
         )
 
 

@@ -1,4 +1,4 @@
-"""The pages of a site that are looked at: by axe-core, and by whoever looks at pictures of them."""
+"""Pages of a site that axe-core and the screenshots cover."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MISSING = "/no-such-page/"
 
 
 def addresses(site: Site) -> dict[str, str]:
-    """Return where each page is, by a name that says what is special about it."""
+    """Return the address of each page by a descriptive name."""
     return {
         "board": "/",
         "board by reason": "/?group_by=reason&show_finished=1&code=insufficient-resources",

@@ -75,18 +75,18 @@ class Tenant:
 
 
 def canaries(text: str) -> set[str]:
-    """Return the canaries of a text. Neither HTML nor addresses nor JSON quote a character of theirs."""
-    return {one.lower() for one in CANARY.findall(text)}
+    """Return the canaries of a text. HTML, addresses and JSON leave their characters unescaped."""
+    return {match.lower() for match in CANARY.findall(text)}
 
 
 def make_tenants() -> tuple[Tenant, Tenant]:
-    """Write everything that an installation knows of two tenants. The second one has a cluster of its own, too."""
+    """Write rows of two tenants into every table. The second tenant also has its own cluster."""
     now = timezone.now()
     make_heartbeats(now=now)
     NotifyCursor.objects.create(pk=1, number=0)
     cluster = _shared_cluster(now)
     own = _own_cluster(now)
-    first, second = (_tenant(word, cluster, now) for word in (FIRST, SECOND))
+    first, second = (_tenant(text, cluster, now) for text in (FIRST, SECOND))
     people.grant_role(user=second.user, role="viewer", cluster_name=own.name)
     _name_each_other(first, second)
     number_events()
@@ -96,8 +96,8 @@ def make_tenants() -> tuple[Tenant, Tenant]:
 def _shared_cluster(now: datetime) -> Cluster:
     cluster = make_acting_cluster(SHARED, now=now)
     broken = [
-        {"namespace": f"{word}-ns", "name": f"{word}-broken", "sentence": f"{word}-unreadable"}
-        for word in (FIRST, SECOND)
+        {"namespace": f"{text}-ns", "name": f"{text}-broken", "sentence": f"{text}-unreadable"}
+        for text in (FIRST, SECOND)
     ]
     make_resource(cluster, "pods", problems=broken, problems_count=2)
     make_resource(cluster, "nodes")
@@ -105,10 +105,10 @@ def _shared_cluster(now: datetime) -> Cluster:
     # A LocalQueue of each tenant leads to it, so both read its name.
     store(cluster, a_queue("both", cohort=f"{NOBODY}-cohort"), a_queue(f"{NOBODY}-otherqueue"))
     _node(cluster, f"{NOBODY}-node")
-    asked = {"cpu": "8", f"example.com/{NOBODY}-asked": "8"}
+    requested = {"cpu": "8", f"example.com/{NOBODY}-asked": "8"}
     make_capacity(
         cluster,
-        shapes=(make_shape(where=f"pool={NOBODY}-pool", requests=asked, why=f"{NOBODY}-why"),),
+        shapes=(make_shape(where=f"pool={NOBODY}-pool", requests=requested, why=f"{NOBODY}-why"),),
         now=now,
     )
     LeverRecord.objects.create(
@@ -148,39 +148,39 @@ def _own_cluster(now: datetime) -> Cluster:
 
 
 def _node(cluster: Cluster, name: str) -> None:
-    word = name[:3]
+    text = name[:3]
     make_node(
         cluster,
         name,
-        labels={"cloud.google.com/gke-nodepool": f"{word}-nodevalue"},
-        taints=[f"{word}-taint=x:NoSchedule"],
+        labels={"cloud.google.com/gke-nodepool": f"{text}-nodevalue"},
+        taints=[f"{text}-taint=x:NoSchedule"],
         allocatable={"cpu": "8", "pods": "9", "example.com/device": "8"},
         pods={f"{NOBODY}-nodepod": f"{NOBODY}-nodeowner"},
     )
     store_object(cluster, "nodes", a_node(name, uid=f"uid-{cluster.name}-{name}"))
 
 
-def _tenant(word: str, cluster: Cluster, now: datetime) -> Tenant:
+def _tenant(text: str, cluster: Cluster, now: datetime) -> Tenant:
     user, _ = people.create_user(
-        name=f"{word}-person", role="operator", cluster_name=SHARED, namespace=f"{word}-*"
+        name=f"{text}-person", role="operator", cluster_name=SHARED, namespace=f"{text}-*"
     )
-    namespace = f"{word}-ns"
-    gang = _gang(word, cluster, namespace, now)
-    action = _action(word, cluster, gang, user)
+    namespace = f"{text}-ns"
+    gang = _gang(text, cluster, namespace, now)
+    action = _action(text, cluster, gang, user)
     group = make_podgroup(
         cluster,
-        f"{word}-podgroup",
+        f"{text}-podgroup",
         namespace=namespace,
         now=now,
-        workload_name=f"{word}-workload",
-        template_name=f"{word}-template",
+        workload_name=f"{text}-workload",
+        template_name=f"{text}-template",
         owner_uids=(gang.uid,),
-        placed=Condition("PodGroupScheduled", "False", f"{word}-reason", f"{word}-condition", now),
+        placed=Condition("PodGroupScheduled", "False", f"{text}-reason", f"{text}-condition", now),
     )
-    _history(word, cluster, gang, namespace, now)
-    _queue(word, cluster, gang, namespace)
-    channel, rule = _messages(word, user, gang, now)
-    session, token, view = _personal(word, user, now)
+    _history(text, cluster, gang, namespace, now)
+    _queue(text, cluster, gang, namespace)
+    channel, rule = _messages(text, user, gang, now)
+    session, token, view = _personal(text, user, now)
     parameters = {
         "<str:gang_id>": gang.pk,
         "<str:group_id>": f"{SHARED}~{group.meta.ref.uid}",
@@ -196,32 +196,32 @@ def _tenant(word: str, cluster: Cluster, now: datetime) -> Tenant:
         "<str:ending>": "csv",
         "<path:rest>": "nowhere",
         "<str:resource>": "gangs",
-        "users/<str:name>": f"users/{word}-person",
-        "people/<str:name>": f"people/{word}-person",
-        "nodes/<str:cluster>/<str:name>": f"nodes/{SHARED}/{word}-onnode",
+        "users/<str:name>": f"users/{text}-person",
+        "people/<str:name>": f"people/{text}-person",
+        "nodes/<str:cluster>/<str:name>": f"nodes/{SHARED}/{text}-onnode",
         "queues/<str:cluster>/<str:name>": f"queues/{SHARED}/both",
         "<str:name>": SHARED,
     }
-    if word == SECOND:
+    if text == SECOND:
         own = f"{SECOND}-cluster"
         parameters["nodes/<str:cluster>/<str:name>"] = f"nodes/{own}/{SECOND}-node"
         parameters["queues/<str:cluster>/<str:name>"] = f"queues/{own}/{SECOND}-clusterqueue"
         parameters["<str:name>"] = own
-    return Tenant(word, user, parameters, rule)
+    return Tenant(text, user, parameters, rule)
 
 
-def _gang(word: str, cluster: Cluster, namespace: str, now: datetime) -> Gang:
+def _gang(text: str, cluster: Cluster, namespace: str, now: datetime) -> Gang:
     """Write a gang that waits, with its Jobs, pods, an event and a Hold; and one of an unknown kind and code."""
-    ref = ObjectRef("batch", "Job", namespace, f"{word}-source", f"{word}-sourceuid")
+    ref = ObjectRef("batch", "Job", namespace, f"{text}-source", f"{text}-sourceuid")
     finding = make_finding(
-        title=f"{word}-title",
-        message=f"{word}-message",
-        advice=(f"{word}-advice",),
-        evidence=(Evidence(f"{word}-label", f"{word}-value", ref),),
+        title=f"{text}-title",
+        message=f"{text}-message",
+        advice=(f"{text}-advice",),
+        evidence=(Evidence(f"{text}-label", f"{text}-value", ref),),
     )
     gang = make_jobset(
         cluster,
-        f"{word}-gang",
+        f"{text}-gang",
         namespace=namespace,
         now=now,
         health="waiting",
@@ -229,64 +229,66 @@ def _gang(word: str, cluster: Cluster, namespace: str, now: datetime) -> Gang:
         code="insufficient-resources",
         title=finding.title,
         message=finding.message,
-        advice=[f"{word}-advice"],
-        queue=f"{word}-localqueue",
-        priority=f"{word}-priority",
-        labels={f"{word}-labelkey": f"{word}-labelvalue"},
-        submitter=f"{word}-submitter",
-        bottleneck=f"{word}-bottleneck",
+        advice=[f"{text}-advice"],
+        queue=f"{text}-localqueue",
+        priority=f"{text}-priority",
+        labels={f"{text}-labelkey": f"{text}-labelvalue"},
+        submitter=f"{text}-submitter",
+        bottleneck=f"{text}-bottleneck",
     )
     job = f"{gang.name}-workers-0"
     members = make_members(
-        job, 2, Health.WAITING, label=f"{word}-memberlabel", reason=f"{word}-memberreason"
+        job, 2, Health.WAITING, label=f"{text}-memberlabel", reason=f"{text}-memberreason"
     )
     members = tuple(
         replace(
-            one,
-            ref=replace(one.ref, namespace=namespace, name=f"{word}-pod", uid=f"{word}-poduid-{n}"),
+            item,
+            ref=replace(
+                item.ref, namespace=namespace, name=f"{text}-pod", uid=f"{text}-poduid-{n}"
+            ),
         )
-        for n, one in enumerate(members)
+        for n, item in enumerate(members)
     )
     detail = unpack_detail(bytes(gang.detail))
     full = FitReason("nvidia.com/gpu", 5, examples=(f"{NOBODY}-fullnode",))
-    fit = make_fit(shape=f"{word}-shape", unit=gang.name, saturated=(full,), excluded=())
+    fit = make_fit(shape=f"{text}-shape", unit=gang.name, saturated=(full,), excluded=())
     gang.detail = pack_detail(replace(detail, findings=(finding,), members=members, fit=(fit,)))
     gang.save(update_fields=["detail"])
-    _event(word, cluster, members[0].ref, now)
-    hold = make_hold(cluster, gang, job, by=f"{word}-holder", reason=f"{word}-holdreason")
+    _event(text, cluster, members[0].ref, now)
+    hold = make_hold(cluster, gang, job, by=f"{text}-holder", reason=f"{text}-holdreason")
     HoldCheck.objects.create(
         cluster=cluster, hold_uid=hold.meta.ref.uid, in_force=True, checked_at=now
     )
     make_gang(
         cluster,
-        f"{word}-odd",
+        f"{text}-odd",
         namespace=namespace,
         now=now,
-        kind=f"{word}-kind",
-        api_group=f"{word}-apigroup",
-        code=f"{word}-code",
+        kind=f"{text}-kind",
+        api_group=f"{text}-apigroup",
+        code=f"{text}-code",
         health="blocked",
     )
     return gang
 
 
-def _event(word: str, cluster: Cluster, about: ObjectRef, now: datetime) -> None:
+def _event(text: str, cluster: Cluster, about: ObjectRef, now: datetime) -> None:
     event = Event(
         meta=Meta(
             "v1",
-            ObjectRef("events.k8s.io", "Event", about.namespace, f"{word}-event", f"{word}-e"),
+            ObjectRef("events.k8s.io", "Event", about.namespace, f"{text}-event", f"{text}-e"),
             "1",
             0,
             now,
         ),
         regarding=about,
-        reason=f"{word}-eventreason",
+        reason=f"{text}-eventreason",
         type="Warning",
-        note=f"{word}-note",
+        note=f"{text}-note",
         count=3,
         first_seen=None,
         last_seen=now,
-        reporter=f"{word}-reporter",
+        reporter=f"{text}-reporter",
     )
     WatchedObject.objects.create(
         cluster=cluster,
@@ -300,105 +302,105 @@ def _event(word: str, cluster: Cluster, about: ObjectRef, now: datetime) -> None
     )
 
 
-def _action(word: str, cluster: Cluster, gang: Gang, user: User) -> Action:
+def _action(text: str, cluster: Cluster, gang: Gang, user: User) -> Action:
     action = make_action(
         cluster,
         gang_id=gang.pk,
         namespace=gang.namespace,
-        name=f"{word}-actedjob",
+        name=f"{text}-actedjob",
         user=user,
-        actor_name=f"{word}-actor",
-        reason=f"{word}-actionreason",
-        message=f"{word}-actionmessage",
-        reverted_by=f"{word}-reverter",
+        actor_name=f"{text}-actor",
+        reason=f"{text}-actionreason",
+        message=f"{text}-actionmessage",
+        reverted_by=f"{text}-reverter",
         state="reverted",
-        lever=f"{word}-lever"[:16],
-        batch=f"{word:0<32}".replace("zq", "0"),
-        warnings=[f"{word}-warning"],
-        reactions=[f"{word}-reaction"],
-        before={"x": f"{word}-before"},
-        after={"x": f"{word}-after"},
-        steps=(("patch", f"{word}-step", "done", f"{word}-stepresult"),),
+        lever=f"{text}-lever"[:16],
+        batch=f"{text:0<32}".replace("zq", "0"),
+        warnings=[f"{text}-warning"],
+        reactions=[f"{text}-reaction"],
+        before={"x": f"{text}-before"},
+        after={"x": f"{text}-after"},
+        steps=(("patch", f"{text}-step", "done", f"{text}-stepresult"),),
     )
     add_action_event(action, at=timezone.now())
     make_audit(
         cluster,
         gang.namespace,
-        f"{word}-auditsentence",
-        actor_name=f"{word}-auditor",
-        object_name=f"Job/{word}-auditobject",
+        f"{text}-auditsentence",
+        actor_name=f"{text}-auditor",
+        object_name=f"Job/{text}-auditobject",
     )
     return action
 
 
-def _history(word: str, cluster: Cluster, gang: Gang, namespace: str, now: datetime) -> None:
+def _history(text: str, cluster: Cluster, gang: Gang, namespace: str, now: datetime) -> None:
     begin = now - timedelta(hours=3)
     spans = make_history(
         gang,
         begin,
         *(("forming", 5.0), ("room", 0.0)),
-        title=f"{word}-spantitle",
-        message=f"{word}-spanmessage",
+        title=f"{text}-spantitle",
+        message=f"{text}-spanmessage",
     )
     add_span_events(spans, FeedType.VERDICT, at=now)
-    gone = make_gang(
+    deleted_gang = make_gang(
         cluster,
-        f"{word}-gone",
+        f"{text}-gone",
         namespace=namespace,
         now=now,
-        message=f"{word}-gonemessage",
+        message=f"{text}-gonemessage",
         gone_at=now - timedelta(minutes=9),
     )
     ended = make_history(
-        gone, begin, ("room", 60.0), gone=True, title="Gone", message=f"{word}-lastmessage"
+        deleted_gang, begin, ("room", 60.0), gone=True, title="Gone", message=f"{text}-lastmessage"
     )
     add_span_events(ended, FeedType.DELETED, at=now)
 
 
-def _queue(word: str, cluster: Cluster, gang: Gang, namespace: str) -> None:
+def _queue(text: str, cluster: Cluster, gang: Gang, namespace: str) -> None:
     jobset = a_jobset(gang.name, uid=gang.uid, namespace=namespace)
     store(
         cluster,
         an_alias(
-            f"{word}-localqueue",
+            f"{text}-localqueue",
             to="both",
             namespace=namespace,
-            uid=f"{word}-localqueueuid",
+            uid=f"{text}-localqueueuid",
         ),
-        a_queue(f"{word}-ownqueue"),
+        a_queue(f"{text}-ownqueue"),
         an_alias(
-            f"{word}-alias", to=f"{word}-ownqueue", namespace=namespace, uid=f"{word}-aliasuid"
+            f"{text}-alias", to=f"{text}-ownqueue", namespace=namespace, uid=f"{text}-aliasuid"
         ),
-        an_entry(jobset, f"{word}-entry", namespace=namespace, queue=f"{word}-localqueue"),
+        an_entry(jobset, f"{text}-entry", namespace=namespace, queue=f"{text}-localqueue"),
     )
 
 
-def _messages(word: str, user: User, gang: Gang, now: datetime) -> tuple[Channel, Rule]:
+def _messages(text: str, user: User, gang: Gang, now: datetime) -> tuple[Channel, Rule]:
     channel = Channel.objects.create(
-        name=f"{word}-channel",
+        name=f"{text}-channel",
         kind="apprise",
-        service=f"{word}-service",
-        address=seal({"address": f"apprise://{word}-address", "secret": ""}),
+        service=f"{text}-service",
+        address=seal({"address": f"apprise://{text}-address", "secret": ""}),
         owner=user,
-        error=f"{word}-channelerror",
+        error=f"{text}-channelerror",
         created_at=now,
     )
     rule = Rule.objects.create(
-        name=f"{word}-rule", owner=user, trigger="verdict", kind="", created_at=now
+        name=f"{text}-rule", owner=user, trigger="verdict", kind="", created_at=now
     )
     acted = Rule.objects.create(
-        name=f"{word}-acts", owner=user, trigger="action", gang_id="", created_at=now
+        name=f"{text}-acts", owner=user, trigger="action", gang_id="", created_at=now
     )
     waits = Rule.objects.create(
-        name=f"{word}-waits", owner=user, trigger="waits", minutes=1, created_at=now
+        name=f"{text}-waits", owner=user, trigger="waits", minutes=1, created_at=now
     )
-    for one in (rule, acted, waits):
-        one.channels.set([channel])
+    for item in (rule, acted, waits):
+        item.channels.set([channel])
     Delivery.objects.create(
         rule=rule,
         channel=channel,
         state="given-up",
-        error=f"{word}-deliveryerror",
+        error=f"{text}-deliveryerror",
         next_at=now,
         created_at=now,
         finished_at=now,
@@ -406,33 +408,35 @@ def _messages(word: str, user: User, gang: Gang, now: datetime) -> tuple[Channel
     return channel, rule
 
 
-def _personal(word: str, user: User, now: datetime) -> tuple[str, str, str]:
+def _personal(text: str, user: User, now: datetime) -> tuple[str, str, str]:
     """Write what belongs to the person; return the ids of a session, a token and a view."""
     session = SessionRecord.objects.create(
-        session_key=f"{word}-key",
+        session_key=f"{text}-key",
         user=user,
         method="password",
-        address=f"{word}-source",
+        address=f"{text}-source",
         created_at=now,
         last_seen_at=now,
         ends_at=now + timedelta(hours=1),
     )
     token = authentication.issue_token(user=user).rpartition("_")[0]
-    view = SavedView.objects.create(user=user, name=f"{word}-view", query=f"q={word}-viewquery")
+    view = SavedView.objects.create(user=user, name=f"{text}-view", query=f"q={text}-viewquery")
     Identity.objects.create(
-        user=user, issuer="https://id", subject=word, groups=[f"{word}-idgroup"]
+        user=user, issuer="https://id", subject=text, groups=[f"{text}-idgroup"]
     )
     return str(session.pk), token, str(view.pk)
 
 
 def _name_each_other(*tenants: Tenant) -> None:
     """Let the verdict of each gang name the other one, with the reference by which names are taken out."""
-    gangs = {one.word: Gang.objects.get(pk=one.parameters["<str:gang_id>"]) for one in tenants}
-    for word, other in ((FIRST, SECOND), (SECOND, FIRST)):
-        gang, named = gangs[word], gangs[other]
+    gangs = {
+        tenant.word: Gang.objects.get(pk=tenant.parameters["<str:gang_id>"]) for tenant in tenants
+    }
+    for text, another in ((FIRST, SECOND), (SECOND, FIRST)):
+        gang, named = gangs[text], gangs[another]
         ref = ObjectRef(named.api_group, named.kind, named.namespace, named.name, named.uid)
         detail = unpack_detail(bytes(gang.detail))
-        message = f"{word}-message: {named.kind} {named.name} holds what it needs."
+        message = f"{text}-message: {named.kind} {named.name} holds what it needs."
         finding = replace(
             detail.findings[0],
             message=message,

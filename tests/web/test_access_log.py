@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Lines(logging.Handler):
-    """Keeps what the handler of the settings would write."""
+    """Collects the lines that the configured log handler writes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,18 +37,18 @@ class Lines(logging.Handler):
 @pytest.fixture
 def lines(settings: Settings) -> Iterator[list[str]]:
     settings.ACCESS_LOG = settings.AUDIT_LOG = True
-    kept = Lines()
+    stored = Lines()
     loggers = [logging.getLogger(f"gangboard.{name}") for name in ("access", "audit")]
     for logger in loggers:
-        logger.addHandler(kept)
-    yield kept.texts
+        logger.addHandler(stored)
+    yield stored.texts
     for logger in loggers:
-        logger.removeHandler(kept)
+        logger.removeHandler(stored)
 
 
 def last(lines: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(lines[-1])
-    return found
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 def test_a_request_of_a_user_and_one_of_a_token(lines: list[str], settings: Settings) -> None:
@@ -92,7 +92,7 @@ def test_a_request_of_a_user_and_one_of_a_token(lines: list[str], settings: Sett
         "/sign-in/?next=/sign-in/link/{}/",
     ],
 )
-def test_a_one_time_secret_is_in_no_line(lines: list[str], path: str) -> None:
+def test_a_one_time_secret_is_not_logged(lines: list[str], path: str) -> None:
     secret = create_sign_in_link(user=make_owner().user)
     Client().get(path.format(secret))
     assert len(lines) == 1
@@ -107,7 +107,7 @@ def test_a_refused_request_is_logged_and_its_text_forges_no_line(lines: list[str
     assert len(lines[-1].splitlines()) == 1
 
 
-def test_nothing_is_logged_unless_a_setting_says_so(lines: list[str], settings: Settings) -> None:
+def test_requests_are_not_logged_by_default(lines: list[str], settings: Settings) -> None:
     settings.ACCESS_LOG = settings.AUDIT_LOG = False
     Client().get("/healthz")
     audit("switch", "Ada switched it.", at=timezone.now(), actor="ada")
@@ -115,7 +115,7 @@ def test_nothing_is_logged_unless_a_setting_says_so(lines: list[str], settings: 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_row_of_the_audit_is_a_line_once_it_is_stored(lines: list[str]) -> None:
+def test_an_audit_row_is_logged_after_the_commit(lines: list[str]) -> None:
     with transaction.atomic():
         audit("switch", "Ada switched it.", at=timezone.now(), actor="ada")
         transaction.set_rollback(True)
@@ -131,8 +131,10 @@ def test_a_row_of_the_audit_is_a_line_once_it_is_stored(lines: list[str]) -> Non
     row = AuditEntry.objects.get()
     line = last(lines)
     assert (line["event"], line["logger"]) == ("audit", "gangboard.audit")
-    told = {name: line[name] for name in ("number", "digest", "audit_event", "sentence", "source")}
-    assert told == {
+    expected_fields = {
+        name: line[name] for name in ("number", "digest", "audit_event", "sentence", "source")
+    }
+    assert expected_fields == {
         "number": 1,
         "digest": row.digest,
         "audit_event": "switch",

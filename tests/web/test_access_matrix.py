@@ -47,7 +47,7 @@ HOME, FOREIGN = "research", "vision"
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 JSON = "application/json"
 IN = "in"
-"""The request reached what is at the address: it is answered, or its content is refused."""
+"""Statuses of requests that reached the view, with accepted or refused content."""
 OUT = frozenset({"401", "403", "404", "405"})
 OF_A_NAMESPACE = [
     (route, method)
@@ -88,7 +88,7 @@ class Place:
 
 @dataclass(frozen=True)
 class World:
-    """What there is, in the namespace of the operator and in another one."""
+    """Objects in the operator's namespace and in another one."""
 
     home: Place
     foreign: Place
@@ -180,11 +180,11 @@ def client_of(who: str) -> Client:
     if who == "anonymous":
         return Client()
     user = User.objects.create_user(who.replace(" ", "-"))
-    given = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
-    if given is not None:
-        role, cluster, namespace = given
-        found = Cluster.objects.get(name=cluster) if cluster else None
-        Grant.objects.create(user=user, role=role, cluster=found, namespace=namespace)
+    grant = ROLES.get(TOKENS.get(who, who), ROLES["admin"])
+    if grant is not None:
+        role, cluster_name, namespace = grant
+        cluster = Cluster.objects.get(name=cluster_name) if cluster_name else None
+        Grant.objects.create(user=user, role=role, cluster=cluster, namespace=namespace)
     if "token" in who:
         token = authentication.issue_token(user=user, may_act=who != "reading token")
         if who == "expired token":
@@ -197,31 +197,31 @@ def client_of(who: str) -> Client:
 
 
 def expected(who: str, route: str, method: str, *, foreign: bool = False) -> str:
-    """Return what the table says: `sign-in`, IN or a status."""
+    """Return the expected result of the table, which is `sign-in`, IN or a status."""
     is_api = route in API
     if who in SIGNED_OUT or (not is_api and who in TOKENS):
         return "401" if is_api else "sign-in"
     methods = (API if is_api else PAGES)[route]
     # An open page that waits for news has no HEAD.
-    word = methods.get("get" if method == "head" and not route.startswith("live/") else method)
-    if word is None:
+    rule = methods.get("get" if method == "head" and not route.startswith("live/") else method)
+    if rule is None:
         return "405"
-    word, _, session = word.partition(" ")
+    rule, _, session = rule.partition(" ")
     role = TOKENS.get(who, who)
-    if foreign and word in ("place", "operate") and role in ("viewer", "operator"):
+    if foreign and rule in ("place", "operate") and role in ("viewer", "operator"):
         return "404"
-    if word == "operate":
+    if rule == "operate":
         return _operate(who, role)
-    if word == "manage":
+    if rule == "manage":
         return IN if who == "admin" else "403"
-    if word == "another":
+    if rule == "another":
         return "404" if who == "admin" else "403"
-    if word in ("change", "owner"):
-        allowed = word == "change" or role == "admin"
+    if rule in ("change", "owner"):
+        allowed = rule == "change" or role == "admin"
         return "403" if who == "reading token" else IN if allowed else "404"
-    if session and who in TOKENS and (role in SEES[word] or word == "nobody"):
+    if session and who in TOKENS and (role in SEES[rule] or rule == "nobody"):
         return "403"
-    return IN if role in SEES[word] else "404"
+    return IN if role in SEES[rule] else "404"
 
 
 def _operate(who: str, role: str) -> str:
@@ -231,7 +231,7 @@ def _operate(who: str, role: str) -> str:
 
 
 def outcome(response: Any) -> str:
-    """Return what an answer is, in the words of `expected`."""
+    """Return the result of an answer in the terms of `expected`."""
     status = response.status_code
     assert status < 500, status
     if response.headers.get("HX-Refresh"):
@@ -242,7 +242,7 @@ def outcome(response: Any) -> str:
 
 
 def query_of(route: str, place: Place) -> str:
-    """Return the query of pages that are about what it names."""
+    """Return the query of pages that take their objects from the query."""
     if route in ("actions/node/", "live/node/"):
         return "?cluster=eu-train&node=node-a"
     return f"?batch={place.parameters['<str:batch>']}" if route == "live/asked/" else ""
@@ -266,10 +266,10 @@ def body_of(route: str, place: Place) -> dict[str, Any]:
     return {"verb": "suspend", "target": target, "reason": "a drill"}
 
 
-def ask(client: Client, world: World, route: str, method: str, place: Place) -> str:
-    """Send a request and undo what it did."""
+def send_request(client: Client, world: World, route: str, method: str, place: Place) -> str:
+    """Send a request and roll back its changes."""
     address, cookies = world.addresses(route, place), client.cookies
-    client.cookies = SimpleCookie({name: one.value for name, one in cookies.items()})
+    client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
     address += query_of(route, place)
     with transaction.atomic():
         if route in API and method in ("post", "patch"):
@@ -277,14 +277,14 @@ def ask(client: Client, world: World, route: str, method: str, place: Place) -> 
             answer = getattr(client, method)(address, body, content_type=JSON)
         else:
             answer = getattr(client, method)(address)
-        found = outcome(answer)
-        answer.close()  # a file that nobody reads to its end keeps its place among those that are sent
+        result = outcome(answer)
+        answer.close()  # an unread file keeps its export slot
         transaction.set_rollback(True)
     client.cookies = cookies
-    return found
+    return result
 
 
-def asked(who: str) -> Iterator[tuple[str, str]]:
+def sent_requests(who: str) -> Iterator[tuple[str, str]]:
     """Yield routes and methods. Methods that no row has are tried by one person and by one program."""
     for route in (*PAGES, *API):
         known = (API if route in API else PAGES)[route]
@@ -294,21 +294,23 @@ def asked(who: str) -> Iterator[tuple[str, str]]:
 
 
 def test_every_address_has_a_row() -> None:
-    found = set(routes(get_resolver()))
+    result = set(routes(get_resolver()))
     rows = set(OPEN) | set(PAGES) | set(API)
-    assert found - rows == set(), "write these into access_table"
-    assert rows - found == set(), "these are no addresses any more"
+    assert result - rows == set(), "write these into access_table"
+    assert rows - result == set(), "these are no addresses any more"
 
 
-@pytest.mark.parametrize("who", EVERYBODY)
-def test_the_matrix(world: World, who: str) -> None:
-    client = client_of(who)
-    requests = [(route, method, world.home) for route, method in asked(who)]
+@pytest.mark.parametrize("user", EVERYBODY)
+def test_each_address_answers_as_the_table_lists(world: World, user: str) -> None:
+    client = client_of(user)
+    requests = [(route, method, world.home) for route, method in sent_requests(user)]
     requests += [(route, method, world.foreign) for route, method in OF_A_NAMESPACE]
     wrong = []
     for route, method, place in requests:
-        wanted = expected(who, route, method, foreign=place is world.foreign)
-        found = ask(client, world, route, method, place)
-        if found != wanted:
-            wrong.append(f"{method} {world.addresses(route, place)}: {found}, not {wanted}")
+        expected_result = expected(user, route, method, foreign=place is world.foreign)
+        result = send_request(client, world, route, method, place)
+        if result != expected_result:
+            wrong.append(
+                f"{method} {world.addresses(route, place)}: {result}, not {expected_result}"
+            )
     assert not wrong, "\n".join(wrong)

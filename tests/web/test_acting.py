@@ -1,4 +1,4 @@
-"""Asking for an action without script: who may, what is shown before, what becomes of it."""
+"""Actions without script: permissions, confirmation and result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.web.acting import (
 
 pytestmark = pytest.mark.django_db
 Answer = Any
-"""What Django's client answers has a private type."""
+"""The type of Django's test responses is private."""
 
 
 def confirm_jobs(gang: Gang, *indexes: int) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def confirm_jobs(gang: Gang, *indexes: int) -> dict[str, Any]:
 
 
 def form_of(response: Answer) -> dict[str, Any]:
-    """Return what the form would send as it stands, without a reason."""
+    """Return the fields of the unchanged form, without a reason."""
     page = response.content.decode()
     fields: dict[str, Any] = {}
     form = page[page.index('class="act-form"') :]
@@ -50,20 +50,20 @@ def form_of(response: Answer) -> dict[str, Any]:
     return fields
 
 
-def ask(person: Person, gang: Gang, *indexes: int, **more: Any) -> Answer:
+def submit(person: Person, gang: Gang, *indexes: int, **options: Any) -> Answer:
     """Go the whole way: open the confirmation, give a reason, send."""
     form = form_of(person.client.get("/actions/confirm/", confirm_jobs(gang, *indexes)))
-    return person.client.post("/actions/confirm/", {**form, "reason": REASON, **more})
+    return person.client.post("/actions/confirm/", {**form, "reason": REASON, **options})
 
 
-class TestBefore:
-    def test_says_lever_steps_reactions_and_the_exact_requests(
+class TestConfirmation:
+    def test_the_confirmation_shows_lever_steps_reactions_and_requests(
         self, operator: Person, gang: Gang
     ) -> None:
         response = operator.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         page = text_of(response)
         assert response.status_code == 200
-        for part in (
+        for fragment in (
             "Suspend Job llama-workers-1",
             "research · eu-train",
             " · Hold</span>",
@@ -76,10 +76,10 @@ class TestBefore:
             'name="reason"',
             "required",
         ):
-            assert part in page, part
+            assert fragment in page, fragment
         assert response["Cache-Control"] == "no-store"
 
-    def test_says_first_how_many_pods_end_and_what_becomes_free(
+    def test_the_confirmation_begins_with_ended_pods_and_freed_resources(
         self, operator: Person, gang: Gang
     ) -> None:
         ref = ObjectRef("", "Pod", "research", "p", "pod-uid")
@@ -91,7 +91,9 @@ class TestBefore:
             page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, job)))
             assert (sentence in page) == expected
 
-    def test_writes_nothing(self, operator: Person, gang: Gang, viewer: Person) -> None:
+    def test_the_confirmation_writes_no_rows(
+        self, operator: Person, gang: Gang, viewer: Person
+    ) -> None:
         versions = list(Cluster.objects.values_list("data_version", flat=True))
         for person in (operator, viewer):
             person.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2))
@@ -136,7 +138,7 @@ class TestBefore:
             "verb=suspend&" + "&".join(f"target=c/batch/Job/n/j{i}/u{i}/1" for i in range(51)),
         ],
     )
-    def test_an_address_that_says_nothing_is_a_400(self, operator: Person, query: str) -> None:
+    def test_an_address_without_targets_is_a_400(self, operator: Person, query: str) -> None:
         assert operator.client.get(f"/actions/confirm/?{query}").status_code == 400
 
     @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ class TestBefore:
             ("operator", "", False),
         ],
     )
-    def test_an_admin_of_the_place_is_offered_what_the_api_lets_him_do(
+    def test_a_namespace_admin_gets_the_actions_of_the_api(
         self, role: str, namespace: str, offered: bool, cluster: Cluster, gang: Gang
     ) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
@@ -162,7 +164,7 @@ class TestBefore:
         answer = person.client.get("/actions/confirm/", forced)
         assert (answer.status_code == 200) is offered, "as the service says to the API"
 
-    def test_an_admin_may_try_what_is_not_proved(self, gang: Gang) -> None:
+    def test_an_admin_may_use_an_unproved_lever(self, gang: Gang) -> None:
         admin = make_owner()
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
         page = text_of(admin.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
@@ -173,16 +175,16 @@ class TestBefore:
         assert "This lever is not tested here" in page
         assert 'name="forced" value="1"' in page
 
-    def test_an_operator_may_not(self, operator: Person, gang: Gang) -> None:
+    def test_an_operator_may_not_use_an_unproved_lever(self, operator: Person, gang: Gang) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "Not possible" in page
         assert "Show what would be sent" not in page
 
 
-class TestAsking:
-    def test_leads_to_the_page_of_the_action(self, operator: Person, gang: Gang) -> None:
-        response = ask(operator, gang, 1)
+class TestRequest:
+    def test_a_request_redirects_to_its_action(self, operator: Person, gang: Gang) -> None:
+        response = submit(operator, gang, 1)
         action = Action.objects.get()
         assert response.status_code == 303
         assert response["Location"] == f"/actions/{action.pk}/"
@@ -198,7 +200,7 @@ class TestAsking:
         assert "Requested" in page
         assert REASON in page
 
-    def test_sent_twice_is_asked_once(self, operator: Person, gang: Gang) -> None:
+    def test_a_repeated_form_makes_one_action(self, operator: Person, gang: Gang) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         answers = [
             operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
@@ -207,23 +209,21 @@ class TestAsking:
         assert Action.objects.count() == 1
         assert answers[0] == answers[1]
 
-    def test_an_end_is_asked_for_in_the_zone_of_the_person(
-        self, operator: Person, gang: Gang
-    ) -> None:
+    def test_an_end_is_entered_in_the_users_time_zone(self, operator: Person, gang: Gang) -> None:
         operator.client.cookies["zone"] = "Asia/Kolkata"
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
         assert "(Asia/Kolkata, optional)" in page
-        then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
-        typed = then.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
-        # What the form says counts, also where the person has switched to UTC since.
+        later = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
+        typed = later.astimezone(ZoneInfo("Asia/Kolkata")).strftime("%Y-%m-%dT%H:%M")
+        # The zone of the form counts, even if the user has switched to UTC since.
         del operator.client.cookies["zone"]
-        ask(operator, gang, 1, until=typed, zone="Asia/Kolkata")
-        assert Action.objects.get().until == then
+        submit(operator, gang, 1, until=typed, zone="Asia/Kolkata")
+        assert Action.objects.get().until == later
 
     def test_until_is_read_as_utc(self, operator: Person, gang: Gang) -> None:
-        then = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
-        ask(operator, gang, 1, until=then.strftime("%Y-%m-%dT%H:%M"))
-        assert Action.objects.get().until == then
+        later = timezone.now().replace(microsecond=0, second=0) + timedelta(hours=4)
+        submit(operator, gang, 1, until=later.strftime("%Y-%m-%dT%H:%M"))
+        assert Action.objects.get().until == later
 
     @pytest.mark.parametrize(
         ("field", "value", "sentence"),
@@ -238,10 +238,10 @@ class TestAsking:
             ("until", "0001-01-01T00:00+14:00", "Until is not a time"),
         ],
     )
-    def test_what_is_wrong_is_said_beside_the_button_and_nothing_is_lost(
+    def test_an_error_stands_beside_the_button_and_the_form_keeps_its_values(
         self, operator: Person, gang: Gang, field: str, value: str, sentence: str
     ) -> None:
-        response = ask(operator, gang, 1, **{field: value})
+        response = submit(operator, gang, 1, **{field: value})
         page = text_of(response)
         assert response.status_code == 400
         assert sentence in page
@@ -254,7 +254,7 @@ class TestAsking:
             assert f'value="{REASON}"' in page
         assert Action.objects.count() == 0
 
-    def test_a_page_that_is_too_old_shows_both_and_offers_it_again(
+    def test_a_stale_page_shows_both_generations_and_offers_a_retry(
         self, operator: Person, gang: Gang
     ) -> None:
         old = {"verb": "suspend", "target": job_target(gang, 1, GENERATION - 1), "key": "k-1"}
@@ -265,32 +265,34 @@ class TestAsking:
         assert sent.status_code == 409
         assert "it is at generation 3, you saw 2" in text_of(sent)
         assert Action.objects.count() == 0
-        again = operator.client.post("/actions/confirm/", {**form_of(sent), "reason": REASON})
-        assert again.status_code == 303
+        second_answer = operator.client.post(
+            "/actions/confirm/", {**form_of(sent), "reason": REASON}
+        )
+        assert second_answer.status_code == 303
         assert Action.objects.get().generation == GENERATION
 
-    def test_another_object_of_that_name_is_never_offered(
+    def test_a_recreated_object_of_the_same_name_is_not_offered(
         self, operator: Person, gang: Gang
     ) -> None:
-        other = job_target(gang, 1).replace("-job-1", "-job-9")
-        response = operator.client.get("/actions/confirm/", {"verb": "suspend", "target": other})
+        another = job_target(gang, 1).replace("-job-1", "-job-9")
+        response = operator.client.get("/actions/confirm/", {"verb": "suspend", "target": another})
         assert response.status_code == 409
         assert "Another object has the name llama-workers-1 now" in text_of(response)
         assert 'class="primary"' not in text_of(response)
 
-    def test_somebody_was_quicker(self, operator: Person, gang: Gang) -> None:
-        ask(operator, gang, 1)
-        response = ask(make_owner(), gang, 1)
+    def test_a_conflicting_action_is_refused(self, operator: Person, gang: Gang) -> None:
+        submit(operator, gang, 1)
+        response = submit(make_owner(), gang, 1)
         assert response.status_code == 409
         assert "oda already asked to suspend Job llama-workers-1" in text_of(response)
         assert f"/actions/{Action.objects.get().pk}/" in text_of(response)
 
 
 class TestSeveral:
-    def test_one_confirmation_for_three_jobs(self, operator: Person, gang: Gang) -> None:
+    def test_three_jobs_share_one_confirmation(self, operator: Person, gang: Gang) -> None:
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
         assert "Suspend 3 Jobs" in page
-        response = ask(operator, gang, 0, 1, 2)
+        response = submit(operator, gang, 0, 1, 2)
         batch = {action.batch for action in Action.objects.all()}
         assert len(batch) == 1
         assert response["Location"] == f"/actions/batches/{batch.pop()}/"
@@ -299,7 +301,7 @@ class TestSeveral:
             assert f"llama-workers-{index}" in page
         assert "3 of 3 not sent yet." in page
 
-    def test_sent_twice_leads_to_the_same(self, operator: Person, gang: Gang) -> None:
+    def test_a_repeated_form_leads_to_the_same_actions(self, operator: Person, gang: Gang) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
         answers = [
             operator.client.post("/actions/confirm/", {**form, "reason": REASON})["Location"]
@@ -308,9 +310,11 @@ class TestSeveral:
         assert answers[0] == answers[1]
         assert Action.objects.count() == 2
 
-    def test_each_succeeds_or_fails_by_itself(self, operator: Person, gang: Gang) -> None:
+    def test_each_action_succeeds_or_fails_independently(
+        self, operator: Person, gang: Gang
+    ) -> None:
         form = form_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1)))
-        ask(operator, gang, 1)
+        submit(operator, gang, 1)
         response = operator.client.post("/actions/confirm/", {**form, "reason": REASON})
         assert response.status_code == 200
         page = text_of(response)
@@ -322,7 +326,7 @@ class TestSeveral:
             "llama-workers-1",
         }
 
-    def test_what_cannot_be_done_is_listed_and_left_out(
+    def test_impossible_actions_are_listed_and_skipped(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         hold_job(cluster, gang, 2, now=timezone.now())
@@ -330,19 +334,19 @@ class TestSeveral:
         assert "Not possible" in text_of(response)
         assert form_of(response)["target"] == [job_target(gang, 1)]
 
-    def test_what_the_same_reason_refuses_is_told_once(self, operator: Person, gang: Gang) -> None:
+    def test_equal_refusals_are_listed_once(self, operator: Person, gang: Gang) -> None:
         WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
         page = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 0, 1, 2)))
         assert page.count("Not possible") == 1
         folded = page.partition("<summary><b>3 Jobs</b></summary>")[2].partition("</details>")[0]
         for number in range(3):
             assert f"Job llama-workers-{number} " in folded
-        alone = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
-        assert "<b>Job llama-workers-1</b>" in alone
-        assert "3 Jobs" not in alone
+        single = text_of(operator.client.get("/actions/confirm/", confirm_jobs(gang, 1)))
+        assert "<b>Job llama-workers-1</b>" in single
+        assert "3 Jobs" not in single
 
-    def test_the_rest_can_be_stopped(self, operator: Person, gang: Gang) -> None:
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+    def test_pending_actions_can_be_stopped(self, operator: Person, gang: Gang) -> None:
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         response = operator.client.post(f"{address}stop/")
         assert response.status_code == 303
         assert Action.objects.exclude(stop_asked_by="").count() == 3
@@ -350,10 +354,10 @@ class TestSeveral:
         assert late.status_code == 409
         assert "Nothing was left to stop: 3 had been stopped before." in text_of(late)
 
-    def test_what_was_sent_and_what_had_ended_is_told_apart(
+    def test_sent_and_finished_actions_are_distinguished(
         self, operator: Person, gang: Gang
     ) -> None:
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         first, second, _ = Action.objects.order_by("requested_at", "id")
         now = timezone.now()
         Action.objects.filter(pk=first.pk).update(sent_at=now)
@@ -366,10 +370,10 @@ class TestSeveral:
             "1 had been stopped before." in text_of(late)
         )
 
-    def test_a_viewer_has_no_stop_and_is_told_why(
+    def test_a_viewer_has_no_stop_button_and_reads_the_reason(
         self, operator: Person, viewer: Person, gang: Gang
     ) -> None:
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         page = text_of(viewer.client.get(address))
         assert "3 of 3 not sent yet." in page
         assert "Stop what has not been sent" not in page
@@ -385,7 +389,7 @@ class TestSeveral:
         assert "may not stop “Suspend Job research/" in denied.sentence
         assert denied.source == "127.0.0.1"
 
-    def test_the_stop_of_who_asked_is_not_shown_to_others_of_the_same_role(
+    def test_the_requesters_stop_button_is_hidden_from_others_of_the_same_role(
         self,
         operator: Person,
         viewer: Person,
@@ -393,10 +397,10 @@ class TestSeveral:
         own_notifier: Notifier,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Who asked and has become a viewer may stop it still; other viewers share no such page."""
+        """The requester may stop the action even as a viewer. Other viewers get no stop button."""
         # People of equal roles share a reading only while the position is known and stays.
         monkeypatch.setattr(own_notifier, "position", lambda viewer: "the same for both")
-        address = ask(operator, gang, 0, 1, 2)["Location"]
+        address = submit(operator, gang, 0, 1, 2)["Location"]
         Grant.objects.filter(user=operator.user).update(role="viewer")
         live = f"/live/batches/{address.rstrip('/').rpartition('/')[2]}/"
         for person, may in ((operator, True), (viewer, False), (operator, True)):
@@ -405,7 +409,7 @@ class TestSeveral:
 
 
 class TestRoles:
-    def test_a_viewer_is_refused_and_that_is_recorded(self, viewer: Person, gang: Gang) -> None:
+    def test_a_viewers_request_is_refused_and_audited(self, viewer: Person, gang: Gang) -> None:
         page = viewer.client.get("/actions/confirm/", confirm_jobs(gang, 1))
         assert page.status_code == 403
         assert "not an operator" in text_of(page)
@@ -415,7 +419,7 @@ class TestRoles:
         denied = AuditEntry.objects.get()
         assert (denied.event, denied.source) == ("denied", "127.0.0.1")
 
-    def test_to_a_stranger_nothing_exists(self, gang: Gang) -> None:
+    def test_a_stranger_gets_404(self, gang: Gang) -> None:
         stranger = make_stranger()
         missing = without_token(stranger.client.get("/no-such-page/").content.decode())
         for index in (1, 9):
@@ -426,7 +430,7 @@ class TestRoles:
             sent = stranger.client.post("/actions/confirm/", {**query, "reason": REASON})
             assert sent.status_code == 404
 
-    def test_nobody_is_sent_to_sign_in(self, gang: Gang) -> None:
+    def test_an_anonymous_user_is_sent_to_sign_in(self, gang: Gang) -> None:
         for answer in (
             Client().get("/actions/confirm/", confirm_jobs(gang, 1)),
             Client().post("/actions/confirm/", {**confirm_jobs(gang, 1), "reason": REASON}),
@@ -437,7 +441,7 @@ class TestRoles:
         assert Action.objects.count() == 0
 
 
-def test_without_the_token_nothing_is_done(operator: Person, gang: Gang) -> None:
+def test_a_form_without_the_csrf_token_is_refused(operator: Person, gang: Gang) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(operator.user)
     form = form_of(strict.get("/actions/confirm/", confirm_jobs(gang, 1)))

@@ -1,4 +1,4 @@
-"""The dialog in a real browser: from the button to the end of an action, and what goes wrong."""
+"""The dialog in a real browser, from the button to the end of an action, with its errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.web.site import NAME, PASSWORD, Site
 pytestmark = pytest.mark.browser
 
 SOON = 20_000
-"""Milliseconds: a bound for a busy machine, not a measure; a page that nobody tells asks again after 25 s."""
+"""Milliseconds, generous for a busy machine. A page without a notification polls after 25 s."""
 REASON = "gpu-07 throws ECC errors"
 PHONE = 390
 PRESS_WHEN_OPEN = """reason => new MutationObserver((_, observer) => {
@@ -58,7 +58,7 @@ def answer(page: Page, path: str, status: int, body: str = "<p>no</p>") -> None:
 
 
 class TestDialog:
-    def test_from_the_button_to_held(self, page: Page, site: Site) -> None:
+    def test_a_suspension_goes_from_its_button_to_held(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         dialog = page.get_by_role("dialog", name="Suspend Job llama-workers-2")
         expect(dialog.get_by_label("Reason")).to_be_focused()
@@ -91,7 +91,7 @@ class TestDialog:
             page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True)
         ).to_be_focused()
 
-    def test_reverted_is_told_after_held_too(self, page: Page, site: Site) -> None:
+    def test_a_revert_after_held_is_shown(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Reason").fill(REASON)
@@ -105,32 +105,32 @@ class TestDialog:
         )
         expect(dialog).to_contain_text("Reverted by jobset", timeout=SOON)
 
-    def test_a_press_in_the_moment_it_opens_is_answered_in_it(self, page: Page, site: Site) -> None:
+    def test_a_press_while_the_dialog_opens_is_answered_in_it(self, page: Page, site: Site) -> None:
         """Without htmx's hand on the form the browser would leave the page for the one of the action."""
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
         page.evaluate(PRESS_WHEN_OPEN, REASON)
         page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
         expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
 
-    def test_escape_asks_for_nothing(self, page: Page, site: Site) -> None:
+    def test_escape_sends_no_request(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
         assert requested(site, "llama-workers-2") == ""
 
-    def test_an_end_in_four_hours_is_two_presses(self, page: Page, site: Site) -> None:
+    def test_an_end_in_four_hours_takes_two_presses(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_role("button", name="4 h").click()
-        shown = page.get_by_label("Until").input_value()
-        wanted = time.strftime("%Y-%m-%dT%H", time.gmtime(time.time() + 4 * 3600))
-        assert shown.startswith(wanted[:10])
+        visible = page.get_by_label("Until").input_value()
+        expected_hour = time.strftime("%Y-%m-%dT%H", time.gmtime(time.time() + 4 * 3600))
+        assert visible.startswith(expected_hour[:10])
         page.get_by_label("Reason").fill(REASON)
         submit_button(page).click()
         expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
         until = site.read("SELECT until FROM store_action WHERE state = 'requested'")
-        assert until[:16] == shown
+        assert until[:16] == visible
 
-    def test_a_double_press_asks_once(self, page: Page, site: Site) -> None:
+    def test_a_double_press_makes_one_action(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
         submit_button(page).dblclick()
@@ -138,7 +138,7 @@ class TestDialog:
         count = "SELECT count(*) FROM store_action WHERE name = ? AND state = 'requested'"
         assert site.read(count, "llama-workers-2") == "1"
 
-    def test_the_live_page_below_goes_on_and_keeps_what_is_ticked(
+    def test_the_live_page_below_updates_and_keeps_its_selection(
         self, page: Page, site: Site
     ) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
@@ -152,7 +152,9 @@ class TestDialog:
 
 
 class TestSeveral:
-    def test_one_confirmation_and_the_rest_stopped(self, page: Page, site: Site) -> None:
+    def test_several_jobs_are_confirmed_once_and_the_pending_ones_stopped(
+        self, page: Page, site: Site
+    ) -> None:
         page.goto(f"{site.url}/actions/node/?cluster=gpu-west&node=gpu-02")
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
         site.write("UPDATE store_action SET state = 'verified' WHERE state = 'applied'")
@@ -175,7 +177,7 @@ class TestSeveral:
         )
         expect(dialog).to_contain_text("1 of 2 not sent yet.", timeout=SOON)
         assert under_the_pointer.evaluate("button => button.isConnected")
-        # The news that nothing is left to stop would take it away before it is pressed twice.
+        # An update without pending actions would remove the button before the second press.
         page.route("**/live/asked/**", lambda _route: None)
         page.evaluate("htmx.trigger('#live-asked', 'htmx:abort')")
         stop.click()
@@ -183,17 +185,17 @@ class TestSeveral:
         stop.click()
         expect(dialog).to_contain_text("Nothing was left to stop", timeout=SOON)
 
-    def test_nothing_selected_is_said(self, page: Page, site: Site) -> None:
+    def test_an_empty_selection_has_a_message(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
         page.get_by_role("button", name="Suspend selected").click()
         expect(page.get_by_role("dialog")).to_contain_text("Nothing is selected.")
 
 
-class TestWhatGoesWrong:
+class TestErrors:
     """Security paper W7: said beside the button, and the button is usable again."""
 
     @pytest.mark.parametrize("status", [403, 404, 409, 422, 429, 500, 502, 503])
-    def test_an_answer_that_is_not_ours(self, page: Page, site: Site, status: int) -> None:
+    def test_a_foreign_answer_shows_an_error(self, page: Page, site: Site, status: int) -> None:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
         answer(page, "**/actions/confirm/", status)
@@ -207,7 +209,7 @@ class TestWhatGoesWrong:
         button.click()
         expect(page.get_by_role("dialog")).to_contain_text("Requested", timeout=SOON)
 
-    def test_no_answer_and_pressed_again_is_asked_once(self, page: Page, site: Site) -> None:
+    def test_a_retry_after_a_lost_answer_makes_one_action(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
 
@@ -229,7 +231,7 @@ class TestWhatGoesWrong:
         count = "SELECT count(*) FROM store_action WHERE name = ? AND state = 'requested'"
         assert site.read(count, "llama-workers-2") == "1"
 
-    def test_an_answer_that_comes_too_late_is_told_in_sight(self, page: Page, site: Site) -> None:
+    def test_a_late_answer_shows_a_visible_message(self, page: Page, site: Site) -> None:
         page.set_viewport_size({"width": PHONE, "height": 420})
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
@@ -243,15 +245,13 @@ class TestWhatGoesWrong:
         expect(button).to_be_enabled()
         expect(page.get_by_label("Reason")).to_have_value(REASON)
 
-    def test_nothing_is_said_to_be_asked_for_where_the_dialog_did_not_come(
-        self, page: Page, site: Site
-    ) -> None:
+    def test_a_dialog_that_did_not_load_claims_no_request(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
         page.route("**/actions/confirm/?*", lambda route: route.abort())
         page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
         expect(page.locator("#jobs span.problem")).to_contain_text("Nothing was asked for")
 
-    def test_the_dialog_cannot_be_opened(self, page: Page, site: Site) -> None:
+    def test_a_dialog_that_cannot_open_shows_an_error(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
         answer(page, "**/actions/confirm/?*", 500)
         button = page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True)
@@ -261,13 +261,13 @@ class TestWhatGoesWrong:
         button.click()
         expect(page.get_by_role("dialog")).to_be_visible()
 
-    def test_somebody_was_quicker(self, page: Page, site: Site) -> None:
+    def test_a_conflicting_action_is_refused(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
         button = page.get_by_role("dialog").get_by_role(
             "button", name="Suspend Job llama-workers-2"
         )
-        # The same Job by somebody else, between the look and the press.
+        # Another user acts on the same Job after the page was loaded.
         site.write(
             "UPDATE store_action SET finished_at = NULL, uid = ("
             "SELECT uid || '-job-2' FROM store_gang WHERE name = 'llama') WHERE state = 'refused'"
@@ -278,7 +278,7 @@ class TestWhatGoesWrong:
         expect(button).to_be_enabled()
         expect(page.get_by_label("Reason")).to_have_value(REASON)
 
-    def test_a_page_that_is_too_old_offers_it_again(self, page: Page, site: Site) -> None:
+    def test_a_stale_page_offers_a_retry(self, page: Page, site: Site) -> None:
         old = site.target("llama", 2)[:-1] + "2"
         page.goto(f"{site.url}/actions/confirm/?verb=suspend&target={old}")
         expect(page.locator("main")).to_contain_text("it is at generation 3, you saw 2")
@@ -286,26 +286,22 @@ class TestWhatGoesWrong:
         submit_button(page).click()
         expect(page).to_have_url(re.compile(r"/actions/[0-9a-f]{32}/"))
 
-    def test_the_end_of_the_session_takes_away_nothing_that_is_written(
-        self, page: Page, site: Site
-    ) -> None:
+    def test_an_expired_session_keeps_the_typed_text(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
         page.context.clear_cookies()
-        # The page below asks again and is told to sign in; it does so when the dialog is closed.
+        # The page below gets a redirect to sign-in and follows it after the dialog closes.
         with page.expect_response(lambda answer: "hx-redirect" in answer.headers, timeout=SOON):
             page.evaluate("htmx.trigger('#live', 'htmx:abort')")
         expect(page.locator("#live-state")).to_have_text("not live")
         submit_button(page).click()
-        # Without the session the token is not valid either: that is said, nothing is lost.
+        # The CSRF token expires with the session. The dialog says so and keeps the form.
         expect(page.locator("#act-body [data-problem]")).to_contain_text("(403)")
         expect(page.get_by_label("Reason")).to_have_value(REASON)
         page.keyboard.press("Escape")
         expect(page).to_have_url(re.compile(r"/sign-in/\?next=/gangs/"))
 
-    def test_what_is_written_stays_when_the_page_below_is_gone(
-        self, page: Page, site: Site
-    ) -> None:
+    def test_typed_text_stays_when_the_gang_below_is_deleted(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_label("Reason").fill(REASON)
         gang = site.gang_id("llama")
@@ -321,7 +317,7 @@ class TestWhatGoesWrong:
 
 
 class TestKeyboard:
-    def test_the_row_menu(self, page: Page, site: Site) -> None:
+    def test_the_row_menu_opens_the_dialog(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/?q=llama&cluster=gpu-east")
         page.keyboard.press("j")
         page.keyboard.press("m")
@@ -336,14 +332,14 @@ class TestKeyboard:
         page.keyboard.press("Enter")
         expect(page.get_by_role("dialog", name="Suspend JobSet llama")).to_be_visible()
 
-    def test_keys_of_the_page_rest_while_the_dialog_is_open(self, page: Page, site: Site) -> None:
+    def test_page_shortcuts_are_off_while_the_dialog_is_open(self, page: Page, site: Site) -> None:
         open_dialog(page, site)
         page.get_by_role("button", name="Cancel").focus()
         page.keyboard.press("?")
         expect(page.locator("#help")).to_be_hidden()
 
 
-def test_a_phone_shows_all_of_it(page: Page, site: Site) -> None:
+def test_a_phone_shows_the_whole_dialog(page: Page, site: Site) -> None:
     page.set_viewport_size({"width": PHONE, "height": 844})
     open_dialog(page, site)
     page.get_by_label("Reason").fill(REASON)
@@ -353,7 +349,7 @@ def test_a_phone_shows_all_of_it(page: Page, site: Site) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
 
 
-def test_the_whole_way_without_script(browser: Browser, site: Site) -> None:
+def test_an_action_works_without_script(browser: Browser, site: Site) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")

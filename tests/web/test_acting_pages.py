@@ -52,14 +52,14 @@ class TestGang:
         assert 'title="Hold"' in page
         assert "from the policies of this JobSet" in page
 
-    def test_who_may_not_act_reads_why_once(self, viewer: Person, gang: Gang) -> None:
+    def test_a_viewer_reads_the_missing_right_once(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, f"/gangs/{gang.pk}/")
         assert page.count("You have only read access to this namespace.") == 1, "of the owner"
         assert 'aria-disabled="true"' not in page
         assert "/actions/confirm/?" not in page
         assert 'name="target"' not in page
 
-    def test_a_held_job_says_who_since_when_until_when_and_why(
+    def test_a_held_job_shows_its_author_start_end_and_reason(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         now = timezone.now()
@@ -81,14 +81,14 @@ class TestGang:
         assert "Reverted by jobset" in row
         assert page.count('name="target"') == 2
 
-    def test_the_timeline_says_where_its_pods_were(
+    def test_the_timeline_shows_the_nodes_of_the_pods(
         self, operator: Person, gang: Gang, record: dict[str, Action]
     ) -> None:
         Action.objects.filter(pk=record["held"].pk).update(context={"nodes": ["gpu-09"]})
         page = text(operator, f"/gangs/{gang.pk}/")
         assert "Held since 12:31:07; its 2 pods are gone. It was on gpu-09." in page
 
-    def test_no_shared_part_holds_a_token(self, operator: Person, gang: Gang) -> None:
+    def test_shared_fragments_contain_no_csrf_token(self, operator: Person, gang: Gang) -> None:
         for path in (f"/live/gangs/{gang.pk}/", "/live/board/", "/live/holds/", "/live/actions/"):
             page = text(operator, f"{path}?version=x")
             assert "csrf" not in page.lower(), path
@@ -102,19 +102,19 @@ class TestBoard:
         assert "Suspend JobSet llama …</a>" in page
         assert "verb=suspend&target=eu-train%2Fjobset.x-k8s.io%2FJobSet%2Fresearch%2Fllama" in page
 
-    def test_who_may_not_act_reads_why(self, viewer: Person, gang: Gang) -> None:
+    def test_a_viewer_reads_the_missing_right(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, "/")
         assert "You have only read access to this namespace." in page
         assert "/actions/confirm/" not in page
 
 
 class TestRecord:
-    def test_shows_states_reasons_and_people(
+    def test_the_list_shows_states_reasons_and_people(
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         page = text(viewer, "/actions/")
-        for part in ("Held", "Suspended, watching", "Reverted by jobset", "Refused", REASON):
-            assert part in page, part
+        for fragment in ("Held", "Suspended, watching", "Reverted by jobset", "Refused", REASON):
+            assert fragment in page, fragment
 
     @pytest.mark.parametrize(
         ("query", "names"),
@@ -137,11 +137,11 @@ class TestRecord:
             n for n in (f"llama-workers-{i}" for i in range(3)) if f">Suspend {n}<" in page
         } == names
 
-    def test_one_action_has_every_request_and_result(
+    def test_an_action_shows_every_request_and_result(
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         page = text(viewer, f"/actions/{record['reverted'].pk}/")
-        for part in (
+        for fragment in (
             "jobset resumed it 0.1 s after it was suspended.",
             "<code>false</code> → <code>true</code>",
             '{"op":"replace","path":"/spec/suspend","value":true}',
@@ -151,9 +151,9 @@ class TestRecord:
             "The API server answered 200.",
             f"/gangs/{record['reverted'].gang_id}/",
         ):
-            assert part in page, part
+            assert fragment in page, fragment
 
-    def test_a_step_that_did_not_come_was_never_sent(
+    def test_a_missing_step_is_shown_as_not_sent(
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         page = text(viewer, f"/actions/{record['refused'].pk}/")
@@ -161,14 +161,14 @@ class TestRecord:
         assert page.count("never sent") == 1
         assert "not yet" not in page
 
-    def test_strangers_find_nothing(self, record: dict[str, Action]) -> None:
+    def test_strangers_get_404(self, record: dict[str, Action]) -> None:
         stranger = make_stranger()
         assert "llama" not in text(stranger, "/actions/")
         missing = without_token(text(stranger, "/actions/0000/", 404))
         for path in (f"/actions/{record['held'].pk}/", "/actions/batches/none/"):
             assert without_token(text(stranger, path, 404)) == missing
 
-    def test_export_is_what_is_shown_and_is_audited(
+    def test_an_export_matches_the_page_and_is_audited(
         self, viewer: Person, record: dict[str, Action]
     ) -> None:
         Action.objects.filter(state="verified").update(reason="=HYPERLINK(1)")
@@ -181,7 +181,7 @@ class TestRecord:
         ]
         answer = viewer.client.post("/actions/export.jsonl")
         documents = [json.loads(line) for line in answer.getvalue().decode().splitlines()]
-        assert {one["state"] for one in documents} == {
+        assert {document["state"] for document in documents} == {
             "verified",
             "applied",
             "reverted",
@@ -189,10 +189,12 @@ class TestRecord:
         }
         assert [entry.event for entry in AuditEntry.objects.all()] == ["export", "export"]
         assert viewer.client.post("/actions/export.xml").status_code == 404
-        for look in (viewer.client.get, viewer.client.head):
-            assert look("/actions/export.csv").status_code == 405
+        for read_ in (viewer.client.get, viewer.client.head):
+            assert read_("/actions/export.csv").status_code == 405
 
-    def test_an_export_needs_our_own_form(self, viewer: Person, record: dict[str, Action]) -> None:
+    def test_an_export_needs_the_csrf_token(
+        self, viewer: Person, record: dict[str, Action]
+    ) -> None:
         client = Client(enforce_csrf_checks=True)
         client.force_login(viewer.user)
         page = client.get("/actions/").content.decode()
@@ -202,7 +204,7 @@ class TestRecord:
         answer: Any = client.post("/actions/export.csv", {"csrfmiddlewaretoken": token.group(1)})
         assert (answer.status_code, b"llama" in answer.getvalue()) == (200, True)
 
-    def test_one_export_of_a_person_at_a_time(
+    def test_each_user_runs_one_export_at_a_time(
         self, viewer: Person, operator: Person, record: dict[str, Action]
     ) -> None:
         first: Any = viewer.client.post("/actions/export.csv")
@@ -210,16 +212,16 @@ class TestRecord:
         assert second.status_code == 429
         assert int(second["Retry-After"]) > 0
         assert "still running" in second.content.decode()
-        other: Any = operator.client.post("/actions/export.csv")
-        assert other.status_code == 200
-        other.close()
+        other_answer: Any = operator.client.post("/actions/export.csv")
+        assert other_answer.status_code == 200
+        other_answer.close()
         first.close()  # the browser has gone, half-way
         third: Any = viewer.client.post("/actions/export.csv")
         assert (third.status_code, len(third.getvalue()) > 0) == (200, True)
         events = list(AuditEntry.objects.values_list("event", "actor_name"))
         assert sorted(events) == [("export", "oda"), ("export", "rene"), ("export", "rene")]
 
-    def test_four_exports_of_all_people_at_a_time(
+    def test_all_users_run_four_exports_at_a_time(
         self, viewer: Person, record: dict[str, Action], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Each holds a thread and a connection while its reader is slow."""
@@ -240,7 +242,7 @@ class TestRecord:
         assert (refused.status_code, refused["Retry-After"]) == (429, "7")
         assert slots.acquire(blocking=False), "so does one that is refused"
 
-    def test_the_audit_is_for_who_may_see_the_place(
+    def test_the_audit_follows_namespace_permissions(
         self, operator: Person, viewer: Person, gang: Gang
     ) -> None:
         viewer.client.post(
@@ -254,11 +256,11 @@ class TestRecord:
         assert "may not suspend Job research/llama-workers-0" in text(operator, "/actions/audit/")
         assert "llama" not in text(make_stranger(), "/actions/audit/")
 
-    def test_the_audit_is_narrowed_to_the_last_hours_in_the_words_of_the_actions(
+    def test_the_audit_filters_by_recent_hours_and_action_labels(
         self, operator: Person, cluster: Cluster
     ) -> None:
-        for words, hours in (("of today", 2), ("of yesterday", 20)):
-            make_audit(cluster, "research", words, at=timezone.now() - timedelta(hours=hours))
+        for texts, hours in (("of today", 2), ("of yesterday", 20)):
+            make_audit(cluster, "research", texts, at=timezone.now() - timedelta(hours=hours))
         page = text(operator, "/actions/audit/?within=12h")
         assert "of today" in page
         assert "of yesterday" not in page
@@ -268,29 +270,31 @@ class TestRecord:
 
 
 class TestHolds:
-    def test_shows_age_author_reason_end_and_whether_in_force(
+    def test_a_hold_shows_age_author_reason_end_and_force(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         hold_job(cluster, gang, 0, now=timezone.now())
         page = text(operator, "/holds/")
-        for part in ("In force", "llama-workers-0", "olga", REASON, "Last checked", "Release"):
-            assert part in page, part
+        for fragment in ("In force", "llama-workers-0", "olga", REASON, "Last checked", "Release"):
+            assert fragment in page, fragment
         assert "verb=resume&target=eu-train%2Fbatch%2FJob%2Fresearch%2Fllama-workers-0" in page
 
-    def test_who_may_not_act_reads_why(self, viewer: Person, cluster: Cluster, gang: Gang) -> None:
+    def test_a_viewer_reads_the_missing_right(
+        self, viewer: Person, cluster: Cluster, gang: Gang
+    ) -> None:
         hold_job(cluster, gang, 0, now=timezone.now())
         page = text(viewer, "/holds/")
         assert "You have only read access to this namespace." in page
         assert "/actions/confirm/" not in page
 
-    def test_a_hold_without_its_job_goes_by_hand(
+    def test_a_hold_without_its_job_is_removed_by_hand(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         make_hold(cluster, gang, "llama-workers-9")
         page = text(operator, "/holds/")
         assert "kubectl delete hold hold-llama-workers-9 -n research" in page
 
-    def test_no_command_has_a_name_that_a_shell_would_run(
+    def test_commands_contain_no_shell_metacharacters(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         make_hold(cluster, gang, "$(x)")
@@ -298,7 +302,7 @@ class TestHolds:
         assert "There is no Job to resume. Delete the Hold by hand." in page
         assert "kubectl delete hold" not in page
 
-    def test_what_cannot_be_seen_is_not_none(self, cluster: Cluster) -> None:
+    def test_unreadable_holds_are_not_shown_as_none(self, cluster: Cluster) -> None:
         make_acting_cluster("gpu-west", now=timezone.now(), hold=False)
         owner = make_owner()
         page = text(owner, "/holds/")
@@ -312,7 +316,7 @@ class TestHolds:
 
 
 class TestNode:
-    def test_lists_the_jobs_with_pods_there(self, operator: Person, gang: Gang) -> None:
+    def test_a_node_lists_the_jobs_with_pods_on_it(self, operator: Person, gang: Gang) -> None:
         page = text(operator, "/actions/node/?cluster=eu-train&node=gpu-01")
         assert "llama-workers-0" in page
         assert "llama-workers-1" in page
@@ -320,14 +324,12 @@ class TestNode:
         assert page.count('name="target"') == 2
         assert "Suspend selected" in page
 
-    def test_a_viewer_reads_why(self, viewer: Person, gang: Gang) -> None:
+    def test_a_viewer_reads_the_missing_right(self, viewer: Person, gang: Gang) -> None:
         page = text(viewer, "/actions/node/?cluster=eu-train&node=gpu-01")
         assert "You have only read access to this namespace." in page
         assert "Suspend selected" not in page
 
-    def test_a_node_and_a_cluster_that_are_not_to_be_seen(
-        self, operator: Person, gang: Gang
-    ) -> None:
+    def test_hidden_nodes_and_clusters_get_404(self, operator: Person, gang: Gang) -> None:
         assert "No Job that you may see" in text(
             operator, "/actions/node/?cluster=eu-train&node=none"
         )
@@ -336,7 +338,7 @@ class TestNode:
         text(make_stranger(), "/actions/node/?cluster=eu-train&node=gpu-01", 404)
 
 
-def test_a_dead_act_worker_is_loud(operator: Person, gang: Gang) -> None:
+def test_a_dead_act_worker_shows_a_warning(operator: Person, gang: Gang) -> None:
     from gangboard.store.models import Heartbeat
 
     Heartbeat.objects.filter(kind="act").delete()
@@ -344,8 +346,10 @@ def test_a_dead_act_worker_is_loud(operator: Person, gang: Gang) -> None:
         assert "Act worker is down" in text(operator, path), path
 
 
-def test_no_get_writes(operator: Person, gang: Gang, record: dict[str, Action]) -> None:
-    """All but the export, which writes one line of the audit and nothing else."""
+def test_get_requests_write_no_rows(
+    operator: Person, gang: Gang, record: dict[str, Action]
+) -> None:
+    """All addresses except the export, which writes only one audit row."""
 
     def rows() -> dict[str, list[tuple[Any, ...]]]:
         return {

@@ -1,4 +1,4 @@
-"""Steps that stop another gang: where their button stands, what the dialog says, and to whom."""
+"""Advice to stop another gang: place of the button, text of the dialog and permissions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def ref_of(gang: Gang) -> ObjectRef:
 
 def advised(cluster: Cluster, name: str, *victims: Gang, **columns: Any) -> Gang:
     """Make a gang that waits and is advised to stop others, which its findings name."""
-    refs = [ObjectRef(one.api_group, one.kind, one.namespace, one.name, one.uid) for one in victims]
+    refs = [
+        ObjectRef(victim.api_group, victim.kind, victim.namespace, victim.name, victim.uid)
+        for victim in victims
+    ]
     steps = (
         AdvisedStep("Wait for 8 cpu.", AdviceKind.WAIT_FOR_ROOM),
         *(
@@ -52,8 +55,8 @@ def advised(cluster: Cluster, name: str, *victims: Gang, **columns: Any) -> Gang
     )
     evidence = tuple(Evidence(NAMED_IN_ADVICE, ref.name, ref) for ref in refs)
     finding = make_finding(advice=steps, evidence=evidence)
-    given = {"advice": pack_advice(steps), "detail": Detail((finding,))}
-    return make_gang(cluster, name, now=timezone.now(), **{**given, **columns})
+    values = {"advice": pack_advice(steps), "detail": Detail((finding,))}
+    return make_gang(cluster, name, now=timezone.now(), **{**values, **columns})
 
 
 def dialog(person: Person, gang: Gang) -> str:
@@ -73,12 +76,12 @@ def dialog(person: Person, gang: Gang) -> str:
     return text_of(response)
 
 
-@pytest.mark.parametrize("part", ["", "row/"])
+@pytest.mark.parametrize("fragment", ["", "row/"])
 def test_the_red_button_stands_in_the_folded_group_only(
-    operator: Person, cluster: Cluster, victim: Gang, part: str
+    operator: Person, cluster: Cluster, victim: Gang, fragment: str
 ) -> None:
     run = advised(cluster, "run", victim)
-    page = operator.client.get(f"/gangs/{run.pk}/{part}").content.decode()
+    page = operator.client.get(f"/gangs/{run.pk}/{fragment}").content.decode()
     (folded,) = FOLDED.findall(page)
     button = f'suspend-{element_key(victim.uid)}" class="button danger"'
     assert (folded.count(button), page.count(button)) == (1, 1)
@@ -95,18 +98,18 @@ def test_a_gang_without_such_advice_has_no_such_group(
     assert "last-steps" not in operator.client.get(f"/gangs/{run.pk}/").content.decode()
 
 
-@pytest.mark.parametrize(("number", "words"), [(1, "1 waiting gang"), (3, "3 waiting gangs")])
-def test_the_dialog_says_what_it_costs_and_how_many_want_it(
-    operator: Person, cluster: Cluster, victim: Gang, number: int, words: str
+@pytest.mark.parametrize(("number", "message"), [(1, "1 waiting gang"), (3, "3 waiting gangs")])
+def test_the_dialog_shows_the_cost_and_the_number_of_beneficiaries(
+    operator: Person, cluster: Cluster, victim: Gang, number: int, message: str
 ) -> None:
-    for at in range(number):
-        advised(cluster, f"run-{at}", victim)
+    for index in range(number):
+        advised(cluster, f"run-{index}", victim)
     page = dialog(operator, victim)
     cost = page[page.index("moe runs") :]
-    assert f"6 of 6 ready, namespace research, priority 0, advised to {words}." in cost
+    assert f"6 of 6 ready, namespace research, priority 0, advised to {message}." in cost
 
 
-def test_the_dialog_of_what_nobody_wants_stopped_counts_nobody(
+def test_the_dialog_of_an_unadvised_stop_counts_no_beneficiary(
     operator: Person, victim: Gang
 ) -> None:
     page = dialog(operator, victim)
@@ -122,9 +125,7 @@ def test_the_dialog_counts_only_gangs_that_its_reader_may_see(
     assert "advised to 1 waiting gang." in dialog(operator, victim)
 
 
-def test_of_a_gang_that_its_reader_may_not_see_nothing_is_told(
-    cluster: Cluster, victim: Gang
-) -> None:
+def test_the_dialog_of_a_hidden_gang_is_a_404(cluster: Cluster, victim: Gang) -> None:
     """No step stops it, because its reader cannot; a step to wait for its end does not name it."""
     ref = ref_of(victim)
     steps = (
@@ -137,20 +138,20 @@ def test_of_a_gang_that_its_reader_may_not_see_nothing_is_told(
     run, _ = (
         make_gang(
             cluster,
-            f"run-{at}",
+            f"run-{index}",
             now=timezone.now(),
             namespace="vision",
             advice=pack_advice(steps),
             detail=Detail((finding,)),
         )
-        for at in range(2)
+        for index in range(2)
     )
     person = make_operator(cluster, "vision", name="vera")
     addresses = (f"/gangs/{run.pk}/", f"/gangs/{run.pk}/row/", "/", f"/api/v1/gangs/{run.pk}/")
     for address in addresses:
         page = person.client.get(address).content.decode()
-        for told in ("moe", victim.uid, "6 of 6", "advised to", "priority,", "button danger"):
-            assert told not in page, address
+        for message in ("moe", victim.uid, "6 of 6", "advised to", "priority,", "button danger"):
+            assert message not in page, address
         assert "you may not see to end." in page, address
         assert "Suspend a gang" not in page, address
 
@@ -164,11 +165,11 @@ def test_a_list_reads_all_victims_with_one_query(
 ) -> None:
     """As many queries for ten rows with ten victims as for one with one."""
     advised(cluster, "run", victim)
-    operator.client.get(address)  # what is kept between requests is read
+    operator.client.get(address)  # fill the caches that live between requests
     with CaptureQueriesContext(connection) as first:
         assert operator.client.get(address).status_code == 200
-    for at in range(9):
-        advised(cluster, f"run-{at}", make_gang(cluster, f"moe-{at}", now=timezone.now()))
-    with CaptureQueriesContext(connection) as then:
+    for index in range(9):
+        advised(cluster, f"run-{index}", make_gang(cluster, f"moe-{index}", now=timezone.now()))
+    with CaptureQueriesContext(connection) as later:
         assert operator.client.get(address).status_code == 200
-    assert len(then) == len(first)
+    assert len(later) == len(first)

@@ -33,8 +33,8 @@ def exported(person: Person, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(answer.getvalue().decode())))
 
 
-class TestAFileOfTheBoard:
-    def test_has_what_the_filters_leave_in_their_order(self, owner: Person, world: World) -> None:
+class TestBoardExport:
+    def test_an_export_has_the_filtered_rows_in_order(self, owner: Person, world: World) -> None:
         make_gang(world.cluster, "llama-done", health="succeeded", now=timezone.now())
         since = timezone.now() - timedelta(days=1)
         make_gang(world.cluster, "llama-old", since=since, now=timezone.now())
@@ -57,20 +57,20 @@ class TestAFileOfTheBoard:
         )
         assert [row["name"] for row in exported(owner, "?health=succeeded")] == ["llama-done"]
 
-    def test_has_all_pages(self, owner: Person, world: World) -> None:
-        made = make_gangs(world.cluster, 520, now=timezone.now())
+    def test_an_export_has_all_pages(self, owner: Person, world: World) -> None:
+        new_gangs = make_gangs(world.cluster, 520, now=timezone.now())
         rows = exported(owner, "?show_finished=1&cluster=eu-train")
-        assert len(rows) == len({row["id"] for row in rows}) == len(made) + 1
+        assert len(rows) == len({row["id"] for row in rows}) == len(new_gangs) + 1
 
-    def test_has_nothing_that_its_reader_may_not_see(self, reader: Person, world: World) -> None:
-        other = make_ref("JobSet", "secret", namespace="team-b")
+    def test_an_export_has_no_hidden_gangs(self, reader: Person, world: World) -> None:
+        other_ref = make_ref("JobSet", "secret", namespace="team-b")
         make_gang(
             world.cluster,
             "taken",
             now=timezone.now(),
             message="taken was preempted by team-b/secret.",
             detail=Detail(
-                findings=(make_finding(evidence=(Evidence("preempted by", "secret", other),)),)
+                findings=(make_finding(evidence=(Evidence("preempted by", "secret", other_ref),)),)
             ),
         )
         rows = exported(reader)
@@ -79,13 +79,13 @@ class TestAFileOfTheBoard:
         )
         assert {row["name"] for row in rows} == {"taken", "llama-sft"}
 
-    def test_has_no_formula(self, owner: Person, world: World) -> None:
+    def test_an_export_has_no_spreadsheet_formula(self, owner: Person, world: World) -> None:
         world.gang.message, world.gang.advice = "=HYPERLINK(1)", ["+1"]
         world.gang.save()
         (row,) = exported(owner, "?cluster=eu-train")
         assert (row["message"], row["next_step"]) == ("'=HYPERLINK(1)", "'+1")
 
-    def test_is_written_down_and_asked_for_by_a_form(self, owner: Person, world: World) -> None:
+    def test_an_export_is_a_post_and_is_audited(self, owner: Person, world: World) -> None:
         exported(owner, "?cluster=eu-train")
         entry = AuditEntry.objects.get(event="export")
         assert entry.sentence == "The board was exported as csv: cluster=eu-train."
@@ -96,9 +96,9 @@ class TestAFileOfTheBoard:
 
 
 def record_waiting(cluster: Cluster, *numbers: int | None) -> None:
-    """Write the last quarters of an hour: how many gangs waited; None where nobody could look.
+    """Write the number of waiting gangs for the last quarter hours. None is an outage.
 
-    The first of several is also that of a day ago.
+    The first of several values is also written for a day ago.
     """
     newest = quarter_of(timezone.now())
     first = [(95, numbers[0])] if len(numbers) > 1 else []
@@ -113,28 +113,32 @@ TILE = r'<button id="(tile-[a-z]+)"'
 SHAPE = r'<path id="curve-waiting" d="([^"]*)"/>'
 
 
-class TestCurvesOfTheTiles:
-    def test_are_sums_with_a_gap_where_a_cluster_could_not_be_looked_at(
+class TestTileCurves:
+    def test_curves_are_sums_with_a_gap_for_unreachable_clusters(
         self, owner: Person, world: World
     ) -> None:
         record_waiting(world.cluster, 3, 3, 3, 4)
         record_waiting(world.other_cluster, 1, None, 1, 0)
         page = owner.client.get("/").content.decode()
-        # 4, nothing, 4, 4: never lower than the highest point.
+        # The points are 4, a gap, 4 and 4, all at the maximum.
         assert re.findall(SHAPE, page) == ["M0 24V0H1V24 M92 24V0H93V24 M94 24V0H96V24"]
         assert page.count('<use href="#curve-waiting"/>') == 1
         assert '<span class="unseen">4, last 24 h</span>' in page
         assert "0, last 24 h" in page
         assert "<caption>last 24 h</caption>" in page
 
-    def test_of_one_cluster_are_its_own(self, owner: Person, world: World) -> None:
+    def test_curves_of_one_cluster_count_only_that_cluster(
+        self, owner: Person, world: World
+    ) -> None:
         record_waiting(world.cluster, 3, 6)
         record_waiting(world.other_cluster, 1, 1)
         page = owner.client.get("/?cluster=eu-train&health=waiting").content.decode()
         assert re.findall(SHAPE, page) == ["M0 24V12H1V24 M94 24V12H95V0H96V24"]
         assert '<span class="unseen">3 to 6, last 24 h</span>' in page
 
-    def test_leave_a_silent_cluster_out_and_say_so(self, owner: Person, world: World) -> None:
+    def test_curves_leave_out_a_silent_cluster_and_name_it(
+        self, owner: Person, world: World
+    ) -> None:
         record_waiting(world.cluster, 3, 6)
         long_ago = timezone.now() - timedelta(minutes=4)
         Cluster.objects.filter(name="us-train").update(contact_at=long_ago)
@@ -144,24 +148,22 @@ class TestCurvesOfTheTiles:
     @pytest.mark.parametrize(
         "query", ["namespace=research", "kind=JobSet", "queue=gpu-prod", "code=x", "q=llama"]
     )
-    def test_are_none_where_the_tiles_count_a_part(
-        self, owner: Person, world: World, query: str
-    ) -> None:
+    def test_filtered_tiles_have_no_curves(self, owner: Person, world: World, query: str) -> None:
         record_waiting(world.cluster, 3, 6)
         page = owner.client.get(f"/?{query}").content.decode()
         assert "#curve-" not in page
         assert "last 24 h" not in page
 
-    def test_are_none_for_who_sees_a_part(self, reader: Person, world: World) -> None:
+    def test_users_of_one_namespace_get_no_curves(self, reader: Person, world: World) -> None:
         record_waiting(world.cluster, 3, 6)
         assert "curve-waiting" not in reader.client.get("/").content.decode()
 
-    def test_of_one_point_are_not_drawn(self, owner: Person, world: World) -> None:
+    def test_curves_of_one_point_are_not_drawn(self, owner: Person, world: World) -> None:
         record_waiting(world.cluster, 3)
         page = owner.client.get("/").content.decode()
         assert "curve-waiting" not in page
 
-    def test_are_not_sent_anew_with_a_number(self, owner: Person, world: World) -> None:
+    def test_curves_are_not_resent_when_a_number_changes(self, owner: Person, world: World) -> None:
         record_waiting(world.cluster, 3, 6)
         question = first_question(owner.client, "/")
         Gang.objects.filter(pk=world.gang.pk).update(health="failed", severity=0)
@@ -169,7 +171,7 @@ class TestCurvesOfTheTiles:
         assert "data-part" not in page
         assert re.findall(TILE, page) == ["tile-failed", "tile-waiting"]
 
-    def test_are_sent_with_the_tiles_of_which_they_say_another_range(
+    def test_curves_are_sent_with_tiles_whose_range_changed(
         self, owner: Person, world: World
     ) -> None:
         record_waiting(world.cluster, 3, 6)
@@ -189,7 +191,7 @@ def hidden_columns(person: Person, path: str = "/") -> set[str]:
 
 
 class TestColumns:
-    def test_stay_as_a_person_has_chosen_them(self, owner: Person, reader: Person) -> None:
+    def test_columns_stay_as_the_user_chose_them(self, owner: Person, reader: Person) -> None:
         assert hidden_columns(owner) == {"priority", "queue", "restarts", "created"}
         answer = owner.client.post(
             "/board/columns/",
@@ -199,17 +201,17 @@ class TestColumns:
         assert hidden_columns(owner) == {"priority", "accelerators", "created"}
         assert hidden_columns(reader) == {"priority", "queue", "restarts", "created"}
 
-    def test_can_all_be_switched_off(self, owner: Person) -> None:
+    def test_columns_can_all_be_hidden(self, owner: Person) -> None:
         owner.client.post("/board/columns/", {"query": ""})
         every = {"priority", "accelerators", "queue", "restarts", "created"}
         assert hidden_columns(owner) == every
         assert hidden_columns(owner, "/?columns=none") == every
 
     @pytest.mark.parametrize("query", ["columns=nonsense", "columns=", "columns=%00"])
-    def test_nonsense_in_the_address_is_no_choice(self, owner: Person, query: str) -> None:
+    def test_invalid_columns_in_the_address_are_ignored(self, owner: Person, query: str) -> None:
         assert hidden_columns(owner, f"/?{query}") == {"priority", "queue", "restarts", "created"}
 
-    def test_of_an_address_go_before_and_stay_in_its_links(self, owner: Person) -> None:
+    def test_columns_of_the_address_win_and_stay_in_its_links(self, owner: Person) -> None:
         assert hidden_columns(owner, "/?columns=queue") == {
             "priority",
             "accelerators",
@@ -222,9 +224,9 @@ class TestColumns:
 
 
 class TestViews:
-    def test_are_links_to_what_was_shown(self, owner: Person, reader: Person) -> None:
-        wanted = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
-        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": wanted})
+    def test_views_link_to_their_filters(self, owner: Person, reader: Person) -> None:
+        query = "health=blocked,junk&q=llama&cursor=xyz&unknown=1&columns=queue"
+        answer = owner.client.post("/board/views/", {"name": " Mine <b> ", "query": query})
         link = "/?q=llama&health=blocked%2Cjunk&columns=queue"
         assert (answer.status_code, answer["Location"]) == (303, link)
         page = owner.client.get("/").content.decode()
@@ -232,21 +234,21 @@ class TestViews:
         assert f'<a href="{link.replace("&", "&amp;")}" aria-current="true">' in (
             owner.client.get(link).content.decode()
         )
-        # Nobody has views of others; the link is for everybody.
+        # Views are private, but their links work for every user.
         assert "Mine" not in reader.client.get("/").content.decode()
         assert reader.client.get(link).status_code == 200
 
-    def test_keep_the_columns_that_were_shown(self, owner: Person) -> None:
+    def test_views_keep_their_columns(self, owner: Person) -> None:
         owner.client.post("/board/columns/", {"column": ["created"]})
         page = owner.client.get("/?q=a").content.decode()
         assert '<input type="hidden" name="query" value="q=a&amp;columns=created">' in page
 
-    def test_of_one_name_are_one(self, owner: Person) -> None:
+    def test_views_of_the_same_name_are_replaced(self, owner: Person) -> None:
         for query in ("q=a", "q=b"):
             owner.client.post("/board/views/", {"name": "mine", "query": query})
         assert list(SavedView.objects.values_list("name", "query")) == [("mine", "q=b")]
 
-    def test_are_removed_by_their_person_only(self, owner: Person, reader: Person) -> None:
+    def test_views_are_removed_only_by_their_owner(self, owner: Person, reader: Person) -> None:
         owner.client.post("/board/views/", {"name": "mine", "query": "q=a"})
         view = SavedView.objects.get()
         reader.client.post(f"/board/views/{view.pk}/remove/")
@@ -255,7 +257,7 @@ class TestViews:
         assert (answer.status_code, answer["Location"]) == (303, "/?q=b")
         assert not SavedView.objects.exists()
 
-    def test_without_a_name_or_beyond_the_bound_are_not_kept(self, owner: Person) -> None:
+    def test_unnamed_and_surplus_views_are_refused(self, owner: Person) -> None:
         owner.client.post("/board/views/", {"name": " \x00 ", "query": ""})
         assert not SavedView.objects.exists()
         for number in range(MOST_VIEWS):

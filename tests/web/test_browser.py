@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-"""Of axe's rules (`axe.getRules(["cat.color"])`) those that are asked for when nothing is chosen."""
+"""Colour rules of axe (`axe.getRules(["cat.color"])`) that are enabled by default."""
 UNFOLD = """() => {
     for (const folded of document.querySelectorAll("details:not(.menu)")) folded.open = true;
     const menu = document.querySelector("tbody details.menu");
@@ -33,7 +33,7 @@ UNFOLD = """() => {
 AXE_OPTIONS = {"resultTypes": ["violations"]}
 WIDE, PHONE = 1440, 390
 SOON = 20_000
-"""Milliseconds: a bound for a busy machine, not a measure; a page that nobody tells asks again after 25 s."""
+"""Milliseconds, generous for a busy machine. A page without a notification polls after 25 s."""
 
 
 NO_PAGE = {
@@ -68,11 +68,11 @@ NO_PAGE = {
 }
 """Addresses that take a form and lead on, a part of a page, and those that give a file."""
 BEFORE_SIGN_IN = {"sign-in", "sign-in-link", "sign-in-provider", "sign-in-provider-callback"}
-"""Pages that are looked at by who has not signed in."""
+"""Pages that anonymous users see."""
 
 
-def test_no_page_is_forgotten(site: Site) -> None:
-    """A new address has to be looked at below, or be said to be no page; what is live belongs to its page."""
+def test_every_page_is_visited(site: Site) -> None:
+    """Each new address is visited below or listed as no page. Live addresses belong to their page."""
     named = {str(pattern.name) for pattern in (*urlpatterns, *page_patterns)}
     named = {name for name in named if not name.startswith("api-")}
     pages = {name for name in named if not name.endswith("-updates")} - NO_PAGE - BEFORE_SIGN_IN
@@ -88,11 +88,11 @@ def names(page: Page) -> list[str]:
 def faults_of(
     page: Page, name: str, *widths: int, schemes: Sequence[Literal["light", "dark"]] = SCHEMES
 ) -> list[str]:
-    """Return what is wrong with the page that is open, each with the page's name, width and theme.
+    """Return the faults of the open page, each with the page's name, width and theme.
 
-    A theme changes colours only (see test_themes.py), so dark is asked for what looks at colours.
+    A theme changes only colours (see test_themes.py), so the dark theme needs only the colour rules.
     """
-    found = []
+    faults = []
     page.evaluate(AXE_SCRIPT)
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
@@ -102,42 +102,40 @@ def faults_of(
             options = AXE_OPTIONS | (rules if scheme == "dark" else {})
             result = AxeResults(page.evaluate("options => axe.run(options)", options))
             if result.violations_count:
-                found.append(f"{name}, {width}, {scheme}: {result.generate_report()}")
+                faults.append(f"{name}, {width}, {scheme}: {result.generate_report()}")
         taken = page.evaluate("document.documentElement.scrollWidth")
         if taken > width:
-            found.append(f"{name}, {width}: the page is {taken} wide.")
-    return found
+            faults.append(f"{name}, {width}: the page is {taken} wide.")
+    return faults
 
 
-def test_axe_objects_to_nothing_and_no_page_is_wider_than_the_screen(
-    page: Page, site: Site
-) -> None:
-    """One visit of each page serves both widths and both themes. On the phone all that is folded is open.
+def test_pages_have_no_axe_violations_and_fit_the_screen(page: Page, site: Site) -> None:
+    """One visit of each page serves both widths and both themes. Folded sections are open on the phone.
 
-    So the dark theme is looked at there: it shows the most, in the same colours.
+    The dark theme is checked on the phone because most elements are visible there.
     """
-    found = []
+    result = []
     for name, path in addresses(site).items():
         page.goto(site.url + path)
-        found += faults_of(page, name, WIDE, schemes=["light"])
+        result += faults_of(page, name, WIDE, schemes=["light"])
         page.evaluate(UNFOLD)
-        found += faults_of(page, f"{name}, unfolded", PHONE)
+        result += faults_of(page, f"{name}, unfolded", PHONE)
     page.goto(f"{site.url}/gangs/{site.gang_id('llama')}/")
     page.get_by_role("link", name="Suspend Job llama-workers-2", exact=True).click()
     expect(page.get_by_role("dialog")).to_be_visible()
-    found += faults_of(page, "dialog", WIDE, PHONE)
+    result += faults_of(page, "dialog", WIDE, PHONE)
     page.goto(f"{site.url}/?q=llama-sft")
     row = page.get_by_role("button", name="Essentials of llama-sft")
     row.click()
     expect(page.locator(f"#{row.get_attribute('aria-controls')}")).to_contain_text("Jobs and pods")
-    found += faults_of(page, "row, opened", WIDE, PHONE)
+    result += faults_of(page, "row, opened", WIDE, PHONE)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
-    found += faults_of(page, "help", WIDE, PHONE)
+    result += faults_of(page, "help", WIDE, PHONE)
     page.context.clear_cookies()
     page.goto(f"{site.url}/sign-in/")
-    found += faults_of(page, "sign-in", WIDE, PHONE)
-    assert not found, "\n".join(found)
+    result += faults_of(page, "sign-in", WIDE, PHONE)
+    assert not result, "\n".join(result)
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])
@@ -146,8 +144,8 @@ def test_a_link_signs_in_by_its_button(browser: Browser, site: Site, width: int)
     page = context.new_page()
     link = site.sign_in_link(f"vera-{width}")
     page.goto(link)
-    found = faults_of(page, "link", width)
-    assert not found, "\n".join(found)
+    faults = faults_of(page, "link", width)
+    assert not faults, "\n".join(faults)
     follow_link(page, link)
     expect(page).to_have_url(f"{site.url}/")
     expect(page.get_by_text(f"vera-{width}").first).to_be_attached()
@@ -163,8 +161,8 @@ def test_panels_of_a_silent_cluster_do_not_touch(page: Page, site: Site) -> None
     assert min(gaps) >= 12, gaps
 
 
-def test_buttons_of_a_confirmation_of_several_on_a_phone(page: Page, site: Site) -> None:
-    """Those that are links look like those that are buttons, and stand clear of what is above."""
+def test_a_confirmation_of_several_has_clear_buttons_on_a_phone(page: Page, site: Site) -> None:
+    """Links and buttons look alike and do not touch the elements above."""
     page.set_viewport_size({"width": PHONE, "height": 900})
     jobs = "".join(f"&target={site.target('llama', index)}" for index in (1, 2))
     page.goto(f"{site.url}/actions/confirm/?verb=suspend{jobs}")
@@ -179,10 +177,10 @@ def test_buttons_of_a_confirmation_of_several_on_a_phone(page: Page, site: Site)
     )
     assert abs(above - below) <= 2, (above, below)
     instead = page.get_by_role("link", name="Suspend JobSet llama instead").bounding_box()
-    said = page.locator(".notice li").last.bounding_box()
+    notice = page.locator(".notice li").last.bounding_box()
     assert instead is not None
-    assert said is not None
-    assert instead["y"] - said["y"] - said["height"] >= 6
+    assert notice is not None
+    assert instead["y"] - notice["y"] - notice["height"] >= 6
     # The longest name that a JobSet can have.
     page.locator(".notice .button").evaluate("link => { link.textContent = 'llama-'.repeat(10); }")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
@@ -226,12 +224,12 @@ class TestLive:
         expect(page.get_by_role("link", name="is-running")).to_have_count(1, timeout=SOON)
         assert names(page) == before
 
-    def test_a_gang_page_changes_too(self, page: Page, site: Site) -> None:
+    def test_a_gang_page_updates(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         site.write("UPDATE store_gang SET message = 'All 8 fit now.' WHERE name = 'llama-sft'")
         expect(page.locator("#verdict .sentence")).to_have_text("All 8 fit now.", timeout=SOON)
 
-    def test_what_somebody_opened_and_marked_stays(self, page: Page, site: Site) -> None:
+    def test_opened_rows_and_selected_text_stay(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/?q=is-waiting")
         row = page.locator("#gangs tr", has=page.get_by_role("link", name="is-waiting"))
         row.get_by_label("Actions on is-waiting").click()
@@ -261,21 +259,21 @@ class TestLive:
         expect(table).to_be_focused()
         assert table.evaluate("(element) => element.scrollLeft") == 120
 
-    def test_the_last_change_is_told_to_who_listens(self, page: Page, site: Site) -> None:
+    def test_the_last_change_is_announced_to_screen_readers(self, page: Page, site: Site) -> None:
         page.clock.install()
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
-        told = page.locator("#announcer")
+        announcer = page.locator("#announcer")
         change = "UPDATE store_gang SET message = ?, health = ? WHERE name = 'llama-sft'"
         site.write(change, "First.", "blocked")
-        expect(told).to_have_text("llama-sft is now blocked", timeout=SOON)
-        told.evaluate("(element) => { element.textContent = ''; }")
+        expect(announcer).to_have_text("llama-sft is now blocked", timeout=SOON)
+        announcer.evaluate("(element) => { element.textContent = ''; }")
         site.write(change, "Last.", "waiting")
         expect(page.locator("#verdict .sentence")).to_have_text("Last.", timeout=SOON)
-        expect(told).to_be_empty()
+        expect(announcer).to_be_empty()
         page.clock.fast_forward(10_000)
-        expect(told).to_have_text("llama-sft is now waiting", timeout=SOON)
+        expect(announcer).to_have_text("llama-sft is now waiting", timeout=SOON)
 
-    def test_a_pause_holds_everything_still(self, page: Page, site: Site) -> None:
+    def test_a_pause_stops_all_updates(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
         page.keyboard.press("p")
         expect(page.locator("#live-state")).to_contain_text("paused at")
@@ -285,7 +283,9 @@ class TestLive:
         page.get_by_role("button", name="Resume updates").click()
         expect(page.get_by_text("While paused.")).to_be_visible(timeout=SOON)
 
-    def test_a_silent_server_is_said_and_a_new_one_found(self, page: Page, site: Site) -> None:
+    def test_a_silent_server_is_reported_and_a_restart_detected(
+        self, page: Page, site: Site
+    ) -> None:
         page.goto(f"{site.url}/")
         page.wait_for_timeout(500)
         site.stop()
@@ -314,7 +314,7 @@ NOTIFICATION = """window.Notification = class {
 
 
 class TestPersonal:
-    def test_who_asked_is_told_when_a_gang_runs_and_reads_its_own_time(
+    def test_a_running_gang_notifies_its_watcher_in_local_time(
         self, browser: Browser, session: Path, site: Site
     ) -> None:
         context = browser.new_context(storage_state=session, timezone_id="Asia/Kolkata")
@@ -335,7 +335,9 @@ class TestPersonal:
 
 
 class TestHistory:
-    def test_each_piece_of_the_strip_has_its_word_and_times(self, page: Page, site: Site) -> None:
+    def test_each_segment_of_the_strip_has_its_label_and_times(
+        self, page: Page, site: Site
+    ) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")
         strip = page.locator(".strip")
         expect(strip.locator("text", has_text="Running").first).to_be_visible()
@@ -344,26 +346,26 @@ class TestHistory:
         assert "Waiting: Insufficient resources" in titles[1]
         assert "(55 min)" in titles[1]
         assert titles[-1].count("UTC – now") == 1
-        told = (
+        message = (
             page.get_by_role("region", name="History")
             .get_by_role("list")
             .first.get_by_role("listitem")
         )
-        expect(told).to_have_count(8)
-        expect(told.nth(1)).to_contain_text("55 min")
+        expect(message).to_have_count(8)
+        expect(message.nth(1)).to_contain_text("55 min")
 
-    def test_pieces_fill_the_strip_and_none_is_too_thin(self, page: Page, site: Site) -> None:
+    def test_segments_fill_the_strip_and_stay_visible(self, page: Page, site: Site) -> None:
         for width in (WIDE, PHONE):
             page.set_viewport_size({"width": width, "height": 900})
             page.goto(f"{site.url}/gangs/{site.gang_id('has-a-past')}/")
             boxes = page.locator(".strip > svg > rect:first-of-type").evaluate_all(
                 "all => all.map(one => one.getBoundingClientRect().width)"
             )
-            whole = page.locator(".strip").evaluate("one => one.getBoundingClientRect().width")
+            complete = page.locator(".strip").evaluate("one => one.getBoundingClientRect().width")
             assert min(boxes) >= 1.5
-            assert abs(sum(boxes) - whole) < 2
+            assert abs(sum(boxes) - complete) < 2
 
-    def test_a_new_verdict_appears_by_itself(self, page: Page, site: Site) -> None:
+    def test_a_new_verdict_appears_without_a_reload(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/gangs/{site.gang_id('llama-sft')}/")
         expect(page.locator(".strip")).to_have_count(0)
         site.write(
@@ -378,7 +380,7 @@ class TestHistory:
         expect(page.locator(".strip > svg")).to_have_count(1)
         expect(page.locator("#past")).to_contain_text("unknown, no similar gang has run yet")
 
-    def test_an_open_page_becomes_that_of_a_gone_gang(self, page: Page, site: Site) -> None:
+    def test_an_open_page_becomes_that_of_a_deleted_gang(self, page: Page, site: Site) -> None:
         id_ = site.gang_id("will-go")
         page.goto(f"{site.url}/gangs/{id_}/")
         expect(page.locator("#tree-title")).to_be_visible()
@@ -419,7 +421,7 @@ class TestFilters:
         page.go_back()
         expect(page.locator("#gangs th a")).to_have_text(["is-blocked"])
 
-    def test_typing_searches(self, page: Page, site: Site) -> None:
+    def test_typing_filters_the_board(self, page: Page, site: Site) -> None:
         page.goto(f"{site.url}/")
         page.keyboard.press("f")
         page.keyboard.type("degr")
@@ -466,7 +468,7 @@ def test_the_search_is_one_key_away_and_enter_opens_the_only_hit(
 
 
 @pytest.mark.parametrize("path", ["/capacity/", "/groups/"])
-def test_rows_of_these_pages_have_the_keyboard_too(page: Page, site: Site, path: str) -> None:
+def test_rows_of_other_pages_have_keyboard_navigation(page: Page, site: Site, path: str) -> None:
     page.goto(site.url + path)
     page.keyboard.press("j")
     first = page.evaluate("document.activeElement.outerHTML")
@@ -476,7 +478,7 @@ def test_rows_of_these_pages_have_the_keyboard_too(page: Page, site: Site, path:
     assert page.evaluate("document.activeElement !== document.body")
 
 
-def test_a_screen_reader_hears_what_a_gang_became_and_nothing_else(page: Page, site: Site) -> None:
+def test_a_screen_reader_hears_only_health_changes(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/?q=is-starting")
     site.write("UPDATE store_gang SET message = 'Only words.' WHERE name = 'is-starting'")
     expect(page.get_by_text("Only words.")).to_be_visible(timeout=SOON)
@@ -495,7 +497,7 @@ def test_the_chosen_theme_is_kept(page: Page, site: Site) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_ages_go_on_as_the_server_says_them(page: Page, site: Site) -> None:
+def test_ages_tick_in_the_server_format(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/")
     script = "module => import('/static/js/ages.js').then(m => module.map(m.durationText))"
     seconds = [-5, 0, 59, 60, 3599, 3600, 8040, 86_400, 183_600, 7 * 86_400]
@@ -514,7 +516,7 @@ def test_ages_go_on_as_the_server_says_them(page: Page, site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", ["/holds/", "/actions/", "/actions/audit/", "/groups/"])
-def test_where_a_script_sends_the_filters_no_button_does(page: Page, site: Site, path: str) -> None:
+def test_filters_need_no_button_with_script(page: Page, site: Site, path: str) -> None:
     page.goto(f"{site.url}{path}")
     expect(page.get_by_role("button", name="Show", exact=True)).to_have_count(0)
     page.locator("#q").fill("llama")
@@ -536,7 +538,7 @@ def test_everything_works_without_script(browser: Browser, site: Site) -> None:
     page.fill("#q", "is-")
     page.select_option("select[name=group_by]", "reason")
     page.get_by_role("button", name="Show").click()
-    # A form's page comes in its own time, and the old one is there until then.
+    # The old page stays until the form's answer has loaded.
     expect(page.get_by_role("link", name="is-failed")).to_be_visible()
     assert "is-failed" in names(page)
     assert page.locator("#gangs .heading").count() > 3

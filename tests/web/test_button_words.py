@@ -1,4 +1,4 @@
-"""Buttons of Jobs: each says what it does, and stands only where it does something."""
+"""Buttons of Jobs: their labels, and their absence where they have no effect."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ def page_of(person: Person, gang: Gang) -> str:
     return text_of(person.client.get(f"/gangs/{gang.pk}/"))
 
 
-def asked(person: Person, *targets: str, verb: str = "suspend") -> str:
+def submitted(person: Person, *targets: str, verb: str = "suspend") -> str:
     return text_of(person.client.get("/actions/confirm/", confirm_query(*targets, verb=verb)))
 
 
 def press(person: Person, *targets: str, verb: str = "suspend") -> str:
-    """Ask for it in the dialog; return what the dialog says then."""
+    """Submit the dialog and return its text."""
     form = {**confirm_query(*targets, verb=verb), "reason": REASON}
     return text_of(person.client.post("/actions/confirm/", form, headers=DIALOG))
 
 
 def heading(page: str) -> str:
-    (found,) = re.findall(r"<h1[^>]*>([^<]+)</h1>", page)
-    return str(found)
+    (matches,) = re.findall(r"<h1[^>]*>([^<]+)</h1>", page)
+    return str(matches)
 
 
 def buttons(page: str) -> list[str]:
-    """Return the words of the buttons of single objects, on or off, with what they act on."""
-    found = re.findall(
+    """Return labels and targets of the buttons of single objects, enabled or disabled."""
+    matches = re.findall(
         r'(\w+)<span class="unseen"> (Job|JobSet) ([\w-]+)</span></(?:a|button)>', page
     )
-    return [" ".join(one) for one in found]
+    return [" ".join(item) for item in matches]
 
 
 def bar(page: str) -> list[str]:
@@ -117,47 +117,51 @@ class TestSuspendedWhole:
         assert bar(page) == ["Hold", "Release"]
         assert f"<b>Release</b>: {RELEASE}" in page
 
-    def test_the_dialog_says_it_too(self, operator: Person, cluster: Cluster, gang: Gang) -> None:
+    def test_the_dialog_has_the_same_verb(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
         suspend_all(gang)
-        page = asked(operator, *job_targets(gang, 1))
+        page = submitted(operator, *job_targets(gang, 1))
         assert re.findall(r"<h1[^>]*>([^<]+)</h1>", page) == ["Hold Job llama-workers-1"]
         assert ">Hold Job llama-workers-1</button>" in page
         assert page.count(HOLD) == 1
-        page = asked(operator, *job_targets(gang, 0, 1))
+        page = submitted(operator, *job_targets(gang, 0, 1))
         assert ">Hold 2 Jobs</button>" in page
         hold_job(cluster, gang, 0, now=timezone.now())
-        page = asked(operator, *job_targets(gang, 0), verb="resume")
+        page = submitted(operator, *job_targets(gang, 0), verb="resume")
         assert ">Release Job llama-workers-0</button>" in page
         assert page.count(RELEASE) == 1
 
     def test_the_api_has_the_same_words(self, operator: Person, gang: Gang) -> None:
         suspend_all(gang)
         (job, *_) = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()["jobs"]
-        assert [(one["verb"], one["label"], one["meaning"]) for one in job["actions"]] == [
+        assert [
+            (action["verb"], action["label"], action["meaning"]) for action in job["actions"]
+        ] == [
             ("suspend", "Hold", HOLD),
             ("resume", "Resume", None),
         ]
 
 
 class TestRecord:
-    """What was requested keeps the word of its button: in the dialog, on all pages, in audit and API."""
+    """An action keeps its button's label in the dialog, on all pages, in the audit and in the API."""
 
-    def test_a_hold(self, operator: Person, gang: Gang) -> None:
+    def test_a_hold_keeps_its_verb(self, operator: Person, gang: Gang) -> None:
         suspend_all(gang)
-        what = "Hold Job llama-workers-1"
-        assert heading(press(operator, *job_targets(gang, 1))) == what
+        subject = "Hold Job llama-workers-1"
+        assert heading(press(operator, *job_targets(gang, 1))) == subject
         (action,) = Action.objects.all()
         assert (action.verb, action.button) == ("suspend", "Hold")
         for address in ("/actions/", f"/actions/{action.pk}/", f"/gangs/{gang.pk}/"):
             page = text_of(operator.client.get(address))
-            assert "Hold llama-workers-1" in page or what in page, address
+            assert "Hold llama-workers-1" in page or subject in page, address
             assert "Suspend llama-workers-1" not in page, address
             assert "Suspend Job llama-workers-1" not in page, address
         answer = operator.client.get(f"/api/v1/actions/{action.pk}/").json()
         assert (answer["verb"], answer["button"]) == ("suspend", "Hold")
         assert "oda asked to hold Job" in AuditEntry.objects.get(event="requested").sentence
 
-    def test_a_release_and_its_way_back(
+    def test_a_release_and_its_undo_keep_their_verbs(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         suspend_all(gang)
@@ -189,7 +193,7 @@ class TestPartlySuspended:
         assert {"Resume Job llama-workers-0", "Suspend Job llama-workers-1"} <= set(buttons(page))
         assert bar(page) == ["Suspend", "Resume"]
 
-    def test_words_that_differ_make_the_verb(
+    def test_differing_suspend_states_set_the_verb(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         suspend_stored(gang, "llama-workers-0")
@@ -197,18 +201,18 @@ class TestPartlySuspended:
         page = page_of(operator, gang)
         assert {"Resume Job llama-workers-0", "Suspend Job llama-workers-1"} <= set(buttons(page))
         assert bar(page) == ["Suspend", "Resume"]
-        page = asked(operator, *job_targets(gang, 0, 1))
+        page = submitted(operator, *job_targets(gang, 0, 1))
         assert ">Suspend 2 Jobs</button>" in page
         assert page.count("Keep this Job suspended.") == 1
 
-    @pytest.mark.parametrize(("stopped", "others"), [((), 1), ((0,), 1), ((0, 1), 0)])
-    def test_others_run_on_where_two_jobs_run(
-        self, operator: Person, gang: Gang, stopped: tuple[int, ...], others: int
+    @pytest.mark.parametrize(("stopped", "remaining"), [((), 1), ((0,), 1), ((0, 1), 0)])
+    def test_the_note_on_other_jobs_needs_two_running_jobs(
+        self, operator: Person, gang: Gang, stopped: tuple[int, ...], remaining: int
     ) -> None:
         stop_in_page(gang, *stopped)
         for index in stopped:
             suspend_stored(gang, f"llama-workers-{index}")
-        assert page_of(operator, gang).count("The others keep running.") == others
+        assert page_of(operator, gang).count("The remaining keep running.") == remaining
 
 
 class TestNothingCanBeSuspended:
@@ -220,7 +224,7 @@ class TestNothingCanBeSuspended:
         assert bar(page) == []
         assert page.count(FAILED) <= 1, "no sentence for each Job"
 
-    def test_a_reason_is_said_once_and_on_demand(self, viewer: Person, gang: Gang) -> None:
+    def test_a_reason_is_shown_once_and_on_demand(self, viewer: Person, gang: Gang) -> None:
         page = page_of(viewer, gang)
         assert buttons(page) == []
         assert page.count(LOOK_ONLY) == 1

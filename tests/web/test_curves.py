@@ -1,4 +1,4 @@
-"""Curves as SVG and as a table that is heard."""
+"""Curves as SVG and as a table for screen readers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def trends(**curves: Curve) -> Trends:
     return Trends(DAY, DAY.begin(NOW), **curves)  # type: ignore[arg-type]  # by name
 
 
-def test_a_sparkline_steps_at_each_change_and_has_a_gap_where_nothing_is_known() -> None:
+def test_a_sparkline_steps_at_changes_and_has_gaps_for_unknown_times() -> None:
     page = render("{% sparkline trends curve %}", trends=trends(), curve=curve(4, 4, 2, None, 8))
     assert 'd="M91 24V12H93V18H94V24 M95 24V0H96V24"' in page
     assert 'class="spark tone-waiting"' in page
@@ -50,7 +50,7 @@ def test_a_chart_stacks_its_curves_and_names_its_top() -> None:
     assert '<span class="trend-top">8 accelerators</span>' in page
 
 
-def test_the_table_says_what_is_not_known() -> None:
+def test_the_table_marks_unknown_values() -> None:
     page = render(
         '{% curve_table trends "waiting" "free" %}',
         trends=trends(waiting=curve(*[3.0] * 96), free=curve(*[5.0] * 95, None, name="free")),
@@ -61,7 +61,7 @@ def test_the_table_says_what_is_not_known() -> None:
     assert f"{before}:00 UTC</th><td>3</td><td>5</td>" in page
 
 
-def test_a_table_without_curves_is_none() -> None:
+def test_a_chart_without_curves_has_no_table() -> None:
     assert "<table" not in render('{% curve_table trends "waiting" %}', trends=trends())
 
 
@@ -76,9 +76,9 @@ def test_a_chart_has_a_unit_a_zero_and_its_values_on_hover() -> None:
 
 
 class TestFirstDay:
-    """Of 96 points only the newest are known."""
+    """The newest of 96 points are known."""
 
-    def test_a_chart_begins_where_something_is_known(self) -> None:
+    def test_a_chart_begins_at_the_first_known_point(self) -> None:
         known = since_known(trends(waiting=curve(6, 6, 8, 8, 8, 8)))
         assert known.times[0] == NOW.replace(minute=0, second=0) - timedelta(minutes=75)
         page = render('{% stacked trends "accelerators" "waiting" %}', trends=known)
@@ -92,18 +92,18 @@ class TestFirstDay:
         assert since_known(trends(waiting=curve(6, 6, 8, 8))).waiting is None
         assert since_known(trends(waiting=curve(6, 6, 8, 8, 8))).waiting is not None
 
-    def test_what_is_known_of_one_curve_is_the_beginning_of_all(self) -> None:
+    def test_all_curves_begin_at_the_earliest_known_point(self) -> None:
         both = trends(used=curve(*[1.0] * 10, name="used"), free=curve(*[1.0] * 8, name="free"))
         known = since_known(replace(both, gangs={"running": curve(*[2.0] * 9)}))
         assert known.free is not None
         assert known.free.values == (None, None, *[1.0] * 8)
         assert known.gangs["running"].values == (None, *[2.0] * 9)
 
-    def test_the_shape_of_a_tile_is_as_wide_as_that_of_a_whole_day(self) -> None:
+    def test_a_short_tile_curve_is_as_wide_as_a_full_day(self) -> None:
         known = since_known(trends(waiting=curve(*[8.0] * 3, 4, 4, 4)))
         page = render("{% curve_shape curve %}", curve=known.waiting)
         assert 'd="M0 24V0H48V12H96V24"' in page
 
-    def test_a_whole_day_is_as_it_was(self) -> None:
-        whole = trends(waiting=curve(*[3.0] * 96))
-        assert since_known(whole) is whole
+    def test_a_full_day_is_drawn_unscaled(self) -> None:
+        full_trends = trends(waiting=curve(*[3.0] * 96))
+        assert since_known(full_trends) is full_trends

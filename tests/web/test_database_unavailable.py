@@ -1,4 +1,4 @@
-"""A database that is full, locked or gone is 503 with Retry-After, whoever met it; a defect stays 500."""
+"""A full, locked or lost database gives a 503 with Retry-After. A defect stays a 500."""
 
 from __future__ import annotations
 
@@ -75,11 +75,13 @@ def test_sqlite_file_errors_are_unavailable_and_errors_in_a_statement_are_not(
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_postgresql_errors(cause: psycopg.Error, unavailable: bool) -> None:
+def test_postgresql_connection_errors_are_unavailable(
+    cause: psycopg.Error, unavailable: bool
+) -> None:
     assert is_unavailable(as_django_raises(cause, psycopg)) is unavailable
 
 
-def test_errors_of_others_say_nothing_of_the_database() -> None:
+def test_errors_of_other_libraries_are_not_database_errors() -> None:
     assert not is_unavailable(ValueError("no connection"))
 
 
@@ -93,7 +95,9 @@ def unavailable_page(response: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/clusters/", "/live/board/"])
-def test_a_page_that_cannot_read(owner: Person, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_cannot_read_is_a_503(
+    owner: Person, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gangboard.pages.core.auth.viewer_of", busy)
     owner.client.raise_request_exception = False
     unavailable_page(owner.client.get(path))
@@ -101,7 +105,9 @@ def test_a_page_that_cannot_read(owner: Person, path: str, monkeypatch: pytest.M
     assert owner.client.get(path).status_code == 500
 
 
-def test_a_session_that_cannot_be_read(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_cannot_be_read_is_a_503(
+    owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(SessionStore, "load", busy)
     owner.client.raise_request_exception = False
     unavailable_page(owner.client.get("/"))
@@ -110,7 +116,9 @@ def test_a_session_that_cannot_be_read(owner: Person, monkeypatch: pytest.Monkey
     assert problem["Retry-After"] == str(RETRY_SECONDS)
 
 
-def test_a_session_that_cannot_be_written(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_that_cannot_be_written_is_a_503(
+    owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(SessionStore, "save", busy)
     monkeypatch.setattr(SessionStore, "create", busy)
     client = Client(raise_request_exception=False)
@@ -118,13 +126,15 @@ def test_a_session_that_cannot_be_written(owner: Person, monkeypatch: pytest.Mon
     unavailable_page(client.post("/sign-in/", form))
 
 
-def test_a_sign_in_that_cannot_be_counted(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sign_in_that_cannot_be_counted_is_a_503(
+    owner: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gangboard.store.rate_limits.take", busy)
     client = Client(raise_request_exception=False)
     unavailable_page(client.post("/sign-in/", {"name": "olga", "password": "x"}))
 
 
-def test_the_database_fills_the_log_with_no_tracebacks(
+def test_an_unavailable_database_logs_no_tracebacks(
     owner: Person, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("gangboard.pages.core.auth.viewer_of", busy)

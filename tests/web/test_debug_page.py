@@ -1,4 +1,4 @@
-"""The debug page shows settings to whoever meets an error, and none that may hold a password."""
+"""The debug page hides settings that may contain a password."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def test_addresses_and_secrets_are_hidden() -> None:
     assert "a bug" in page
     for name in hidden:
         assert f"<td>{name}</td>" in page
-    # Of the frames only this one knows it, and says it as a test.
+    # The frame of this test is the one place that contains the value.
     settings_and_request = page[page.index('id="requestinfo"') :]
     assert "sesame" not in settings_and_request

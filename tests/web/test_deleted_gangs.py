@@ -22,7 +22,7 @@ FREES = "to free 8 GPUs"
 
 @pytest.fixture
 def gang(cluster: Cluster) -> Gang:
-    """A gang that waits, and is advised to suspend a running gang of somebody else."""
+    """A waiting gang with the advice to suspend another team's running gang."""
     now = timezone.now()
     victim = make_jobset(cluster, VICTIM, now=now)
     ref = ObjectRef(victim.api_group, victim.kind, victim.namespace, victim.name, victim.uid)
@@ -44,8 +44,8 @@ def _delete(gang: Gang) -> None:
     Gang.objects.filter(pk=gang.pk).update(gone_at=timezone.now() - timedelta(minutes=3))
 
 
-def test_the_page_of_a_deleted_gang_stops_nobody(operator: Person, gang: Gang) -> None:
-    """The button on such a page suspended a healthy gang of somebody else."""
+def test_the_page_of_a_deleted_gang_offers_no_stop(operator: Person, gang: Gang) -> None:
+    """The button on such a page suspended another team's healthy gang."""
     alive = operator.client.get(f"/gangs/{gang.pk}/").content.decode()
     assert "Next step" in alive
     assert 'class="steps"' in alive
@@ -61,16 +61,16 @@ def test_the_page_of_a_deleted_gang_stops_nobody(operator: Person, gang: Gang) -
 
 
 @pytest.mark.parametrize("path", ["/gangs/{}/row/", "/gangs/{}/bundle.md"])
-def test_no_file_and_no_row_of_a_deleted_gang_advises(
+def test_files_and_rows_of_a_deleted_gang_have_no_advice(
     operator: Person, gang: Gang, path: str
 ) -> None:
     assert FREES in operator.client.get(path.format(gang.pk)).content.decode()
     _delete(gang)
-    told = operator.client.get(path.format(gang.pk))
-    assert FREES not in told.content.decode()
+    answer = operator.client.get(path.format(gang.pk))
+    assert FREES not in answer.content.decode()
 
 
-def test_the_answer_about_a_deleted_gang_advises_nothing(operator: Person, gang: Gang) -> None:
+def test_the_api_answer_for_a_deleted_gang_has_no_advice(operator: Person, gang: Gang) -> None:
     _delete(gang)
     answer = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()
     assert (answer["advice"], answer["next_steps"]) == ([], [])

@@ -1,4 +1,4 @@
-"""The form of a confirmation: what it makes of what a browser sends."""
+"""The confirmation form and the requests it makes from browser input."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gangboard.domain.action import ActionRequest, ActionTarget, Verb
 from gangboard.pages.actions.request_serializers import ActionRequestSerializer
 from gangboard.pages.confirm.forms import ActionForm
 
-WORD = "eu-train/batch/Job/research/workers-0/uid-0/3"
+TARGET_PARAMETER = "eu-train/batch/Job/research/workers-0/uid-0/3"
 TARGET = ActionTarget("eu-train", "batch", "Job", "research", "workers-0", "uid-0", 3)
-ASKED = ActionRequest(
+REQUEST = ActionRequest(
     verb=Verb.SUSPEND,
     target=TARGET,
     reason="gpu-07 throws ECC errors",
@@ -28,17 +28,17 @@ ASKED = ActionRequest(
 
 def sent(**changes: Any) -> ActionForm:
     """Return the form as a browser sends it; a list is one field several times."""
-    given = {
+    values = {
         "verb": "suspend",
-        "target": WORD,
-        "reason": ASKED.reason,
+        "target": TARGET_PARAMETER,
+        "reason": REQUEST.reason,
         "until": "2026-11-21T18:00",
         "key": "k-1",
         "forced": "1",
         **changes,
     }
     query = QueryDict(mutable=True)
-    for name, value in given.items():
+    for name, value in values.items():
         query.setlist(name, value if isinstance(value, list) else [value])
     form = ActionForm(query)
     form.full_clean()
@@ -48,7 +48,7 @@ def sent(**changes: Any) -> ActionForm:
 def test_form_and_json_make_the_same_request() -> None:
     form = sent()
     assert form.is_valid()
-    assert form.requests == (ASKED,)
+    assert form.requests == (REQUEST,)
     body = ActionRequestSerializer(
         data={
             "verb": "suspend",
@@ -61,20 +61,23 @@ def test_form_and_json_make_the_same_request() -> None:
                 "uid": "uid-0",
                 "generation": 3,
             },
-            "reason": ASKED.reason,
+            "reason": REQUEST.reason,
             "until": "2026-11-21T19:00:00+01:00",
             "force": True,
         }
     )
     assert body.is_valid()
-    assert body.save(idempotency_key="k-1") == replace(ASKED, via="api")
+    assert body.save(idempotency_key="k-1") == replace(REQUEST, via="api")
 
 
-def test_each_of_several_has_a_key_of_its_own() -> None:
-    other = WORD.replace("-0", "-1")
-    form = sent(target=[WORD, other, WORD])
-    assert [one.idempotency_key for one in form.requests] == ["k-1.uid-0", "k-1.uid-1"]
-    assert [one.idempotency_key for one in sent(target=[WORD, other], key="").requests] == ["", ""]
+def test_each_selected_target_has_its_own_key() -> None:
+    another = TARGET_PARAMETER.replace("-0", "-1")
+    form = sent(target=[TARGET_PARAMETER, another, TARGET_PARAMETER])
+    assert [request.idempotency_key for request in form.requests] == ["k-1.uid-0", "k-1.uid-1"]
+    assert [
+        request.idempotency_key
+        for request in sent(target=[TARGET_PARAMETER, another], key="").requests
+    ] == ["", ""]
 
 
 @pytest.mark.parametrize(
@@ -86,10 +89,10 @@ def test_each_of_several_has_a_key_of_its_own() -> None:
         ({"forced": "yes"}, "forced", False),
         ({"forced": ["1", "0"]}, "forced", False),
         ({"until": " "}, "until", None),
-        ({"until": "2026-11-21T19:00+01:00"}, "until", ASKED.until),
+        ({"until": "2026-11-21T19:00+01:00"}, "until", REQUEST.until),
     ],
 )
-def test_what_cannot_be_used_is_left_out(
+def test_unusable_targets_are_skipped(
     changes: dict[str, Any], field: str, expected: object
 ) -> None:
     form = sent(**changes)
@@ -106,23 +109,25 @@ def test_what_cannot_be_used_is_left_out(
         ),
         ({"verb": []}, "The address does not say whether to suspend or resume."),
         ({"target": []}, "Nothing is selected. Select at least one and ask again."),
-        ({"target": [WORD, "x"]}, "The address names an object that cannot exist."),
+        ({"target": [TARGET_PARAMETER, "x"]}, "The address names an object that cannot exist."),
         (
-            {"target": [f"{WORD}{number}" for number in range(51)]},
+            {"target": [f"{TARGET_PARAMETER}{number}" for number in range(51)]},
             "51 objects are too many for one confirmation; the maximum is 50.",
         ),
     ],
 )
-def test_what_is_not_told_is_said_in_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+def test_a_missing_field_is_reported_in_one_sentence(
+    changes: dict[str, Any], sentence: str
+) -> None:
     assert sent(**changes).missing_input == sentence
 
 
-def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
+def test_an_invalid_end_stays_in_the_form_as_typed() -> None:
     form = sent(until=" tomorrow, " + "after lunch " * 5)
     assert form.missing_input == ""
     assert form.errors["until"] == ["Until is not a time: write it as 2026-11-21T18:00."]
     assert form["until"].value() == "tomorrow, after lunch after lunc"
-    assert form.requests == (replace(ASKED, until=None),)
+    assert form.requests == (replace(REQUEST, until=None),)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +140,11 @@ def test_an_end_that_is_no_time_stands_in_the_form_as_it_was_typed() -> None:
         ("Europe/Berlin", "2026-11-21T18:00+00:00"),
     ],
 )
-def test_an_end_is_read_in_the_zone_in_which_it_was_typed(zone: str, typed: str) -> None:
-    assert sent(zone=zone, until=typed).requests == (ASKED,)
+def test_an_end_is_parsed_in_the_users_time_zone(zone: str, typed: str) -> None:
+    assert sent(zone=zone, until=typed).requests == (REQUEST,)
 
 
-def test_the_address_says_what_is_asked_for_and_nothing_that_was_typed() -> None:
-    word = WORD.replace("/", "%2F")
-    assert sent(gang="0a1b").query == f"verb=suspend&target={word}&gang=0a1b&forced=1"
-    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={word}"
+def test_the_address_names_the_targets_without_typed_text() -> None:
+    encoded = TARGET_PARAMETER.replace("/", "%2F")
+    assert sent(gang="0a1b").query == f"verb=suspend&target={encoded}&gang=0a1b&forced=1"
+    assert sent(gang="no gang", forced="").query == f"verb=suspend&target={encoded}"

@@ -1,4 +1,4 @@
-"""Who says that a page was asked for over https."""
+"""Forwarded headers that mark a request as https."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def https(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("named", "peer", "believed"),
     [
-        # None is named: a proxy on this machine, as `make run` and most plain installations have it.
+        # The default trusts a proxy on this machine, as in `make run` and most plain installations.
         ((), "127.0.0.1", True),
         ((), "127.0.0.2", True),
         ((), "::1", True),
@@ -32,7 +32,7 @@ def https(monkeypatch: pytest.MonkeyPatch) -> None:
         ((), "203.0.113.7", False),
         ((), "10.0.0.7", False),
         ((), "", False),
-        # Some are named: nobody else.
+        # Configured proxies are the trusted ones.
         (NAMED, "172.30.77.9", True),
         (NAMED, "::ffff:172.30.77.9", True),
         (NAMED, "fd00::9", True),
@@ -40,7 +40,7 @@ def https(monkeypatch: pytest.MonkeyPatch) -> None:
         (NAMED, "127.0.0.1", False),
     ],
 )
-def test_https_is_believed_of_a_proxy_of_ours_only(
+def test_https_is_accepted_only_from_a_trusted_proxy(
     monkeypatch: pytest.MonkeyPatch, named: tuple[object, ...], peer: str, believed: bool
 ) -> None:
     monkeypatch.setattr(settings, "TRUSTED_PROXIES", named)
@@ -50,37 +50,37 @@ def test_https_is_believed_of_a_proxy_of_ours_only(
     assert (answer.status_code == 301) is not believed
 
 
-def test_the_log_says_it_once_in_a_while(
+def test_an_untrusted_https_header_is_logged_at_intervals(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = [1000.0]
     monkeypatch.setattr("gangboard.pages.core.middleware.headers.time.monotonic", lambda: now[0])
-    seen: list[bool] = []
+    observed: list[bool] = []
 
     def view(request: HttpRequest) -> HttpResponse:
-        seen.append(request.is_secure())
+        observed.append(request.is_secure())
         return HttpResponse()
 
     middleware = ForwardedProtoMiddleware(view)
 
-    def ask(peer: str) -> int:
+    def request_from(peer: str) -> int:
         caplog.clear()
         middleware(RequestFactory().get("/", REMOTE_ADDR=peer, HTTP_X_FORWARDED_PROTO="https"))
-        return len([one for one in caplog.records if one.levelno == logging.WARNING])
+        return len([record for record in caplog.records if record.levelno == logging.WARNING])
 
-    assert ask("127.0.0.1") == 0
-    assert ask("203.0.113.7") == 1
+    assert request_from("127.0.0.1") == 0
+    assert request_from("203.0.113.7") == 1
     assert "GANGBOARD_TRUSTED_PROXIES" in caplog.text
     assert "203.0.113.7" in caplog.text
-    assert ask("203.0.113.8") == 0
+    assert request_from("203.0.113.8") == 0
     now[0] += 599
-    assert ask("203.0.113.7") == 0
+    assert request_from("203.0.113.7") == 0
     now[0] += 2
-    assert ask("203.0.113.7") == 1
-    assert seen == [True, False, False, False, False]
+    assert request_from("203.0.113.7") == 1
+    assert observed == [True, False, False, False, False]
 
 
-def test_nothing_is_said_where_pages_are_not_reached_over_https(
+def test_plain_http_logs_no_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(settings, "HTTPS", False)

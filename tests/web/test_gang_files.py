@@ -27,7 +27,7 @@ def bundle_of(person: Person, gang: Gang) -> str:
     return response.content.decode()
 
 
-def test_the_bundle_says_what_the_page_says(owner: Person, world: World) -> None:
+def test_the_bundle_has_the_content_of_the_page(owner: Person, world: World) -> None:
     finding = make_finding(message="8 pods need 1 GPU each.", evidence=(Evidence("free", "3"),))
     members = (
         *make_members("run-a", 2, Health.WAITING, reason="Unschedulable"),
@@ -55,7 +55,7 @@ def test_the_bundle_says_what_the_page_says(owner: Person, world: World) -> None
     assert "8 pods need 1 GPU each." in text
 
 
-def test_text_of_a_cluster_is_no_markdown_and_no_html(owner: Person, world: World) -> None:
+def test_cluster_text_is_escaped_in_markdown_and_html(owner: Person, world: World) -> None:
     finding = make_finding(message=HOSTILE, advice=(HOSTILE,), evidence=(Evidence("e", HOSTILE),))
     gang = make_gang(
         world.cluster,
@@ -66,8 +66,8 @@ def test_text_of_a_cluster_is_no_markdown_and_no_html(owner: Person, world: Worl
         detail=Detail((finding,), members=make_members("p", 1, Health.FAILED, reason=HOSTILE)),
     )
     text = bundle_of(owner, gang)
-    told = r"x \| \<img src=y\> \`z\` `[a](http://b)` \*\*c\*\*"
-    assert text.count(told) == 3, "message, advice, pod"
+    report = r"x \| \<img src=y\> \`z\` `[a](http://b)` \*\*c\*\*"
+    assert text.count(report) == 3, "message, advice, pod"
     assert r"| e | `x `\|``  <img src=y> `z` [a](http://b) **c** `` |" in text
     assert text.count(HOSTILE) == 0
 
@@ -80,16 +80,14 @@ def test_text_of_a_cluster_is_no_markdown_and_no_html(owner: Person, world: Worl
         ("| ", r"\|`   `"),
     ],
 )
-def test_a_bar_ends_no_cell_whatever_stands_before_it(
-    owner: Person, world: World, value: str, cell: str
-) -> None:
+def test_a_pipe_never_ends_a_table_cell(owner: Person, world: World, value: str, cell: str) -> None:
     """A bar inside code with two backslashes before it ends the cell for renderers such as marked."""
     finding = make_finding(evidence=(Evidence("e", value),))
     gang = make_gang(world.cluster, "run", now=timezone.now(), detail=Detail((finding,)))
     assert f"| e | {cell} |" in bundle_of(owner, gang)
 
 
-def test_no_word_of_a_cluster_notifies_or_links(owner: Person, world: World) -> None:
+def test_cluster_text_makes_no_mentions_or_links(owner: Person, world: World) -> None:
     """GitHub and GitLab look for mentions and addresses in the rendered text, but not in code."""
     message = "ask @admins, see https://evil.example/x, www.evil.example or org/repo#12 *now*"
     gang = make_gang(world.cluster, "run", now=timezone.now(), message=message)
@@ -100,20 +98,20 @@ def test_no_word_of_a_cluster_notifies_or_links(owner: Person, world: World) -> 
     )
 
 
-def test_who_may_not_see_a_gang_gets_no_file_of_it(reader: Person, world: World) -> None:
+def test_a_user_without_access_gets_no_file(reader: Person, world: World) -> None:
     for name in ("bundle.md", "stored.yaml"):
         assert reader.client.get(f"/gangs/{world.other_gang.id}/{name}").status_code == 404
         assert reader.client.get(f"/gangs/no-such/{name}").status_code == 404
         assert reader.client.get(f"/gangs/{world.gang.id}/{name}").status_code == 200
 
 
-def test_what_is_stored_of_its_objects_is_yaml(operator: Person, cluster: Cluster) -> None:
+def test_stored_objects_are_exported_as_yaml(operator: Person, cluster: Cluster) -> None:
     gang = make_jobset(cluster, now=timezone.now())
     response = operator.client.get(f"/gangs/{gang.pk}/stored.yaml")
     assert response["Content-Type"] == "text/plain; charset=utf-8"
-    documents = [one for one in yaml.safe_load_all(response.content.decode()) if one]
+    documents = [document for document in yaml.safe_load_all(response.content.decode()) if document]
     assert documents[0]["resource"] == "jobsets.jobset.x-k8s.io"
     assert documents[0]["meta"]["ref"]["name"] == gang.name
-    kinds = [one["meta"]["ref"]["kind"] for one in documents]
+    kinds = [document["meta"]["ref"]["kind"] for document in documents]
     assert kinds == ["JobSet", "Job", "Job", "Job"]
-    assert all(one["meta"]["ref"]["namespace"] == "research" for one in documents)
+    assert all(document["meta"]["ref"]["namespace"] == "research" for document in documents)

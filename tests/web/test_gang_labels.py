@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db
 def facts_of(person: Person, path: str) -> str:
     response = person.client.get(path)
     assert response.status_code == 200
-    found = re.search(r'<section id="facts".*?</section>', response.content.decode(), re.DOTALL)
-    assert found
-    return found[0]
+    match = re.search(r'<section id="facts".*?</section>', response.content.decode(), re.DOTALL)
+    assert match
+    return match[0]
 
 
 def test_the_page_has_labels_that_lead_to_their_gangs(owner: Person, world: World) -> None:
@@ -27,7 +27,7 @@ def test_the_page_has_labels_that_lead_to_their_gangs(owner: Person, world: Worl
     gang = make_gang(
         world.cluster, "run", now=timezone.now(), labels=labels, submitter="kubectl-create"
     )
-    other = make_gang(world.cluster, "other", now=timezone.now(), labels={"team": "vision"})
+    other_gang = make_gang(world.cluster, "other", now=timezone.now(), labels={"team": "vision"})
     facts = facts_of(owner, f"/gangs/{gang.pk}/")
     assert "<dt>Submitted with</dt><dd>kubectl-create" in facts
     assert ">team=nlp</a>" in facts
@@ -38,26 +38,26 @@ def test_the_page_has_labels_that_lead_to_their_gangs(owner: Person, world: Worl
     assert address[1] == "/?q=label%3Ateam%3Dnlp"
     board = owner.client.get(address[1]).content.decode()
     assert f"/gangs/{gang.pk}/" in board
-    assert f"/gangs/{other.pk}/" not in board
+    assert f"/gangs/{other_gang.pk}/" not in board
 
 
-def test_many_labels_unfold(owner: Person, world: World) -> None:
+def test_many_labels_are_folded(owner: Person, world: World) -> None:
     labels = {f"l{number:02}": "x" for number in range(20)}
     gang = make_gang(world.cluster, "run", now=timezone.now(), labels=labels)
     facts = facts_of(owner, f"/gangs/{gang.pk}/")
     assert facts.count("=x</a>") == 20
-    shown, _, folded = facts.partition("<summary>12 more</summary>")
-    assert (shown.count("=x</a>"), folded.count("=x</a>")) == (8, 12)
+    visible, _, folded = facts.partition("<summary>12 more</summary>")
+    assert (visible.count("=x</a>"), folded.count("=x</a>")) == (8, 12)
 
 
-def test_without_labels_nothing_is_said_of_them(owner: Person, world: World) -> None:
+def test_a_gang_without_labels_has_no_label_section(owner: Person, world: World) -> None:
     gang = make_gang(world.cluster, "run", now=timezone.now())
     facts = facts_of(owner, f"/gangs/{gang.pk}/")
     assert "Labels" not in facts
     assert "Submitted" not in facts
 
 
-def test_who_may_not_see_the_gang_sees_no_label(stranger: Person, world: World) -> None:
+def test_a_user_without_access_sees_no_label(stranger: Person, world: World) -> None:
     gang = make_gang(world.cluster, "run", now=timezone.now(), labels={"canary": "yes"})
     for path in (f"/gangs/{gang.pk}/", "/?q=label%3Acanary%3Dyes"):
         assert "canary</a>" not in stranger.client.get(path).content.decode()

@@ -12,8 +12,8 @@ from tests.web.conftest import World
 
 def _header(client: Client, path: str) -> str:
     page = client.get(path).content.decode()
-    found = re.search(r'<header class="top">.*?</header>', page, re.S)
-    return found[0] if found else ""
+    match = re.search(r'<header class="top">.*?</header>', page, re.S)
+    return match[0] if match else ""
 
 
 def _rights(header: str) -> list[str]:
@@ -21,29 +21,29 @@ def _rights(header: str) -> list[str]:
     return re.findall(r"<li>([^<]*)</li>", menu[0]) if menu else []
 
 
-def test_the_name_opens_the_roles(owner: Person, reader: Person, world: World) -> None:
+def test_the_user_menu_lists_the_roles(owner: Person, reader: Person, world: World) -> None:
     (line,) = _rights(_header(owner.client, "/"))
     assert line == "May see everything, may act and administer."
     (line,) = _rights(_header(reader.client, "/"))
     assert line == "May see research on eu-train, may not act."
 
 
-def test_who_has_no_role_is_told_so(stranger: Person, world: World) -> None:
+def test_a_user_without_roles_reads_that(stranger: Person, world: World) -> None:
     assert _rights(_header(stranger.client, "/")) == ["No role yet: ask an admin for one."]
 
 
-def test_a_page_that_is_not_there_has_the_header_of_all_pages(owner: Person, world: World) -> None:
+def test_a_404_page_has_the_usual_header(owner: Person, world: World) -> None:
     missing = owner.client.get("/no-such-page/")
     assert missing.status_code == 404
-    found, expected = _header(owner.client, "/no-such-page/"), _header(owner.client, "/")
-    links = re.findall(r'href="([^"]+)"', found)
+    result, expected = _header(owner.client, "/no-such-page/"), _header(owner.client, "/")
+    links = re.findall(r'href="([^"]+)"', result)
     assert links == re.findall(r'href="([^"]+)"', expected)
     assert "/clusters/eu-train/" in links
-    assert "aria-current" not in found
-    assert 'action="/sign-out/"' in found
+    assert "aria-current" not in result
+    assert 'action="/sign-out/"' in result
 
 
-def test_nobody_is_shown_a_menu_where_there_is_no_page(anonymous: Client, world: World) -> None:
+def test_an_anonymous_404_page_has_no_menu(anonymous: Client, world: World) -> None:
     response = anonymous.get("/no-such-page/")
     assert response.status_code in (302, 404)
     assert "<nav" not in response.content.decode()

@@ -31,9 +31,7 @@ def test_every_answer_has_the_policy(owner: Person, path: str) -> None:
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-def test_an_error_of_ours_has_the_policy_too(
-    owner: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_error_has_the_policy(owner: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise RuntimeError("a bug")
 
@@ -56,18 +54,18 @@ def test_pages_have_no_inline_script_style_or_handler(owner: Person, world: Worl
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
 class TestTemplates:
-    def test_prints_and_loops_and_never_compares_states(self, template: Path) -> None:
+    def test_templates_only_print_and_loop(self, template: Path) -> None:
         for tag in re.findall(r"{%\s*(?:el)?if .*?%}", template.read_text(encoding="utf-8")):
             assert not re.search(r"==|!=|\bin\s+[\"']", tag), tag
 
-    def test_trusts_no_text(self, template: Path) -> None:
+    def test_templates_trust_no_text(self, template: Path) -> None:
         text = template.read_text(encoding="utf-8")
         assert not re.search(r"\|safe|autoescape|mark_safe|hx-on|js:", text)
 
-    def test_opens_by_naming_its_context(self, template: Path) -> None:
+    def test_templates_begin_with_their_context(self, template: Path) -> None:
         assert template.read_text(encoding="utf-8").startswith("{# ")
 
-    def test_is_short(self, template: Path) -> None:
+    def test_templates_are_short(self, template: Path) -> None:
         assert len(template.read_text(encoding="utf-8").splitlines()) <= 120
 
 
@@ -84,7 +82,7 @@ def test_vendored_scripts_write_no_markup(script: Path) -> None:
     assert not re.search(r"(?:inner|outer)HTML\s*=[^=]|insertAdjacentHTML|\.write\(|eval\(", text)
 
 
-def test_htmx_is_told_to_be_careful(owner: Person) -> None:
+def test_htmx_has_its_safe_settings(owner: Person) -> None:
     page = owner.client.get("/").content.decode()
     for setting in (
         '"allowEval": false',

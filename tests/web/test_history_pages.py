@@ -23,36 +23,36 @@ def text_of(client: Client, gang: Gang, status: int = 200) -> str:
     return " ".join(response.content.decode().split())
 
 
-def a_past(world: World, *said: tuple[str, float], gone: bool = False, **columns: Any) -> Gang:
-    """A gang of eu-train/research that was made two hours ago, with what was said of it."""
+def a_past(world: World, *verdicts: tuple[str, float], gone: bool = False, **columns: Any) -> Gang:
+    """A gang of eu-train/research, created two hours ago, with its verdicts."""
     begin = timezone.now() - timedelta(hours=2)
     gang = make_gang(world.cluster, "whisper", now=timezone.now(), created_at=begin)
-    make_history(gang, begin, *said, gone=gone, **columns)
+    make_history(gang, begin, *verdicts, gone=gone, **columns)
     if gone:
         Gang.objects.filter(pk=gang.pk).delete()
     return gang
 
 
-class TestPast:
-    def test_how_long_it_waited_and_for_what(self, owner: Person, world: World) -> None:
+class TestHistory:
+    def test_the_page_shows_the_wait_by_stage(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("room", 30), ("images", 12), ("runs", 0)))
         assert (
             "Waited <b>42 min</b> before it ran: 30 min for capacity, 12 min for images and containers."
         ) in page
         assert "Typical wait: unknown, no similar gang has run yet." in page
 
-    def test_what_waits_still_counts_on(self, owner: Person, world: World) -> None:
+    def test_a_current_wait_keeps_counting(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("forming", 20), ("room", 0)))
         assert "Has waited <b><time" in page
         assert ">2 h</time></b> so far: 20 min for its pods to be created, <time" in page
         assert ">1 h 40 min</time> for capacity." in page
 
-    def test_suspended_on_purpose_is_told_apart(self, owner: Person, world: World) -> None:
+    def test_a_deliberate_suspension_is_shown_separately(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("held", 60), ("room", 10), ("runs", 0)))
         assert "Waited <b>10 min</b> before it ran: 10 min for capacity." in page
         assert "It was also suspended for 1 h." in page
 
-    def test_what_is_typical(self, owner: Person, world: World) -> None:
+    def test_the_page_shows_the_typical_wait(self, owner: Person, world: World) -> None:
         begin = timezone.now() - timedelta(hours=9)
         for minutes in (10, 20, 34, 50, 90):
             gang = make_gang(world.cluster, now=timezone.now(), created_at=begin)
@@ -60,7 +60,7 @@ class TestPast:
         page = text_of(owner.client, a_past(world, ("room", 0)))
         assert "Typical wait: <b>34 min</b>, the median of 5 similar gangs that ran" in page
 
-    def test_without_a_wait_nothing_is_said_of_one(self, owner: Person, world: World) -> None:
+    def test_a_gang_without_a_wait_has_no_wait_section(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, a_past(world, ("runs", 0)))
         assert 'class="strip"' in page
         assert "Typical wait" not in page
@@ -80,8 +80,10 @@ class TestPast:
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
 
 
-class TestGone:
-    def test_the_last_verdict_and_the_history(self, owner: Person, world: World) -> None:
+class TestDeletedGang:
+    def test_a_deleted_gang_shows_its_last_verdict_and_history(
+        self, owner: Person, world: World
+    ) -> None:
         page = text_of(owner.client, a_past(world, ("quota", 20), ("room", 40), gone=True))
         assert "<title>whisper" in page
         assert "It was said: room." in page
@@ -90,11 +92,11 @@ class TestGone:
             "Waited <b>1 h</b> until it was deleted: 20 min for quota, 40 min for capacity." in page
         )
         assert "then it was deleted" in page
-        # What is not known any more is not shown as none.
+        # Expired information is not shown as zero.
         for absent in ('id="members', 'id="groups', 'id="facts', "of 8", "kubectl", "Suspend"):
             assert absent not in page
 
-    def test_who_may_not_see_it_gets_what_a_missing_one_gets(
+    def test_a_hidden_deleted_gang_looks_missing(
         self, owner: Person, reader: Person, stranger: Person, anonymous: Client, world: World
     ) -> None:
         gang = a_past(world, ("room", 40), gone=True)
@@ -105,31 +107,35 @@ class TestGone:
         text_of(reader.client, gang)
         text_of(anonymous, gang, 302)
 
-    def test_other_namespaces_of_the_same_cluster_are_not_seen(
+    def test_other_namespaces_of_the_same_cluster_stay_hidden(
         self, reader: Person, world: World
     ) -> None:
         gang = a_past(world, ("room", 40), gone=True, namespace="vision")
         text_of(reader.client, gang, 404)
 
-    def test_its_page_is_live_and_ages_are_no_news(self, owner: Person, world: World) -> None:
+    def test_a_deleted_gangs_page_is_live_without_age_updates(
+        self, owner: Person, world: World
+    ) -> None:
         gang = a_past(world, ("room", 40), gone=True)
         question = first_question(owner.client, f"/gangs/{gang.id}/")
         assert question.ask(owner.client).status_code == 204
 
-    def test_a_gang_that_is_back_is_shown_anew(self, owner: Person, world: World) -> None:
+    def test_a_recreated_gang_is_shown_as_new(self, owner: Person, world: World) -> None:
         gang = a_past(world, ("room", 40), gone=True)
         question = first_question(owner.client, f"/gangs/{gang.id}/")
         gang.save(force_insert=True)
         assert question.ask(owner.client).headers["HX-Refresh"] == "true"
 
-    def test_an_open_page_is_told_when_the_row_goes(self, owner: Person, world: World) -> None:
+    def test_an_open_page_updates_when_the_row_is_deleted(
+        self, owner: Person, world: World
+    ) -> None:
         gang = a_past(world, ("room", 40))
         question = first_question(owner.client, f"/gangs/{gang.id}/")
         Gang.objects.filter(pk=gang.pk).delete()
         assert question.ask(owner.client).headers["HX-Refresh"] == "true"
 
 
-def test_a_wait_that_goes_on_is_no_news(owner: Person, world: World) -> None:
+def test_a_continuing_wait_sends_no_update(owner: Person, world: World) -> None:
     gang = a_past(world, ("forming", 20), ("room", 0))
     question = first_question(owner.client, f"/gangs/{gang.id}/")
     assert question.ask(owner.client).status_code == 204

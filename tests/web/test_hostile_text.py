@@ -1,4 +1,4 @@
-"""Text of a cluster is text: whoever may create a pod may write it."""
+"""Cluster text is untrusted, because every pod author can write it."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def make_hostile_record(cluster: Cluster, gang: Gang) -> None:
         "/live/clusters/eu-train/?version=x",
     ],
 )
-def test_it_is_printed_and_never_obeyed(hostile: tuple[Person, str], path: str) -> None:
+def test_hostile_text_is_printed_and_never_executed(hostile: tuple[Person, str], path: str) -> None:
     person, gang_id = hostile
     response = person.client.get(path.replace("GANG", gang_id))
     assert response.status_code == 200
@@ -238,26 +238,26 @@ def test_it_is_printed_and_never_obeyed(hostile: tuple[Person, str], path: str) 
     assert "&lt;script&gt;" in page
     for alive in ("<script>alert", "<img", "onerror=alert(1)>"):
         assert alive not in page
-    # What a choice sends back stays as it is; what is read does not.
+    # Submitted option values are unchanged. Visible text is sanitized.
     assert "\u202e" not in re.sub(r' value="[^"]*"', "", page)
     assert "{{ 7|add:7 }}" in page or "%7B%7B" in page or "q=" in path, "not a template"
     # Every address on the page is one of ours.
     assert not re.findall(r'(?:href|src|action)="(?!/|#)[^"]*"', page)
 
 
-def test_its_stage_is_not_one_of_ours_and_still_prints(hostile: tuple[Person, str]) -> None:
+def test_an_unknown_stage_still_prints(hostile: tuple[Person, str]) -> None:
     person, gang_id = hostile
     assert "Admission" in person.client.get(f"/gangs/{gang_id}/").content.decode()
 
 
 @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true", "HX-Target": "act-body"}])
 @pytest.mark.parametrize("verb", ["suspend", HOSTILE])
-def test_a_confirmation_never_obeys_its_address(
+def test_a_confirmation_never_trusts_its_address(
     hostile: tuple[Person, str], headers: dict[str, str], verb: str
 ) -> None:
     person, _ = hostile
-    word = f"eu-train/batch/Job/research/{HOSTILE.replace('/', '')}/u/1"
-    query = {"verb": verb, "target": word, "gang": HOSTILE, "reason": HOSTILE, "until": HOSTILE}
+    text = f"eu-train/batch/Job/research/{HOSTILE.replace('/', '')}/u/1"
+    query = {"verb": verb, "target": text, "gang": HOSTILE, "reason": HOSTILE, "until": HOSTILE}
     for answer in (
         person.client.get("/actions/confirm/", query, headers=headers),
         person.client.post("/actions/confirm/", query, headers=headers),

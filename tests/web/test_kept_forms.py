@@ -1,4 +1,4 @@
-"""A form that came too late is filled in again after the sign-in; nothing is carried out by itself."""
+"""A late form is restored after the sign-in and is not submitted automatically."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_rule_keeps_its_channels(client: Client, monkeypatch: pytest.MonkeyPat
     assert Rule.objects.count() == 0
 
 
-def test_another_person_finds_nothing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_user_gets_an_empty_form(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     make_person("eve")
     move(IDLE, monkeypatch)
     _, back_to = to_sign_in(client.post("/people/", PERSON), client)
@@ -143,7 +143,9 @@ def test_another_person_finds_nothing(client: Client, monkeypatch: pytest.Monkey
     assert "vera" not in stored()
 
 
-def test_after_15_minutes_it_is_gone(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_saved_form_expires_after_15_minutes(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     move(FRESH, monkeypatch)
     _, back_to = to_sign_in(client.post("/people/", PERSON), client)
     sign_in(client, back_to=back_to)
@@ -153,7 +155,7 @@ def test_after_15_minutes_it_is_gone(client: Client, monkeypatch: pytest.MonkeyP
     assert "vera" not in page
 
 
-def test_secrets_are_not_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_saved(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     move(FRESH, monkeypatch)
     secret = "hunter2-hunter2"
     channel = {
@@ -172,15 +174,13 @@ def test_secrets_are_not_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -
     assert 'value="room"' in text(client.get(back_to))
 
 
-def test_a_sender_whom_nobody_knows_keeps_nothing(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_sender_saves_no_form(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = Client()
     for cookie in ("", "no-such-session"):
         stranger.cookies["sessionid"] = cookie
         answer = stranger.post("/people/", PERSON, headers={"Referer": "http://testserver/people/"})
         assert answer["Location"] == "/sign-in/?next=/people/"
-    # A session that an admin has ended is nobody's any more.
+    # A session ended by an admin belongs to no user.
     SessionRecord.objects.all().delete()
     Session.objects.all().delete()
     answer = client.post("/people/", PERSON)
@@ -188,7 +188,7 @@ def test_a_sender_whom_nobody_knows_keeps_nothing(
     assert Session.objects.count() == 0
 
 
-def test_a_link_leads_back_to_the_form_too(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sign_in_link_restores_the_form(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     move(IDLE, monkeypatch)
     _, back_to = to_sign_in(client.post("/account/tokens/", {"days": "17"}), client)
     secret = authentication.create_sign_in_link(user=User.objects.get(username="ada"))
@@ -197,7 +197,7 @@ def test_a_link_leads_back_to_the_form_too(client: Client, monkeypatch: pytest.M
     assert 'value="17"' in text(client.get(back_to))
 
 
-def test_three_forms_of_a_browser_are_kept_and_none_that_is_huge(
+def test_a_browser_saves_three_forms_and_no_huge_one(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     move(FRESH, monkeypatch)

@@ -66,6 +66,8 @@ def test_the_tab_key_reaches_every_control(page: Page, site: Site) -> None:
         ]
         reached = {number for number, _ in focused}
         unmarked = {number for number, is_marked in focused if not is_marked}
-        left = [controls[number] for number in range(len(controls)) if number not in reached]
-        missed[name] = left + [f"not marked: {controls[number]}" for number in sorted(unmarked)]
-    assert {name: some for name, some in missed.items() if some} == {}
+        remaining = [controls[number] for number in range(len(controls)) if number not in reached]
+        missed[name] = remaining + [
+            f"not marked: {controls[number]}" for number in sorted(unmarked)
+        ]
+    assert {name: partial for name, partial in missed.items() if partial} == {}

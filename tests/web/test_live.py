@@ -22,7 +22,7 @@ from tests.web.conftest import World
 from tests.web.live_requests import Question, first_question, next_question
 
 SOON = 60.0
-"""Seconds in which a slow machine has done what a test waits for."""
+"""Seconds that a slow machine may need for one step."""
 
 
 def pages(world: World) -> tuple[str, ...]:
@@ -36,17 +36,17 @@ def pages(world: World) -> tuple[str, ...]:
     )
 
 
-def test_without_news_204_after_the_wait(owner: Person, world: World) -> None:
+def test_a_wait_without_changes_ends_in_204(owner: Person, world: World) -> None:
     for path in pages(world):
         question = first_question(owner.client, path)
-        began = time.monotonic()
+        started = time.monotonic()
         response = question.ask(owner.client)
         assert response.status_code == 204, path
         assert response.content == b""
-        assert time.monotonic() - began >= 0.19, path
+        assert time.monotonic() - started >= 0.19, path
 
 
-def test_ages_are_no_news(owner: Person, world: World) -> None:
+def test_age_changes_send_no_update(owner: Person, world: World) -> None:
     questions = [first_question(owner.client, path) for path in pages(world)]
     Cluster.objects.update(contact_at=timezone.now() + timedelta(seconds=5))
     for question in questions:
@@ -65,7 +65,7 @@ def test_a_change_is_answered_with_that_row_only(owner: Person, world: World) ->
     assert next_question(page).ask(owner.client).status_code == 204, "now the page has it"
 
 
-def test_rows_that_come_go_and_move(owner: Person, world: World) -> None:
+def test_rows_are_added_removed_and_moved(owner: Person, world: World) -> None:
     question = first_question(owner.client, "/")
     new = make_gang(world.cluster, "new-run", now=timezone.now(), health="failed")
     page = question.ask(owner.client).content.decode()
@@ -86,7 +86,7 @@ def test_rows_that_come_go_and_move(owner: Person, world: World) -> None:
     assert "<tr" not in page
 
 
-def test_what_a_page_does_not_show_is_no_news(owner: Person, world: World) -> None:
+def test_changes_outside_the_page_send_no_update(owner: Person, world: World) -> None:
     question = first_question(owner.client, "/?cluster=eu-train")
     Gang.objects.filter(pk=world.other_gang.pk).update(message="Another sentence.")
     assert question.ask(owner.client).status_code == 204
@@ -98,14 +98,14 @@ def row_ids(page: str) -> list[str]:
 
 
 def order_told(page: str) -> list[str]:
-    """Return what the news of the Board say of the order of its rows."""
-    told = re.findall(r'<template data-rows="gangs" data-order="([^"]*)">', page)
-    assert len(told) == 1
-    return str(told[0]).split()
+    """Return the row order in an update of the Board."""
+    matches = re.findall(r'<template data-rows="gangs" data-order="([^"]*)">', page)
+    assert len(matches) == 1
+    return str(matches[0]).split()
 
 
 class TestOrderOfManyRows:
-    """Told is where it differs from that of the page: what goes on as before is one `…`."""
+    """The update lists the changed part of the order. An unchanged run of rows is one `…`."""
 
     @pytest.fixture
     def rows(self, owner: Person, world: World) -> list[str]:
@@ -115,29 +115,29 @@ class TestOrderOfManyRows:
     def move(self, row: str, name: str) -> None:
         Gang.objects.filter(pk=row.removeprefix("g-")).update(name=name)
 
-    def test_one_that_moves(self, owner: Person, rows: list[str]) -> None:
+    def test_a_moved_row_is_sent(self, owner: Person, rows: list[str]) -> None:
         question = first_question(owner.client, "/?ordering=name")
         self.move(rows[30], "a-first")
         page = question.ask(owner.client).content.decode()
-        told = [rows[30], rows[0], "…", rows[29], rows[31], "…", rows[-1]]
-        assert order_told(page) == told
+        order = [rows[30], rows[0], "…", rows[29], rows[31], "…", rows[-1]]
+        assert order_told(page) == order
         assert row_ids(page) == [rows[30]]
 
-    def test_one_that_is_new(self, owner: Person, world: World, rows: list[str]) -> None:
+    def test_a_new_row_is_sent(self, owner: Person, world: World, rows: list[str]) -> None:
         question = first_question(owner.client, "/?ordering=name")
         new = f"g-{make_gang(world.cluster, 'zzz', now=timezone.now()).id}"
         page = question.ask(owner.client).content.decode()
         assert order_told(page) == [rows[0], "…", rows[-1], new]
         assert row_ids(page) == [new]
 
-    def test_one_that_is_gone(self, owner: Person, rows: list[str]) -> None:
+    def test_a_removed_row_is_sent(self, owner: Person, rows: list[str]) -> None:
         question = first_question(owner.client, "/?ordering=name")
         Gang.objects.filter(pk=rows[30].removeprefix("g-")).update(gone_at=timezone.now())
         page = question.ask(owner.client).content.decode()
         assert order_told(page) == [rows[0], "…", rows[29], rows[31], "…", rows[-1]]
         assert row_ids(page) == []
 
-    def test_one_of_which_only_the_text_changes(self, owner: Person, rows: list[str]) -> None:
+    def test_a_changed_row_is_sent_without_the_order(self, owner: Person, rows: list[str]) -> None:
         question = first_question(owner.client, "/?ordering=name")
         Gang.objects.filter(pk=rows[30].removeprefix("g-")).update(message="Another sentence.")
         page = question.ask(owner.client).content.decode()
@@ -145,7 +145,7 @@ class TestOrderOfManyRows:
         assert "data-order" not in page
         assert "…" not in page
 
-    def test_a_page_that_has_missed_changes_is_told_all_of_them(
+    def test_a_page_that_missed_changes_gets_all_of_them(
         self, owner: Person, rows: list[str]
     ) -> None:
         missed = first_question(owner.client, "/?ordering=name")
@@ -156,11 +156,11 @@ class TestOrderOfManyRows:
         assert row_ids(page) == [rows[50]]
         page = missed.ask(owner.client).content.decode()
         assert sorted(row_ids(page)) == sorted([rows[30], rows[50]])
-        told = [rows[30], rows[50], rows[0], "…", rows[29], rows[31], "…", rows[49], rows[51]]
-        assert order_told(page) == [*told, "…", rows[-1]]
+        order = [rows[30], rows[50], rows[0], "…", rows[29], rows[31], "…", rows[49], rows[51]]
+        assert order_told(page) == [*order, "…", rows[-1]]
 
     @pytest.mark.parametrize("version", ["", "AAAAAAAA" * 20])
-    def test_a_page_of_an_unknown_version_is_told_all_of_it(
+    def test_a_page_of_an_unknown_version_gets_all_rows(
         self, owner: Person, rows: list[str], version: str
     ) -> None:
         question = first_question(owner.client, "/?ordering=name")
@@ -168,10 +168,10 @@ class TestOrderOfManyRows:
         assert order_told(page) == row_ids(page) == rows
         assert len(re.findall(r'<button id="tile-', page)) == 9
 
-    def test_pages_that_show_another_order_are_told_another(
+    def test_pages_with_different_orders_get_different_updates(
         self, owner: Person, rows: list[str]
     ) -> None:
-        """They lack the same, and what one of them is told would leave the other one out of order."""
+        """Both pages miss the same row, but the update of one would misorder the other."""
         first = first_question(owner.client, "/?ordering=name")
         Gang.objects.filter(pk=rows[30].removeprefix("g-")).update(gone_at=timezone.now())
         second = next_question(first.ask(owner.client).content.decode())
@@ -205,7 +205,7 @@ def test_a_change_of_a_gang_reaches_its_page_in_fragments(owner: Person, world: 
     assert "Now 4 are free." in page
 
 
-def test_silence_and_dead_workers_are_news(owner: Person, world: World) -> None:
+def test_stale_clusters_and_dead_workers_send_updates(owner: Person, world: World) -> None:
     question = first_question(owner.client, "/clusters/")
     Cluster.objects.filter(name="us-train").update(contact_at=timezone.now() - timedelta(minutes=3))
     page = question.ask(owner.client).content.decode()
@@ -219,20 +219,18 @@ def test_silence_and_dead_workers_are_news(owner: Person, world: World) -> None:
     assert "Poll worker is down" in page
 
 
-def test_a_role_that_is_taken_empties_the_page(reader: Person, world: World) -> None:
+def test_a_revoked_role_empties_the_page(reader: Person, world: World) -> None:
     question = first_question(reader.client, "/")
     gang_question = first_question(reader.client, f"/gangs/{world.gang.id}/")
     Grant.objects.all().delete()
-    for one in (question, gang_question):
-        response = one.ask(reader.client)
+    for item in (question, gang_question):
+        response = item.ask(reader.client)
         assert (response.status_code, response["HX-Refresh"]) == (204, "true")
     page = reader.client.get("/").content.decode()
     assert "You have no role yet, so there is nothing to see." in page
 
 
-def test_an_open_page_of_somebody_who_is_disabled_goes_to_sign_in(
-    owner: Person, world: World
-) -> None:
+def test_an_open_page_of_a_disabled_user_goes_to_sign_in(owner: Person, world: World) -> None:
     questions = [first_question(owner.client, path) for path in pages(world)]
     disable_user(name=owner.user.username)
     for question in questions:
@@ -252,7 +250,7 @@ def test_a_forged_version_gets_the_whole_page(owner: Person, world: World, versi
     assert "diffusion-run" in page
 
 
-def test_above_the_bound_pages_are_told_to_ask_again(
+def test_pages_above_the_limit_must_retry(
     owner: Person,
     world: World,
     settings: object,
@@ -271,7 +269,7 @@ def test_above_the_bound_pages_are_told_to_ask_again(
     assert "Now 4 are free." in question.ask(owner.client).content.decode()
 
 
-def test_who_has_too_many_pages_open_asks_again_and_nobody_else_does(
+def test_only_the_user_with_too_many_pages_must_retry(
     owner: Person, reader: Person, world: World, own_notifier: Notifier
 ) -> None:
     for number in range(300):
@@ -279,14 +277,14 @@ def test_who_has_too_many_pages_open_asks_again_and_nobody_else_does(
             own_notifier.enter(reader.user.pk, f"tab {number}", most=300)
         except TooManyWaiting:
             break
-    again = first_question(reader.client, "/").ask(reader.client)
-    assert (again.status_code, again["X-Live-Again"]) == (204, "2")
+    repeated = first_question(reader.client, "/").ask(reader.client)
+    assert (repeated.status_code, repeated["X-Live-Again"]) == (204, "2")
     waited = first_question(owner.client, "/").ask(owner.client)
     assert waited.status_code == 204
     assert "X-Live-Again" not in waited
 
 
-def test_a_page_that_waits_lets_others_work(
+def test_a_waiting_page_blocks_no_other_request(
     owner: Person, world: World, own_notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = Throttle(1, 2 * SOON)
@@ -308,7 +306,7 @@ def test_a_page_that_waits_lets_others_work(
     assert worked.is_set()
 
 
-def test_a_crash_while_reading_gives_the_place_back(
+def test_a_failed_read_releases_its_slot(
     owner: Person, world: World, own_notifier: Notifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question = first_question(owner.client, "/")
@@ -322,7 +320,7 @@ def test_a_crash_while_reading_gives_the_place_back(
     assert own_notifier.waiting == 0
 
 
-def test_people_with_other_roles_never_share(
+def test_users_with_different_roles_share_no_answer(
     owner: Person,
     reader: Person,
     world: World,
@@ -335,5 +333,5 @@ def test_people_with_other_roles_never_share(
         assert ("diffusion-run" in page) is sees
 
 
-def test_the_wait_is_shorter_than_what_proxies_allow() -> None:
+def test_the_wait_is_shorter_than_proxy_timeouts() -> None:
     assert throttle.FALL_BACK == "2"

@@ -1,4 +1,4 @@
-"""What is read and rendered once for many, within one bound of bytes."""
+"""Shared reads and rendered fragments, within one limit in bytes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tests.web.live_requests import Question
 
 
 def kept_bytes(root: object) -> int:
-    """Return what an object and everything that it alone leads to take in memory."""
-    seen: set[int] = set()
+    """Return the memory of an object and its exclusive references."""
+    observed: set[int] = set()
     todo, total = [root], 0
     while todo:
-        one = todo.pop()
-        if id(one) in seen or isinstance(one, type | ModuleType | FunctionType):
+        item = todo.pop()
+        if id(item) in observed or isinstance(item, type | ModuleType | FunctionType):
             continue
-        seen.add(id(one))
-        total += sys.getsizeof(one)
-        todo += gc.get_referents(one)
+        observed.add(id(item))
+        total += sys.getsizeof(item)
+        todo += gc.get_referents(item)
     return total
 
 
-def test_what_a_browser_sends_is_not_kept(
+def test_browser_input_is_not_cached(
     owner: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page_cache = PageCache()
@@ -53,7 +53,7 @@ def test_what_a_browser_sends_is_not_kept(
 
 
 class TestPageCache:
-    """Readings are shared, and never older than what the browser has."""
+    """Reads are shared and never older than the browser's version."""
 
     PAGE = (
         fragments.Fragment("a", "x.html", {}, "shown"),
@@ -75,33 +75,33 @@ class TestPageCache:
         version = fragments.Version(frozenset(), read_at)
         return page_cache.get(key, position, version, read_page), bool(read)
 
-    def test_one_reading_for_all_at_the_same_position(self) -> None:
+    def test_pages_at_the_same_position_share_one_read(self) -> None:
         page_cache = PageCache()
         first, read = self.get(page_cache, "p1")
         assert read
         assert self.get(page_cache, "p1") == (first, False)
 
-    def test_read_again_when_the_position_moved(self) -> None:
+    def test_a_new_position_is_read_again(self) -> None:
         page_cache = PageCache()
         self.get(page_cache, "p1")
         assert self.get(page_cache, "p2")[1]
 
-    def test_read_again_for_a_browser_that_has_seen_more(self) -> None:
+    def test_a_newer_browser_triggers_a_new_read(self) -> None:
         page_cache = PageCache()
         first, _ = self.get(page_cache, "p1")
         assert self.get(page_cache, "p1", read_at=first.read_at + 1)[1]
 
-    def test_nothing_is_shared_before_the_first_look(self) -> None:
+    def test_reads_are_not_shared_before_the_first_position(self) -> None:
         page_cache = PageCache()
         self.get(page_cache, "")
         assert self.get(page_cache, "")[1]
 
-    def test_pages_do_not_mix(self) -> None:
+    def test_pages_have_separate_cache_entries(self) -> None:
         page_cache = PageCache()
         self.get(page_cache, "p1", key="one")
         assert self.get(page_cache, "p1", key="other")[1]
 
-    def test_the_same_news_are_rendered_once(self) -> None:
+    def test_equal_updates_are_rendered_once(self) -> None:
         cached, _ = self.get(PageCache(), "p1")
         rendered: list[int] = []
 
@@ -113,19 +113,19 @@ class TestPageCache:
         assert [cached.answer(version, render) for version in (old, old, new)] == [b"news"] * 3
         assert len(rendered) == 2
 
-    def test_what_is_unknown_in_a_version_makes_no_other_answer(self) -> None:
+    def test_unknown_fragments_of_a_version_are_ignored(self) -> None:
         cached, _ = self.get(PageCache(), "p1")
         for number in range(100):
             junk = frozenset({number.to_bytes(6, "big")})
             assert cached.answer(fragments.Version(junk), lambda: b"all of it") == b"all of it"
         assert kept_bytes(cached) - kept_bytes(self.PAGE) < 10_000
 
-    def test_who_knows_everything_and_more_is_told_nothing(self) -> None:
+    def test_an_up_to_date_browser_gets_no_fragments(self) -> None:
         cached, _ = self.get(PageCache(), "p1")
         known = fragments.Version(cached.marks | {b"others"})
         assert cached.answer(known, lambda: b"news") is None
 
-    def test_all_pages_and_answers_have_one_bound_in_bytes(self) -> None:
+    def test_pages_and_answers_share_one_byte_limit(self) -> None:
         """Each of 20,000 browsers knows another part of one of many pages: 40 MB in all."""
         bound = 1_000_000
         page_cache = PageCache(bound)
@@ -139,7 +139,7 @@ class TestPageCache:
         cached, read = self.get(page_cache, "p1", key="page 39")
         assert not read, "the latest one stays"
 
-    def test_one_answer_larger_than_all_that_may_be_kept(self) -> None:
+    def test_an_answer_above_the_limit_is_not_cached(self) -> None:
         page_cache = PageCache(100_000)
         cached, _ = self.get(page_cache, "p1")
         for _ in range(2):
@@ -148,7 +148,7 @@ class TestPageCache:
             assert len(answer) == 1_000_000
         assert kept_bytes(page_cache) < 100_000
 
-    def test_a_page_that_cannot_be_read_leaves_no_more_than_others(self) -> None:
+    def test_failed_reads_stay_within_the_cache_limit(self) -> None:
         page_cache = PageCache()
 
         def fail() -> Page:
@@ -159,7 +159,7 @@ class TestPageCache:
                 page_cache.get(f"{number}{'x' * 1_000}", "p1", fragments.Version(), fail)
         assert kept_bytes(page_cache) < 1_000_000
 
-    def test_old_pages_are_forgotten(self) -> None:
+    def test_old_pages_are_evicted(self) -> None:
         page_cache = PageCache()
         for number in range(MOST_PAGES + 1):
             self.get(page_cache, "p1", key=f"page {number}")

@@ -1,4 +1,4 @@
-"""Versions of pages, and what is sent to a browser that shows an older one."""
+"""Page versions, and the fragments sent to a browser with an older one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gangboard.pages.core.live.cache import Page
 
 
 class TestVersion:
-    def test_a_version_knows_its_own_page(self) -> None:
+    def test_a_version_matches_its_own_page(self) -> None:
         page = (
             fragments.Fragment("a", "x.html", {}, ("shown",)),
             fragments.FragmentList(
@@ -30,19 +30,19 @@ class TestVersion:
         assert len(known.marks) == 4, "equal contents of different elements differ"
 
 
-def written(told: Sequence[str], shown: Sequence[str]) -> list[str]:
+def written(message: Sequence[str], shown: Sequence[str]) -> list[str]:
     """Return the order that news tell a browser that shows an order."""
     ids: list[str] = []
-    for at, word in enumerate(told):
-        if word == fragments.AS_BEFORE:
-            ids += shown[shown.index(told[at - 1]) + 1 : shown.index(told[at + 1])]
+    for index, text in enumerate(message):
+        if text == fragments.AS_BEFORE:
+            ids += shown[shown.index(message[index - 1]) + 1 : shown.index(message[index + 1])]
         else:
-            ids.append(word)
+            ids.append(text)
     return ids
 
 
 class TestManyFragments:
-    """Whatever a page shows, its version is short, and a browser comes to show the same."""
+    """Every page has a short version, and its updates converge in the browser."""
 
     @staticmethod
     def page(shown: Mapping[str, object], top: object = "top") -> Page:
@@ -50,7 +50,7 @@ class TestManyFragments:
         return (fragments.Fragment("top", "x.html", {}, top), fragments.FragmentList("rows", rows))
 
     @pytest.mark.parametrize("number", [100, 478, 479, 1_000, 20_000])
-    def test_any_page_fits(self, number: int) -> None:
+    def test_a_version_of_any_page_is_short(self, number: int) -> None:
         page = self.page({f"block-{n}": n for n in range(number)})
         text = fragments.write_version(page, 1_793_000_000_123)
         assert len(text) <= fragments.LONGEST_VERSION
@@ -61,17 +61,17 @@ class TestManyFragments:
         known = fragments.read_version(fragments.write_version(page, 1))
         top, rows = page
         assert isinstance(rows, fragments.FragmentList)
-        # What is the same is made once: a thousand pages of a thousand fragments took a minute.
-        for at, old in enumerate(rows.fragments):
+        # Equal fragments are built once, because a thousand pages with a thousand fragments took a minute.
+        for index, old in enumerate(rows.fragments):
             new = replace(old, shown="new")
-            changed = (*rows.fragments[:at], new, *rows.fragments[at + 1 :])
+            changed = (*rows.fragments[:index], new, *rows.fragments[index + 1 :])
             diff = fragments.diff_page((top, fragments.FragmentList("rows", changed)), known)
             sent = [fragment.id for rows_ in diff.lists for fragment in rows_.fragments]
             assert new.id in sent
             assert len(sent) <= 12, "about two of a thousand are in one bucket of 480"
 
     @pytest.mark.parametrize("most", [1, 7, 480])
-    def test_a_browser_comes_to_show_the_page(
+    def test_updates_bring_a_browser_to_the_current_page(
         self, monkeypatch: pytest.MonkeyPatch, most: int
     ) -> None:
         monkeypatch.setattr(fragments, "MOST_MARKS", most)
@@ -96,6 +96,6 @@ class TestManyFragments:
             assert [(name, browser[name]) for name in order] == [
                 (fragment.id, fragment.shown) for fragment in rows_.fragments
             ]
-            # What has left is no longer there to be shown again.
+            # A removed fragment cannot reappear.
             browser = {name: browser[name] for name in ["top", *order]}
             version = fragments.write_version(page, 1)

@@ -62,7 +62,7 @@ def pages() -> list[tuple[str, str]]:
 ABOUT_PEOPLE = re.compile(
     r"api/v1/(me|people|tokens|sessions|group-roles|notifications|clusters/trials)/"
 )
-"""Lists that have nothing of a watched cluster."""
+"""Lists without rows of watched clusters."""
 
 
 def api_lists() -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ def api_lists() -> list[tuple[str, str]]:
 
 
 def main_text(page: str) -> str:
-    """Return what a person reads below the header."""
+    """Return the visible text below the header."""
     text = page.partition('<main id="content"')[2].partition("</main>")[0].partition(">")[2]
     text = re.sub(r"<select.*?</select>", "", text, flags=re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
@@ -85,11 +85,11 @@ def main_text(page: str) -> str:
 def zeros(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Yield where a number in an answer is zero."""
     if isinstance(value, dict):
-        for key, one in value.items():
-            yield from zeros(one, (*path, key))
+        for key, item in value.items():
+            yield from zeros(item, (*path, key))
     elif isinstance(value, list):
-        for one in value:
-            yield from zeros(one, path)
+        for item in value:
+            yield from zeros(item, path)
     elif not isinstance(value, bool) and value in (0, "0"):
         yield path
 
@@ -97,13 +97,13 @@ def zeros(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 def parts_about(value: Any) -> Iterator[Any]:
     """Yield the parts of an answer that are about the cluster that never answered."""
     if isinstance(value, list):
-        for one in value:
-            yield from parts_about(one)
+        for item in value:
+            yield from parts_about(item)
     elif isinstance(value, dict):
         if NAME in (value.get("cluster"), value.get("name")):
             yield value
-        for key, one in value.items():
-            yield from [one] if key == NAME else parts_about(one)
+        for key, item in value.items():
+            yield from [item] if key == NAME else parts_about(item)
 
 
 @pytest.fixture
@@ -126,39 +126,39 @@ def never_answered(world: World) -> Cluster:
 
 @pytest.mark.usefixtures("never_answered")
 @pytest.mark.parametrize(("route", "name"), pages())
-def test_pages_say_that_it_is_not_counted(owner: Person, route: str, name: str) -> None:
+def test_pages_mark_an_unread_cluster_as_not_counted(owner: Person, route: str, name: str) -> None:
     lines = int(route in COUNTING_PAGES)
     text = main_text(owner.client.get(f"/{route}").content.decode())
     assert text.count(LINE) == lines
     if name not in ONLY_OF_ALL:
         page = owner.client.get(f"/{route}", {"cluster": NAME}).content.decode()
-        alone = main_text(page).replace(REAL_ZERO, "")
-        assert alone.count(LINE) == lines
-        assert re.findall(r".{0,30}(?<![\w.:-])0(?![\w.:-]).{0,20}", alone) == []
+        single = main_text(page).replace(REAL_ZERO, "")
+        assert single.count(LINE) == lines
+        assert re.findall(r".{0,30}(?<![\w.:-])0(?![\w.:-]).{0,20}", single) == []
 
 
 @pytest.mark.parametrize(("route", "name"), api_lists())
-def test_lists_of_the_api_have_no_zero_of_it(
+def test_api_lists_show_no_zero_for_an_unread_cluster(
     owner: Person, never_answered: Cluster, route: str, name: str
 ) -> None:
     answers = [owner.client.get(f"/{route}")]
-    assert [place for part in parts_about(answers[0].json()) for place in zeros(part)] == []
+    assert [place for fragment in parts_about(answers[0].json()) for place in zeros(fragment)] == []
     if name not in ONLY_OF_ALL:
         answers.append(owner.client.get(f"/{route}", {"cluster": never_answered.name}))
-        found = {(name, place[-1]) for place in zeros(answers[1].json())}
-        assert found <= REAL_ZEROS
+        results = {(name, place[-1]) for place in zeros(answers[1].json())}
+        assert results <= REAL_ZEROS
     assert [answer.status_code for answer in answers] == [200] * len(answers)
 
 
 @pytest.mark.usefixtures("never_answered")
-def test_sums_are_those_of_the_clusters_that_answer(owner: Person) -> None:
+def test_sums_count_only_clusters_that_answer(owner: Person) -> None:
     summary = owner.client.get("/api/v1/summary/").json()
     assert summary["by_cluster"][NAME] == {"gangs": None, "accelerators": None}
     assert summary["by_cluster"]["us-train"] == {"gangs": 1, "accelerators": "8"}
     assert (summary["gangs"], summary["by_health"]["failed"]["gangs"]) == (2, 0)
 
 
-def test_without_any_other_cluster_no_sum_is_known(
+def test_sums_are_unknown_without_any_read_cluster(
     owner: Person, world: World, never_answered: Cluster
 ) -> None:
     Cluster.objects.exclude(pk=never_answered.pk).delete()
@@ -169,15 +169,15 @@ def test_without_any_other_cluster_no_sum_is_known(
 
 
 @pytest.mark.usefixtures("never_answered")
-def test_a_list_without_rows_names_it(owner: Person) -> None:
+def test_an_empty_list_names_the_unread_cluster(owner: Person) -> None:
     for name in ("gangs", "groups", "queues", "reasons", "holds"):
         answer = owner.client.get(f"/api/v1/{name}/", {"cluster": NAME}).json()
         assert answer["results"] == []
-        assert [one["cluster"] for one in answer["unseen"]] == [NAME], name
+        assert [item["cluster"] for item in answer["unseen"]] == [NAME], name
 
 
 @pytest.mark.usefixtures("never_answered")
-def test_metrics_have_no_series_of_its_numbers(owner: Person, settings: Settings) -> None:
+def test_metrics_have_no_series_for_an_unread_cluster(owner: Person, settings: Settings) -> None:
     settings.METRICS_TOKEN, settings.METRICS_NETWORKS = TOKEN, ()
     answer = owner.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     series = re.findall(rf'^(\w+)\{{[^}}]*cluster="{NAME}"', answer.content.decode(), re.MULTILINE)

@@ -33,16 +33,14 @@ def nodes(world: World) -> World:
 
 def squares(page: str) -> dict[str, str]:
     """Return the title of each square, by the name of the node that is printed in it."""
-    found = re.findall(r'<a href="/nodes/[^"]*" title="([^"]*)"[^>]*>(.*?)</a>', page)
+    matches = re.findall(r'<a href="/nodes/[^"]*" title="([^"]*)"[^>]*>(.*?)</a>', page)
     return {
         re.sub(r"<b>.*", "", inside).replace("<bdi>", "").split(">")[1].split("<")[0]: title
-        for title, inside in found
+        for title, inside in matches
     }
 
 
-def test_a_square_shows_the_name_of_its_node_and_on_hover_its_gangs(
-    owner: Person, nodes: World
-) -> None:
+def test_a_square_shows_its_node_name_and_gangs_on_hover(owner: Person, nodes: World) -> None:
     assert squares(text_of(owner.client, "/capacity/")) == {
         "a100-5": "a100-5: 1 of 8 free; mixtral-align, sql-agent",
         "a100-6": "a100-6: 2 of 8 free, cordoned",
@@ -70,7 +68,7 @@ def test_a_square_names_five_gangs_and_counts_the_others(owner: Person, nodes: W
     assert title.endswith("; g0, g1, g2, g3, g4 and 2 more")
 
 
-def test_viewers_of_one_namespace_read_no_name(reader: Person, nodes: World) -> None:
+def test_viewers_of_one_namespace_see_no_node_names(reader: Person, nodes: World) -> None:
     page = text_of(reader.client, "/capacity/")
     assert "1 cordoned" in page
     assert "a100-" not in page

@@ -1,4 +1,4 @@
-"""A copy of the database lets nobody in: no row holds what a browser or a program presents."""
+"""A copy of the database contains no usable credential of a browser or program."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ SIGN_IN = "/sign-in/"
 
 def rows() -> list[tuple[str, str]]:
     """Every row of every table, as text with the name of its table."""
-    found = []
+    result = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
-            found += [(table, str(row)) for row in cursor.fetchall()]
-    return found
+            result += [(table, str(row)) for row in cursor.fetchall()]
+    return result
 
 
-def holders(secret: str, found: list[tuple[str, str]]) -> list[str]:
+def holders(secret: str, result: list[tuple[str, str]]) -> list[str]:
     assert len(secret) >= 8
-    return sorted({table for table, row in found if secret in row})
+    return sorted({table for table, row in result if secret in row})
 
 
 def cookie_of(client: Client) -> str:
@@ -51,7 +51,7 @@ def sign_in(client: Client, name: str, password: str) -> int:
     return client.post(SIGN_IN, {"name": name, "password": password}).status_code
 
 
-def test_no_row_holds_a_secret_of_somebody_who_is_signed_in() -> None:
+def test_rows_contain_no_secret_of_a_signed_in_user() -> None:
     owner = make_owner()
     browser, linked = Client(), Client()
     assert browser.get(SIGN_IN).status_code == 200
@@ -75,13 +75,15 @@ def test_no_row_holds_a_secret_of_somebody_who_is_signed_in() -> None:
         "what was typed as a name": TYPED,
         "its plain hash": hashlib.sha256(f"password\0{TYPED}\x00127.0.0.1".encode()).hexdigest(),
     }
-    found = rows()
-    assert {what: tables for what in secrets if (tables := holders(secrets[what], found))} == {}
-    sessions = [row for table, row in found if table == "django_session"]
+    result = rows()
+    assert {
+        secret: tables for secret in secrets if (tables := holders(secrets[secret], result))
+    } == {}
+    sessions = [row for table, row in result if table == "django_session"]
     assert len(sessions) >= 2, "the scan has read the sessions"
 
 
-def test_the_key_of_a_row_opens_no_page() -> None:
+def test_a_stored_session_key_opens_no_page() -> None:
     owner = make_owner()
     assert owner.client.get("/").status_code == 200
     with connection.cursor() as cursor:
@@ -95,14 +97,14 @@ def test_the_key_of_a_row_opens_no_page() -> None:
         assert (answer.status_code, answer.headers["Location"]) == (302, SIGN_IN)
 
 
-def test_a_session_goes_on_and_ends_as_before() -> None:
-    owner, other = make_owner(), Client()
-    assert sign_in(other, "olga", PASSWORD) == 302
-    assert other.get("/").status_code == 200
-    key = cookie_of(other)
-    assert other.post("/sign-out/").status_code == 302
-    other.cookies[settings.SESSION_COOKIE_NAME] = key
-    assert other.get("/").status_code == 302, "it is deleted, not only forgotten by the browser"
+def test_sessions_continue_and_end_with_hashed_keys() -> None:
+    owner, another = make_owner(), Client()
+    assert sign_in(another, "olga", PASSWORD) == 302
+    assert another.get("/").status_code == 200
+    key = cookie_of(another)
+    assert another.post("/sign-out/").status_code == 302
+    another.cookies[settings.SESSION_COOKIE_NAME] = key
+    assert another.get("/").status_code == 302, "it is deleted, not only forgotten by the browser"
     assert owner.client.get("/").status_code == 200, "the other browser stays"
     people.disable_user(name="olga")
     assert owner.client.get("/").status_code == 302
@@ -130,11 +132,11 @@ def test_a_session_can_change_its_key_and_be_deleted() -> None:
     assert SessionStore(second)["page"] == "board"
     session.flush()
     assert not session.exists(second)
-    gone = SessionStore(second)
-    assert (gone.get("page"), gone.session_key) == (None, None)
+    deleted_session_store = SessionStore(second)
+    assert (deleted_session_store.get("page"), deleted_session_store.session_key) == (None, None)
 
 
-def test_asynchronous_calls_hash_as_well() -> None:
+def test_asynchronous_calls_hash_keys() -> None:
     async def play() -> Any:
         session = SessionStore()
         await session.aset("page", "board")
@@ -142,8 +144,8 @@ def test_asynchronous_calls_hash_as_well() -> None:
         key = str(session.session_key)
         assert await session.aexists(key)
         page = await SessionStore(key).aget("page")
-        kept = [row.session_key async for row in session.model.objects.all()]
-        assert key not in kept
+        stored = [row.session_key async for row in session.model.objects.all()]
+        assert key not in stored
         await session.adelete(key)
         assert not await session.aexists(key)
         return page
@@ -151,7 +153,7 @@ def test_asynchronous_calls_hash_as_well() -> None:
     assert async_to_sync(play)() == "board"
 
 
-def test_sessions_outlive_a_new_secret_key_while_the_old_one_is_kept(settings: Any) -> None:
+def test_sessions_survive_a_secret_key_rotation(settings: Any) -> None:
     """Django signs a session anew that it reads with the old key."""
     owner, idle = make_owner(), Client()
     idle.force_login(owner.user)

@@ -32,9 +32,9 @@ pytestmark = pytest.mark.services
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
 CONNECTIONS = 16
-"""Of one web process, as shipped."""
+"""Limit of one web process with default settings."""
 SOON = 4.5
-"""Seconds within which a database that cannot serve is told: 3 s of waiting, and a busy machine."""
+"""Seconds until a failing database is reported, from 3 s of waiting on a busy machine."""
 PROBE = 3.5
 
 
@@ -139,7 +139,7 @@ def _wait(web: Web) -> None:
 
 
 def test_a_burst_is_answered_with_few_connections(web: Web) -> None:
-    """Of pages; the tier `production` has one of 300 calls of the API."""
+    """Number of pages. The tier `production` has a burst of 300 API calls."""
     over = threading.Event()
     with ThreadPoolExecutor(1) as watching:
         most = watching.submit(web.most_connections, over)
@@ -152,27 +152,27 @@ def test_a_burst_is_answered_with_few_connections(web: Web) -> None:
     assert 1 <= most.result() <= CONNECTIONS
 
 
-def test_a_table_that_is_locked_is_told_soon(web: Web) -> None:
+def test_a_locked_table_is_reported_soon(web: Web) -> None:
     with closing(psycopg.connect(web.database)) as locking:
         locking.execute("LOCK TABLE store_cluster IN ACCESS EXCLUSIVE MODE")
         with ThreadPoolExecutor(3) as threads:
-            began = time.monotonic()
+            started = time.monotonic()
             paths = ("/", "/api/v1/clusters/", "/readyz")
-            asked = {path: threads.submit(web.ask, path) for path in paths}
-            page, call = asked["/"].result(), asked["/api/v1/clusters/"].result()
-            assert time.monotonic() - began < SOON
-            assert asked["/readyz"].result().status == 503
+            requested = {path: threads.submit(web.ask, path) for path in paths}
+            page, call = requested["/"].result(), requested["/api/v1/clusters/"].result()
+            assert time.monotonic() - started < SOON
+            assert requested["/readyz"].result().status == 503
     assert (page.status, page.headers["Retry-After"]) == (503, "2")
     assert (call.status, call.headers["Content-Type"]) == (503, "application/problem+json")
     assert web.ask("/").status == 200
 
 
-def test_a_database_that_is_gone_is_told_soon_and_is_back_at_once(web: Web) -> None:
+def test_a_lost_database_is_reported_soon_and_recovers_at_once(web: Web) -> None:
     with web.shut(), ThreadPoolExecutor(4) as threads:
-        began = time.monotonic()
+        started = time.monotonic()
         paths = ("/", "/api/v1/gangs/", "/live/board/", "/readyz")
         answers = dict(zip(paths, threads.map(web.ask, paths), strict=True))
-        assert time.monotonic() - began < 2 * SOON
+        assert time.monotonic() - started < 2 * SOON
         assert {path: answer.status for path, answer in answers.items()} == dict.fromkeys(
             paths, 503
         )
@@ -210,7 +210,7 @@ def test_a_database_of_another_encoding_is_refused_at_migrate_and_by_workers(web
         assert "Traceback" not in ended.stderr
 
 
-def test_pages_that_wait_for_news_hold_no_connection(web: Web) -> None:
+def test_waiting_pages_hold_no_connection(web: Web) -> None:
     """Twenty wait, more than the process has connections, and another page is answered."""
     address, version = read_question(web.ask("/").data.decode())
     with ExitStack() as opened:

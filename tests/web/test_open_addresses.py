@@ -1,4 +1,4 @@
-"""What is open: every address asks for sign-in (`test_access_matrix`), but for those that are listed here."""
+"""Addresses without sign-in. All others need one (`test_access_matrix`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPEN = {
     "sign-in/provider/callback/": 404,
     "sign-out/": 302,
 }
-"""Route → what an anonymous gets: answers of the view itself."""
+"""Route → status for an anonymous request, answered by the view itself."""
 METHOD = {"sign-in/link/": "post", "sign-out/": "post"}
 
 
@@ -48,24 +48,24 @@ def address_of(route: str) -> str:
 ROUTES = sorted(routes(get_resolver()))
 
 
-def test_what_is_open_is_there() -> None:
+def test_open_addresses_exist() -> None:
     assert set(OPEN) <= set(ROUTES)
 
 
 @pytest.mark.parametrize("route", OPEN)
-def test_what_is_open_answers_by_itself(anonymous: Client, route: str) -> None:
+def test_open_addresses_answer_anonymous_requests(anonymous: Client, route: str) -> None:
     response = getattr(anonymous, METHOD.get(route, "get"))(address_of(route))
     assert response.status_code == OPEN[route]
     assert "?next=" not in response.headers.get("Location", "")
 
 
-def test_a_health_check_asks_no_database_who_asks(owner: Person) -> None:
+def test_a_health_check_makes_no_queries(owner: Person) -> None:
     with CaptureQueriesContext(connection) as queries:
         assert owner.client.get("/healthz").status_code == 200
     assert len(queries) == 0
 
 
-def test_no_page_of_allauth_is_served() -> None:
+def test_allauth_pages_are_not_served() -> None:
     names = [
         pattern.name or "" for pattern in get_resolver().url_patterns if hasattr(pattern, "name")
     ]

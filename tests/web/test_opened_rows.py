@@ -1,4 +1,4 @@
-"""A row of the Board that is opened in place: what it tells, and to whom."""
+"""Rows of the Board that are opened in place: content and permissions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def opened(person: Person, gang: Gang) -> str:
-    """Return what stands below the row, as a person reads it."""
+    """Return the visible text below the row."""
     return text_of(person.client.get(f"/gangs/{gang.pk}/row/"))
 
 
@@ -30,14 +30,14 @@ def button_of(gang: Gang, index: int, verb: str = "suspend") -> str:
     return f'id="row-{verb}-{element_key(f"{gang.uid}-job-{index}")}"'
 
 
-def test_the_board_has_the_way_there_and_reads_nothing_of_it(owner: Person, world: World) -> None:
+def test_the_board_links_rows_without_reading_their_details(owner: Person, world: World) -> None:
     page = owner.client.get("/").content.decode()
     assert f'data-opens="/gangs/{world.gang.id}/row/" aria-expanded="false"' in page
     assert "opened-parts" not in page
     # The queries of the Board are counted in test_pages.py.
 
 
-def test_has_evidence_steps_and_the_jobs(owner: Person, world: World) -> None:
+def test_an_opened_row_has_evidence_steps_and_jobs(owner: Person, world: World) -> None:
     finding = make_finding(
         "node-lost", health=Health.DEGRADED, evidence=(Evidence("lost node", "gpu-07"),)
     )
@@ -61,13 +61,13 @@ def test_has_evidence_steps_and_the_jobs(owner: Person, world: World) -> None:
     assert "<dt>lost node</dt><dd>gpu-07</dd>" in page
     assert 'data-copy="kubectl logs -n research asr-0"' in page
     assert "Wait for gpu-07." in page
-    # What somebody has to look at goes first.
+    # Items that need attention come first.
     assert re.findall(r'class="opened-name">([^<]*)<', page) == ["asr-pre-broken", "asr-pre-whole"]
     assert page.count('class="opened-pod"') == 1
     assert f'<a href="/gangs/{gang.pk}/">Open asr-pre</a>' in page
 
 
-def test_of_many_jobs_the_rest_is_counted(owner: Person, world: World) -> None:
+def test_surplus_jobs_are_counted(owner: Person, world: World) -> None:
     jobs = tuple(make_job(f"sweep-{number}") for number in range(11))
     gang = make_gang(world.cluster, "sweep", now=timezone.now(), detail=Detail(jobs=jobs))
     page = opened(owner, gang)
@@ -76,7 +76,9 @@ def test_of_many_jobs_the_rest_is_counted(owner: Person, world: World) -> None:
 
 
 class TestButtons:
-    def test_are_those_of_the_jobs(self, operator: Person, cluster: Cluster, gang: Gang) -> None:
+    def test_buttons_match_the_states_of_the_jobs(
+        self, operator: Person, cluster: Cluster, gang: Gang
+    ) -> None:
         hold_job(cluster, gang, 0, now=timezone.now())
         page = opened(operator, gang)
         assert button_of(gang, 0, "resume") in page
@@ -84,7 +86,7 @@ class TestButtons:
         assert "Held by olga" in page
         assert "csrf" not in page, "what a dialog asks for has the token"
 
-    def test_are_none_while_an_action_is_not_over(
+    def test_buttons_are_absent_during_an_action(
         self, operator: Person, cluster: Cluster, gang: Gang
     ) -> None:
         make_action(
@@ -100,15 +102,15 @@ class TestButtons:
         assert button_of(gang, 1) not in page
         assert "An action on it is not over yet." in page
 
-    def test_are_none_for_who_may_only_look(self, viewer: Person, gang: Gang) -> None:
+    def test_buttons_are_absent_for_viewers(self, viewer: Person, gang: Gang) -> None:
         page = opened(viewer, gang)
         assert "data-act" not in page
         assert page.count("You have only read access to this namespace.") == 1
 
 
-def test_what_is_not_there_and_what_is_not_to_be_seen_look_the_same(gang: Gang) -> None:
+def test_missing_and_hidden_gangs_look_the_same(gang: Gang) -> None:
     path = f"/gangs/{gang.pk}/row/"
     for person in (make_stranger(), make_reader(make_cluster("us-train"), name="rosa")):
-        answers = [person.client.get(at) for at in (path, "/gangs/0123456789abcdef/row/")]
+        answers = [person.client.get(index) for index in (path, "/gangs/0123456789abcdef/row/")]
         assert [answer.status_code for answer in answers] == [404, 404]
     assert make_reader(gang.cluster, name="rita").client.post(path).status_code == 405

@@ -1,4 +1,4 @@
-"""Objects that name a uid of another namespace: nothing of that namespace is shown, planned or offered."""
+"""Objects with a uid of another namespace expose, plan and offer no object of it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.stored_queues import KEYS
 from tests.web.acting import confirm_query, job_targets, suspend_stored, text_of
 
 pytestmark = pytest.mark.django_db
-OTHER = "kanari"
+OTHER_NAMESPACE = "kanari"
 """Begins every name in the other namespace, and is its name."""
 CRONJOBS = "cronjobs.batch"
 
 
 def body(client: Client, address: str, **query: Any) -> str:
-    """Return an answer with all its markup: a name in an attribute is shown, too."""
+    """Return an answer with its markup, because names in attributes count as visible."""
     response = client.get(address, query)
     assert response.status_code == 200, address
     return text_of(response)
@@ -38,18 +38,26 @@ def body(client: Client, address: str, **query: Any) -> str:
 @pytest.fixture
 def named(cluster: Cluster) -> list[str]:
     """Store objects of another namespace and cluster-scoped ones; return their uids."""
-    jobset = a_jobset(f"{OTHER}-jobset", namespace=OTHER)
+    jobset = a_jobset(f"{OTHER_NAMESPACE}-jobset", namespace=OTHER_NAMESPACE)
     objects: list[tuple[str, Any]] = [
         (JOBSETS, jobset),
-        (JOBS, a_job(f"{OTHER}-job", namespace=OTHER)),
-        (KEYS["Workload"], an_entry(jobset, f"{OTHER}-workload", namespace=OTHER)),
-        (PODGROUPS, a_group(f"{OTHER}-podgroup", namespace=OTHER)),
-        ("nodes", a_node(f"{OTHER}-node")),
-        (KEYS["ClusterQueue"], a_queue(f"{OTHER}-clusterqueue")),
+        (JOBS, a_job(f"{OTHER_NAMESPACE}-job", namespace=OTHER_NAMESPACE)),
+        (
+            KEYS["Workload"],
+            an_entry(jobset, f"{OTHER_NAMESPACE}-workload", namespace=OTHER_NAMESPACE),
+        ),
+        (PODGROUPS, a_group(f"{OTHER_NAMESPACE}-podgroup", namespace=OTHER_NAMESPACE)),
+        ("nodes", a_node(f"{OTHER_NAMESPACE}-node")),
+        (KEYS["ClusterQueue"], a_queue(f"{OTHER_NAMESPACE}-clusterqueue")),
     ]
     for resource, model in objects:
         store_object(cluster, resource, model)
-    make_gang(cluster, f"{OTHER}-jobset", uid=f"uid-{OTHER}-jobset", namespace=OTHER)
+    make_gang(
+        cluster,
+        f"{OTHER_NAMESPACE}-jobset",
+        uid=f"uid-{OTHER_NAMESPACE}-jobset",
+        namespace=OTHER_NAMESPACE,
+    )
     return [model.meta.ref.uid for _, model in objects]
 
 
@@ -64,30 +72,33 @@ def alien_holds(cluster: Cluster, named: list[str]) -> None:
 @pytest.mark.usefixtures("alien_holds")
 def test_a_hold_names_no_object_of_another_namespace(viewer: Person) -> None:
     for address in ("/holds/", "/api/v1/holds/"):
-        shown = body(viewer.client, address)
+        visible = body(viewer.client, address)
         for uid in range(6):
-            assert f"h{uid}" in shown
-        assert OTHER not in shown.replace(f"uid-{OTHER}", ""), (
+            assert f"h{uid}" in visible
+        assert OTHER_NAMESPACE not in visible.replace(f"uid-{OTHER_NAMESPACE}", ""), (
             "only the uid that the Hold itself has"
         )
 
 
 @pytest.mark.usefixtures("alien_holds")
-def test_a_hold_whose_owner_is_not_in_its_namespace_is_lost_for_everybody(cluster: Cluster) -> None:
+def test_a_hold_with_an_owner_in_another_namespace_is_lost(cluster: Cluster) -> None:
     owner, now = make_owner(), timezone.now()
     rows = read_holds(viewer=owner.viewer, now=now).rows
     assert [(row.lost, row.owner.name, row.gang_id) for row in rows] == [(True, "", "")] * 6
     clusters = read_freshness(viewer=owner.viewer, now=now)
     counted = {
-        one.in_force: one.holds for one in hold_counts(viewer=owner.viewer, clusters=clusters)
+        hold_count.in_force: hold_count.holds
+        for hold_count in hold_counts(viewer=owner.viewer, clusters=clusters)
     }
     assert counted == {InForce.YES: 0, InForce.NO: 6, InForce.UNKNOWN: 0}
 
 
-def test_a_run_of_a_cronjob_of_another_namespace_has_no_maker(
+def test_a_job_of_a_cronjob_in_another_namespace_has_no_creator(
     operator: Person, cluster: Cluster
 ) -> None:
-    cronjob = Owner(a_meta("batch", "CronJob", f"{OTHER}-cronjob", namespace=OTHER))
+    cronjob = Owner(
+        a_meta("batch", "CronJob", f"{OTHER_NAMESPACE}-cronjob", namespace=OTHER_NAMESPACE)
+    )
     store_object(cluster, CRONJOBS, cronjob)
     above = Controller("batch", "CronJob", "nightly", cronjob.meta.ref.uid)
     job = make_job_object("nightly-1", "run", above)
@@ -99,7 +110,7 @@ def test_a_run_of_a_cronjob_of_another_namespace_has_no_maker(
         f"/api/v1/gangs/{gang.pk}/",
         f"/gangs/{gang.pk}/bundle.md",
     ):
-        assert OTHER not in body(operator.client, address), address
+        assert OTHER_NAMESPACE not in body(operator.client, address), address
     answer = operator.client.get(f"/api/v1/gangs/{gang.pk}/").json()
     assert answer["maker"] is None
 
@@ -109,25 +120,34 @@ def alien_parts(cluster: Cluster, gang: Gang) -> Gang:
     """Store a Hold, an entry in a queue and a Job of another namespace that say that they are the gang's."""
     job = f"{gang.name}-workers-0"
     above = Controller(gang.api_group, gang.kind, gang.name, gang.uid)
-    hold = a_meta("gangboard.dev", "Hold", f"{OTHER}-hold", namespace=OTHER)
-    store_object(cluster, HOLDS, Hold(hold, job, gang.uid, by=f"{OTHER}-mallory"))
+    hold = a_meta("gangboard.dev", "Hold", f"{OTHER_NAMESPACE}-hold", namespace=OTHER_NAMESPACE)
+    store_object(cluster, HOLDS, Hold(hold, job, gang.uid, by=f"{OTHER_NAMESPACE}-mallory"))
     store_object(
-        cluster, JOBS, make_job_object(f"{OTHER}-workers-9", f"{OTHER}-9", above, namespace=OTHER)
+        cluster,
+        JOBS,
+        make_job_object(
+            f"{OTHER_NAMESPACE}-workers-9", f"{OTHER_NAMESPACE}-9", above, namespace=OTHER_NAMESPACE
+        ),
     )
     jobset = a_jobset(gang.name, uid=gang.uid)
-    entry = an_entry(jobset, f"{OTHER}-workload", namespace=OTHER, queue=f"{OTHER}-queue")
+    entry = an_entry(
+        jobset,
+        f"{OTHER_NAMESPACE}-workload",
+        namespace=OTHER_NAMESPACE,
+        queue=f"{OTHER_NAMESPACE}-queue",
+    )
     store_object(cluster, KEYS["Workload"], entry)
     return gang
 
 
 @pytest.mark.parametrize("verb", ["suspend", "resume"])
-def test_what_is_confirmed_is_made_of_the_gangs_own_namespace(
+def test_a_confirmation_uses_only_objects_of_the_gangs_namespace(
     operator: Person, alien_parts: Gang, verb: str
 ) -> None:
     if verb == "resume":
         suspend_stored(alien_parts, f"{alien_parts.name}-workers-0")
     for targets in (job_targets(alien_parts, 0), job_targets(alien_parts, 0, 1, 2)):
         page = body(operator.client, "/actions/confirm/", **confirm_query(*targets, verb=verb))
-        assert OTHER not in page
+        assert OTHER_NAMESPACE not in page
     page = body(operator.client, f"/gangs/{alien_parts.pk}/")
-    assert OTHER not in page
+    assert OTHER_NAMESPACE not in page

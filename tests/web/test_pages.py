@@ -29,7 +29,7 @@ def text_of(client: Client, path: str, status: int = 200) -> str:
 
 
 class TestOwner:
-    def test_sees_every_gang_with_its_reason_and_next_step(
+    def test_the_owner_sees_every_gang_with_its_reason_and_next_step(
         self, owner: Person, world: World
     ) -> None:
         page = text_of(owner.client, "/")
@@ -44,7 +44,7 @@ class TestOwner:
         ):
             assert text in page
 
-    def test_reads_that_a_verdict_may_be_older_than_its_first_sight(
+    def test_a_verdict_may_be_older_than_its_first_observation(
         self, owner: Person, world: World
     ) -> None:
         addresses = ("/", f"/gangs/{world.gang.id}/")
@@ -52,17 +52,15 @@ class TestOwner:
             assert "first seen" not in text_of(owner.client, address)
         type(world.gang).objects.filter(pk=world.gang.pk).update(since_first_seen=True)
         for address in addresses:
-            words = " ".join(re.sub(r"<[^>]+>", "", text_of(owner.client, address)).split())
-            assert re.search(r"at least [\d a-z]+ \(first seen\)", words)
+            texts = " ".join(re.sub(r"<[^>]+>", "", text_of(owner.client, address)).split())
+            assert re.search(r"at least [\d a-z]+ \(first seen\)", texts)
 
-    def test_reads_that_the_longest_of_a_reason_may_be_longer(
-        self, owner: Person, world: World
-    ) -> None:
+    def test_the_longest_wait_of_a_reason_may_be_longer(self, owner: Person, world: World) -> None:
         assert "at least" not in text_of(owner.client, "/reasons/")
         type(world.gang).objects.filter(pk=world.gang.pk).update(since_first_seen=True)
         assert "at least <time" in text_of(owner.client, "/reasons/")
 
-    def test_opens_a_gang(self, owner: Person, world: World) -> None:
+    def test_the_owner_opens_a_gang(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, f"/gangs/{world.gang.id}/")
         for text in (
             "llama-sft",
@@ -76,20 +74,18 @@ class TestOwner:
         ):
             assert text in page
 
-    def test_pods_of_a_whole_job_are_shown_when_they_are_asked_for(
-        self, owner: Person, world: World
-    ) -> None:
+    def test_pods_of_a_complete_job_are_shown_on_request(self, owner: Person, world: World) -> None:
         path = f"/gangs/{world.gang.id}/"
         assert "llama-workers-0-7</code>" not in text_of(owner.client, path)
         for name in ("llama-workers-0", "*"):
             page = text_of(owner.client, f"{path}?{urlencode({'open': name})}")
             assert "llama-workers-0-7</code>" in page
             assert "kubectl logs -n research llama-workers-0-7" in page
-            # What is new later is about the same pods.
+            # Later updates are about the same pods.
             assert f'hx-get="/live{path}?{urlencode({"open": name})}"' in page
         assert "llama-workers-0-7</code>" not in text_of(owner.client, f"{path}?open=other")
 
-    def test_reads_what_only_the_kind_of_a_gang_knows(self, owner: Person, world: World) -> None:
+    def test_the_page_shows_fields_of_the_gangs_kind(self, owner: Person, world: World) -> None:
         facts = {"Runtime": "ClusterTrainingRuntime plain", "<b>": "\u202eevil"}
         gang = make_gang(world.cluster, "facts", now=timezone.now(), detail=Detail(facts=facts))
         page = text_of(owner.client, f"/gangs/{gang.id}/")
@@ -97,7 +93,7 @@ class TestOwner:
         assert "<dt>&lt;b&gt;</dt>" in page
         assert "\u202e" not in page
 
-    def test_sees_all_groups_and_clusters(self, owner: Person, world: World) -> None:
+    def test_the_owner_sees_all_groups_and_clusters(self, owner: Person, world: World) -> None:
         groups = text_of(owner.client, "/groups/")
         assert "llama-workers-0" in groups
         assert "diffusion-group" in groups
@@ -107,18 +103,18 @@ class TestOwner:
         assert "pods" in text_of(owner.client, "/clusters/eu-train/")
 
 
-class TestGroupsThatCannotBeSeen:
+class TestUnreadableGroups:
     NONE = "Pods without a group are scheduled one by one"
 
     @pytest.fixture(autouse=True)
     def _all_are_read(self, world: World) -> None:
         for cluster in (world.cluster, world.other_cluster):
             make_resource(cluster, PODGROUPS)
-            kinds = {one.key for api in registry.grouping_apis() for one in api.resources}
+            kinds = {resource.key for api in registry.grouping_apis() for resource in api.resources}
             for kind in sorted(kinds - {PODGROUPS}):
                 make_resource(cluster, kind, state="not-served")
 
-    def test_none_is_said_only_where_all_was_looked_at(self, owner: Person) -> None:
+    def test_the_page_claims_no_groups_only_after_reading_all_kinds(self, owner: Person) -> None:
         WatchedObject.objects.all().delete()
         assert self.NONE in text_of(owner.client, "/groups/")
         ResourceState.objects.filter(cluster__name="us-train", resource=PODGROUPS).update(
@@ -129,7 +125,7 @@ class TestGroupsThatCannotBeSeen:
         assert "No group is known in the clusters that could be read." in page
         assert "The reader may not list PodGroups in cluster us-train" in page
 
-    def test_several_clusters_are_one_notice(self, owner: Person) -> None:
+    def test_several_clusters_share_one_notice(self, owner: Person) -> None:
         ResourceState.objects.filter(resource=PODGROUPS).update(state="forbidden")
         page = text_of(owner.client, "/groups/")
         assert page.count('class="notice') == 1
@@ -139,14 +135,14 @@ class TestGroupsThatCannotBeSeen:
         for name in ("eu-train", "us-train"):
             assert f"The reader may not list PodGroups in cluster {name}" in folded
 
-    def test_a_row_folds_all_but_what_matters(self, owner: Person) -> None:
+    def test_a_row_folds_minor_details(self, owner: Person) -> None:
         page = text_of(owner.client, "/groups/?q=llama-workers-0")
         row = page.partition("<tbody")[2].partition("</tr>")[0]
-        folded, _, shown = row.partition("</details>")
-        assert "Unschedulable" in shown
+        folded, _, visible = row.partition("</details>")
+        assert "Unschedulable" in visible
         assert "Insufficient nvidia.com/gpu" in folded
-        assert "Insufficient nvidia.com/gpu" not in shown
-        assert "gang, quorum 8" in shown
+        assert "Insufficient nvidia.com/gpu" not in visible
+        assert "gang, quorum 8" in visible
         assert "–" not in row
 
     def test_old_rows_are_marked(self, owner: Person) -> None:
@@ -157,7 +153,7 @@ class TestGroupsThatCannotBeSeen:
         assert text_of(owner.client, "/groups/").count('class="stale"') == 1
 
 
-class TestGangOfAClusterThatDoesNotAnswer:
+class TestGangOfASilentCluster:
     ADVICE = "It goes when 5 GPUs become free."
     REFUSED = "eu-train.example refuses connections: nothing listens there."
 
@@ -181,11 +177,11 @@ class TestGangOfAClusterThatDoesNotAnswer:
         assert re.search(
             f'<h2>{heading}</h2><ol><li>\\s*<div class="step-text"><p>\\s*{advice}', page
         )
-        # Why what is shown may be old is said once, whichever it is.
+        # The page gives one reason for stale data.
         verdict = page.split('aria-label="Verdict"')[1].split("</section>")[0]
         assert verdict.count(self.REFUSED) == 1
 
-    def test_what_is_not_known_of_its_groups_is_said(self, owner: Person, world: World) -> None:
+    def test_the_page_names_groups_it_could_not_read(self, owner: Person, world: World) -> None:
         make_resource(world.other_cluster, PODGROUPS, state="forbidden")
         page = text_of(owner.client, f"/gangs/{world.other_gang.id}/")
         assert "The reader may not list PodGroups in cluster us-train" in page
@@ -194,9 +190,7 @@ class TestGangOfAClusterThatDoesNotAnswer:
 
 
 class TestReader:
-    def test_sees_its_namespace_and_nothing_of_the_others(
-        self, reader: Person, world: World
-    ) -> None:
+    def test_the_reader_sees_only_the_own_namespace(self, reader: Person, world: World) -> None:
         for path in PAGES:
             page = text_of(reader.client, path)
             for foreign in ("diffusion", "vision", "us-train", "example:6443"):
@@ -204,13 +198,13 @@ class TestReader:
         assert "llama-sft" in text_of(reader.client, "/")
         assert "llama-workers-0" in text_of(reader.client, "/groups/")
 
-    def test_what_it_may_not_see_does_not_exist(self, reader: Person, world: World) -> None:
+    def test_hidden_objects_get_404_for_the_reader(self, reader: Person, world: World) -> None:
         missing = without_token(text_of(reader.client, "/gangs/0123456789abcdef/", 404))
         for path in (f"/gangs/{world.other_gang.id}/", "/clusters/us-train/", "/clusters/no-such/"):
             assert without_token(text_of(reader.client, path, 404)) == missing
 
     @pytest.mark.parametrize(
-        ("asked", "leads"),
+        ("requested", "leads"),
         [
             ("name=llama-workers-0-3", "/gangs/{gang}/"),
             ("name=diffusion-run", "/?q=diffusion-run"),
@@ -220,13 +214,13 @@ class TestReader:
         ],
     )
     def test_the_name_of_a_pod_leads_to_its_gang(
-        self, reader: Person, world: World, asked: str, leads: str
+        self, reader: Person, world: World, requested: str, leads: str
     ) -> None:
-        answer = reader.client.get(f"/find/?{asked}")
+        answer = reader.client.get(f"/find/?{requested}")
         assert answer.status_code == 302
         assert answer["Location"] == leads.format(gang=world.gang.pk)
 
-    def test_cannot_ask_the_search_for_names_of_others(
+    def test_the_search_reveals_no_hidden_names(
         self, owner: Person, reader: Person, world: World
     ) -> None:
         message = "mixtral was preempted by team-b/secret."
@@ -238,7 +232,9 @@ class TestReader:
 
 
 class TestStranger:
-    def test_sees_nothing_and_is_told_why(self, stranger: Person, world: World) -> None:
+    def test_the_stranger_sees_an_explanation_instead_of_gangs(
+        self, stranger: Person, world: World
+    ) -> None:
         for path in PAGES:
             page = text_of(stranger.client, path)
             for name in ("llama", "diffusion", "eu-train", "us-train", "research", "vision"):
@@ -249,12 +245,14 @@ class TestStranger:
 
 class TestAnonymous:
     @pytest.mark.parametrize("path", [*PAGES, "/gangs/x/", "/clusters/eu-train/", "/live/board/"])
-    def test_is_sent_to_sign_in_and_back(self, anonymous: Client, world: World, path: str) -> None:
+    def test_an_anonymous_user_is_sent_to_sign_in_and_back(
+        self, anonymous: Client, world: World, path: str
+    ) -> None:
         response = anonymous.get(path)
         assert response.status_code == 302
         assert response["Location"].startswith("/sign-in/")
 
-    def test_a_live_part_sends_the_whole_page_to_sign_in(
+    def test_a_live_fragment_sends_the_whole_page_to_sign_in(
         self, anonymous: Client, world: World
     ) -> None:
         response = anonymous.get(
@@ -265,29 +263,29 @@ class TestAnonymous:
         assert response.content == b""
 
 
-class TestBoardOfClustersThatWereNotReadYet:
+class TestBoardOfUnreadClusters:
     NEVER = "1 cluster not counted: us-train not read yet."
     READING = "is being read for the first time: gangs may be missing here."
 
     @pytest.mark.parametrize(
-        ("columns", "words"),
+        ("columns", "message"),
         [
             ({"listed_at": None, "contact_at": None}, NEVER),
             ({"listed_at": None}, READING),
         ],
         ids=["never", "first list"],
     )
-    def test_gangs_that_may_be_missing_are_said(
-        self, owner: Person, world: World, columns: dict[str, None], words: str
+    def test_possibly_missing_gangs_have_a_notice(
+        self, owner: Person, world: World, columns: dict[str, None], message: str
     ) -> None:
         page = text_of(owner.client, "/")
-        assert not any(word in page for word in ("unseen-clusters", "not counted"))
+        assert not any(text in page for text in ("unseen-clusters", "not counted"))
         Cluster.objects.filter(name="us-train").update(**columns)
-        assert text_of(owner.client, "/").count(words) == 1
-        assert words in text_of(owner.client, "/?cluster=us-train")
-        assert words not in text_of(owner.client, "/?cluster=eu-train")
+        assert text_of(owner.client, "/").count(message) == 1
+        assert message in text_of(owner.client, "/?cluster=us-train")
+        assert message not in text_of(owner.client, "/?cluster=eu-train")
 
-    def test_no_row_is_not_no_gang(self, owner: Person, world: World) -> None:
+    def test_an_unread_cluster_is_not_shown_as_empty(self, owner: Person, world: World) -> None:
         for query, nothing, known in (
             (
                 "q=no-such",
@@ -307,9 +305,7 @@ class TestBoardOfClustersThatWereNotReadYet:
             assert known in page
             assert nothing not in page
 
-    def test_nobody_is_told_of_clusters_that_are_not_theirs(
-        self, reader: Person, world: World
-    ) -> None:
+    def test_notices_name_only_visible_clusters(self, reader: Person, world: World) -> None:
         Cluster.objects.filter(name="us-train").update(listed_at=None)
         assert self.READING not in text_of(reader.client, "/")
 
@@ -330,7 +326,7 @@ class TestBoard:
         ):
             assert f'id="tile-{health}"' in page
 
-    def test_a_tile_filters_and_says_that_it_is_pressed(self, owner: Person, world: World) -> None:
+    def test_a_tile_filters_and_is_marked_as_pressed(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, "/?health=blocked")
         assert "diffusion-run" in page
         assert "llama-sft" not in page
@@ -359,13 +355,13 @@ class TestBoard:
             "health=" + "x," * 500,
         ],
     )
-    def test_nonsense_in_the_address_is_no_error(
+    def test_invalid_filters_in_the_address_are_ignored(
         self, owner: Person, world: World, query: str
     ) -> None:
         text_of(owner.client, f"/?{query}")
         text_of(owner.client, f"/groups/?{query}")
 
-    def test_groups_have_headings_with_numbers(self, owner: Person, world: World) -> None:
+    def test_groups_have_headings_with_counts(self, owner: Person, world: World) -> None:
         for group_by, heading in (
             ("namespace", "vision"),
             ("cluster", "us-train"),
@@ -383,7 +379,7 @@ class TestBoard:
         assert "1 succeeded not shown" in page
         assert "done-run" in text_of(owner.client, "/?show_finished=1")
 
-    def test_a_long_list_has_pages(self, owner: Person, world: World) -> None:
+    def test_a_long_list_is_paginated(self, owner: Person, world: World) -> None:
         make_gangs(world.cluster, 120, now=timezone.now())
         page = text_of(owner.client, "/?ordering=name")
         assert page.count('class="column-gang"') == 101  # with the heading of the column
@@ -404,9 +400,7 @@ class TestBoard:
             with django_assert_num_queries(17):
                 text_of(owner.client, "/")
 
-    def test_a_change_of_filters_is_answered_without_the_frame(
-        self, owner: Person, world: World
-    ) -> None:
+    def test_a_filter_change_returns_only_the_board(self, owner: Person, world: World) -> None:
         headers = {"HX-Request": "true", "HX-Target": "board"}
         page = owner.client.get("/?health=blocked", headers=headers).content.decode()
         assert page.lstrip().startswith('<form id="tiles"')
@@ -415,9 +409,7 @@ class TestBoard:
 
 
 class TestFreshness:
-    def test_of_many_clusters_the_bar_names_those_that_are_not_live(
-        self, owner: Person, world: World
-    ) -> None:
+    def test_the_bar_names_clusters_that_are_not_live(self, owner: Person, world: World) -> None:
         now = timezone.now()
         assert _bar(owner) == ["● eu-train live", "● us-train live"]
         for name in ("a", "b"):
@@ -427,7 +419,7 @@ class TestFreshness:
         Cluster.objects.filter(name="b").update(problem="timeout")
         assert _bar(owner) == ["● b live", "■ us-train silent 4 min", "● 2 others live"]
 
-    def test_a_silent_cluster_is_loud_on_every_page(self, owner: Person, world: World) -> None:
+    def test_a_silent_cluster_is_marked_on_every_page(self, owner: Person, world: World) -> None:
         long_ago = timezone.now() - timedelta(minutes=4, seconds=5)
         Cluster.objects.filter(name="us-train").update(contact_at=long_ago, problem="timeout")
         for path in (*PAGES, f"/gangs/{world.gang.id}/"):
@@ -439,7 +431,7 @@ class TestFreshness:
         assert ">4 min</time>. It was blocked." in board
         assert "us-train is silent" in board
 
-    def test_in_silence_a_gang_page_tells_nothing_as_of_now(
+    def test_a_gang_page_of_a_silent_cluster_claims_no_current_state(
         self, owner: Person, world: World
     ) -> None:
         long_ago = timezone.now() - timedelta(minutes=10)
@@ -453,7 +445,7 @@ class TestFreshness:
         assert "tone-running" not in page.split("<main")[1].split('id="fit"')[0]
         assert not re.search(r"\d of \d+ ready", page)
 
-    def test_dead_workers_are_loud_on_every_page(self, owner: Person, world: World) -> None:
+    def test_dead_workers_have_a_warning_on_every_page(self, owner: Person, world: World) -> None:
         Heartbeat.objects.update(beat_at=timezone.now() - timedelta(minutes=3))
         for path in (*PAGES, f"/gangs/{world.gang.id}/"):
             page = text_of(owner.client, path)
@@ -462,7 +454,7 @@ class TestFreshness:
 
 
 def _bar(person: Person) -> list[str]:
-    """Return what the bar on top of a page says of clusters on a wide screen."""
+    """Return the cluster names in the top bar on a wide screen."""
     bar = text_of(person.client, "/").partition('id="freshness"')[2].partition("</ul>")[0]
     items = re.findall(r"<li.*?</li>", bar, re.DOTALL)
     return [

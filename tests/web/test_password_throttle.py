@@ -1,4 +1,4 @@
-"""Few passwords are looked at at once, and one sender never has all slots."""
+"""Few passwords are checked at once, and one sender never has all slots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gangboard.pages.core.password_throttle import (
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits in vain for longer than it takes to see that."""
+    """A refused sender does not wait longer than the timeout."""
     monkeypatch.setattr(password_throttle, "PATIENCE", 0.05)
 
 
@@ -29,24 +29,24 @@ def test_one_sender_leaves_slots_for_the_others() -> None:
         own = [held.enter_context(throttle.slot("flood")) for _ in range(MOST_OF_ONE + 3)]
         assert own == [True] * MOST_OF_ONE + [False] * 3
         assert held.enter_context(throttle.slot("ada"))
-    with throttle.slot("flood") as again:
-        assert again, "slots come back"
+    with throttle.slot("flood") as repeated:
+        assert repeated, "slots come back"
 
 
-def test_there_are_no_more_slots_than_that_for_all_together() -> None:
+def test_all_senders_share_a_fixed_number_of_slots() -> None:
     throttle = PasswordThrottle()
     with ExitStack() as held:
         taken = [held.enter_context(throttle.slot(f"sender {n}")) for n in range(MOST + 2)]
         assert taken == [True] * MOST + [False] * 2
 
 
-def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_attempts_are_served_in_order_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(password_throttle, "PATIENCE", 20.0)
     throttle, outcomes, lock = PasswordThrottle(), [], threading.Lock()
-    asked = threading.Semaphore(0)
+    semaphore = threading.Semaphore(0)
 
     def sign_in(sender: str) -> None:
-        asked.release()
+        semaphore.release()
         with throttle.slot(sender) as taken, lock:
             outcomes.append(taken)
 
@@ -57,8 +57,8 @@ def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None
         for thread in threads:
             thread.start()
         for _ in threads:
-            assert asked.acquire(timeout=20)
-        # All but those few are told at once, while nobody has ended.
+            assert semaphore.acquire(timeout=20)
+        # The surplus attempts are refused at once, before the first one ends.
         for _ in range(2000):
             if outcomes.count(False) == len(threads) - WAITING_OF_ONE:
                 break
@@ -70,7 +70,7 @@ def test_who_waits_is_next_and_few_wait(monkeypatch: pytest.MonkeyPatch) -> None
     assert WAITING_OF_ONE < WAITING
 
 
-def test_a_slot_ends_with_an_error_too() -> None:
+def test_an_error_releases_the_slot() -> None:
     throttle = PasswordThrottle()
     for _ in range(MOST_OF_ONE * 2):
         with pytest.raises(ZeroDivisionError), throttle.slot("ada"):

@@ -40,7 +40,7 @@ def test_a_phone_gets_the_list_in_pages_of_25(owner: Person, agent: str) -> None
     assert not set(names(first)) & set(names(second))
 
 
-def test_others_get_all_of_it(owner: Person) -> None:
+def test_other_browsers_get_the_whole_list(owner: Person) -> None:
     page = board(owner, LAPTOP)
     assert len(names(page)) == PHONE_PAGE_SIZE + 5 < PAGE_SIZE
     assert 'rel="next"' not in page
@@ -51,7 +51,7 @@ def live_address(page: str) -> str:
     return html.unescape(address)
 
 
-def test_updates_of_a_phone_are_those_of_its_page(owner: Person) -> None:
+def test_updates_on_a_phone_cover_its_page(owner: Person) -> None:
     """The answers are kept by their address, so a phone has one of its own."""
     phone, laptop = live_address(board(owner, ANDROID)), live_address(board(owner, LAPTOP))
     assert phone != laptop

@@ -1,4 +1,4 @@
-"""Sign-in by a header of a trusted proxy; from anyone else the header means nothing."""
+"""Sign-in by a header of a trusted proxy. The header is ignored from other clients."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "TRUSTED_PROXIES", (ip_network("10.1.2.0/24"),))
 
 
-def ask(
+def get_board(
     client: Client, user: str | None = "ada", groups: str = "", peer: str = PROXY, path: str = "/"
 ) -> int:
     headers = {"X-Forwarded-Groups": groups, "X-Forwarded-For": PROXY}
@@ -44,11 +44,11 @@ def test_a_trusted_proxy_signs_in_with_the_groups_that_it_names() -> None:
     grant_group(group="ml", role="viewer")
     grant_group(group="sre", role="admin")
     client = Client()
-    assert ask(client, groups="ml, chess") == 200
+    assert get_board(client, groups="ml, chess") == 200
     assert roles("ada") == ["viewer"]
     identity = Identity.objects.get()
     assert (identity.issuer, identity.subject) == ("proxy", "ada")
-    assert ask(client, groups="ml, chess") == 200
+    assert get_board(client, groups="ml, chess") == 200
     assert SessionRecord.objects.get().method == "proxy"
     assert AuditEntry.objects.filter(event="signed-in").count() == 1
 
@@ -56,8 +56,8 @@ def test_a_trusted_proxy_signs_in_with_the_groups_that_it_names() -> None:
 def test_other_groups_count_with_the_next_request() -> None:
     grant_group(group="ml", role="viewer")
     client = Client()
-    ask(client, groups="ml")
-    ask(client, groups="chess")
+    get_board(client, groups="ml")
+    get_board(client, groups="chess")
     assert roles("ada") == []
 
 
@@ -66,15 +66,15 @@ def test_a_header_from_anyone_else_is_ignored_and_logged_once(
     peer: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = Client()
-    assert ask(client, peer=peer) == 302
-    assert ask(client, peer=peer) == 302
+    assert get_board(client, peer=peer) == 302
+    assert get_board(client, peer=peer) == 302
     assert User.objects.count() == 0
-    lines = [one for one in caplog.records if "is not believed" in one.getMessage()]
+    lines = [record for record in caplog.records if "is not believed" in record.getMessage()]
     assert len(lines) == 1
 
 
-def test_a_header_that_is_there_twice_is_refused() -> None:
-    assert ask(Client(), user="ada,olga") == 302
+def test_a_repeated_header_is_refused() -> None:
+    assert get_board(Client(), user="ada,olga") == 302
     scope = {
         "method": "GET",
         "raw_path": b"/",
@@ -90,35 +90,35 @@ def test_a_header_that_is_there_twice_is_refused() -> None:
 
 def test_a_local_account_of_that_name_is_not_taken_over() -> None:
     people.create_user(name="admin", role="admin")
-    assert ask(Client(), user="admin") == 200
+    assert get_board(Client(), user="admin") == 200
     assert roles("admin") == ["admin"]
     assert roles("admin-2") == []
 
 
 def test_the_session_ends_with_the_header_and_changes_with_the_name() -> None:
     client = Client()
-    ask(client)
-    assert ask(client, user="bob") == 200
+    get_board(client)
+    assert get_board(client, user="bob") == 200
     assert SessionRecord.objects.get().user.username == "bob"
-    assert ask(client, user=None) == 302
-    assert ask(client, user="bob", peer=STRANGER) == 302
+    assert get_board(client, user=None) == 302
+    assert get_board(client, user="bob", peer=STRANGER) == 302
     assert SessionRecord.objects.count() == 0
 
 
 def test_the_api_and_probes_start_no_session() -> None:
     for path, status in (("/api/v1/me/", 401), ("/healthz", 200)):
-        assert ask(Client(), path=path) == status
+        assert get_board(Client(), path=path) == status
     assert User.objects.count() == 0
 
 
-def test_a_disabled_person_stays_out() -> None:
+def test_a_disabled_user_is_refused() -> None:
     client = Client()
-    ask(client)
+    get_board(client)
     people.disable_user(name="ada")
-    assert ask(client) == 302
+    assert get_board(client) == 302
 
 
-def test_without_the_setting_no_header_signs_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_header_is_ignored_without_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "PROXY_USER_HEADER", "")
-    assert ask(Client()) == 302
+    assert get_board(Client()) == 302
     assert User.objects.count() == 0

@@ -32,11 +32,11 @@ from tests.web.live_requests import first_question
 
 
 def text_of(person: Person, path: str) -> str:
-    """What a page says, without its tags."""
+    """The text of a page without tags."""
     response = person.client.get(path)
     assert response.status_code == 200, path
-    words = re.sub(r"<[^>]*>", " ", response.content.decode())
-    return " ".join(html.unescape(words).split())
+    match = re.sub(r"<[^>]*>", " ", response.content.decode())
+    return " ".join(html.unescape(match).split())
 
 
 HOSTILE = "<script>alert(1)</script>"
@@ -70,21 +70,19 @@ def queued(world: World) -> str:
     return gang_of(eu, mine).pk
 
 
-def test_numbers_who_is_first_and_why(owner: Person, queued: str) -> None:
+def test_the_list_shows_numbers_and_the_first_waiting_gang(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/")
-    for said in (
+    for message in (
         "ClusterQueue · eu-train · Cohort all", "10 of 8", "2 borrowed", "2 lent", "theirs", "Stopped",
         "Its priority is the highest: 5, the next has 0.",
         "Somebody set spec.stopPolicy Hold: what runs goes on.",
         "LocalQueue research/lost-lq in eu-train names ClusterQueue nowhere, which does not exist",
     ):  # fmt: skip
-        assert said in page
+        assert message in page
 
 
 @pytest.mark.parametrize("name", ["a/b", HOSTILE])
-def test_a_queue_whose_name_fits_no_address_is_told_without_a_link(
-    owner: Person, world: World, name: str
-) -> None:
+def test_a_queue_with_an_unusable_name_has_no_link(owner: Person, world: World, name: str) -> None:
     """The name `a/b` made the Queues page of all clusters a 500."""
     serve(world.cluster)
     mine = waits("mine", "research")
@@ -99,9 +97,7 @@ def test_a_queue_whose_name_fits_no_address_is_told_without_a_link(
     assert "In the queue" in text_of(owner, f"/gangs/{gang.pk}/")
 
 
-def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
-    owner: Person, world: World
-) -> None:
+def test_an_ineligible_gang_is_not_first(owner: Person, world: World) -> None:
     serve(world.cluster)
     kept_out = QueueMessage(QueueCode.QUEUE_STOPPED, "it is stopped", is_out_of_line=True)
     store(
@@ -115,9 +111,9 @@ def test_who_waits_in_a_queue_and_stands_in_no_line_is_not_first(
     assert "no gang is eligible" in page
 
 
-def test_one_queue_in_full(owner: Person, queued: str) -> None:
+def test_a_queue_page_shows_all_details(owner: Person, queued: str) -> None:
     page = text_of(owner, "/queues/eu-train/gpu/")
-    for said in (
+    for message in (
         "theirs",
         "mine",
         "requests",
@@ -125,17 +121,17 @@ def test_one_queue_in_full(owner: Person, queued: str) -> None:
         "Quota used by",
         "10 GPUs h100",
     ):
-        assert said.lower() in page.lower()
+        assert message.lower() in page.lower()
 
 
-def test_what_a_queue_does_not_say_of_itself_is_not_known(owner: Person, world: World) -> None:
+def test_unset_fields_of_a_queue_are_unknown(owner: Person, world: World) -> None:
     serve(world.cluster)
     store(world.cluster, a_queue("gpu", pending=None, admitted=None))
     page = text_of(owner, "/queues/eu-train/gpu/")
     assert "waiting: unknown · admitted: unknown" in page
 
 
-def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queued: str) -> None:
+def test_a_reader_sees_own_queues_with_own_names_only(reader: Person, queued: str) -> None:
     for path in ("/queues/", "/queues/eu-train/gpu/", f"/gangs/{queued}/"):
         page = text_of(reader, path)
         assert "a gang you may not see" in page
@@ -145,23 +141,23 @@ def test_a_reader_sees_his_queue_with_names_of_his_own_only(reader: Person, queu
     assert reader.client.get("/queues/eu-train/idle/").status_code == 404
 
 
-def test_a_stranger_sees_none(stranger: Person, queued: str) -> None:
+def test_a_stranger_sees_no_queues(stranger: Person, queued: str) -> None:
     assert "You have no role yet, so there is nothing to see." in text_of(stranger, "/queues/")
     assert stranger.client.get("/queues/eu-train/gpu/").status_code == 404
 
 
-def test_a_gang_says_what_is_ahead_and_who_has_what_it_needs(owner: Person, queued: str) -> None:
+def test_a_gang_shows_the_queue_ahead_and_the_quota_holders(owner: Person, queued: str) -> None:
     page = text_of(owner, f"/gangs/{queued}/")
-    for said in (
+    for message in (
         "place 2 of 2 in line", "Ahead of it", "theirs", "Quota of nvidia.com/gpu (h100) used by",
         "2 GPUs must become free. gpu: 10 of 8 GPUs used (2 borrowed); Cohort all 10 of 12.",
         "jobset-holder-3f2a1", "10 GPUs",
     ):  # fmt: skip
-        assert said in page
+        assert message in page
 
 
 @pytest.mark.parametrize("path", ["/queues/", "/queues/eu-train/gpu/"])
-def test_text_of_the_cluster_is_text(owner: Person, queued: str, path: str) -> None:
+def test_cluster_text_is_escaped(owner: Person, queued: str, path: str) -> None:
     assert HOSTILE not in owner.client.get(path).content.decode()
 
 
@@ -171,7 +167,7 @@ def test_the_page_is_offered_where_queues_are_served(owner: Person, world: World
     assert 'href="/queues/"' in owner.client.get("/").content.decode()
 
 
-def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> None:
+def test_unserved_and_empty_are_distinguished(owner: Person, world: World) -> None:
     serve(world.cluster, **dict.fromkeys(KEYS, "not-served"))
     assert "No cluster that could be read serves queues." in text_of(owner, "/queues/")
     serve(world.other_cluster, **dict.fromkeys(KEYS, "not-served"))
@@ -182,7 +178,7 @@ def test_not_served_and_empty_are_told_apart(owner: Person, world: World) -> Non
     assert "No queue matches these filters." in text_of(owner, "/queues/?state=stopped")
 
 
-def test_open_pages_are_told_of_a_stop(owner: Person, queued: str, world: World) -> None:
+def test_open_pages_show_a_stopped_queue(owner: Person, queued: str, world: World) -> None:
     question = first_question(owner.client, "/queues/")
     stop(world.cluster)
     answer = question.ask(owner.client).content.decode()
@@ -197,7 +193,7 @@ def stop(cluster: Cluster) -> None:
     cluster.save()
 
 
-def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> None:
+def test_a_scheduler_queue_lists_its_waiting_gangs(owner: Person, world: World) -> None:
     serve_scheduler(world.cluster, KAI)
     quota = Quota("", GPU, Decimal(4), terms=(QuotaTerm("limit", None),))
     scheduler_queue(world.cluster, KAI, "lab", quota)
@@ -209,20 +205,20 @@ def test_who_waits_in_a_queue_of_a_scheduler(owner: Person, world: World) -> Non
     assert "speech" in listed
     assert "unknown: its entries" not in listed
     page = text_of(owner, "/queues/eu-train/lab/")
-    for said in (
+    for message in (
         "1 waiting · 0 with pods on nodes",
         "speech",
         "train",
         "8 GPUs",
         "research · 1 gang in it now",
     ):
-        assert said in page
+        assert message in page
     assert "Place" not in page
     assert 'href="/queues/eu-train/lab/"' in owner.client.get(f"/gangs/{gang.pk}/").content.decode()
     assert '<option value="lab"' in owner.client.get("/").content.decode()
 
 
-def test_groups_that_may_not_be_listed_are_not_nobody(owner: Person, world: World) -> None:
+def test_unreadable_groups_do_not_mean_an_empty_queue(owner: Person, world: World) -> None:
     serve_scheduler(world.cluster, KAI, groups="forbidden")
     scheduler_queue(world.cluster, KAI, "lab")
     assert "unknown: its entries cannot be read" in text_of(owner, "/queues/")

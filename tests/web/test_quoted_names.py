@@ -28,14 +28,19 @@ NOTES = (
     "Pod should schedule on: nodeclaim/claim-7, node/gpu-07",
     "0/5 nodes are available: 5 Insufficient nvidia.com/gpu. no new claims to deallocate",
 )
-SAID = "The scheduler says: no room on node gpu-09; vision/eval-0 is preferred."
+TEXT = "The scheduler says: no room on node gpu-09; vision/eval-0 is preferred."
 HIDDEN = ("gpu-07", "gpu-09", "claim-7", "eval-0", "cq-vision", "pool-all")
-SHOWN = ("cq-research", "own-node", "0/5 nodes are available", "Insufficient nvidia.com/gpu")
+PERMITTED_NAMES = (
+    "cq-research",
+    "own-node",
+    "0/5 nodes are available",
+    "Insufficient nvidia.com/gpu",
+)
 
 
 @pytest.fixture
 def gang(world: World) -> Gang:
-    """A gang of research in whose events and evidence controllers name what is not of research."""
+    """A gang of research whose events and evidence name objects outside of research."""
     eu = world.cluster
     serve(eu)
     store(
@@ -54,9 +59,9 @@ def gang(world: World) -> Gang:
     members = make_members("mine", 1, node="own-node")
     for number, note in enumerate((*NOTES, "Started on node own-node")):
         make_event(eu, f"e{number}", note, about=members[0].ref.uid, last_seen=timezone.now())
-    finding = make_finding(message=SAID, evidence=(Evidence("Evicted", PATH),))
+    finding = make_finding(message=TEXT, evidence=(Evidence("Evicted", PATH),))
     return make_gang(
-        eu, "mine", now=timezone.now(), message=SAID, detail=Detail((finding,), members=members)
+        eu, "mine", now=timezone.now(), message=TEXT, detail=Detail((finding,), members=members)
     )
 
 
@@ -71,18 +76,16 @@ def gang(world: World) -> Gang:
         "/api/v1/gangs/{}/",
     ],
 )
-def test_a_text_names_to_a_reader_only_what_he_may_see(
-    reader: Person, gang: Gang, path: str
-) -> None:
+def test_a_text_shows_a_reader_only_permitted_names(reader: Person, gang: Gang, path: str) -> None:
     text = _text(reader, path.format(gang.pk))
     assert [name for name in HIDDEN if name in text] == []
     if path.startswith("/gangs/{}/") and "row" not in path:
-        assert [name for name in SHOWN if name not in text] == []
+        assert [name for name in PERMITTED_NAMES if name not in text] == []
 
 
-def test_who_sees_the_whole_cluster_reads_the_texts_as_they_are(owner: Person, gang: Gang) -> None:
+def test_a_cluster_viewer_reads_the_unredacted_texts(owner: Person, gang: Gang) -> None:
     text = _text(owner, f"/gangs/{gang.pk}/")
-    assert [name for name in (*HIDDEN, *SHOWN) if name not in text] == []
+    assert [name for name in (*HIDDEN, *PERMITTED_NAMES) if name not in text] == []
 
 
 def _text(person: Person, path: str) -> str:

@@ -41,15 +41,15 @@ def _codes(part: str) -> list[str]:
     return re.findall(r"<code>([a-z-]+)</code>", part)
 
 
-def test_the_eight_largest_stand_open(page: str) -> None:
+def test_the_eight_largest_reasons_are_open(page: str) -> None:
     open_rows = page[page.index('id="reason-rows"') : page.index('id="reason-folds"')]
     assert _codes(open_rows) == [*PLACEMENT, *START]
 
 
-def test_the_others_are_folded_by_stage_with_their_numbers(page: str) -> None:
+def test_smaller_reasons_are_folded_by_stage_with_counts(page: str) -> None:
     folds = page[page.index('id="reason-folds"') :]
     details = re.findall(r"<details.*?</details>", folds, re.S)
-    fold = next(one for one in details if "queue-missing" in one)
+    fold = next(detail for detail in details if "queue-missing" in detail)
     assert _codes(fold) == list(ADMISSION)
     assert " open" not in fold.split(">")[0]
     summary = " ".join(re.sub(r"<[^>]+>", " ", fold.split("</summary>")[0]).split())

@@ -15,14 +15,14 @@ SOON = 20_000
 RACK = "topology.kubernetes.io/rack"
 
 
-def test_a_choice_of_a_filter_is_followed_at_once(page: Page, site: Site) -> None:
+def test_a_filter_choice_applies_at_once(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/capacity/?cluster=eu-train")
     page.select_option("select[name=by]", RACK)
     expect(page).to_have_url(re.compile(r"by=topology\.kubernetes\.io%2Frack"))
     expect(page.get_by_role("heading", name="rack-1")).to_be_visible()
 
 
-def test_numbers_change_while_somebody_looks(page: Page, site: Site) -> None:
+def test_numbers_update_on_an_open_page(page: Page, site: Site) -> None:
     page.goto(f"{site.url}/capacity/?cluster=eu-train")
     amounts = page.get_by_role("table", name="eu-train: h100")
     number = amounts.get_by_role("row").nth(1).get_by_role("cell").nth(1)
@@ -58,7 +58,7 @@ def test_both_pages_work_without_script(browser: Browser, site: Site) -> None:
     context.close()
 
 
-def test_the_name_of_each_node_is_read_on_a_wide_screen(page: Page, site: Site) -> None:
+def test_node_names_are_visible_on_a_wide_screen(page: Page, site: Site) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{site.url}/capacity/?cluster=eu-train")
     name = page.locator(".square-name", has_text="h100-1").first
@@ -87,7 +87,7 @@ def test_the_header_stands_on_one_line_with_a_cluster_in_trouble(
     assert (page.locator(".top").bounding_box() or {"height": 0})["height"] < 60
 
 
-def test_a_row_of_the_board_is_two_lines_and_its_cause_on_a_phone(page: Page, site: Site) -> None:
+def test_a_board_row_is_two_lines_and_a_cause_on_a_phone(page: Page, site: Site) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site.url}/?q=is-")
     rows = page.locator("#gangs tr[data-name]")

@@ -54,7 +54,7 @@ def fitted(world: World, **columns: Any) -> str:
 
 
 class TestOwner:
-    def test_capacity_tells_waits_and_when_they_are_too_few(
+    def test_capacity_shows_waits_and_marks_small_samples(
         self, owner: Person, nodes: World
     ) -> None:
         nothing = "No gang has been watched from its creation"
@@ -98,7 +98,7 @@ class TestOwner:
         assert 'href="/?cluster=us-train&amp;namespace=vision&amp;code=insufficient' in page
         assert "1 cluster, all namespaces" in page
 
-    def test_capacity_adds_up_what_there_is(self, owner: Person, nodes: World) -> None:
+    def test_capacity_adds_up_all_nodes(self, owner: Person, nodes: World) -> None:
         page = text_of(owner.client, "/capacity/")
         for device in (*DEVICES, "nvidia.com/gpu"):
             assert device in page
@@ -121,7 +121,7 @@ class TestOwner:
         ):
             assert text in page, text
 
-    def test_capacity_shows_accelerators_and_folds_all_else_with_its_number(
+    def test_capacity_shows_accelerators_and_folds_other_resources(
         self, owner: Person, nodes: World
     ) -> None:
         """Two nodes with 192 cpu, 48.5 of them used on each, and five with 8: 97 of 424."""
@@ -130,12 +130,12 @@ class TestOwner:
             shapes=[make_shape(fits_now=1), make_shape(requests={"cpu": "4"}, why="a volume")]
         )
         page = text_of(owner.client, "/capacity/?cluster=eu-train")
-        shown, _, folded = page.partition("<h3>Other resources</h3>")
+        visible, _, folded = page.partition("<h3>Other resources</h3>")
         # On the cordoned node 2 of 8 are free, which is not free.
-        assert "<b>2</b> of 16 nvidia.com/gpu free" in shown
-        assert "<td" not in shown.partition('class="pools"')[0]
+        assert "<b>2</b> of 16 nvidia.com/gpu free" in visible
+        assert "<td" not in visible.partition('class="pools"')[0]
         for resource in (">cpu<", ">memory<", ">pods<"):
-            assert resource not in shown
+            assert resource not in visible
             assert resource in folded
         summary = folded.partition("</summary>")[0]
         assert "cpu 23 % used, memory 25 % used, pods 2 % used" in summary
@@ -145,7 +145,7 @@ class TestOwner:
         assert "1 of 2 shapes: more pods wait than fit" in shapes
         assert "1 unknown" in shapes
 
-    def test_nodes_stand_together_by_the_label_of_the_address(
+    def test_nodes_are_grouped_by_the_label_in_the_address(
         self, owner: Person, nodes: World
     ) -> None:
         NodeCapacity.objects.filter(name="h100-1").update(labels={"rack": "r7"})
@@ -155,7 +155,7 @@ class TestOwner:
         assert "without this label" in page
         assert "us-train</a></h2>" not in page
 
-    def test_the_node_fit_table(self, owner: Person, world: World) -> None:
+    def test_a_waiting_gang_has_a_node_fit_table(self, owner: Person, world: World) -> None:
         page = text_of(owner.client, f"/gangs/{fitted(world)}/")
         for text in (
             "Where the waiting pods could go",
@@ -176,14 +176,14 @@ class TestOwner:
 
 
 class TestReader:
-    def test_counts_its_own_gangs_only(self, reader: Person, nodes: World) -> None:
+    def test_the_reader_counts_only_own_gangs(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/reasons/")
         assert "1 of 1 gang and 8 of 8 accelerators." in page
         assert "1 cluster, gangs that you may see." in page
         for foreign in ("diffusion", "vision", "us-train"):
             assert foreign not in page
 
-    def test_sees_how_many_nodes_there_are_and_no_pools(self, reader: Person, nodes: World) -> None:
+    def test_the_reader_sees_node_counts_without_pools(self, reader: Person, nodes: World) -> None:
         page = text_of(reader.client, "/capacity/")
         assert "need a role on the whole cluster" in page
         assert "6 nodes: 5 ready" in page
@@ -192,7 +192,7 @@ class TestReader:
             assert foreign not in page
         assert "h100" not in text_of(reader.client, "/capacity/?by=cloud.google.com/gke-nodepool")
 
-    def test_sees_numbers_of_nodes_and_no_names(self, reader: Person, world: World) -> None:
+    def test_the_reader_sees_node_counts_without_names(self, reader: Person, world: World) -> None:
         page = text_of(reader.client, f"/gangs/{fitted(world)}/")
         assert "full: too few free GPUs" in page
         assert "h100-" not in page
@@ -201,7 +201,9 @@ class TestReader:
 
 class TestStranger:
     @pytest.mark.parametrize("path", PAGES)
-    def test_sees_nothing_and_is_told_why(self, stranger: Person, nodes: World, path: str) -> None:
+    def test_the_stranger_sees_an_explanation_instead_of_numbers(
+        self, stranger: Person, nodes: World, path: str
+    ) -> None:
         page = text_of(stranger.client, path)
         assert "You have no role yet, so there is nothing to see." in page
         for name in ("llama", "diffusion", "eu-train", "us-train", "research", "h100"):
@@ -210,14 +212,16 @@ class TestStranger:
 
 class TestAnonymous:
     @pytest.mark.parametrize("path", [*PAGES, "/live/reasons/", "/live/capacity/"])
-    def test_is_sent_to_sign_in(self, anonymous: Client, world: World, path: str) -> None:
+    def test_an_anonymous_user_is_sent_to_sign_in(
+        self, anonymous: Client, world: World, path: str
+    ) -> None:
         response = anonymous.get(path)
         assert response.status_code == 302
         assert response["Location"].startswith("/sign-in/")
 
 
 class TestTruth:
-    def test_a_silent_cluster_is_named_and_not_counted_as_none(
+    def test_a_silent_cluster_is_named_and_not_counted_as_zero(
         self, owner: Person, nodes: World
     ) -> None:
         Cluster.objects.update(contact_at=timezone.now() - timedelta(minutes=4))
@@ -230,7 +234,7 @@ class TestTruth:
         assert "the free resources of its nodes are unknown." in page
         assert "6 nodes" not in page
 
-    def test_an_empty_cluster(self, owner: Person, nodes: World) -> None:
+    def test_empty_and_unread_clusters_have_messages(self, owner: Person, nodes: World) -> None:
         world = nodes
         world.gang.delete()
         world.other_gang.delete()
@@ -247,7 +251,7 @@ class TestTruth:
     @pytest.mark.parametrize(
         "query", ["cluster=%00", "cluster=no-such", "by=%00", "namespace=" + "x" * 9999, "by=a b"]
     )
-    def test_nonsense_in_the_address_is_no_error(
+    def test_invalid_filters_in_the_address_are_ignored(
         self, owner: Person, nodes: World, path: str, query: str
     ) -> None:
         text_of(owner.client, f"{path}?{query}")
@@ -269,9 +273,7 @@ def test_queries_do_not_grow_with_the_rows(
 
 
 @pytest.mark.parametrize("path", ["/live/reasons/", "/live/capacity/"])
-def test_an_open_page_is_told_what_has_changed_and_nothing_else(
-    owner: Person, nodes: World, path: str
-) -> None:
+def test_an_open_page_gets_only_the_changes(owner: Person, nodes: World, path: str) -> None:
     first = Question(path, "x").ask(owner.client)
     assert first.status_code == 200
     question = next_question(first.content.decode())
@@ -321,7 +323,7 @@ def record_two_points(cluster: Cluster) -> None:
 
 
 class TestNode:
-    def test_a_node_says_what_it_offers_and_who_is_on_it(self, owner: Person, nodes: World) -> None:
+    def test_a_node_shows_its_capacity_and_its_gangs(self, owner: Person, nodes: World) -> None:
         put_on_node(nodes, "h100-1")
         page = text_of(owner.client, "/nodes/eu-train/h100-1/")
         assert "2 of 8 GPUs are free." in page
@@ -331,7 +333,7 @@ class TestNode:
         live = owner.client.get("/live/nodes/eu-train/h100-1/?version=x")
         assert live.status_code in (200, 204)
 
-    def test_an_open_page_says_that_somebody_cordons_it(self, owner: Person, nodes: World) -> None:
+    def test_an_open_page_shows_a_new_cordon(self, owner: Person, nodes: World) -> None:
         put_on_node(nodes, "h100-1")
         first = Question("/live/nodes/eu-train/h100-1/", "x").ask(owner.client)
         assert "<dt>Cordoned</dt><dd>no</dd>" in first.content.decode()
@@ -344,9 +346,7 @@ class TestNode:
         assert "<dt>Cordoned</dt><dd>yes</dd>" in news
         assert 'id="node-waiting"' in news
 
-    def test_one_that_is_not_there_and_one_that_may_not_be_seen(
-        self, owner: Person, nodes: World
-    ) -> None:
+    def test_missing_and_hidden_nodes_look_the_same(self, owner: Person, nodes: World) -> None:
         put_on_node(nodes, "h100-1")
         text_of(owner.client, "/nodes/eu-train/h100-7/", 404)
         text_of(owner.client, "/nodes/no-such/h100-1/", 404)

@@ -15,8 +15,8 @@ NAMES = "() => [...document.querySelectorAll('#gangs > tr th a')].map(link => li
 ORDER = "() => [...document.querySelectorAll('#gangs > tr')].map(row => row.id)"
 
 
-def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site) -> None:
-    llama, other = (f"g-{site.gang_id(name)}" for name in ("llama", "llama-sft"))
+def test_an_opened_row_stays_below_its_gang_during_updates(page: Page, site: Site) -> None:
+    llama, another = (f"g-{site.gang_id(name)}" for name in ("llama", "llama-sft"))
     page.goto(f"{site.url}/?q=llama")
     button = page.get_by_role("button", name="Essentials of llama", exact=True)
     page.locator(f"#{llama} th a").focus()
@@ -24,12 +24,12 @@ def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site
     expect(button).to_have_attribute("aria-expanded", "true")
     jobs = page.locator(f"#below-{llama} .opened-jobs")
     expect(jobs.get_by_text("llama-workers-1", exact=True)).to_be_visible()
-    assert page.evaluate(ORDER) == [other, llama, f"below-{llama}"]
-    # News of the gang, which moves up: what is below it is read anew, and stays below it.
+    assert page.evaluate(ORDER) == [another, llama, f"below-{llama}"]
+    # An update moves the gang up. Its opened row is reloaded and stays below it.
     with page.expect_response("**/row/"):
         site.write("UPDATE store_gang SET health = 'failed', severity = 0 WHERE name = 'llama'")
     expect(page.locator(f"#{llama}")).to_contain_text("Failed")
-    assert page.evaluate(ORDER) == [llama, f"below-{llama}", other]
+    assert page.evaluate(ORDER) == [llama, f"below-{llama}", another]
     expect(button).to_have_attribute("aria-expanded", "true")
     jobs.get_by_role("link", name="Suspend Job llama-workers-2").focus()
     page.keyboard.press("o")
@@ -39,7 +39,7 @@ def test_a_row_stays_open_below_its_gang_whatever_changes(page: Page, site: Site
     site.write("UPDATE store_gang SET health = 'running', severity = 6 WHERE name = 'llama'")
 
 
-def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site: Site) -> None:
+def test_several_gangs_are_selected_and_suspended_by_keyboard(page: Page, site: Site) -> None:
     llama, mixtral = (site.gang_id(name) for name in ("llama", "mixtral"))
     page.goto(f"{site.url}/?kind=JobSet&ordering=name")
     bar = page.locator("#pick")
@@ -53,7 +53,7 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     page.locator(f"#g-{mixtral} th a").focus()
     page.keyboard.press("x")
     expect(bar).to_contain_text("2 selected")
-    # Another filter drops what it does not show, and says so; the rest stays selected.
+    # Another filter deselects hidden rows with a notice. Other rows stay selected.
     page.select_option("select[name=group_by]", "cluster")
     expect(bar).to_contain_text("2 selected")
     page.keyboard.press("Escape")
@@ -66,21 +66,21 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     expect(dialog).to_contain_text("2 of 2 not sent yet.")
     page.keyboard.press("Escape")
     expect(bar).to_be_hidden()
-    asked = "SELECT count(*) FROM store_action WHERE reason = 'the hall is to be cooled'"
-    assert site.read(asked) == "2"
+    requested = "SELECT count(*) FROM store_action WHERE reason = 'the hall is to be cooled'"
+    assert site.read(requested) == "2"
     suspended = "UPDATE store_gang SET health = ?, code = ? WHERE name = 'mixtral'"
     health, code = (
-        site.read(f"SELECT {one} FROM store_gang WHERE name = 'mixtral'")  # two columns
-        for one in ("health", "code")
+        site.read(f"SELECT {item} FROM store_gang WHERE name = 'mixtral'")  # two columns
+        for item in ("health", "code")
     )
     site.write(suspended, "suspended", "suspended")
     expect(page.locator(f"#g-{mixtral} [data-verb=resume]")).to_be_visible()
     for row in (llama, mixtral):
         page.locator(f"#g-{row} input[name=target]").check()
-    words = bar.locator("button[name=verb]:visible")
-    expect(words).to_have_text(["Suspend 1 of 2 selected…", "Resume 1 of 2 selected…"])
+    texts = bar.locator("button[name=verb]:visible")
+    expect(texts).to_have_text(["Suspend 1 of 2 selected…", "Resume 1 of 2 selected…"])
     page.locator(f"#g-{llama} input[name=target]").uncheck()
-    expect(words).to_have_text(["Resume selected…"])
+    expect(texts).to_have_text(["Resume selected…"])
     page.locator(f"#g-{mixtral} th a").focus()
     page.keyboard.press("s")
     expect(dialog).to_be_hidden()
@@ -92,9 +92,7 @@ def test_several_are_ticked_by_keyboard_and_asked_for_together(page: Page, site:
     expect(bar).to_be_hidden()
 
 
-def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
-    page: Page, site: Site
-) -> None:
+def test_open_and_selected_rows_survive_reordering(page: Page, site: Site) -> None:
     opened, ticked = (site.gang_id(name) for name in ("llama", "mixtral"))
     page.goto(f"{site.url}/?ordering=-created_at")
     names = page.evaluate(NAMES)
@@ -106,23 +104,23 @@ def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
     for row in (opened, ticked):
         page.locator(f"#g-{row}").evaluate("row => { row.same = true; }")
     rest = random.Random(7)
-    made = {name: f"2026-01-{day:02} 00:00:00" for day, name in enumerate(names, start=1)}
-    gone: set[str] = set()
+    built = {name: f"2026-01-{day:02} 00:00:00" for day, name in enumerate(names, start=1)}
+    deleted: set[str] = set()
     moved = list(names)
     for turn in range(8):
         for name in moved:
             created = "UPDATE store_gang SET created_at = ? WHERE name = ?"
-            site.write(created, made[name], name)
+            site.write(created, built[name], name)
         for name in rest.sample(sorted(set(names) - {"llama", "mixtral"}), turn % 3):
-            gone ^= {name}
-            at = "2026-01-01 00:00:00" if name in gone else None
-            site.write("UPDATE store_gang SET gone_at = ? WHERE name = ?", at, name)
-        shown = sorted(set(names) - gone, key=lambda name: made[name], reverse=True)
-        page.wait_for_function(f"names => String(({NAMES})()) === String(names)", arg=shown)
+            deleted ^= {name}
+            index = "2026-01-01 00:00:00" if name in deleted else None
+            site.write("UPDATE store_gang SET gone_at = ? WHERE name = ?", index, name)
+        visible = sorted(set(names) - deleted, key=lambda name: built[name], reverse=True)
+        page.wait_for_function(f"names => String(({NAMES})()) === String(names)", arg=visible)
         moved = rest.sample(names, 2)
-        made |= {
-            name: f"2026-02-{rest.randint(1, 28):02} 00:{turn:02}:{at:02}"
-            for at, name in enumerate(moved)
+        built |= {
+            name: f"2026-02-{rest.randint(1, 28):02} 00:{turn:02}:{index:02}"
+            for index, name in enumerate(moved)
         }
     order = page.evaluate(ORDER)
     assert order[order.index(f"g-{opened}") + 1] == f"below-g-{opened}"
@@ -131,11 +129,11 @@ def test_rows_come_go_and_move_around_one_that_is_open_and_one_that_is_ticked(
     expect(page.locator(f"#g-{ticked} input[name=target]")).to_be_checked()
     for row in (opened, ticked):
         assert page.locator(f"#g-{row}").evaluate("row => row.same"), "it is the very element"
-    for name in gone:
+    for name in deleted:
         site.write("UPDATE store_gang SET gone_at = NULL WHERE name = ?", name)
 
 
-def test_a_thumb_opens_a_row_beside_its_menu(page: Page, site: Site) -> None:
+def test_a_touch_opens_a_row_beside_its_menu(page: Page, site: Site) -> None:
     """An operator's row has a tick, the way to open it and a menu at its corner."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{site.url}/?q=llama")

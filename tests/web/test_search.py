@@ -29,11 +29,11 @@ def _search(person: Person, text: str, path: str = "/search/") -> str:
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/holds/", "/actions/audit/", "/sign-in/", "/find/"])
-def test_head_answers_as_get_without_a_body(owner: Person, path: str) -> None:
-    asked, told = owner.client.head(path), owner.client.get(path)
-    assert asked.status_code == told.status_code
-    assert asked.status_code in (200, 302)
-    assert asked.content == b""
+def test_head_answers_like_get_without_a_body(owner: Person, path: str) -> None:
+    requested, message = owner.client.head(path), owner.client.get(path)
+    assert requested.status_code == message.status_code
+    assert requested.status_code in (200, 302)
+    assert requested.content == b""
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -58,7 +58,7 @@ def test_the_export_stands_before_the_gangs(owner: Person) -> None:
 
 
 class TestDeleted:
-    def test_the_board_shows_them_on_request(self, owner: Person, world: World) -> None:
+    def test_the_board_shows_deleted_gangs_on_request(self, owner: Person, world: World) -> None:
         _delete(world.gang)
         assert "llama-sft" not in owner.client.get("/").content.decode()
         page = owner.client.get("/?gone=1").content.decode()
@@ -69,14 +69,16 @@ class TestDeleted:
         for live in ("→", "data-opens", "/actions/confirm/", 'name="target"'):
             assert live not in row.partition("</tbody>")[0], live
 
-    def test_the_api_lists_them(self, owner: Person, world: World) -> None:
+    def test_the_api_lists_deleted_gangs(self, owner: Person, world: World) -> None:
         _delete(world.gang)
         rows = owner.client.get("/api/v1/gangs/?gone=true").json()["results"]
         assert [(row["name"], row["advice"]) for row in rows] == [("llama-sft", [])]
         names = [row["name"] for row in owner.client.get("/api/v1/gangs/").json()["results"]]
         assert names == ["diffusion-run"]
 
-    def test_the_file_has_them_without_a_step(self, owner: Person, world: World) -> None:
+    def test_the_export_has_deleted_gangs_without_a_next_step(
+        self, owner: Person, world: World
+    ) -> None:
         _delete(world.gang)
         sent = owner.client.post("/export.csv?gone=1")
         lines = b"".join(sent.streaming_content).decode()  # type: ignore[attr-defined]
@@ -84,16 +86,14 @@ class TestDeleted:
         assert (row["name"], row["next_step"]) == ("llama-sft", "")
         assert row["gone_at"]
 
-    def test_search_and_find_lead_to_it(self, owner: Person, world: World) -> None:
+    def test_search_and_find_lead_to_a_deleted_gang(self, owner: Person, world: World) -> None:
         _delete(world.gang)
         page = _search(owner, "llama")
         assert "deleted <time" in page
         for path in (f"/search/?q={world.gang.name}", f"/find/?name={world.gang.name}"):
             assert owner.client.get(path)["Location"] == f"/gangs/{world.gang.pk}/", path
 
-    def test_after_an_hour_its_outline_is_found_and_names_nothing_else(
-        self, owner: Person, world: World
-    ) -> None:
+    def test_an_old_deleted_gang_is_found_as_an_outline(self, owner: Person, world: World) -> None:
         world.gang.message = "diffusion-run has what it waits for."
         world.gang.save()
         _delete(world.gang, minutes=90)
@@ -106,12 +106,14 @@ class TestDeleted:
         answer = owner.client.get(f"/api/v1/gangs/{row.pk}/")
         assert answer.status_code == 404, "no span was written of it"
 
-    def test_it_goes_with_the_history(self, world: World) -> None:
+    def test_a_deleted_gang_expires_with_its_history(self, world: World) -> None:
         _delete(world.gang, minutes=91 * 24 * 60)
         clean_up()
         assert not Gang.objects.filter(pk=world.gang.pk).exists()
 
-    def test_nobody_else_sees_it(self, reader: Person, stranger: Person, world: World) -> None:
+    def test_a_deleted_gang_stays_hidden_from_others(
+        self, reader: Person, stranger: Person, world: World
+    ) -> None:
         _delete(world.other_gang)
         for person in (reader, stranger):
             assert "diffusion-run" not in person.client.get("/?gone=1").content.decode()
@@ -125,7 +127,7 @@ class TestSearch:
         NodeCapacity.objects.create(cluster=world.cluster, name="gpu-01")
         NodeCapacity.objects.create(cluster=world.cluster, name="spare-7")
 
-    def test_a_pod_says_where_it_is_and_leads_there(self, owner: Person) -> None:
+    def test_a_pod_hit_names_its_node_and_links_its_gang(self, owner: Person) -> None:
         page = _search(owner, "llama-workers-0-3")
         assert "pod llama-workers-0-3 on node" in page
         assert 'href="/nodes/eu-train/gpu-01/"' in page
@@ -138,19 +140,21 @@ class TestSearch:
             ("vision", "/?cluster=us-train&namespace=vision"),
         ],
     )
-    def test_the_only_hit_opens(self, owner: Person, world: World, text: str, address: str) -> None:
+    def test_the_only_hit_opens_at_once(
+        self, owner: Person, world: World, text: str, address: str
+    ) -> None:
         if text == "vision":
             assert address.replace("&", "&amp;") in _search(owner, text)
             return
         answer = owner.client.get("/search/", {"q": text})
         assert answer["Location"] == address.format(other=world.other_gang.pk)
 
-    def test_several_hits_are_a_page(self, owner: Person) -> None:
+    def test_several_hits_are_listed(self, owner: Person) -> None:
         answer = owner.client.get("/search/", {"q": "train"})
         assert answer.status_code == 200
 
     @pytest.mark.parametrize("text", ["diffusion", "vision", "spare-7", "gpu-01", "us-train"])
-    def test_a_viewer_of_a_namespace_learns_of_nothing_else(
+    def test_a_namespace_viewer_gets_no_hits_elsewhere(
         self, reader: Person, stranger: Person, text: str
     ) -> None:
         for person in (reader, stranger):
@@ -158,15 +162,15 @@ class TestSearch:
             for link in ("/nodes/", "namespace=vision", "diffusion-run", "us-train/"):
                 assert link not in page, (person.user, link)
 
-    def test_an_operator_finds_his_own(self, reader: Person) -> None:
+    def test_an_operator_finds_own_gangs(self, reader: Person) -> None:
         assert "llama-sft" in _search(reader, "llama-workers-0-3")
 
-    def test_nothing_and_no_words(self, owner: Person) -> None:
+    def test_empty_and_unmatched_searches_have_no_hits(self, owner: Person) -> None:
         assert "No match for" in _search(owner, "zzz")
         assert owner.client.get("/search/").status_code == 200
         assert owner.client.get("/search/", {"q": "\x00"}).status_code == 200
 
-    def test_its_queries_do_not_grow(
+    def test_search_queries_do_not_grow(
         self, owner: Person, world: World, django_assert_max_num_queries: object
     ) -> None:
         for index in range(60):

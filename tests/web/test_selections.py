@@ -1,4 +1,4 @@
-"""What the confirmation says of all that is selected: once, first, gang by gang."""
+"""The summary of a selection in the confirmation, one note per gang."""
 
 from __future__ import annotations
 
@@ -30,20 +30,22 @@ def confirm(person: Person, *targets: str, verb: str = "suspend", **headers: str
     return text_of(person.client.get("/actions/confirm/", query, headers=headers))
 
 
-def test_all_jobs_of_a_gang(operator: Person, gang: Gang) -> None:
+def test_all_jobs_of_a_gang_offer_the_owner(operator: Person, gang: Gang) -> None:
     page = confirm(operator, *job_targets(gang, 0, 1, 2))
     assert page.count(NOTHING_RUNS.format("llama")) == 1
     assert page.index(NOTHING_RUNS.format("llama")) < page.index('class="act-object"'), "first"
     assert INSTEAD.format("llama") in page
 
 
-def test_all_but_one_of_them(operator: Person, gang: Gang) -> None:
+def test_all_jobs_but_one_offer_the_owner(operator: Person, gang: Gang) -> None:
     page = confirm(operator, *job_targets(gang, 0, 2))
     assert "will run any more" not in page
     assert "instead</a>" not in page
 
 
-def test_a_held_job_is_none_that_runs(operator: Person, cluster: Cluster, gang: Gang) -> None:
+def test_a_held_job_does_not_count_as_running(
+    operator: Person, cluster: Cluster, gang: Gang
+) -> None:
     hold_job(cluster, gang, 1, now=timezone.now())
     page = confirm(operator, *job_targets(gang, 0, 2))
     assert NOTHING_RUNS.format("llama") in page
@@ -51,7 +53,7 @@ def test_a_held_job_is_none_that_runs(operator: Person, cluster: Cluster, gang: 
     assert "will run" not in page
 
 
-def test_of_the_last_one_it_is_said_once(operator: Person, cluster: Cluster, gang: Gang) -> None:
+def test_the_last_running_job_has_one_note(operator: Person, cluster: Cluster, gang: Gang) -> None:
     for index in (0, 1):
         hold_job(cluster, gang, index, now=timezone.now())
     page = confirm(operator, *job_targets(gang, 2))
@@ -70,9 +72,7 @@ def test_the_offer_leads_to_the_owners_confirmation(operator: Person, gang: Gang
         assert '<button type="submit" class="primary">' in owner
 
 
-def test_what_is_forced_is_judged_too_and_its_owner_is_offered(
-    cluster: Cluster, gang: Gang
-) -> None:
+def test_a_forced_action_is_assessed_and_offers_its_owner(cluster: Cluster, gang: Gang) -> None:
     admin = make_owner()
     WatchedObject.objects.filter(resource__contains="mutatingadmission").delete()
     query = {"verb": "suspend", "target": job_targets(gang, 0, 1, 2), "forced": "1"}
@@ -83,20 +83,18 @@ def test_what_is_forced_is_judged_too_and_its_owner_is_offered(
     assert INSTEAD.format("llama") in page
 
 
-def test_each_gang_is_judged(operator: Person, cluster: Cluster, gang: Gang) -> None:
-    other = make_run(cluster, "mamba", now=timezone.now())
-    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(other, 0, 1))
+def test_each_gang_is_assessed(operator: Person, cluster: Cluster, gang: Gang) -> None:
+    another = make_run(cluster, "mamba", now=timezone.now())
+    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(another, 0, 1))
     assert NOTHING_RUNS.format("llama") in page
     assert NOTHING_RUNS.format("mamba") not in page
-    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(other, 0, 1, 2))
+    page = confirm(operator, *job_targets(gang, 0, 1, 2), *job_targets(another, 0, 1, 2))
     for name in ("llama", "mamba"):
         assert page.count(NOTHING_RUNS.format(name)) == 1
         assert INSTEAD.format(name) in page
 
 
-def test_what_is_selected_on_a_node_is_judged(
-    operator: Person, cluster: Cluster, gang: Gang
-) -> None:
+def test_a_selection_on_a_node_is_assessed(operator: Person, cluster: Cluster, gang: Gang) -> None:
     """Two of three Jobs have pods on gpu-01; the third one is held."""
     hold_job(cluster, gang, 2, now=timezone.now())
     node = text_of(operator.client.get("/actions/node/?cluster=eu-train&node=gpu-01"))
@@ -105,7 +103,7 @@ def test_what_is_selected_on_a_node_is_judged(
     assert NOTHING_RUNS.format("llama") in confirm(operator, *targets)
 
 
-def test_a_job_says_nothing_of_others_that_are_stopped_with_it(
+def test_a_note_on_a_job_ignores_jobs_of_the_same_selection(
     operator: Person, cluster: Cluster, gang: Gang
 ) -> None:
     """All that name a group are chosen, and one runs on that names none: no sibling is lost."""
@@ -117,13 +115,15 @@ def test_a_job_says_nothing_of_others_that_are_stopped_with_it(
     assert "PodGroup ring" not in confirm(operator, *job_targets(gang, 0, 1))
 
 
-def test_a_resume_stops_nothing(operator: Person, cluster: Cluster, gang: Gang) -> None:
+def test_a_resume_has_no_note_on_stopped_jobs(
+    operator: Person, cluster: Cluster, gang: Gang
+) -> None:
     for index in range(3):
         hold_job(cluster, gang, index, now=timezone.now())
     assert "will run" not in confirm(operator, *job_targets(gang, 0, 1, 2), verb="resume")
 
 
-def test_an_owner_that_is_acted_on_already_is_not_offered(
+def test_an_owner_with_an_open_action_is_not_offered(
     operator: Person, cluster: Cluster, gang: Gang
 ) -> None:
     make_action(
@@ -135,7 +135,7 @@ def test_an_owner_that_is_acted_on_already_is_not_offered(
     assert "instead</a>" not in page
 
 
-def test_who_may_only_look_reads_nothing_of_it(cluster: Cluster, gang: Gang) -> None:
+def test_a_viewer_sees_no_assessment(cluster: Cluster, gang: Gang) -> None:
     page = confirm(make_reader(cluster), *job_targets(gang, 0, 1, 2))
     assert "will run any more" not in page
     assert "instead</a>" not in page
@@ -150,11 +150,11 @@ def test_who_may_only_look_reads_nothing_of_it(cluster: Cluster, gang: Gang) -> 
         ("operator", "vision", True, 0),
     ],
 )
-def test_a_selection_is_judged_for_who_may_act_there(
+def test_an_operator_sees_the_assessment(
     role: str, namespace: str, may_act: bool, judged: int, cluster: Cluster, gang: Gang
 ) -> None:
     viewer = Viewer(1, "ann", (Scope(cluster.pk, namespace, role),), may_act=may_act)
-    targets = [read_target(word) for word in job_targets(gang, 0, 1, 2)]
+    targets = [read_target(job_target) for job_target in job_targets(gang, 0, 1, 2)]
     rows = preview_selections(
         viewer=viewer,
         verb=Verb.SUSPEND,

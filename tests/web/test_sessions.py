@@ -68,9 +68,7 @@ def end_of(client: Client) -> datetime:
 HOUR = timedelta(hours=1)
 
 
-def test_a_session_that_no_one_uses_ends_after_8_hours(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_session_ends_after_8_hours(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     with monkeypatch.context() as later:
         move(8 * HOUR - timedelta(minutes=1), later)
@@ -81,9 +79,7 @@ def test_a_session_that_no_one_uses_ends_after_8_hours(
     assert list_sessions(user_id=ada.pk) == ()
 
 
-def test_a_session_that_is_used_ends_after_12_hours(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_used_session_ends_after_12_hours(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     for hours in (5, 10):
         with monkeypatch.context() as later:
@@ -95,7 +91,9 @@ def test_a_session_that_is_used_ends_after_12_hours(
     assert not is_open(client)
 
 
-def test_updates_of_an_open_page_are_no_use(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_updates_of_an_open_page_do_not_extend_the_session(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = signed_in()
     with monkeypatch.context() as later:
         move(5 * HOUR, later)
@@ -108,17 +106,17 @@ def test_reading_writes_at_most_once_a_minute(ada: User, monkeypatch: pytest.Mon
     client = signed_in()
     with CaptureQueriesContext(connection) as queries:
         assert is_open(client)
-    assert not [one for one in queries if one["sql"].startswith("UPDATE")]
+    assert not [query for query in queries if query["sql"].startswith("UPDATE")]
     move(timedelta(minutes=2), monkeypatch)
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as queries:
             assert is_open(client)
-        counts.append(sum(one["sql"].startswith("UPDATE") for one in queries))
+        counts.append(sum(query["sql"].startswith("UPDATE") for query in queries))
     assert counts == [2, 0]
 
 
-def test_a_database_that_is_busy_ends_no_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_database_ends_no_read(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
     move(timedelta(minutes=2), monkeypatch)
 
@@ -136,21 +134,21 @@ def test_the_list_has_times_and_addresses(ada: User, monkeypatch: pytest.MonkeyP
         move(timedelta(minutes=3), later)
         first.get("/account/", REMOTE_ADDR="192.0.2.44")
         rows = list_sessions(user_id=ada.pk, current=second.session)
-    found = [(row.method, row.address, row.is_current) for row in rows]
-    assert found == [("password", "192.0.2.44", False), ("password", "198.51.100.9", True)]
+    results = [(row.method, row.address, row.is_current) for row in rows]
+    assert results == [("password", "192.0.2.44", False), ("password", "198.51.100.9", True)]
     assert rows[0].last_seen_at - rows[0].created_at >= timedelta(minutes=3)
     assert second.cookies["sessionid"].value not in str(list(SessionRecord.objects.values()))
 
 
-def test_sessions_end_by_hand(ada: User) -> None:
+def test_sessions_can_be_ended(ada: User) -> None:
     first, second, third = signed_in(), signed_in(), signed_in()
-    here = next(
+    local = next(
         row for row in list_sessions(user_id=ada.pk, current=first.session) if row.is_current
     )
     bob, _ = people.create_user(name="bob", role="viewer")
-    assert not end_session(here.id, user=bob)
-    assert end_session(here.id, user=ada, by="olga")
-    assert not end_session(here.id, user=ada)
+    assert not end_session(local.id, user=bob)
+    assert end_session(local.id, user=ada, by="olga")
+    assert not end_session(local.id, user=ada)
     assert (is_open(first), is_open(second), is_open(third)) == (False, True, True)
     assert end_sessions(ada, by="ada", keep=second.session) == 1
     assert (is_open(second), is_open(third)) == (True, False)
@@ -165,7 +163,7 @@ def test_sessions_end_by_hand(ada: User) -> None:
     ]
 
 
-def test_a_password_and_a_disabled_account_end_all(ada: User) -> None:
+def test_a_new_password_and_a_disabled_account_end_all_sessions(ada: User) -> None:
     client = signed_in()
     people.change_password(name="ada", password=PASSWORD)
     assert not is_open(client)
@@ -189,7 +187,7 @@ def test_signing_out_and_expiry_leave_no_record(ada: User) -> None:
     assert SessionRecord.objects.count() == 0
 
 
-def test_a_link_begins_a_session_too(ada: User) -> None:
+def test_a_sign_in_link_begins_a_session(ada: User) -> None:
     client = Client()
     client.post("/sign-in/link/", {"secret": authentication.create_sign_in_link(user=ada)})
     assert [row.method for row in list_sessions(user_id=ada.pk)] == ["link"]
@@ -198,16 +196,16 @@ def test_a_link_begins_a_session_too(ada: User) -> None:
 # --- fresh sign-ins
 
 TARGETS = "verb=suspend&target=east/batch/Job/a/b/u1/1&target=east/batch/Job/a/c/u2/1"
-AGAIN = timedelta(minutes=16)
+SIXTEEN_MINUTES = timedelta(minutes=16)
 
 
-def test_several_objects_ask_for_a_fresh_sign_in(
+def test_acting_on_several_objects_needs_a_fresh_sign_in(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in()
     address = f"/actions/confirm/?{TARGETS}"
     assert client.get(address).status_code != 303
-    move(AGAIN, monkeypatch)
+    move(SIXTEEN_MINUTES, monkeypatch)
     answer = client.get(address)
     assert answer.status_code == 303
     assert answer["Location"].startswith("/sign-in/?next=%2Factions%2Fconfirm%2F%3Fverb")
@@ -216,11 +214,11 @@ def test_several_objects_ask_for_a_fresh_sign_in(
     assert page.status_code == 200
     assert "your last sign-in is over 15 minutes old" in page.content.decode()
     key = client.cookies["sessionid"].value
-    again = client.post(
+    second_answer = client.post(
         "/sign-in/",
         {"name": "ada", "password": PASSWORD, "next": page.context["next"]},
     )
-    assert again["Location"] == page.context["next"]
+    assert second_answer["Location"] == page.context["next"]
     assert client.cookies["sessionid"].value != key
     assert client.get(address).status_code != 303
     assert len(list_sessions(user_id=ada.pk)) == 1
@@ -230,7 +228,7 @@ def test_a_dialog_leads_the_whole_page_to_sign_in(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = signed_in()
-    move(AGAIN, monkeypatch)
+    move(SIXTEEN_MINUTES, monkeypatch)
     answer = client.get(
         f"/actions/confirm/?{TARGETS}",
         headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/?health=blocked"},
@@ -238,11 +236,9 @@ def test_a_dialog_leads_the_whole_page_to_sign_in(
     assert answer["HX-Redirect"] == "/sign-in/?next=%2F%3Fhealth%3Dblocked&fresh=1"
 
 
-def test_a_form_that_is_not_kept_leads_back_to_its_page(
-    ada: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unsaved_form_leads_back_to_its_page(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = signed_in()
-    move(AGAIN, monkeypatch)
+    move(SIXTEEN_MINUTES, monkeypatch)
     for referer, page in (
         ("http://testserver/account/?x=1", "%2Faccount%2F%3Fx%3D1"),
         ("https://evil.example/account/", "%2F"),

@@ -26,7 +26,7 @@ DIALOG = {"HX-Request": "true", "HX-Target": "act-body"}
 
 
 @pytest.fixture
-def other(cluster: Cluster) -> Gang:
+def second_gang(cluster: Cluster) -> Gang:
     """A second JobSet of the same namespace."""
     return make_run(cluster, "qwen", now=timezone.now())
 
@@ -64,7 +64,7 @@ def suspend_stored_owner(gang: Gang) -> None:
 
 
 class TestBoard:
-    def test_who_may_act_can_tick_rows_and_ask(
+    def test_an_operator_can_select_rows_and_act(
         self, operator: Person, gang: Gang, foreign: Gang
     ) -> None:
         Grant.objects.create(
@@ -79,35 +79,37 @@ class TestBoard:
         assert '<form id="pick" class="gangs-pick" method="get" action="/actions/confirm/"' in page
         assert f'data-most="{MOST_AT_ONCE}"' in page
 
-    def test_who_may_only_look_can_tick_nothing(self, viewer: Person, gang: Gang) -> None:
+    def test_a_viewer_cannot_select_rows(self, viewer: Person, gang: Gang) -> None:
         page = text_of(viewer.client.get("/"))
         assert 'name="target"' not in page
         assert 'form="pick"' not in page
         assert 'id="pick"' not in page
 
 
-class TestBefore:
-    def test_says_what_is_left_out_and_why(
-        self, operator: Person, gang: Gang, other: Gang, foreign: Gang
+class TestConfirmation:
+    def test_the_confirmation_lists_skipped_gangs_with_reasons(
+        self, operator: Person, gang: Gang, second_gang: Gang, foreign: Gang
     ) -> None:
-        suspend_stored_owner(other)
+        suspend_stored_owner(second_gang)
         Grant.objects.create(
             user=operator.user, role="viewer", cluster=gang.cluster, namespace="vision"
         )
-        response = confirm(operator, (gang, other, foreign))
+        response = confirm(operator, (gang, second_gang, foreign))
         page = text_of(response)
         assert "JobSet qwen is suspended already" in page
         assert "oda is not an operator of namespace vision of cluster eu-train." in page
         assert form_of(response)["target"] == [owner_target(gang)]
 
-    def test_nothing_of_all_can_be_asked_for(self, viewer: Person, gang: Gang, other: Gang) -> None:
-        page = text_of(confirm(viewer, (gang, other)))
+    def test_a_selection_without_possible_actions_has_no_button(
+        self, viewer: Person, gang: Gang, second_gang: Gang
+    ) -> None:
+        page = text_of(confirm(viewer, (gang, second_gang)))
         assert 'name="reason"' not in page
 
-    def test_to_a_stranger_none_of_them_exists(self, gang: Gang, other: Gang) -> None:
-        assert confirm(make_stranger(), (gang, other)).status_code == 404
+    def test_a_stranger_gets_404(self, gang: Gang, second_gang: Gang) -> None:
+        assert confirm(make_stranger(), (gang, second_gang)).status_code == 404
 
-    def test_more_than_one_confirmation_takes(self, operator: Person, gang: Gang) -> None:
+    def test_a_selection_above_the_limit_is_refused(self, operator: Person, gang: Gang) -> None:
         names = [
             owner_target(gang).replace(gang.uid, f"uid-{number}")
             for number in range(MOST_AT_ONCE + 1)
@@ -119,7 +121,7 @@ class TestBefore:
             response
         )
 
-    def test_the_queries_of_a_gang_more_are_bounded(
+    def test_the_queries_per_gang_are_bounded(
         self, operator: Person, cluster: Cluster, django_assert_max_num_queries: Any
     ) -> None:
         gangs = [make_run(cluster, f"run-{number}", now=timezone.now()) for number in range(10)]
@@ -127,24 +129,24 @@ class TestBefore:
             assert "Suspend 10 JobSets" in text_of(confirm(operator, gangs))
 
 
-class TestAsking:
-    def test_makes_one_action_for_each_and_sent_twice_no_more(
-        self, operator: Person, gang: Gang, other: Gang
+class TestRequest:
+    def test_a_repeated_form_makes_one_action_for_each_gang(
+        self, operator: Person, gang: Gang, second_gang: Gang
     ) -> None:
-        form = form_of(confirm(operator, (gang, other)))
+        form = form_of(confirm(operator, (gang, second_gang)))
         answers = [operator.client.post(CONFIRM, {**form, "reason": REASON}) for _ in range(2)]
         (batch,) = {action.batch for action in Action.objects.all()}
         assert {answer["Location"] for answer in answers} == {f"/actions/batches/{batch}/"}
         assert {(action.uid, action.verb, action.reason) for action in Action.objects.all()} == {
             (gang.uid, "suspend", REASON),
-            (other.uid, "suspend", REASON),
+            (second_gang.uid, "suspend", REASON),
         }
         assert AuditEntry.objects.filter(event="requested").count() == 2
 
-    def test_what_has_moved_on_is_left_out_and_told(
-        self, operator: Person, gang: Gang, other: Gang
+    def test_changed_gangs_are_skipped_and_listed(
+        self, operator: Person, gang: Gang, second_gang: Gang
     ) -> None:
-        form = form_of(confirm(operator, (gang, other)))
+        form = form_of(confirm(operator, (gang, second_gang)))
         stale = [
             name.replace(f"/{GENERATION}", f"/{GENERATION - 1}") if "qwen" in name else name
             for name in form["target"]
@@ -155,7 +157,7 @@ class TestAsking:
         assert "JobSet qwen has changed since you looked" in page
         assert [action.uid for action in Action.objects.all()] == [gang.uid]
 
-    def test_who_may_not_act_on_one_of_them_is_told_and_recorded(
+    def test_a_partly_forbidden_selection_is_refused_and_audited(
         self, operator: Person, gang: Gang, foreign: Gang
     ) -> None:
         Grant.objects.create(
@@ -168,7 +170,7 @@ class TestAsking:
         assert [action.uid for action in Action.objects.all()] == [gang.uid]
         assert AuditEntry.objects.filter(event="denied").count() == 1
 
-    def test_too_many_are_not_taken(self, operator: Person, gang: Gang) -> None:
+    def test_too_many_gangs_are_refused(self, operator: Person, gang: Gang) -> None:
         form = form_of(confirm(operator, (gang,)))
         names = [
             owner_target(gang).replace(gang.uid, f"uid-{number}")

@@ -42,7 +42,7 @@ def test_a_wrong_password_and_a_wrong_name_look_the_same(anonymous: Client) -> N
 
 
 @pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "javascript:x"])
-def test_nobody_is_sent_elsewhere_after_it(anonymous: Client, target: str) -> None:
+def test_a_sign_in_never_redirects_to_another_host(anonymous: Client, target: str) -> None:
     make_owner()
     response = anonymous.post("/sign-in/", {"name": "olga", "password": PASSWORD, "next": target})
     assert response["Location"] == "/"
@@ -57,14 +57,14 @@ def test_attempts_are_limited(anonymous: Client) -> None:
     assert int(response["Retry-After"]) > 0
 
 
-def test_a_right_password_starts_the_count_anew() -> None:
+def test_a_right_password_resets_the_count() -> None:
     make_owner()
     wrong = ["wrong"] * (authentication.MOST_WRONG_PASSWORDS - 1)
     statuses = [attempt(Client(), password) for password in [*wrong, PASSWORD, *wrong, PASSWORD]]
     assert statuses == [*[403] * len(wrong), 302] * 2
 
 
-def test_one_name_has_one_limit_however_it_is_typed(anonymous: Client) -> None:
+def test_a_name_has_one_limit_in_any_spelling(anonymous: Client) -> None:
     make_owner()
     # Full-width letters, which Unicode and Django take for the same name, and blanks around it.
     spellings = ("olga", "\uff4flga", "OLGA", " olga ")
@@ -78,7 +78,7 @@ def test_one_name_has_one_limit_however_it_is_typed(anonymous: Client) -> None:
 
 
 @pytest.mark.parametrize("fields", [{}, {"name": "olga"}, {"password": "wrong"}, {"name": "o\0"}])
-def test_a_form_that_says_nothing_is_a_wrong_one(anonymous: Client, fields: dict[str, str]) -> None:
+def test_an_empty_form_is_refused(anonymous: Client, fields: dict[str, str]) -> None:
     make_owner()
     response = anonymous.post("/sign-in/", fields)
     assert response.status_code == 403
@@ -86,26 +86,28 @@ def test_a_form_that_says_nothing_is_a_wrong_one(anonymous: Client, fields: dict
 
 
 def lock_out(client: Client, name: str = "olga") -> None:
-    """Type wrong passwords until no more are looked at."""
+    """Submit wrong passwords until the account is locked."""
     for _ in range(authentication.MOST_WRONG_PASSWORDS):
         assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 403
     assert client.post("/sign-in/", {"name": name, "password": "wrong"}).status_code == 429
 
 
-def test_wrong_passwords_from_elsewhere_lock_nobody_out() -> None:
+def test_wrong_passwords_from_elsewhere_do_not_lock_out_the_user() -> None:
     make_owner()
     lock_out(Client(REMOTE_ADDR="203.0.113.9"))
     assert attempt(Client(REMOTE_ADDR="198.51.100.1")) == 302
 
 
-def test_wrong_passwords_for_many_names_lock_out_nobody_at_that_address(anonymous: Client) -> None:
+def test_wrong_passwords_for_many_names_do_not_lock_out_the_address(anonymous: Client) -> None:
     make_owner()
     for number in range(60):
         anonymous.post("/sign-in/", {"name": f"u{number}", "password": "wrong"})
     assert attempt(anonymous) == 302
 
 
-def test_behind_a_proxy_that_is_trusted_each_counts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_behind_a_trusted_proxy_are_counted_separately(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     make_owner()
     monkeypatch.setattr(settings, "TRUSTED_PROXIES", (ip_network("127.0.0.1"),))
     lock_out(Client(headers={"X-Forwarded-For": "1.1.1.1, 203.0.113.9"}))
@@ -113,7 +115,7 @@ def test_behind_a_proxy_that_is_trusted_each_counts_alone(monkeypatch: pytest.Mo
     assert attempt(Client(headers={"X-Forwarded-For": "198.51.100.1"})) == 302
 
 
-def test_nobody_escapes_the_limit_by_a_header_of_their_own() -> None:
+def test_a_forged_header_does_not_escape_the_limit() -> None:
     make_owner()
     statuses = {
         attempt(Client(headers={"X-Forwarded-For": f"203.0.113.{number}"}), "wrong")
@@ -122,14 +124,14 @@ def test_nobody_escapes_the_limit_by_a_header_of_their_own() -> None:
     assert statuses == {403, 429}
 
 
-def test_a_whole_64_of_ipv6_is_one_place() -> None:
+def test_an_ipv6_64_prefix_counts_as_one_client() -> None:
     make_owner()
     lock_out(Client(REMOTE_ADDR="2001:db8:0:1::1"))
     assert attempt(Client(REMOTE_ADDR="2001:db8:0:1:ffff::2")) == 429
     assert attempt(Client(REMOTE_ADDR="2001:db8:0:2::1")) == 302
 
 
-def test_whoever_has_a_session_or_a_link_is_never_locked_out(owner: Person) -> None:
+def test_a_session_or_link_is_never_locked_out(owner: Person) -> None:
     lock_out(Client())
     assert owner.client.get("/").status_code == 200, "who is signed in stays"
     assert attempt(owner.client) == 302, "and may type the password again"
@@ -138,12 +140,12 @@ def test_whoever_has_a_session_or_a_link_is_never_locked_out(owner: Person) -> N
     assert use(Client(), secret).status_code == 302
 
 
-def test_who_is_signed_in_has_no_endless_attempts_either(owner: Person) -> None:
+def test_attempts_of_a_signed_in_user_are_limited(owner: Person) -> None:
     lock_out(owner.client)
     assert attempt(Client()) == 302, "and they lock out nobody else"
 
 
-def test_no_more_passwords_are_looked_at_than_there_are_turns(
+def test_passwords_are_checked_only_within_the_limit(
     anonymous: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_owner()
@@ -176,7 +178,7 @@ def use(client: Client, secret: str) -> Any:
 
 
 @pytest.mark.parametrize("method", ["get", "head", "options"])
-def test_looking_at_a_link_uses_it_not_and_signs_nobody_in(anonymous: Client, method: str) -> None:
+def test_opening_a_link_page_does_not_use_the_link(anonymous: Client, method: str) -> None:
     address, secret = link_of(make_owner())
     for _ in range(2):  # a chat's preview, then a mail filter
         getattr(Client(), method)(address)
@@ -194,12 +196,12 @@ def test_looking_at_a_link_uses_it_not_and_signs_nobody_in(anonymous: Client, me
 def test_a_link_signs_in_once(anonymous: Client) -> None:
     address, secret = link_of(make_owner())
     assert use(anonymous, secret).status_code == 302
-    for again in (Client().get(address), use(Client(), secret)):
-        assert again.status_code == 403
-        assert "does not work any more" in again.content.decode()
+    for repeated in (Client().get(address), use(Client(), secret)):
+        assert repeated.status_code == 403
+        assert "does not work any more" in repeated.content.decode()
 
 
-def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Person) -> None:
+def test_a_signed_in_user_is_warned_before_a_link_switches_accounts(owner: Person) -> None:
     mallory = make_owner("mallory")
     address, secret = link_of(mallory)
     page = owner.client.get(address).content.decode()
@@ -210,12 +212,12 @@ def test_whoever_is_signed_in_is_told_before_a_link_moves_the_browser(owner: Per
     assert "mallory" in page
 
 
-def test_the_one_whom_the_link_is_for_is_not_warned_of_itself(owner: Person) -> None:
+def test_the_user_of_a_link_is_not_warned(owner: Person) -> None:
     address, _ = link_of(owner)
     assert "This browser is signed in as" not in owner.client.get(address).content.decode()
 
 
-def test_a_link_is_used_by_our_own_form_only() -> None:
+def test_a_link_needs_the_csrf_token() -> None:
     client = Client(enforce_csrf_checks=True)
     address, secret = link_of(make_owner())
     assert use(client, secret).status_code == 403
@@ -228,22 +230,22 @@ def test_a_link_is_used_by_our_own_form_only() -> None:
     assert response.status_code == 302
 
 
-def test_the_secret_of_a_link_goes_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_secret_of_a_link_is_not_leaked(caplog: pytest.LogCaptureFixture) -> None:
     address, secret = link_of(make_owner())
     client = Client(enforce_csrf_checks=True)
     response = client.get(address)
     assert response["Cache-Control"] == "no-store"
     # The origin is sent, which the check of forms needs, the path never.
     assert response["Referrer-Policy"] == "strict-origin"
-    # What refuses a form writes its address to the log: the secret is in the body.
+    # A refused form logs its address, so the secret is in the body.
     assert 'action="/sign-in/link/"' in response.content.decode()
     assert use(client, secret).status_code == 403
-    said = [record.getMessage() for record in caplog.records]
-    assert any("/sign-in/link/" in text for text in said)
-    assert not any(secret in text for text in said)
+    messages = [record.getMessage() for record in caplog.records]
+    assert any("/sign-in/link/" in text for text in messages)
+    assert not any(secret in text for text in messages)
 
 
-def test_an_unknown_link_signs_nobody_in(anonymous: Client) -> None:
+def test_an_unknown_link_is_refused(anonymous: Client) -> None:
     assert anonymous.get("/sign-in/link/x/").status_code == 403
     assert use(anonymous, "x").status_code == 403
     assert use(anonymous, "").status_code == 403

@@ -45,25 +45,25 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeProvider]:
 
 @pytest.fixture
 def browser() -> Client:
-    """A browser in which nobody has signed in."""
+    """A browser without a session."""
     return Client()
 
 
 def sign_in(provider: FakeProvider, browser: Client, query: str = "", **changes: str) -> Any:
-    """Go to the provider and come back; return the last answer. `changes` replace what comes back."""
-    there = browser.get(f"{BEGIN}{query}")
-    assert there.status_code == 302, there.content
-    parameters = provider.begin(there["Location"])
+    """Sign in through the provider and return the last answer. `changes` replace returned parameters."""
+    provider_page = browser.get(f"{BEGIN}{query}")
+    assert provider_page.status_code == 302, provider_page.content
+    parameters = provider.begin(provider_page["Location"])
     return browser.get(FINISH, {"code": "the-code", "state": parameters["state"], **changes})
 
 
 def sentence_of(response: Any) -> str:
-    """Return what the sign-in page says."""
+    """Return the message of the sign-in page."""
     return str(response.context["sentence"])
 
 
 def signed_in(browser: Client) -> str:
-    """Return who is signed in, empty for nobody."""
+    """Return the name of the signed-in user, or an empty text."""
     user_id = browser.session.get("_auth_user_id")
     return User.objects.get(pk=user_id).username if user_id else ""
 
@@ -98,14 +98,14 @@ def test_the_way_to_the_provider_has_pkce_state_and_nonce(
     assert SECRET not in location
 
 
-def test_what_a_stranger_adds_to_the_address_does_not_reach_the_provider(
+def test_extra_query_parameters_do_not_reach_the_provider(
     provider: FakeProvider, browser: Client
 ) -> None:
     location = browser.get(f"{BEGIN}?scope=admin&auth_params=prompt%3Dnone&process=connect")
     assert not {"admin", "none"} & set(location["Location"].replace("&", "=").split("="))
 
 
-def test_a_person_signs_in_and_groups_decide_what_is_seen(
+def test_a_user_signs_in_and_groups_decide_the_roles(
     provider: FakeProvider, browser: Client
 ) -> None:
     grant_group(group="ml", role="operator", namespace="research")
@@ -144,7 +144,7 @@ def test_groups_and_name_may_come_from_userinfo(provider: FakeProvider, browser:
     assert provider.asked[-1] == "/userinfo"
 
 
-def test_a_dot_leads_into_an_object(
+def test_a_dot_in_a_claim_name_reads_a_nested_object(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "OIDC_GROUPS_CLAIM", "realm_access.roles")
@@ -201,7 +201,9 @@ def test_a_disabled_person_is_not_signed_in(provider: FakeProvider, browser: Cli
 
 
 @pytest.mark.parametrize("address", ["https://evil.example/", "//evil.example", "javascript:x"])
-def test_nobody_is_sent_elsewhere(provider: FakeProvider, browser: Client, address: str) -> None:
+def test_a_sign_in_never_redirects_to_another_host(
+    provider: FakeProvider, browser: Client, address: str
+) -> None:
     assert sign_in(provider, browser, f"?next={address}")["Location"] == "/"
 
 
@@ -282,9 +284,11 @@ def test_a_replayed_answer_is_refused(provider: FakeProvider, browser: Client) -
     assert Client().get(FINISH, answer).status_code == 403  # in another browser
     assert browser.get(FINISH, answer).status_code == 302
     browser.post("/sign-out/")
-    again = browser.get(FINISH, answer)
-    assert (again.status_code, signed_in(browser)) == (403, "")
-    assert sentence_of(again).startswith("This sign-in was begun in another browser, was finished")
+    repeated = browser.get(FINISH, answer)
+    assert (repeated.status_code, signed_in(browser)) == (403, "")
+    assert sentence_of(repeated).startswith(
+        "This sign-in was begun in another browser, was finished"
+    )
 
 
 def test_a_sign_in_that_took_too_long_is_refused(
@@ -305,7 +309,7 @@ def test_another_code_is_refused(provider: FakeProvider, browser: Client) -> Non
     )
 
 
-def test_a_person_who_said_no_is_not_signed_in(provider: FakeProvider, browser: Client) -> None:
+def test_a_cancelled_sign_in_is_refused(provider: FakeProvider, browser: Client) -> None:
     response = sign_in(provider, browser, error="access_denied")
     assert response.status_code == 403
     assert (
@@ -317,7 +321,7 @@ def test_a_person_who_said_no_is_not_signed_in(provider: FakeProvider, browser: 
 # --- a provider that is down
 
 
-def test_a_provider_that_is_down_is_one_sentence(
+def test_an_unreachable_provider_is_reported_in_one_sentence(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "OIDC_ISSUER", "http://127.0.0.1:9")
@@ -328,7 +332,9 @@ def test_a_provider_that_is_down_is_one_sentence(
     )
 
 
-def test_a_provider_that_fails_half_way(provider: FakeProvider, browser: Client) -> None:
+def test_a_provider_that_fails_half_way_is_reported(
+    provider: FakeProvider, browser: Client
+) -> None:
     parameters = provider.begin(browser.get(BEGIN)["Location"])
     provider.status = 500
     response = browser.get(FINISH, {"code": "the-code", "state": parameters["state"]})
@@ -337,7 +343,7 @@ def test_a_provider_that_fails_half_way(provider: FakeProvider, browser: Client)
     assert sign_in(provider, browser).status_code == 302
 
 
-def test_an_answer_that_does_not_end_is_given_up(
+def test_an_endless_answer_is_aborted(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adapters, "LARGEST_ANSWER", 50)
@@ -350,7 +356,7 @@ def test_an_answer_that_does_not_end_is_given_up(
 @pytest.mark.parametrize(
     "changes", [{"issuer": "https://evil.example"}, {"token_endpoint": None}, {"jwks_uri": 7}]
 )
-def test_a_configuration_that_cannot_be_right(
+def test_an_invalid_configuration_is_refused(
     provider: FakeProvider, browser: Client, changes: dict[str, Any]
 ) -> None:
     provider.configuration = changes
@@ -368,9 +374,9 @@ def test_a_fresh_sign_in_asks_the_provider_to_ask_again(
     grant_group(group="ml", role="viewer")
     sign_in(provider, browser)
     provider.claims = {"auth_time": time.time() - 3600}
-    there = provider.begin(browser.get(f"{BEGIN}?fresh=1")["Location"])
-    assert (there["prompt"], there["max_age"]) == ("login", "0")
-    response = browser.get(FINISH, {"code": "the-code", "state": there["state"]})
+    provider_request = provider.begin(browser.get(f"{BEGIN}?fresh=1")["Location"])
+    assert (provider_request["prompt"], provider_request["max_age"]) == ("login", "0")
+    response = browser.get(FINISH, {"code": "the-code", "state": provider_request["state"]})
     assert response.status_code == 403
     assert sentence_of(response).startswith("ACME did not ask for your credentials again")
     provider.claims = {"auth_time": time.time()}
@@ -420,7 +426,7 @@ def test_a_role_of_a_group_that_is_revoked_ends_at_once(
     assert "You have no role yet" in browser.get("/").content.decode()
 
 
-def test_a_form_that_came_too_late_is_found_again_after_the_provider(
+def test_a_late_form_is_restored_after_single_sign_on(
     provider: FakeProvider, browser: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sign_in(provider, browser)

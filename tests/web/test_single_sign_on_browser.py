@@ -121,7 +121,7 @@ def sign_in(page: Page, name: str) -> None:
     page.get_by_role("button", name="Login").click()
 
 
-def test_groups_decide_what_a_person_sees_and_a_removed_one_ends_it(
+def test_groups_decide_the_visible_gangs_until_they_are_removed(
     places: tuple[Site, Provider], browser: Browser
 ) -> None:
     site, provider = places

@@ -1,4 +1,4 @@
-"""What is served under /static/: what our pages load, and nothing that installed packages bring along."""
+"""Files under /static/: those our pages load, without files of installed packages."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def _modules(path: str) -> set[str]:
     with closing(Client().get(path)) as answer:
         assert answer["Cache-Control"] == YEAR, path
         text = b"".join(answer).decode()
-    found = {urljoin(path, name) for name in re.findall(r'from "([^"]+)"', text)}
-    return {path}.union(*map(_modules, found))
+    results = {urljoin(path, name) for name in re.findall(r'from "([^"]+)"', text)}
+    return {path}.union(*map(_modules, results))
 
 
-def test_modules_that_a_module_imports_are_kept_as_long(owner: Person) -> None:
+def test_imported_modules_are_cached_as_long(owner: Person) -> None:
     page = owner.client.get("/").content.decode()
     (first,) = re.findall(r'type="module" src="([^"]+)"', page)
     assert len({path.rsplit("/", 1)[1] for path in _modules(first)}) >= 8
@@ -81,7 +81,7 @@ class Folder:
         ]
 
 
-def test_another_content_or_name_has_another_digest(
+def test_the_digest_depends_on_content_and_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finders, "get_finders", lambda: [Folder(tmp_path)])

@@ -51,7 +51,7 @@ def tenants(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterat
 @pytest.fixture(scope="module")
 def clients(tenants: Pair) -> dict[str, Client]:
     """A browser of each."""
-    return {one.word: signed_in(one.user) for one in tenants}
+    return {tenant.word: signed_in(tenant.user) for tenant in tenants}
 
 
 def address_of(route: str, tenant: Tenant, query: str = "") -> str:
@@ -66,28 +66,28 @@ def address_of(route: str, tenant: Tenant, query: str = "") -> str:
     return f"/{route}{query}"
 
 
-def ask(client: Client, method: str, address: str, body: Any = None) -> tuple[int, str]:
-    """Return status and everything else of an answer; what the request did is undone."""
+def send_request(client: Client, method: str, address: str, body: Any = None) -> tuple[int, str]:
+    """Return status, headers and body of an answer, and roll back the request's changes."""
     cookies = client.cookies
-    client.cookies = SimpleCookie({name: one.value for name, one in cookies.items()})
+    client.cookies = SimpleCookie({name: item.value for name, item in cookies.items()})
     options = {"content_type": JSON} if body is not None and address.startswith("/api/") else {}
     with transaction.atomic():
         response = getattr(client, method)(
             address, *([body] if body is not None else []), **options
         )
-        shown = f"{response.headers}{response.cookies}"
-        shown += b"".join(response).decode()
+        visible = f"{response.headers}{response.cookies}"
+        visible += b"".join(response).decode()
         response.close()
         transaction.set_rollback(True)
     client.cookies = cookies
-    assert response.status_code < 500, (method, address, shown[-500:])
-    return response.status_code, shown
+    assert response.status_code < 500, (method, address, visible[-500:])
+    return response.status_code, visible
 
 
 def leaks(shown: str, reader: Tenant, asked: str) -> set[str]:
     """Return the canaries of others in an answer, without those that the reader has asked with."""
-    others = {one for one in canaries(shown) if not one.startswith(f"{reader.word}-")}
-    return others - canaries(asked)
+    remaining = {canary for canary in canaries(shown) if not canary.startswith(f"{reader.word}-")}
+    return remaining - canaries(asked)
 
 
 def readable() -> list[str]:
@@ -100,49 +100,49 @@ def of_an_object(route: str) -> bool:
 
 def links(shown: str) -> set[str]:
     """Return the addresses of this installation in a page."""
-    found = re.findall(r'(?:href|hx-get|action)="(/[^"#]*)', shown)
-    return {html.unescape(one) for one in found if not one.startswith("/static/")}
+    matches = re.findall(r'(?:href|hx-get|action)="(/[^"#]*)', shown)
+    return {html.unescape(item) for item in matches if not item.startswith("/static/")}
 
 
 def shape(address: str) -> tuple[str, tuple[str, ...]]:
-    """Return what makes an address worth a request: its route, and the names in its query."""
+    """Return the route and the query parameter names of an address."""
     path, _, query = address.partition("?")
-    names = sorted({one.partition("=")[0] for one in query.split("&")})
+    names = sorted({item.partition("=")[0] for item in query.split("&")})
     return resolve(path).route, tuple(names)
 
 
 def walk(client: Client, reader: Tenant) -> tuple[dict[str, set[str]], str]:
-    """Read each page and list with the reader's own objects, and what they link to; return leaks and all texts.
+    """Read each page and list with the reader's own objects and their links. Return leaks and all texts.
 
-    Of the addresses of one page that differ in the words of their query alone, one is read.
+    Addresses that differ only in query values are read once.
     """
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     texts = []
     own = [address_of(route, reader) for route in readable()]
     known: set[tuple[str, tuple[str, ...]]] = {shape(address) for address in own}
     linked: list[str] = []
     for address in chain(own, linked):
-        _, shown = ask(client, "get", address)
-        texts.append(shown)
-        if bad := leaks(shown, reader, address):
-            found[address] = bad
-        for link in sorted(links(shown)) if address in own else ():
+        _, visible = send_request(client, "get", address)
+        texts.append(visible)
+        if bad := leaks(visible, reader, address):
+            result[address] = bad
+        for link in sorted(links(visible)) if address in own else ():
             if resolve(link.partition("?")[0]).route in readable() and shape(link) not in known:
                 known.add(shape(link))
                 linked.append(link)
-    return found, "".join(texts)
+    return result, "".join(texts)
 
 
-@pytest.mark.parametrize("word", [FIRST, SECOND])
-def test_no_page_and_no_list_has_a_canary_of_the_other(
-    tenants: Pair, clients: dict[str, Client], word: str
+@pytest.mark.parametrize("text", [FIRST, SECOND])
+def test_pages_and_lists_contain_no_canary_of_another_tenant(
+    tenants: Pair, clients: dict[str, Client], text: str
 ) -> None:
-    reader = next(one for one in tenants if one.word == word)
-    found, texts = walk(clients[word], reader)
-    assert found == {}
-    seen = {one for one in canaries(texts) if one.startswith(word)}
-    missing = {one for one in planted() if one.startswith(f"{word}-")} - seen
-    assert missing == {f"{word}-{field}" for field in NOT_SHOWN}, "a walk that misses a field"
+    reader = next(canary for canary in tenants if canary.word == text)
+    result, texts = walk(clients[text], reader)
+    assert result == {}
+    observed = {canary for canary in canaries(texts) if canary.startswith(text)}
+    missing = {canary for canary in planted() if canary.startswith(f"{text}-")} - observed
+    assert missing == {f"{text}-{field}" for field in NOT_SHOWN}, "a walk that misses a field"
 
 
 WITHOUT_TENANTS = frozenset(
@@ -156,11 +156,11 @@ WITHOUT_TENANTS = frozenset(
 """Tables of the installation, of a whole cluster, or without words that a tenant has chosen."""
 
 
-def test_every_table_has_words_of_both(tenants: Pair) -> None:
+def test_every_table_has_rows_of_both_tenants(tenants: Pair) -> None:
     empty = {
         model.__name__
         for model in apps.get_app_config("store").get_models()
-        if not {FIRST, SECOND} <= {one[:3] for one in words_in(model)}
+        if not {FIRST, SECOND} <= {item[:3] for item in words_in(model)}
     }
     assert empty == WITHOUT_TENANTS
 
@@ -182,40 +182,45 @@ def words_in(model: type[Model]) -> set[str]:
     }
 
 
-def test_objects_of_the_other_are_missing_whoever_asks_how(
+def test_objects_of_another_tenant_get_404_by_every_method(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
-    reader, other = tenants
-    found = {}
+    reader, another = tenants
+    result = {}
     for route, methods in {**PAGES, **API}.items():
         if not of_an_object(route):
             continue
         for method in methods:
-            address, body = address_of(route, other), None if method == "get" else words_of(other)
-            status, shown = ask(clients[FIRST], method, address, body)
-            bad = leaks(shown, reader, f"{address} {body}")
+            address, body = (
+                address_of(route, another),
+                None if method == "get" else words_of(another),
+            )
+            status, visible = send_request(clients[FIRST], method, address, body)
+            bad = leaks(visible, reader, f"{address} {body}")
             if bad or (
                 method == "get" and status == 200 and methods[method] in ("place", "cluster")
             ):
-                found[method, address] = (status, bad)
-    assert found == {}
+                result[method, address] = (status, bad)
+    assert result == {}
 
 
-def test_what_is_hidden_and_what_does_not_exist_look_the_same(
+def test_hidden_and_missing_objects_look_the_same(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
-    other = tenants[1]
-    nothing = replace(other, parameters={**other.parameters, **NOTHING})
-    found = {}
+    other_tenants = tenants[1]
+    nothing = replace(other_tenants, parameters={**other_tenants.parameters, **NOTHING})
+    result = {}
     for route, methods in API.items():
         if "<" in route:
             for method in methods:
-                body = None if method == "get" else words_of(other)
-                hidden = ask(clients[FIRST], method, address_of(route, other), body)
-                missing = ask(clients[FIRST], method, address_of(route, nothing), body)
+                body = None if method == "get" else words_of(other_tenants)
+                hidden = send_request(
+                    clients[FIRST], method, address_of(route, other_tenants), body
+                )
+                missing = send_request(clients[FIRST], method, address_of(route, nothing), body)
                 if content(hidden) != content(missing):
-                    found[method, route] = content(hidden), content(missing)
-    assert found == {}
+                    result[method, route] = content(hidden), content(missing)
+    assert result == {}
 
 
 NOTHING = {
@@ -241,7 +246,7 @@ def content(answer: tuple[int, str]) -> tuple[int, str]:
 
 
 def words_of(other: Tenant) -> dict[str, Any]:
-    """Return a body that names what the other one has."""
+    """Return a body that names objects of the other tenant."""
     gang = Gang.objects.get(pk=other.parameters["<str:gang_id>"])
     return {
         "name": "mine",
@@ -259,54 +264,56 @@ def words_of(other: Tenant) -> dict[str, Any]:
     }
 
 
-def test_no_change_tells_of_the_other(tenants: Pair, clients: dict[str, Client]) -> None:
-    reader, other = tenants
-    found, exports = {}, set()
+def test_changes_reveal_no_other_tenant(tenants: Pair, clients: dict[str, Client]) -> None:
+    reader, another = tenants
+    result, exports = {}, set()
     for route, methods in {**PAGES, **API}.items():
         for method in set(methods) - {"get"}:
-            address, body = address_of(route, reader), words_of(other)
-            status, shown = ask(clients[FIRST], method, address, body)
-            if bad := leaks(shown, reader, f"{address} {body}"):
-                found[method, address] = bad
-            if "export." in route and status == 200 and f"{FIRST}-ns" in shown:
+            address, body = address_of(route, reader), words_of(another)
+            status, visible = send_request(clients[FIRST], method, address, body)
+            if bad := leaks(visible, reader, f"{address} {body}"):
+                result[method, address] = bad
+            if "export." in route and status == 200 and f"{FIRST}-ns" in visible:
                 exports.add(route)
-    assert found == {}
+    assert result == {}
     assert exports == {route for route in PAGES if "export." in route}
 
 
-def test_no_filter_order_or_search_tells_of_the_other(
+def test_filters_orders_and_searches_reveal_no_other_tenant(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     """Each choice of each list of the API, and words of the other one in each filter that takes a text."""
-    reader, other = tenants
-    asked = {
-        "namespace": f"{other.word}-ns",
+    reader, another = tenants
+    requested = {
+        "namespace": f"{another.word}-ns",
         "cluster": f"{SECOND}-cluster",
-        "queue": f"{other.word}-localqueue",
-        "code": f"{other.word}-code",
-        "kind": f"{other.word}-kind",
-        "actor": f"{other.word}-actor",
-        "submitter": f"{other.word}-submitter",
-        "label": f"{other.word}-labelkey={other.word}-labelvalue",
-        "gang": other.parameters["<str:gang_id>"],
-        "q": f"{other.word}-gang",
+        "queue": f"{another.word}-localqueue",
+        "code": f"{another.word}-code",
+        "kind": f"{another.word}-kind",
+        "actor": f"{another.word}-actor",
+        "submitter": f"{another.word}-submitter",
+        "label": f"{another.word}-labelkey={another.word}-labelvalue",
+        "gang": another.parameters["<str:gang_id>"],
+        "q": f"{another.word}-gang",
     }
-    found = {}
+    result = {}
     for path, parameter in list_parameters():
         choices = parameter["schema"].get("enum", ())
-        for value in choices or [asked[one] for one in [parameter["name"]] if one in asked]:
+        for value in choices or [
+            requested[item] for item in [parameter["name"]] if item in requested
+        ]:
             query = {parameter["name"]: value}
-            status, shown = ask(clients[FIRST], "get", path, query)
-            bad = leaks(shown, reader, str(query))
-            has_rows = status == 200 and not choices and re.search(r'"results": ?\[\{', shown)
+            status, visible = send_request(clients[FIRST], "get", path, query)
+            bad = leaks(visible, reader, str(query))
+            has_rows = status == 200 and not choices and re.search(r'"results": ?\[\{', visible)
             if bad or (has_rows and path not in WITHOUT_NAMESPACES):
-                found[path, parameter["name"], value] = bad, shown[-300:]
+                result[path, parameter["name"], value] = bad, visible[-300:]
     for page in ("/", "/search/", "/find/", "/actions/", "/actions/audit/", "/holds/", "/groups/"):
-        for name, value in asked.items():
-            _, shown = ask(clients[FIRST], "get", page, {name: value})
-            if bad := leaks(shown, reader, value):
-                found[page, name, value] = bad, ""
-    assert found == {}
+        for name, value in requested.items():
+            _, visible = send_request(clients[FIRST], "get", page, {name: value})
+            if bad := leaks(visible, reader, value):
+                result[page, name, value] = bad, ""
+    assert result == {}
 
 
 WITHOUT_NAMESPACES: frozenset[str] = frozenset()
@@ -323,25 +330,27 @@ def list_parameters() -> Iterator[tuple[str, dict[str, Any]]]:
                     yield path, parameter
 
 
-def test_no_message_has_a_canary_of_another_tenant(tenants: Pair) -> None:
+def test_messages_contain_no_canary_of_another_tenant(tenants: Pair) -> None:
     post = Post(now=timezone.now())
     with transaction.atomic():
         orders = [*post.look(), *post.look(120)]
         transaction.set_rollback(True)
-    told: dict[str, set[str]] = {FIRST: set(), SECOND: set()}
+    canaries_by_tenant: dict[str, set[str]] = {FIRST: set(), SECOND: set()}
     for order in orders:
-        (word,) = {one for one in told if f"{one}-address" in str(order["address"])}
-        told[word] |= canaries(str(order))
-    for word, found in told.items():
-        assert {one for one in found if not one.startswith(f"{word}-")} == set()
-        wanted = {"gang", "ns", "spanmessage", "gone", "actedjob", "actionmessage", "rule"}
-        assert {f"{word}-{field}" for field in wanted} - found == set()
+        (text,) = {
+            item for item in canaries_by_tenant if f"{item}-address" in str(order["address"])
+        }
+        canaries_by_tenant[text] |= canaries(str(order))
+    for text, result in canaries_by_tenant.items():
+        assert {item for item in result if not item.startswith(f"{text}-")} == set()
+        desired = {"gang", "ns", "spanmessage", "gone", "actedjob", "actionmessage", "rule"}
+        assert {f"{text}-{field}" for field in desired} - result == set()
 
 
-def test_names_of_others_are_taken_out_of_a_verdict(
+def test_names_of_another_tenant_are_redacted_from_a_verdict(
     tenants: Pair, clients: dict[str, Client]
 ) -> None:
     gang = tenants[0].parameters["<str:gang_id>"]
-    _, shown = ask(clients[FIRST], "get", f"/api/v1/gangs/{gang}/")
-    assert f"{FIRST}-message: a gang you may not see holds what it needs." in shown
-    assert NOBODY not in shown
+    _, visible = send_request(clients[FIRST], "get", f"/api/v1/gangs/{gang}/")
+    assert f"{FIRST}-message: a gang you may not see holds what it needs." in visible
+    assert NOBODY not in visible

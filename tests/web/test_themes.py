@@ -1,4 +1,4 @@
-"""What a theme and a width can change, so that one visit of a page can serve them all."""
+"""Limits on themes and widths, which allow one visit of a page to cover them all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEMPLATES = sorted(Path(settings.BASE_DIR, "templates").rglob("*.html"))
 
 @pytest.mark.parametrize("style", STYLES, ids=lambda path: path.name)
 def test_a_theme_changes_colours_only(style: Path) -> None:
-    """`light-dark()` takes nothing but two colours; a rule for one theme could change anything."""
+    """`light-dark()` takes only two colours. A rule for one theme could change any property."""
     text = style.read_text(encoding="utf-8")
     assert "prefers-color-scheme" not in text
     for body in re.findall(r"data-theme[^{]*{([^}]*)}", text):
@@ -30,10 +30,10 @@ def test_no_template_depends_on_the_theme_or_the_width(template: Path) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_no_script_asks_how_wide_the_page_is(script: Path) -> None:
+def test_scripts_do_not_read_the_page_width(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
-    asked = re.findall(
+    matches = re.findall(
         r"(?:inner|outer|client|offset|scroll)Width|ResizeObserver|[\"']resize", text
     )
-    asked += re.findall(r"matchMedia\((?!\"\(prefers-color-scheme: dark\)\"\))", text)
-    assert asked == []
+    matches += re.findall(r"matchMedia\((?!\"\(prefers-color-scheme: dark\)\"\))", text)
+    assert matches == []

@@ -1,4 +1,4 @@
-"""Few open pages are answered at a time, and who waits for news keeps nobody from it."""
+"""Few open pages are answered at a time. Waiting pages do not block others."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gangboard.pages.core.live import throttle as module
 from gangboard.pages.core.live.throttle import LiveThrottleMiddleware, Throttle
 
 SOON = 60.0
-"""Seconds that a test waits for what must come."""
+"""Seconds that a test waits for an expected event."""
 A_WHILE = 0.1
-"""Seconds after which what must not come has not come."""
+"""Seconds after which an unwanted event counts as absent."""
 
 
 def in_thread(work: Callable[[], object]) -> Future[object]:
@@ -29,7 +29,7 @@ def in_thread(work: Callable[[], object]) -> Future[object]:
 
 
 class Worker:
-    """Holds a slot until it is told to go on."""
+    """Holds a slot until released."""
 
     def __init__(self, throttle: Throttle) -> None:
         self.has_slot = threading.Event()
@@ -47,7 +47,7 @@ class Worker:
         self.running.result(SOON)
 
 
-def test_so_many_work_at_a_time_and_then_the_next() -> None:
+def test_requests_run_up_to_the_limit_then_in_turn() -> None:
     throttle = Throttle(2, SOON)
     first, second = Worker(throttle), Worker(throttle)
     assert first.has_slot.wait(SOON)
@@ -60,24 +60,24 @@ def test_so_many_work_at_a_time_and_then_the_next() -> None:
     third.end()
 
 
-def test_who_only_waits_lets_others_work_and_queues_again() -> None:
+def test_a_waiting_request_releases_its_slot_and_queues_again() -> None:
     throttle = Throttle(1, SOON)
     with throttle.acquired():
         with throttle.released():
-            other = Worker(throttle)
-            assert other.has_slot.wait(SOON)
-            other.end()
+            other_worker = Worker(throttle)
+            assert other_worker.has_slot.wait(SOON)
+            other_worker.end()
             another = Worker(throttle)
             assert another.has_slot.wait(SOON)
-            began = time.monotonic()
+            started = time.monotonic()
             threading.Timer(A_WHILE, another.go_on.set).start()
-        assert time.monotonic() - began >= A_WHILE, "it goes on only when the other one has ended"
+        assert time.monotonic() - started >= A_WHILE, "it goes on only when the other one has ended"
         late = Worker(throttle)
         assert not late.has_slot.wait(A_WHILE), "this thread works again"
     late.end()
 
 
-def test_who_came_first_is_the_next() -> None:
+def test_the_oldest_request_is_next() -> None:
     throttle = Throttle(1, SOON)
     with throttle.acquired():
         first = Worker(throttle)
@@ -90,26 +90,26 @@ def test_who_came_first_is_the_next() -> None:
     first.end()
 
 
-def test_a_slot_that_does_not_come_is_done_without() -> None:
+def test_a_request_proceeds_after_the_slot_timeout() -> None:
     patience = 1.0
     throttle = Throttle(1, patience)
     stuck = Worker(throttle)
     assert stuck.has_slot.wait(SOON)
-    began = time.monotonic()
+    started = time.monotonic()
     with throttle.acquired(), throttle.released():
-        assert patience * 0.9 <= time.monotonic() - began < SOON
+        assert patience * 0.9 <= time.monotonic() - started < SOON
     stuck.end()
-    # What was not taken was not given back either: there is still one, and only one.
+    # A slot that was not taken is not released, so exactly one is free.
     throttle._patience = 2 * SOON
-    one = Worker(throttle)
-    assert one.has_slot.wait(SOON), "the slot is lost"
+    worker = Worker(throttle)
+    assert worker.has_slot.wait(SOON), "the slot is lost"
     another = Worker(throttle)
     assert not another.has_slot.wait(patience / 2), "a slot was made"
-    one.end()
+    worker.end()
     another.end()
 
 
-def test_a_crash_gives_the_slot_back() -> None:
+def test_a_crash_releases_the_slot() -> None:
     throttle = Throttle(1, SOON)
     with pytest.raises(LookupError), throttle.acquired():
         raise LookupError
@@ -119,9 +119,7 @@ def test_a_crash_gives_the_slot_back() -> None:
 
 
 @pytest.mark.parametrize(("path", "queues"), [("/live/board/", True), ("/", False)])
-def test_only_what_open_pages_ask_queues(
-    monkeypatch: pytest.MonkeyPatch, path: str, queues: bool
-) -> None:
+def test_only_live_requests_queue(monkeypatch: pytest.MonkeyPatch, path: str, queues: bool) -> None:
     throttle = Throttle(1, SOON)
     monkeypatch.setattr(module, "live_throttle", throttle)
     answered = threading.Event()
@@ -145,22 +143,22 @@ def test_one_session_does_not_hold_all_threads(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "live_throttle", throttle)
     middleware = LiveThrottleMiddleware(lambda _: HttpResponse())
 
-    def ask(session: str) -> Future[object]:
+    def submit(session: str) -> Future[object]:
         request = RequestFactory().get("/live/board/")
         request.COOKIES["sessionid"] = session
         return in_thread(lambda: middleware(request))
 
     busy = Worker(throttle)
     assert busy.has_slot.wait(SOON)
-    queued = [ask("one") for _ in range(module.MOST_OF_ONE)]
+    queued = [submit("one") for _ in range(module.MOST_OF_ONE)]
     time.sleep(A_WHILE)
     for _ in range(100):
-        response = ask("one").result(SOON)
+        response = submit("one").result(SOON)
         assert isinstance(response, HttpResponse)
         assert (response.status_code, response["X-Live-Again"]) == (204, "2")
-    other = ask("other")
+    another = submit("other")
     time.sleep(A_WHILE)
-    assert not other.done(), "somebody else queues as before"
+    assert not another.done(), "somebody else queues as before"
     busy.end()
-    assert all(one.result(SOON).status_code == 200 for one in [*queued, other])  # type: ignore[attr-defined]
-    assert ask("one").result(SOON).status_code == 200, "and then there is room again"  # type: ignore[attr-defined]
+    assert all(item.result(SOON).status_code == 200 for item in [*queued, another])  # type: ignore[attr-defined]
+    assert submit("one").result(SOON).status_code == 200, "and then there is room again"  # type: ignore[attr-defined]

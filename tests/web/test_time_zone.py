@@ -39,7 +39,7 @@ def test_each_browser_reads_its_own_zone_on_page_and_updates(owner: Person, worl
     assert "2026-07-02 00:30:00 CEST" in owner.client.get(path).content.decode()
     updates = owner.client.get(f"/live{path}").content.decode()
     assert "2026-07-02 00:30:00 CEST" in updates
-    # What was rendered for one is not given to the other, who may see the same.
+    # Users with equal permissions do not share output rendered for another zone.
     del owner.client.cookies[COOKIE]
     assert "2026-07-01 22:30:00 UTC" in owner.client.get(path).content.decode()
     updates = owner.client.get(f"/live{path}").content.decode()

@@ -1,4 +1,4 @@
-"""What is over says so and has its way back; what is watched says for how long."""
+"""Finished actions offer an undo. Watched actions show the remaining time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def form_of(page: str) -> dict[str, list[str]]:
     return fields
 
 
-def made(cluster: Cluster, gang: Gang, index: int, **columns: object) -> Action:
+def make_job_action(cluster: Cluster, gang: Gang, index: int, **columns: object) -> Action:
     _, group, kind, namespace, name, uid, _ = job_target(gang, index).split("/")
     names = {"api_group": group, "kind": kind, "namespace": namespace, "name": name, "uid": uid}
     return make_action(cluster, gang_id=gang.pk, **names, **columns)
@@ -43,7 +43,7 @@ def page_of(person: Person, action: Action) -> str:
 
 def test_a_suspend_that_held_has_its_resume(operator: Person, cluster: Cluster, gang: Gang) -> None:
     hold_job(cluster, gang, 1, now=timezone.now())
-    (link,) = undo_links(page_of(operator, made(cluster, gang, 1)))
+    (link,) = undo_links(page_of(operator, make_job_action(cluster, gang, 1)))
     form = form_of(operator.client.get(link).content.decode())
     assert form["verb"] == ["resume"]
     # The link has no generation: the action itself has moved it on. The form has the one of now.
@@ -52,22 +52,20 @@ def test_a_suspend_that_held_has_its_resume(operator: Person, cluster: Cluster, 
 
 
 @pytest.mark.parametrize("state", ["refused", "reverted", "failed", "unknown"])
-def test_what_did_not_happen_cannot_be_undone(
+def test_a_failed_action_cannot_be_undone(
     operator: Person, cluster: Cluster, gang: Gang, state: str
 ) -> None:
-    assert undo_links(page_of(operator, made(cluster, gang, 1, state=state))) == []
+    assert undo_links(page_of(operator, make_job_action(cluster, gang, 1, state=state))) == []
 
 
-def test_what_was_resumed_since_is_not_undone_again(
-    operator: Person, cluster: Cluster, gang: Gang
-) -> None:
-    suspended = made(cluster, gang, 1)
-    made(cluster, gang, 1, verb="resume")
+def test_an_already_resumed_job_has_no_undo(operator: Person, cluster: Cluster, gang: Gang) -> None:
+    suspended = make_job_action(cluster, gang, 1)
+    make_job_action(cluster, gang, 1, verb="resume")
     assert undo_links(page_of(operator, suspended)) == []
 
 
-def test_a_viewer_gets_no_way_back(viewer: Person, cluster: Cluster, gang: Gang) -> None:
-    action = made(cluster, gang, 1)
+def test_a_viewer_gets_no_undo(viewer: Person, cluster: Cluster, gang: Gang) -> None:
+    action = make_job_action(cluster, gang, 1)
     page = page_of(viewer, action)
     assert action.reason in page
     assert undo_links(page) == []
@@ -91,31 +89,31 @@ def updates(person: Person, shown: str) -> str:
     return answer.content.decode()
 
 
-def test_the_dialog_says_how_long_it_is_watched_then_that_it_is_over(
+def test_the_dialog_shows_the_watch_time_then_the_end(
     operator: Person, gang: Gang
 ) -> None:
-    shown = dialog(operator, gang, 1)
-    assert "gangboard continues until the end" in shown
+    visible = dialog(operator, gang, 1)
+    assert "gangboard continues until the end" in visible
     now = timezone.now()
     Action.objects.update(state="applied", sent_at=now, context={"watch": 40.0})
-    watched = updates(operator, shown)
+    watched = updates(operator, visible)
     assert "Watched at least until" in watched
     (until,) = re.findall(r'<time datetime="([^"]+)" data-due>', watched)
     assert until.startswith(f"{now + timedelta(seconds=40):%Y-%m-%dT%H:%M:%S}")
     Action.objects.update(state="verified", finished_at=now)
-    over = updates(operator, shown)
+    over = updates(operator, visible)
     assert "The action has ended." in over
     assert "goes on" not in over
     assert len(undo_links(over)) == 1
 
 
-def test_several_are_undone_together_once_all_are_over(operator: Person, gang: Gang) -> None:
-    shown = dialog(operator, gang, 0, 1, 2)
+def test_several_actions_are_undone_together_after_all_ended(operator: Person, gang: Gang) -> None:
+    visible = dialog(operator, gang, 0, 1, 2)
     first, *rest = Action.objects.order_by("name")
     Action.objects.filter(pk=first.pk).update(state="verified", finished_at=timezone.now())
-    assert undo_links(updates(operator, shown)) == []
-    Action.objects.filter(pk__in=[one.pk for one in rest]).update(
+    assert undo_links(updates(operator, visible)) == []
+    Action.objects.filter(pk__in=[item.pk for item in rest]).update(
         state="verified", finished_at=timezone.now()
     )
-    (link,) = undo_links(updates(operator, shown))
+    (link,) = undo_links(updates(operator, visible))
     assert len(re.findall("target=", link)) == 3

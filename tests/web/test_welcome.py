@@ -1,4 +1,4 @@
-"""What pages show while no cluster is watched: one welcome card instead of empty tables."""
+"""Pages without a watched cluster show one welcome card instead of empty tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _html(client: Client, path: str) -> str:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", PAGES)
-def test_an_admin_finds_the_commands_to_copy(path: str) -> None:
+def test_an_admin_gets_commands_to_copy(path: str) -> None:
     page = _html(personas.make_owner().client, path)
     card = re.search(r'<section id="welcome".*?</section>', page, re.S)
     assert card is not None
@@ -38,7 +38,7 @@ def test_an_admin_finds_the_commands_to_copy(path: str) -> None:
 
 
 @pytest.mark.django_db
-def test_each_process_is_told_once_and_none_by_a_bar() -> None:
+def test_each_process_is_shown_once_outside_the_bar() -> None:
     now = timezone.now()
     Heartbeat.objects.create(name="poll-1", kind="poll", beat_at=now, began_at=now, slots=8)
     page = _html(personas.make_owner().client, "/")
@@ -54,7 +54,7 @@ def test_each_process_is_told_once_and_none_by_a_bar() -> None:
 
 
 @pytest.mark.django_db
-def test_who_has_no_role_reads_whom_to_ask_and_no_command() -> None:
+def test_a_user_without_roles_reads_the_contact_and_no_command() -> None:
     make_cluster("eu-train", now=timezone.now())
     page = _html(personas.make_stranger().client, "/")
     assert 'id="welcome"' in page
@@ -64,15 +64,15 @@ def test_who_has_no_role_reads_whom_to_ask_and_no_command() -> None:
 
 
 @pytest.mark.django_db
-def test_an_open_page_is_loaded_anew_when_a_cluster_comes() -> None:
+def test_an_open_page_reloads_when_a_cluster_is_added() -> None:
     owner = personas.make_owner().client
-    found = re.search(r'hx-get="(/live/[^"]+)"', _html(owner, "/"))
-    assert found is not None
+    match = re.search(r'hx-get="(/live/[^"]+)"', _html(owner, "/"))
+    assert match is not None
     make_cluster("eu-train", now=timezone.now())
-    assert owner.get(found[1]).headers.get("HX-Refresh") == "true"
+    assert owner.get(match[1]).headers.get("HX-Refresh") == "true"
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/actions/", "/actions/audit/"])
-def test_the_record_is_read_without_clusters(path: str) -> None:
+def test_the_audit_is_readable_without_clusters(path: str) -> None:
     assert 'id="welcome"' not in _html(personas.make_owner().client, path)

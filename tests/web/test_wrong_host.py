@@ -1,4 +1,4 @@
-"""Whoever asks for another host is refused in one line of the log: anybody can do so, as often as they like."""
+"""A wrong host is logged in one line, because anyone can send many such requests."""
 
 from __future__ import annotations
 

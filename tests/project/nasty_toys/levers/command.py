@@ -29,9 +29,9 @@ class Command(Lever):
         stops = desired.verb is Verb.SUSPEND
         if subject.suspended is stops:
             return nothing_to_do(f"{gang.name} is {'stopped already' if stops else 'not stopped'}")
-        word = "Stop" if stops else "Go"
+        text = "Stop" if stops else "Go"
         return Decision(
-            lambda: (_command(subject, desired, word),),
+            lambda: (_command(subject, desired, text),),
             before={"status.phase": "Running" if stops else "Stopped"},
             after={"status.phase": "Stopped" if stops else "Running"},
             watch_seconds=3.0,
@@ -49,7 +49,7 @@ class Command(Lever):
         return CreatedResource("toys.example", "commands", "Command", ("create", "get"), (rule,))
 
 
-def _command(owner: Owner, desired: DesiredAction, word: str) -> Step:
+def _command(owner: Owner, desired: DesiredAction, text: str) -> Step:
     ref = owner.meta.ref
     name = f"{ref.name}-{desired.action}"
     body = {
@@ -60,7 +60,7 @@ def _command(owner: Owner, desired: DesiredAction, word: str) -> Step:
             "namespace": ref.namespace,
             "annotations": {ACTION_ANNOTATION: desired.action},
         },
-        "spec": {"word": word, "job": ref.name, "uid": ref.uid},
+        "spec": {"word": text, "job": ref.name, "uid": ref.uid},
     }
     return Step(
         StepKind.CREATE,

@@ -1,4 +1,4 @@
-"""Racks: what stands between a toy Job and its pods, which name it by a label."""
+"""Racks between a toy Job and its pods, which name their rack by a label."""
 
 from __future__ import annotations
 
