@@ -12,7 +12,7 @@ from tests.rules.evaluation import evaluate, first_code, require_finding, unit_o
 from tests.sentence_values import values_in
 
 
-def test_parallelism_zero() -> None:
+def test_a_job_with_parallelism_zero_is_paused() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=2))
     first, _ = child_jobs(jobset, parallelism=0)
     unit = unit_of(jobset, first, desired=2, name="run-workers-0", noun="Job")
@@ -40,7 +40,7 @@ def test_pods_that_still_run_are_no_pause() -> None:
     assert evaluate("paused", unit_of(job, *pods_of(job, 2, on="n0"))) is None
 
 
-def test_suspended_is_another_word() -> None:
+def test_a_suspended_job_is_not_paused() -> None:
     job = a_job("train", parallelism=0, suspended=True)
     assert evaluate("paused", unit_of(job)) is None
 
@@ -62,14 +62,14 @@ def test_a_pod_on_its_way_out_does_not_matter() -> None:
         (None, "Set spec.parallelism of Job train above 0 (no restart)."),
     ],
 )
-def test_how_it_goes_on(kept: int | None, step: str) -> None:
+def test_resume_advice_restores_the_parallelism(kept: int | None, step: str) -> None:
     job = a_job("train", parallelism=0, paused_parallelism=kept)
     assert require_finding("paused", unit_of(job, facts={"kubernetes": (1, 36)})).advice_texts == (
         step,
     )
 
 
-def test_who_when_and_why() -> None:
+def test_the_pausing_user_time_and_cause_are_shown() -> None:
     """From the record, else by a person's field manager. A controller writes the field of its own Jobs."""
     record = {"uid-train": RecordedSuspend("ada", "make room", ago(40))}
     state = "Job train asks for no pods: parallelism is 0."

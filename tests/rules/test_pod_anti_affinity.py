@@ -97,7 +97,7 @@ def test_more_members_than_zones() -> None:
     assert values_in(finding.message) == "3 2 2 3"
 
 
-def test_a_zone_that_has_one_of_them_already() -> None:
+def test_the_zone_already_has_a_matching_pod() -> None:
     (term,) = EACH.anti_affinity
     nodes = (
         in_zone("a", cpu_node("a"), matched_terms={term: 1}),
@@ -180,7 +180,7 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
     assert values_in(require_finding("pod-anti-affinity", unit).message) == "1 3"
 
 
-def test_by_host_and_by_zone() -> None:
+def test_anti_affinity_by_host_and_by_zone() -> None:
     nodes = (
         in_zone("a", cpu_node("a"), anti_affinity={ZONED: 1}),
         in_zone("b", cpu_node("b"), matched_terms={RING: 1}),
@@ -194,7 +194,7 @@ def test_by_host_and_by_zone() -> None:
     )
 
 
-def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
+def test_the_scheduler_is_quoted_for_uncomputed_affinity() -> None:
     needs = PodConstraints(unsupported=("pod anti-affinity",))
     unit = gang(
         2, pod_requests(cpu="1"), capacity_of(cpu_node("a"), cpu_node("b")), needs=needs, text=SAYS
@@ -206,7 +206,7 @@ def test_of_what_is_not_worked_out_the_scheduler_tells() -> None:
     )
 
 
-def test_twin_without_room_is_short() -> None:
+def test_twin_with_full_nodes_is_short() -> None:
     full = capacity_of(cpu_node("a", used=8), cpu_node("b", used=8))
     assert (
         first_code(gang(2, pod_requests(cpu="1"), full, needs=ANTI_AFFINITY))

@@ -31,14 +31,14 @@ def test_gates_are_named() -> None:
     assert first_code(unit) == "scheduling-gated"
 
 
-def test_one_gate_of_two_pods() -> None:
+def test_a_gate_of_one_pod_of_two() -> None:
     unit = gated("example.com/gate", gates=("example.com/gate",), scheduled=SAID)
     assert require_finding("scheduling-gated", unit).message == (
         "2 of 2 pods wait for scheduling gate example.com/gate."
     )
 
 
-def test_who_removes_the_gate() -> None:
+def test_the_controller_of_the_gate_is_named() -> None:
     (advice,) = require_finding("scheduling-gated", gated("example.com/data-ready")).advice_texts
     assert advice == (
         "Look at the controller of example.com: only there is the gate removed, the scheduler never "
@@ -48,7 +48,7 @@ def test_who_removes_the_gate() -> None:
     assert advice.startswith("Look at who set the gate: ")
 
 
-def test_no_gates() -> None:
+def test_an_ungated_gang_is_unschedulable() -> None:
     unit = gated(text=texts.GPU_SHORT)
     assert evaluate("scheduling-gated", unit) is None
     assert first_code(unit) == "unschedulable"
@@ -60,7 +60,7 @@ def test_a_gang_at_its_quorum() -> None:
     assert first_code(unit) == "resizing"
 
 
-def test_pod_by_pod_a_refused_pod_is_nearer_to_the_cause() -> None:
+def test_a_refused_pod_is_the_closer_cause_without_a_group() -> None:
     """One pod is gated, and two others are refused permanently, so the gate is not the cause."""
     job = a_job("train", pods=3)
     gate = a_pod("train-0", of=job, gates=("example.com/gate",), scheduled=SAID)
