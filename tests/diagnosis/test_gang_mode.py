@@ -58,7 +58,7 @@ def told(mode: GangMode | None) -> tuple[str, str, bool]:
     return mode.mode, mode.reason, mode.differs
 
 
-def test_one_group_of_all_jobs() -> None:
+def test_all_jobs_share_a_group() -> None:
     jobset = training(GangForm.WHOLE)
     ring = a_group("ring", quorum=7, of=jobset)
     mode = grouped(jobset, ring, ring, ring)
@@ -67,7 +67,7 @@ def test_one_group_of_all_jobs() -> None:
     assert (mode.label, mode.asked) == ("One gang", ASKED)
 
 
-def test_one_group_of_all_jobs_that_can_do_with_less() -> None:
+def test_all_jobs_share_a_group_with_a_smaller_quorum() -> None:
     jobset = training(GangForm.WHOLE)
     ring = a_group("ring", quorum=5, of=jobset)
     reason = "All its Jobs are one gang of 7 pods, of which 5 are enough."
@@ -84,7 +84,7 @@ def test_a_group_of_each_replicated_job() -> None:
     assert mode.label == "A gang per ReplicatedJob"
 
 
-def test_a_group_that_each_job_made_for_itself() -> None:
+def test_each_job_has_created_its_own_group() -> None:
     jobset = training()
     objects = [
         a_group(f"g-{job.meta.ref.name}", quorum=job.desired, of=job) for job in child_jobs(jobset)
@@ -96,7 +96,7 @@ def test_a_group_that_each_job_made_for_itself() -> None:
     )
 
 
-def test_groups_of_single_jobs_are_of_jobs_where_jobs_made_them_although_roles_have_one_each() -> (
+def test_groups_created_by_jobs_are_per_job_for_roles_of_one_job() -> (
     None
 ):
     jobset = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2))
@@ -111,7 +111,7 @@ def test_groups_of_single_jobs_are_of_jobs_where_jobs_made_them_although_roles_h
     assert told(grouped(jobset, *of_roles))[0] == "per-role"
 
 
-def test_asked_for_one_gang_and_each_job_has_its_own() -> None:
+def test_a_single_gang_was_requested_and_each_job_has_its_own() -> None:
     jobset = training(GangForm.WHOLE)
     objects = [
         a_group(f"g-{job.meta.ref.name}", quorum=job.desired, of=job) for job in child_jobs(jobset)
@@ -119,7 +119,7 @@ def test_asked_for_one_gang_and_each_job_has_its_own() -> None:
     assert told(grouped(jobset, *objects))[::2] == ("per-job", True)
 
 
-def test_some_in_a_gang_and_the_rest_pod_by_pod() -> None:
+def test_some_jobs_are_in_a_gang_and_the_rest_is_scheduled_pod_by_pod() -> None:
     jobset = training(GangForm.CUSTOM)
     workers = a_group("workers", quorum=6, of=jobset)
     assert told(grouped(jobset, None, workers, workers)) == (
@@ -147,7 +147,7 @@ def test_no_group_at_all() -> None:
     )
 
 
-def test_no_group_at_all_although_a_gang_was_asked_for() -> None:
+def test_a_requested_gang_has_no_group() -> None:
     assert told(grouped(training(GangForm.WHOLE), None, None, None))[::2] == ("pod-by-pod", True)
 
 
@@ -160,12 +160,12 @@ def test_basic_groups_are_no_gang() -> None:
     )
 
 
-def test_groups_that_cannot_be_read_tell_nothing() -> None:
+def test_unreadable_groups_have_no_mode() -> None:
     mode = grouped(training(GangForm.WHOLE), None, None, None, groups_unobserved=True)
     assert told(mode)[::2] == ("unknown", False)
 
 
-def test_a_group_that_does_not_exist_tells_nothing() -> None:
+def test_a_missing_group_has_no_mode() -> None:
     jobset = training()
     jobs = child_jobs(jobset)
     pods = [pod for job in jobs for pod in pods_of(job, job.desired, group="gone")]
@@ -186,7 +186,7 @@ def test_a_suspended_jobset_has_neither_gang_nor_pods() -> None:
 
 
 @pytest.mark.parametrize("root", [a_job("train", pods=2)])
-def test_what_makes_no_jobs_has_no_such_mode(root: Owner) -> None:
+def test_owners_without_jobs_have_no_mode(root: Owner) -> None:
     assert mode_of(root, *pods_of(root, 2)) is None
 
 

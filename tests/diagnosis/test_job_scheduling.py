@@ -48,7 +48,7 @@ def of(*objects: Made, version: str = V137, **fields: Any) -> Gang:
     return facts_of(owner, *rest, gang_api_version=version, **fields)
 
 
-def test_a_gang_made_by_the_job_controller() -> None:
+def test_a_gang_created_by_the_job_controller() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
     group = a_group("train-5f", of=job, quorum=4)
     result, reason = mode(of(job, group, *pods_of(job, 4, group=group)))
@@ -91,7 +91,7 @@ def test_a_group_that_was_brought_along() -> None:
     assert "which JobSet run owns" in mode(of(job, by_jobset, *pods_of(job, 2)))[1]
 
 
-def test_a_template_that_names_a_group_that_is_not_there() -> None:
+def test_a_template_with_a_missing_group() -> None:
     job = a_job(group_name="mine")
     result, reason = mode(of(job, *pods_of(job, 2)))
     assert result == "opted-out"
@@ -107,7 +107,7 @@ def test_a_group_name_that_was_dropped_on_the_way() -> None:
     assert "does not serve gang scheduling" in reason
 
 
-def test_a_gang_that_was_asked_for_and_not_made() -> None:
+def test_a_requested_gang_that_was_not_created() -> None:
     job = a_job(pods=4, gang_request=GangRequest("gang", 4))
     result, reason = mode(of(job, *pods_of(job, 4)))
     assert result == "fallen-back"
@@ -115,7 +115,7 @@ def test_a_gang_that_was_asked_for_and_not_made() -> None:
     assert mode(of(job, *pods_of(job, 4), version=""))[0] == "fallen-back"
 
 
-def test_a_gang_that_the_owner_asked_for() -> None:
+def test_a_gang_requested_by_the_owner() -> None:
     jobset = a_jobset("run", gang_request=GangRequest("gang"))
     job = child_jobs(jobset)[0]
     result, reason = mode(of(jobset, job, *pods_of(job, 2)))
@@ -154,7 +154,7 @@ def test_1_36_does() -> None:
     assert mode(of(jobset, job, *pods_of(job, 2), version=V136))[0] == "pod-by-pod"
 
 
-def test_a_delegated_job_may_have_its_group_made() -> None:
+def test_a_delegated_job_may_get_its_group() -> None:
     jobset = a_jobset("run")
     job = replace(child_jobs(jobset)[0], delegated_template="workers")
     group = a_group("run-5f", of=job, quorum=2, workload_name="run-plan", template_name="workers")
@@ -197,11 +197,11 @@ def test_the_feature_is_off() -> None:
     assert "did not ask for a gang" in reason
 
 
-def test_nothing_is_said_before_there_is_anything() -> None:
+def test_a_new_job_has_no_finding() -> None:
     assert mode(of(a_job()))[0] == "unknown"
 
 
-def test_a_part_says_what_its_jobs_template_says() -> None:
+def test_a_role_has_the_scheduling_of_its_job_template() -> None:
     jobset = a_jobset("run", a_role(group_name="mine"))
     job = replace(child_jobs(jobset)[0], group_name="")
     group = a_group("mine", quorum=2)
@@ -235,7 +235,7 @@ def test_an_entry_of_a_workload_is_brought_along() -> None:
         )
 
 
-def test_an_entry_that_is_not_there_is_not_left_to_the_controller() -> None:
+def test_a_missing_entry_is_not_left_to_the_controller() -> None:
     job = a_job(pods=2, group_name="plan/driver")
     result, reason = on_135(job, a_plan(), *pods_of(job, 2))
     assert result == "brought-along"

@@ -115,7 +115,7 @@ def test_numbers_no_table_can_keep_are_cut() -> None:
     assert a_job(pods=2**64).pod_requests[0].count == MAX_PODS
 
 
-def test_what_is_found_of_many_jobs_together_stands_in_the_row_once() -> None:
+def test_a_finding_about_many_jobs_is_stored_once() -> None:
     """Their evidence grew with the square: 5 MB for 200 paused Jobs in one PodGroup, 124 MB for 1,000."""
     jobset = a_jobset("run", a_role("workers", jobs=200))
     jobs = [

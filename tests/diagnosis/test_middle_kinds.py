@@ -79,14 +79,14 @@ def gangs(*things: Made) -> dict[str, set[str]]:
     return pictures[0]
 
 
-def test_what_stands_between_belongs_to_the_owner_above_and_its_pods_too() -> None:
+def test_intermediate_objects_and_their_pods_belong_to_the_owner() -> None:
     ring = a_ring()
     part = a_part(of=ring)
     pods = (a_pod("by-reference", of=part), a_pod("by-label", labels={"example.com/part": "part"}))
     assert gangs(ring, part, *pods) == {"uid-ring": uids(ring, part, *pods)}
 
 
-def test_alone_it_is_no_gang_and_its_pods_are_as_if_it_were_unknown() -> None:
+def test_an_intermediate_object_without_owner_is_no_gang() -> None:
     part = a_part()
     pod = a_pod("p", of=part)
     assert gangs(part, pod) == {"uid-p": uids(pod)}
@@ -105,7 +105,7 @@ def test_its_pods_that_name_a_group_are_the_gang_of_that_group() -> None:
     assert gangs(part, group, *pods) == {"uid-g": uids(group, *pods)}
 
 
-def test_the_owner_takes_all_of_it_when_it_comes_and_leaves_it_when_it_goes() -> None:
+def test_an_owner_adopts_and_releases_its_whole_tree() -> None:
     ring = a_ring()
     part = a_part(of=ring)
     pod = a_pod("p", of=part)
@@ -147,7 +147,7 @@ def test_a_workload_that_a_group_owns_is_where_that_group_is() -> None:
     assert gangs(job, group, plan) == {"uid-train": uids(job, group, plan)}
 
 
-def test_without_an_owner_the_group_on_top_is_the_gang_of_all() -> None:
+def test_the_top_group_is_the_gang_if_there_is_no_owner() -> None:
     above = a_composite("above")
     below = a_group("below", quorum=1, of=above)
     pod = a_pod("p", group="below")
@@ -160,7 +160,7 @@ def test_groups_that_own_each_other_are_in_one_gang() -> None:
     assert gangs(one, two) == {"uid-one": uids(one, two)}
 
 
-def test_what_is_said_of_a_middle_object_is_told_of_its_gang() -> None:
+def test_events_about_an_intermediate_object_belong_to_its_gang() -> None:
     ring = a_ring()
     part = a_part(of=ring)
     assert the_graph(ring, part).gangs_of_event(an_event(part, "FailedCreate")) == {"uid-ring"}

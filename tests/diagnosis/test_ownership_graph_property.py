@@ -176,7 +176,7 @@ def _picture(graph: OwnershipGraph) -> Picture:
 
 
 @given(steps)
-def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model | str]) -> None:
+def test_any_order_of_events_equals_a_full_build(taken: Sequence[Model | str]) -> None:
     graph, existing = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         before = _picture(graph)
@@ -203,7 +203,7 @@ def test_any_order_gives_what_building_from_scratch_gives(taken: Sequence[Model 
 
 
 @given(steps)
-def test_every_object_is_where_its_root_says(taken: Sequence[Model | str]) -> None:
+def test_every_object_is_in_the_gang_of_its_root(taken: Sequence[Model | str]) -> None:
     graph, existing = OwnershipGraph(), dict[str, Model]()
     for step in taken:
         if not isinstance(step, str):

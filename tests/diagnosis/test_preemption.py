@@ -22,7 +22,7 @@ def holder(name: str, **fields: Any) -> Pod:
     )
 
 
-def test_victims_are_those_that_are_still_there() -> None:
+def test_only_existing_victims_are_counted() -> None:
     victims = [
         (holder("holder-10"), "uid-urgent-0"),
         (holder("holder-2"), "uid-urgent-0"),

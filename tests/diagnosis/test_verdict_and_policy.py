@@ -126,7 +126,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
 
 
 @given(gangs())
-def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -> None:
+def test_the_queue_lever_is_offered_for_queued_gangs(case: Case) -> None:
     verdict, offers = _answers(case)
     owner, suspend, resume = _owner(case, offers)
     for plan in (suspend, resume):
@@ -138,7 +138,7 @@ def test_the_lever_of_a_queue_is_for_what_the_verdict_calls_queued(case: Case) -
 
 
 @given(gangs())
-def test_a_job_that_waits_in_a_queue_is_not_resumed_and_one_that_is_suspended_can_be(
+def test_a_queued_job_cannot_be_resumed_and_a_suspended_job_can(
     case: Case,
 ) -> None:
     verdict, offers = _answers(case)
@@ -166,7 +166,7 @@ def _code(verdict: Verdict, state: JobState) -> str:
 
 
 @given(gangs())
-def test_what_is_advised_to_be_resumed_may_be_resumed(case: Case) -> None:
+def test_advised_resumes_are_allowed(case: Case) -> None:
     verdict, offers = _answers(case)
     advised = [
         text

@@ -48,7 +48,7 @@ def bare(number: int, group: str, name: str = "ring", **fields: Any) -> tuple[Po
 # Names
 
 
-def test_a_name_says_workload_entry_and_replica() -> None:
+def test_a_name_has_workload_entry_and_replica() -> None:
     complete, keyed = WorkloadEntry("plan", "workers"), WorkloadEntry("plan", "workers", "0")
     assert (complete.name, keyed.name) == ("plan/workers", "plan/workers/0")
     assert (read_entry("plan/workers"), read_entry("plan/workers/0")) == (complete, keyed)
@@ -80,12 +80,12 @@ def test_bare_pods_are_a_gang_with_their_workload() -> None:
     assert graph.remove(PLAN.meta.ref.uid) == uids(PLAN, *pods)
 
 
-def test_an_entry_that_is_not_there_still_leads_to_the_workload() -> None:
+def test_a_missing_entry_still_leads_to_the_workload() -> None:
     pods = bare(2, "plan/driver")
     assert graph_of(PLAN, *pods).roots() == uids(PLAN)
 
 
-def test_a_workload_whose_pods_have_an_owner_is_shown_there() -> None:
+def test_a_workload_with_owned_pods_is_shown_with_the_owner() -> None:
     job = a_job("train", group_name="plan/workers")
     graph = graph_of(PLAN, job)
     assert graph.roots() == uids(job)
@@ -136,7 +136,7 @@ def test_replica_keys_divide_one_entry() -> None:
     assert assess(gang(PLAN, *pods)).members.desired == 4
 
 
-def test_an_entry_that_nobody_names_waits_for_its_pods() -> None:
+def test_an_entry_without_pods_waits_for_its_pods() -> None:
     plan = a_plan(entries={"driver": 1, "workers": 2, "extra": None})
     facts = gang(plan, *bare(2, "plan/workers"))
     result = {unit.name: (unit.desired, unit.quorum) for unit in units_of(facts)}
@@ -172,14 +172,14 @@ def test_a_missing_entry_and_a_missing_workload_leave_no_group() -> None:
         assert (unit.group_name, unit.group, unit.quorum) == ("plan/driver", None, None)
 
 
-def test_of_two_workloads_of_one_name_the_newer_counts() -> None:
+def test_the_newer_of_two_workloads_of_one_name_counts() -> None:
     job = a_job("train", pods=2, group_name="plan/workers")
     old = a_plan(uid="old", created_at=ago(900), entries={"workers": 9})
     (unit,) = the_units(job, old, PLAN, *pods_of(job, 2)).values()
     assert unit.quorum == 2
 
 
-def test_a_workload_that_the_job_owns_made_no_group() -> None:
+def test_a_workload_of_the_job_has_no_group() -> None:
     """Pods without `workloadRef` are in no group, even if their Job owns the Workload."""
     job = a_job("train", pods=2)
     (unit,) = the_units(job, a_plan(of=job), *pods_of(job, 2)).values()
@@ -194,7 +194,7 @@ def code(root: Made, *objects: Made, **fields: Any) -> tuple[str, str]:
     return finding.code, finding.message
 
 
-def test_what_is_missing_is_named() -> None:
+def test_a_missing_workload_or_entry_is_named() -> None:
     job = a_job("train", pods=2, group_name="plan/driver")
     assert code(job, *pods_of(job, 2)) == (
         "podgroup-missing",
@@ -251,7 +251,7 @@ def test_a_pod_with_a_nominated_node_is_at_the_gate_unless_it_preempts() -> None
     ).is_waiting_on_permit  # a PodGroup: 1.36 has no such wait
 
 
-def test_a_member_at_the_gate_is_said_so() -> None:
+def test_a_gated_member_is_reported() -> None:
     first, second = bare(2, "plan/workers")
     waiting = replace(first, nominated_node="n0")
     states = member_states(gang(PLAN, waiting, second))

@@ -43,13 +43,13 @@ def test_the_values_that_do_are_named() -> None:
     )
 
 
-def test_a_value_with_too_little_room_is_not() -> None:
+def test_a_label_value_with_too_little_capacity_is_not_advised() -> None:
     """Of a100 there is one node, of l4 none has a GPU."""
     nodes = (of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "l4", gpu=0))
     assert [one.values for one in advice_for_labels(*nodes)] == [("h100",)]
 
 
-def test_one_that_only_fits_when_empty_is_said_to() -> None:
+def test_a_label_value_that_fits_only_when_empty_is_marked() -> None:
     (result,) = advice_for_labels(of("a", "h100", used=4), of("b", "h100"))
     assert result.text == (
         "Select model=h100 instead of model=b200, which no node has: then both pods fit when empty "
@@ -57,15 +57,15 @@ def test_one_that_only_fits_when_empty_is_said_to() -> None:
     )
 
 
-def test_nothing_where_no_value_would_do() -> None:
+def test_no_label_is_advised_if_no_value_helps() -> None:
     assert advice_for_labels(of("a", "h100"), of("b", "a100")) == []
 
 
-def test_nothing_where_the_label_is_on_no_node_or_names_nodes() -> None:
+def test_no_label_is_advised_if_it_is_absent_or_unique_per_node() -> None:
     nodes = (of("a", "h100"), of("b", "h100"))
     assert advice_for_labels(*nodes, tier="gold") == []
     assert advice_for_labels(*nodes, **{HOSTNAME: "gone"}) == []
 
 
-def test_nothing_where_two_labels_are_missing() -> None:
+def test_no_label_is_advised_if_two_are_missing() -> None:
     assert advice_for_labels(of("a", "h100"), of("b", "h100"), model="b200", tier="gold") == []

@@ -189,7 +189,7 @@ BY_NODES = (
 
 
 @given(waiting())
-def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
+def test_advice_frees_enough_and_no_subset_does(unit: Unit) -> None:
     result = advise(unit)
     request = request_of(unit)
     for one in result:
@@ -223,7 +223,7 @@ def test_what_is_advised_frees_and_no_part_of_it_does(unit: Unit) -> None:
 
 
 @given(waiting())
-def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
+def test_half_of_the_advised_capacity_is_too_little(unit: Unit) -> None:
     for one in advise(unit):
         if one.change is AdviceKind.WAIT_FOR_ROOM:
             half = {
@@ -235,7 +235,7 @@ def test_half_of_the_room_that_is_to_be_freed_is_too_little(unit: Unit) -> None:
 
 
 @given(waiting(), st.sampled_from(["unsupported", "undecidable", "blind", "unreadable"]))
-def test_no_advice_where_nothing_is_proven(unit: Unit, why: str) -> None:
+def test_unproven_shortages_get_no_advice(unit: Unit, why: str) -> None:
     room = unit.gang.cluster.room
     if why == "blind":
         room = ClusterCapacity(why="nodes: forbidden")
@@ -301,7 +301,7 @@ def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
     return NodeInfo(name, labels, allocatable={"cpu": 1500, PODS: 3}, **options)
 
 
-def test_an_amount_is_never_more_than_what_can_leave() -> None:
+def test_an_advised_amount_is_at_most_the_removable_amount() -> None:
     """A node of three pods of which one stays: the two that can leave are all that is asked."""
     node = NodeInfo(
         "a",

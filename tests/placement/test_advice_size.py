@@ -94,7 +94,7 @@ def test_a_group_of_its_own_is_patched_itself() -> None:
     }
 
 
-def test_what_is_made_anew_has_no_command() -> None:
+def test_recreated_owners_get_no_command() -> None:
     job = a_train(gang_request=GIVEN)
     result = advise_job(job, a_group("g", quorum=4, of=job), minor=V136)
     assert {one.method for one in result} <= {ChangeMethod.RECREATE}
@@ -134,7 +134,7 @@ def test_a_quorum_that_is_given_is_lowered_with_the_size() -> None:
     ]
 
 
-def test_a_gang_of_1_36_follows_the_size_of_a_job_that_is_made_again() -> None:
+def test_a_gang_of_kubernetes_136_follows_the_size_of_its_recreated_job() -> None:
     job = a_train()
     assert texts(advise_job(job, a_group("g", quorum=4, of=job), minor=V136)) == [
         "Lower the parallelism and completions of Job train from 4 to 2: that many fit now "
@@ -150,7 +150,7 @@ def test_a_group_that_was_brought_along_does_not_follow(minor: tuple[int, int]) 
     assert texts(result) == [f"Lower the quorum of PodGroup g from 4 to 2: 2 pods fit now ({how})."]
 
 
-def test_nor_does_an_entry_of_a_workload_of_1_35() -> None:
+def test_an_entry_of_a_kubernetes_135_workload_cannot_be_resized() -> None:
     job = a_train(group_name="plan/workers")
     plan = a_plan("plan", entries={"workers": 4}, of=job)
     group = replace(
@@ -171,7 +171,7 @@ def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
     assert advise_job(job, pods=pods_of(job, 4, group="g")) == []
 
 
-def test_a_job_that_somebody_else_keeps_is_left_alone() -> None:
+def test_a_job_with_another_manager_is_not_resized() -> None:
     job = a_train(of=a_job("launcher"))
     assert advise_job(job) == []
 
@@ -190,7 +190,7 @@ def test_a_list_of_work_keeps_its_completions() -> None:
         )
 
 
-def test_also_when_some_of_it_is_done() -> None:
+def test_finished_pods_reduce_the_advised_size() -> None:
     job = a_train(completions=100, desired=34, succeeded_pods=30)
     assert [one.count for one in advise_job(job)] == [2]
 
@@ -209,7 +209,7 @@ def test_completions_without_indexes_cannot_be_changed_and_need_not() -> None:
     ]
 
 
-def test_a_pod_with_a_node_is_not_one_of_those_that_go() -> None:
+def test_a_bound_pod_is_not_removed() -> None:
     """With two completions only the indexes 0 and 1 are left, and index 3 is the one that runs."""
     job = a_train()
     nodes = (node("a", 4, 4), node("b", 4))
@@ -229,7 +229,7 @@ def pool(free: int, number: int = 6) -> list[NodeInfo]:
 
 
 @pytest.mark.parametrize(("free", "now"), [(1, "1 now"), (0, "none now")])
-def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
+def test_a_job_larger_than_its_pool_is_lowered_to_the_empty_pool(
     free: int, now: str
 ) -> None:
     """Of eight pods the pool never takes more than six: that is what stands in the way."""
@@ -242,7 +242,7 @@ def test_a_job_larger_than_its_pool_is_lowered_to_what_fits_there_at_all(
     assert result.count == 6
 
 
-def test_so_is_the_quorum_of_a_group() -> None:
+def test_a_group_quorum_larger_than_its_pool_is_lowered() -> None:
     job = a_job("train", pods=8, requests=requests(gpu="4"), group_name="g")
     result = advise_job(job, a_group("g", quorum=8), pool(1), pods=pods_of(job, 8, group="g"))
     assert texts(result) == [
@@ -266,14 +266,14 @@ def test_members_with_a_node_stay_in_the_size() -> None:
     assert result.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
 
 
-def test_a_gang_that_only_waits_is_lowered_to_what_fits_now() -> None:
+def test_a_waiting_gang_is_lowered_to_the_current_fit() -> None:
     """Six of six fit when empty: it is the room of now that stands in the way."""
     job = a_job("train", pods=6, requests=requests(gpu="4"))
     (result,) = advise_job(job, nodes=pool(2), pods=pods_of(job, 6))
     assert result.text.endswith("from 6 to 2: that many fit now (no restart).")
 
 
-def test_no_size_where_not_even_one_ever_fits() -> None:
+def test_no_size_is_advised_if_no_pod_ever_fits() -> None:
     job = a_job("train", pods=2, requests=requests(gpu="8"))
     assert advise_job(job, nodes=pool(6), pods=pods_of(job, 2)) == []
 
@@ -324,7 +324,7 @@ def workers(jobs: int = 1, pods: int = 4) -> Any:
     return a_role("workers", jobs=jobs, pods=pods, requests=requests(gpu="4"))
 
 
-def test_a_jobset_of_one_job_is_made_smaller() -> None:
+def test_a_jobset_loses_one_job() -> None:
     """Three of four pods have a node, and there is no other; the JobSet cannot be changed."""
     jobset = a_jobset("run", workers())
     full = [node(name, 4, 4) for name in "abc"]
@@ -349,7 +349,7 @@ def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
     ]
 
 
-def test_or_smaller_ones_where_not_even_one_fits() -> None:
+def test_jobs_are_reduced_if_no_whole_job_fits() -> None:
     jobset = a_jobset("run", workers(jobs=2, pods=4))
     assert advise_jobset(jobset, [node("a", 8)], minor=V136) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
@@ -357,7 +357,7 @@ def test_or_smaller_ones_where_not_even_one_fits() -> None:
     ]
 
 
-def test_the_other_parts_keep_their_room() -> None:
+def test_the_other_roles_keep_their_capacity() -> None:
     """The driver is made anew as well: a whole node is no longer whole with it."""
     driver = a_role("driver", pods=1, requests=requests(gpu="1"))
     jobset = a_jobset("run", driver, workers())
@@ -389,16 +389,16 @@ def test_no_size_for_a_jobset_that_has_done_some_of_its_work() -> None:
     assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], succeeded_pods=1) == []
 
 
-def test_no_size_for_a_jobset_whose_pods_ask_for_what_is_not_worked_out() -> None:
+def test_no_size_is_advised_for_a_jobset_with_uncomputed_constraints() -> None:
     unclear = PodConstraints(unsupported=("volumes",))
     assert advise_jobset(a_jobset("run", workers()), [node("a", 4)], needs=unclear) == []
 
 
-def test_no_size_for_a_jobset_where_nothing_fits() -> None:
+def test_no_size_is_advised_for_a_jobset_without_a_fit() -> None:
     assert advise_jobset(a_jobset("run", workers()), [node("a", 2)]) == []
 
 
-def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() -> None:
+def test_a_jobset_larger_than_its_pool_keeps_the_jobs_that_fit_when_empty() -> None:
     """Of four Jobs of two pods each six nodes take three; two nodes are free."""
     jobset = a_jobset("run", workers(jobs=4, pods=2))
     pods = [pod for job in child_jobs(jobset) for pod in pods_of(job, 2, text="0/6 nodes")]
@@ -412,7 +412,7 @@ def test_a_jobset_larger_than_its_pool_has_as_many_jobs_as_fit_there_at_all() ->
     )
 
 
-def test_and_so_are_the_pods_of_its_only_job() -> None:
+def test_the_only_job_of_a_jobset_is_reduced_to_the_pods_that_fit_when_empty() -> None:
     assert advise_jobset(a_jobset("run", workers(pods=8)), pool(1)) == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 8 to 6: "
         "that many fit when empty, 1 now (needs re-creating)."
@@ -431,13 +431,13 @@ def of_a_role(quorum: int | None, *, of: Owner) -> list[str]:
     return texts(advised(unit, AdviceKind.QUORUM))
 
 
-def test_a_quorum_that_the_owner_sets_is_lowered_by_making_it_anew() -> None:
+def test_a_quorum_of_the_owner_is_lowered_by_recreating_it() -> None:
     assert of_a_role(4, of=a_train()) == [
         "Lower the quorum of part pre in Job train from 4 to 2: 2 pods fit now (needs re-creating)."
     ]
 
 
-def test_a_group_that_has_another_one_by_now_is_not_set_there() -> None:
+def test_an_outdated_group_quorum_is_not_patched() -> None:
     """Near miss: the number of the owner is not the one that keeps its pods away."""
     assert of_a_role(1, of=a_train()) == []
     assert of_a_role(None, of=a_train()) == []

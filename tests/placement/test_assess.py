@@ -83,7 +83,7 @@ def test_its_twin_is_too_large() -> None:
     assert assess(gang(2, shape(gpu=2)), nodes).cause is PlacementCause.FITS
 
 
-def test_a_node_that_no_member_can_use_is_no_free_room() -> None:
+def test_an_unusable_node_has_no_free_capacity() -> None:
     nodes = [node("n0", used=3), node("n1", used=3), node("far", gpu=8, unschedulable=True)]
     assert cause_and_resource(assess(gang(2, shape(gpu=2)), nodes)) == (
         PlacementCause.OCCUPIED,
@@ -97,11 +97,11 @@ def test_no_eligible_node() -> None:
     assert assess(gang(3, shape(gpu=1)), []).cause is PlacementCause.NO_ELIGIBLE_NODE
 
 
-def test_the_quorum_asks_for_more_pods_than_there_are() -> None:
+def test_the_quorum_exceeds_the_existing_pods() -> None:
     assert assess(gang(2, shape(gpu=1), 4), FOUR).cause is PlacementCause.TOO_FEW_PODS
 
 
-def test_five_pods_apart_on_three_usable_nodes() -> None:
+def test_five_separate_pods_exceed_three_usable_nodes() -> None:
     one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     tainted = node("n4", taints=(Taint("gpu", "NoSchedule"),))
     result = assess(gang(5, one, 5), [*FOUR[:3], tainted])
@@ -113,7 +113,7 @@ def test_five_pods_apart_on_three_usable_nodes() -> None:
     assert assess(gang(3, one, 3), FOUR[:3]).cause is PlacementCause.FITS
 
 
-def test_host_ports() -> None:
+def test_host_ports_constrain_the_placement() -> None:
     result = assess(gang(5, shape(gpu=1, host_ports=frozenset({port(80)}))), FOUR)
     assert (result.cause, result.constraints) == (
         PlacementCause.CONSTRAINED,
@@ -176,7 +176,7 @@ def test_different_shapes_together() -> None:
     assert stuck.totals[0] == ResourceTotal("cpu", 15000, 16000, 16000)
 
 
-def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
+def test_a_driver_that_fits_does_not_hide_short_workers() -> None:
     nodes = [node("g0", used=0, labels={"pool": "gpu"}), node("c0", gpu=0), node("c1", gpu=0)]
     worker = Shape("worker", {"cpu": Decimal(5)}, node_selector={"pool": "gpu"})
     driver = Shape("driver", {"cpu": Decimal(1)})
@@ -184,7 +184,7 @@ def test_a_driver_with_room_does_not_hide_that_workers_lack_it() -> None:
     assert cause_and_resource(result) == (PlacementCause.TOO_LARGE, "cpu")
 
 
-def test_what_is_not_worked_out_is_said_by_name() -> None:
+def test_uncomputed_constraints_are_named() -> None:
     one = shape(gpu=4, unsupported=("volume claims",))
     result = assess(gang(4, one), FOUR)
     assert (result.cause, result.why) == (
@@ -197,7 +197,7 @@ def test_what_is_not_worked_out_is_said_by_name() -> None:
     assert assess(gang(6, free), FOUR).why == "not understood: devices of a driver"
 
 
-def test_what_lacks_now_is_said_even_where_the_rest_is_not_known() -> None:
+def test_a_current_shortage_is_reported_despite_unknown_constraints() -> None:
     # A training Job with a volume and too few free devices waits for devices, whatever its volume.
     one = shape(gpu=4, unsupported=("volume claims",))
     result = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
@@ -224,7 +224,7 @@ def test_an_amount_that_could_not_be_read_is_not_zero() -> None:
     assert assess(gang(25, Shape("a", {"cpu": Decimal(1)})), nodes).cause is PlacementCause.FITS
 
 
-def test_apart_needs_a_name_of_its_own_for_each_node() -> None:
+def test_one_pod_per_node_needs_a_unique_label_value() -> None:
     one = shape(gpu=1, anti_affinity=frozenset({S}), matched_terms=frozenset({S}))
     twins = [node("n0"), node("n1", labels={"kubernetes.io/hostname": "n0"})]
     expected = "nodes do not each have their own label kubernetes.io/hostname"

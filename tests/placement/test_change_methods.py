@@ -134,7 +134,7 @@ def test_the_size_of_a_list_of_work(cluster: Cluster) -> None:
     assert taken is _is_in_place(cluster, AdviceKind.SIZE, ChangedObject.JOB)
 
 
-def test_the_size_of_a_job_in_a_gang_that_nobody_asked_for(cluster: Cluster) -> None:
+def test_the_size_of_a_job_in_an_unrequested_gang(cluster: Cluster) -> None:
     if cluster.minor != V1_36:
         assert not _is_in_place(
             cluster, AdviceKind.SIZE, ChangedObject.UNASKED_GANG_JOB

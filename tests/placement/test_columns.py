@@ -187,7 +187,7 @@ def odd_gang(random: Random) -> PlacementRequest:
 
 
 @given(seeds)
-def test_each_node_is_judged_as_when_it_is_asked_alone(random: Random) -> None:
+def test_vectorised_node_checks_equal_single_checks(random: Random) -> None:
     nodes, one, keys = odd_nodes(random), odd_shape(random), random.choice(KEYS)
     feasible = feasible_nodes_of(NodeSnapshot(nodes), one)
     nodes = list(lifted(nodes))
@@ -375,7 +375,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
     assert asked(400, 1201) is FitAnswer.NO
 
 
-def test_nodes_of_one_rack_only() -> None:
+def test_topology_restricts_the_nodes_to_a_rack() -> None:
     # Rack b has room for four pods of two devices, a and c for two each.
     nodes = [node(f"{rack}{at}", labels={"rack": rack}) for rack in "abc" for at in range(2)]
     nodes = [replace(one, now=Requested({GPU: 2})) if one.name[0] in "ac" else one for one in nodes]

@@ -95,7 +95,7 @@ def at_most(one: Shape, nodes: list[NodeInfo], count: int = 40, when: When = Whe
 
 
 @pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
-def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> None:
+def test_the_sum_of_single_constraints_exceeds_the_joint_limit(fit: Callable[..., Fit]) -> None:
     # Six over zones is 3 + 3, over hosts 2 + 2 + 2. With two hosts in a and one in b both end at 5:
     # with (2 1 | 2) a third on b0 is two more than the emptiest host, a fourth in a two more than b.
     nodes = zoned(a=[4, 4], b=[4])
@@ -109,7 +109,7 @@ def test_what_each_lets_in_is_more_than_both_let_in(fit: Callable[..., Fit]) -> 
     assert fit(request, nodes, When.CURRENT, 5).answer is FitAnswer.CANNOT_TELL
 
 
-def test_three_hosts_and_one() -> None:
+def test_three_hosts_against_one() -> None:
     # (1 1 0 | 1): the third host of a would be the third pod of a beside one of b, and a second pod on
     # b0 two more than on that host. That (1 1 1 | 2) is even does not help: nothing leads there.
     assert at_most(shape(gpu=1, spreads=BOTH), zoned(a=[4, 4, 4], b=[4])) == 3
@@ -118,22 +118,22 @@ def test_three_hosts_and_one() -> None:
     assert at_most(shape(gpu=1, spreads=wide), zoned(a=[4, 4, 4], b=[4])) == 7
 
 
-def test_where_they_agree_nothing_is_lost() -> None:
+def test_agreeing_constraints_lose_no_capacity() -> None:
     assert at_most(shape(gpu=1, spreads=BOTH), zoned(a=[4, 4], b=[4, 4])) == 16
 
 
-def test_each_of_them_alone_is_a_bound() -> None:
+def test_each_constraint_alone_is_an_upper_bound() -> None:
     # Zone b has room for one: a takes two, whatever hosts allow.
     assert at_most(shape(gpu=1, spreads=BOTH), zoned(a=[4, 4], b=[1])) == 3
 
 
-def test_a_node_without_one_of_the_labels_is_no_domain_of_the_other() -> None:
+def test_a_node_without_one_label_is_no_domain_of_the_other_constraint() -> None:
     # n9 has no zone: it takes none, and does not hold the other hosts back.
     nodes = [*zoned(a=[4], b=[4]), node("n9", gpu=0)]
     assert at_most(shape(gpu=1, spreads=BOTH), nodes) == 8
 
 
-def test_pods_that_are_there_count_for_both() -> None:
+def test_existing_pods_count_for_both_constraints() -> None:
     # a0 has three: with b0 and b1 empty, b takes 2 + 2 by hosts, and a none until hosts have 3.
     nodes = zoned(a=[4], b=[2, 2])
     nodes[0] = replace(nodes[0], now=Requested({}, 3, matched_terms={S: 3}))
@@ -142,7 +142,7 @@ def test_pods_that_are_there_count_for_both() -> None:
     assert at_most(shape(gpu=1, spreads=BOTH), nodes, when=When.DRAINED) == 5
 
 
-def test_labels_across_each_other_are_bound_one_by_one() -> None:
+def test_crossing_labels_are_bounded_separately() -> None:
     # Racks p and q lie in both zones: each constraint alone lets all four in, and so do both.
     nodes = [
         node(f"{zone}{rack}", gpu=1, labels={ZONE: zone, RACK: rack})
@@ -154,7 +154,7 @@ def test_labels_across_each_other_are_bound_one_by_one() -> None:
     assert at_most(shape(gpu=1, spreads=across), nodes[:3]) == 3
 
 
-def test_it_is_the_cause_and_without_them_they_fit() -> None:
+def test_joint_spread_is_the_cause_and_the_pods_fit_otherwise() -> None:
     result = assess(gang(6, shape(gpu=1, spreads=BOTH)), zoned(a=[4, 4], b=[4]))
     assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     assert result.empty.answer is FitAnswer.NO
@@ -165,6 +165,6 @@ def test_it_is_the_cause_and_without_them_they_fit() -> None:
     assert result.empty.answer is FitAnswer.CANNOT_TELL
 
 
-def test_lack_of_room_goes_before_them() -> None:
+def test_a_shortage_precedes_joint_spread() -> None:
     result = assess(gang(9, shape(gpu=1, spreads=BOTH)), zoned(a=[4], b=[4]))
     assert result.cause is PlacementCause.TOO_LARGE

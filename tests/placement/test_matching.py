@@ -49,19 +49,19 @@ def is_selected(one: NodeInfo, asked: Shape) -> bool:
         ("absent", "Lt", ("1",), False),
     ],
 )
-def test_expressions(key: str, operator: str, values: tuple[str, ...], expected: bool) -> None:
+def test_match_expressions_select_nodes(key: str, operator: str, values: tuple[str, ...], expected: bool) -> None:
     affinity = (Term((Requirement(key, operator, values),)),)
     assert is_selected(LABELLED, shape(affinity=affinity)) is expected
 
 
-def test_terms_are_alternatives_and_what_is_in_them_is_not() -> None:
+def test_terms_are_alternatives_of_conjunctions() -> None:
     a = Requirement("pool", "In", ("a",))
     b = Requirement("pool", "In", ("b",))
     assert is_selected(LABELLED, shape(affinity=(Term((b,)), Term((a,)))))
     assert not is_selected(LABELLED, shape(affinity=(Term((a, b)),)))
 
 
-def test_a_term_with_nothing_in_it_matches_no_node() -> None:
+def test_an_empty_term_matches_no_node() -> None:
     assert not is_selected(LABELLED, shape(affinity=(Term(),)))
     assert not is_selected(LABELLED, shape(affinity=()))
     assert is_selected(LABELLED, shape(affinity=None))
@@ -100,7 +100,7 @@ GPU_TAINT = Taint("gpu", "NoSchedule", "yes")
         (Toleration("gpu", "Gt", "1"), False),
     ],
 )
-def test_tolerations(toleration: Toleration, expected: bool) -> None:
+def test_tolerations_match_taints(toleration: Toleration, expected: bool) -> None:
     assert tolerates(toleration, GPU_TAINT) is expected
 
 
@@ -113,7 +113,7 @@ def test_which_effects_keep_a_pod_away(effect: str, keeps_away: bool) -> None:
     assert bool(untolerated(tainted, shape())) is keeps_away
 
 
-def test_a_cordon_counts_with_its_taint_and_before_it_is_there() -> None:
+def test_a_cordon_counts_with_and_without_its_taint() -> None:
     for one in (
         node("n1", unschedulable=True),
         node("n1", unschedulable=True, taints=(CORDON,)),
@@ -136,12 +136,12 @@ def test_a_cordon_counts_with_its_taint_and_before_it_is_there() -> None:
         (port(80, address="10.0.0.1"), port(80), True),
     ],
 )
-def test_host_ports(one: HostPort, other: HostPort, expected: bool) -> None:
+def test_host_ports_clash_symmetrically(one: HostPort, other: HostPort, expected: bool) -> None:
     assert ports_clash([one], [other]) is expected
     assert ports_clash([other], [one]) is expected
 
 
-def test_what_is_not_understood_has_a_name() -> None:
+def test_unsupported_operators_are_named() -> None:
     assert undecidable(shape(tolerations=(Toleration("rank", "Gt", "5"),))) == [
         "the toleration operator Gt"
     ]

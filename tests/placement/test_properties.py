@@ -167,7 +167,7 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeInfo]]:
 
 
 @given(tight())
-def test_the_search_alone_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> None:
+def test_the_search_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> None:
     request, nodes = case
     most = reference(request, nodes, When.CURRENT)
     event(f"all fit: {most == request.size}")
@@ -202,7 +202,7 @@ def test_a_node_more_and_a_pod_less_never_hurt(
 
 
 @given(gangs(), clusters(), st.booleans())
-def test_neither_order_nor_grouping_matters(
+def test_order_and_grouping_do_not_matter(
     request: PlacementRequest, nodes: list[NodeInfo], backwards: bool
 ) -> None:
     result = check_fit(request, nodes, When.CURRENT, request.needed)
@@ -216,7 +216,7 @@ def test_neither_order_nor_grouping_matters(
 
 
 @given(shapes("s"), clusters(), st.sampled_from(When))
-def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
+def test_one_pod_more_than_the_shape_capacity_does_not_fit(
     one: Shape, nodes: list[NodeInfo], when: When
 ) -> None:
     # What others of its rack are asked is not about one node.
@@ -230,7 +230,7 @@ def test_room_of_one_shape_is_where_one_pod_more_does_not_fit(
 
 
 @given(gangs(), clusters())
-def test_a_cause_says_what_is_so(request: PlacementRequest, nodes: list[NodeInfo]) -> None:
+def test_a_cause_states_facts(request: PlacementRequest, nodes: list[NodeInfo]) -> None:
     result = assess(request, nodes)
     event(result.cause)
     now = reference(request, nodes, When.CURRENT) >= request.needed

@@ -55,7 +55,7 @@ STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"c
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_no_node_has_said_anything(status: Any) -> None:
+def test_all_nodes_are_silent(status: Any) -> None:
     unit = waiting(*(registered(f"n{at}", status) for at in range(3)))
     assert blocked_reason(unit) == (
         "nodes-unschedulable",
@@ -75,7 +75,7 @@ def test_the_taint_of_a_node_that_is_not_ready_comes_with_it() -> None:
     )
 
 
-def test_others_lack_the_resource() -> None:
+def test_speaking_nodes_lack_the_resource() -> None:
     """A node that never speaks must not hide what no node has."""
     unit = waiting(offering("n0"), offering("n1"), registered("n2"))
     assert blocked_reason(unit) == (
@@ -85,7 +85,7 @@ def test_others_lack_the_resource() -> None:
     )
 
 
-def test_others_are_too_small() -> None:
+def test_speaking_nodes_are_too_small() -> None:
     unit = waiting(offering("n0", gpu="2"), registered("n1"), registered("n2"))
     assert blocked_reason(unit) == (
         "no-matching-node",
@@ -94,7 +94,7 @@ def test_others_are_too_small() -> None:
     )
 
 
-def test_others_are_cordoned() -> None:
+def test_speaking_nodes_are_cordoned() -> None:
     cordoned = offering("n0", gpu="4")
     cordoned = replace(cordoned, unschedulable=True, taints=_cordon())
     unit = waiting(cordoned, registered("n1"), registered("n2"))
@@ -110,7 +110,7 @@ def _cordon() -> Any:
     return registered("any", None, taints=[taint]).taints
 
 
-def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
+def test_all_selected_nodes_are_silent() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"), needs=selecting(pool="a"))
     assert blocked_reason(unit)[0] == "no-matching-node"
     new = replace(registered("n1"), labels={"pool": "a"})
@@ -120,7 +120,7 @@ def test_of_the_nodes_that_are_selected_none_has_said_anything() -> None:
     )
 
 
-def test_beside_a_lack_of_room() -> None:
+def test_a_silent_node_next_to_a_shortage() -> None:
     unit = waiting(offering("n0", gpu="4"), registered("n1"))
     assert blocked_reason(unit) == (
         "exceeds-capacity",
@@ -129,7 +129,7 @@ def test_beside_a_lack_of_room() -> None:
     )
 
 
-def test_a_node_whose_amounts_could_not_be_read_has_said_something() -> None:
+def test_a_node_with_unreadable_amounts_is_not_silent() -> None:
     status = {"allocatable": {"cpu": "x", "pods": "y", GPU: "z"}}
     broken, problem = read(NODE, with_identity({"status": status}, "n0", namespace=""))
     assert problem is not None
@@ -140,7 +140,7 @@ def test_a_node_whose_amounts_could_not_be_read_has_said_something() -> None:
     assert list(one.eligibility.excluded) == [Filter.UNREADABLE]
 
 
-def test_all_nodes_at_once_are_told_the_same_as_one_by_one() -> None:
+def test_vectorised_results_equal_results_by_node() -> None:
     silent, speaking = NodeInfo("n1", {"rack": "a"}), node("n1", labels={"rack": "a"})
     others = (node("n0"), NodeInfo("n2", taints=(CORDON,)), node("n3", gpu=0))
     for one in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):

@@ -123,7 +123,7 @@ def test_a_full_zone_holds_the_others_back() -> None:
     assert most(spread(max_skew=3), nodes) == 2 + 5
 
 
-def test_a_zone_in_which_nothing_can_run_counts_too() -> None:
+def test_a_zone_without_usable_nodes_counts() -> None:
     # Cordoned, and counted: taints are ignored unless nodeTaintsPolicy says otherwise.
     cordon = Taint("node.kubernetes.io/unschedulable", "NoSchedule")
     out = node("b0", labels={ZONE: "b"}, unschedulable=True, taints=(cordon,))
@@ -161,7 +161,7 @@ def test_pods_that_do_not_count_are_let_in_or_not() -> None:
     assert most(spread(counts_itself=False, max_skew=2), [held, nodes[1]]) == 8
 
 
-def test_it_is_the_cause_and_without_it_they_fit() -> None:
+def test_spread_is_the_cause_and_the_pods_fit_otherwise() -> None:
     result = assess(gang(4, spread()), zoned(a=[4], b=[0]))
     assert (result.cause, result.constraints) == (PlacementCause.CONSTRAINED, (Constraint.SPREAD,))
     assert result.empty.answer is FitAnswer.NO
@@ -172,7 +172,7 @@ def test_it_is_the_cause_and_without_it_they_fit() -> None:
 
 
 @pytest.mark.parametrize("fit", [check_fit, node_by_node.fits])
-def test_with_other_shapes_or_in_one_domain_nobody_can_tell(fit: Callable[..., Fit]) -> None:
+def test_spread_over_several_shapes_or_in_one_domain_is_unknown(fit: Callable[..., Fit]) -> None:
     nodes = zoned(a=[4], b=[4])
     two = PlacementRequest((PodSet(spread(), 2), PodSet(shape("driver"), 1)))
     one_zone = gang(2, spread(), topology_keys=(ZONE,))

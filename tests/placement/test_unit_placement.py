@@ -76,19 +76,19 @@ def only_shape(answer: PlacementResult) -> ShapeFit:
 # Who waits
 
 
-def test_nobody_waits() -> None:
+def test_a_running_unit_needs_no_placement() -> None:
     assert placing_of(a_unit_of(a_gang(0, on=("n0", "n1")))) is None
 
 
 @pytest.mark.parametrize(
     "pod", [{"gates": ("hold",)}, {"deleting_since": NOW}, {"phase": "Failed"}, {"on": "n1"}]
 )
-def test_such_a_pod_does_not_wait(pod: dict[str, Any]) -> None:
+def test_pods_that_cannot_be_scheduled_now_are_not_waiting(pod: dict[str, Any]) -> None:
     job = a_job(pods=1)
     assert placing_of(a_unit_of((job, a_pod(of=job, **pod)))) is None
 
 
-def test_all_that_wait_are_one_question() -> None:
+def test_all_waiting_pods_are_one_request() -> None:
     request = placement_request_of(a_unit_of(a_gang(3, quorum=3, ask="4")))
     assert (request.size, request.quorum, request.topology_keys) == (3, 3, ())
     (pod_set,) = request.pod_sets
@@ -103,7 +103,7 @@ def terminating(pod: Any) -> Any:
     return replace(pod, meta=replace(pod.meta, deleting_since=NOW))
 
 
-def test_members_that_are_being_deleted_count_for_the_quorum_until_they_are_gone() -> None:
+def test_terminating_members_count_to_the_quorum_until_deleted() -> None:
     # podgroupstate.go (1.36, 1.37) never looks at deletionTimestamp.
     job, group, *pods = a_gang(2, quorum=4, on=("n0", "n1"))
     assert (
@@ -124,7 +124,7 @@ def test_a_nominated_member_still_waits() -> None:
     assert (placement_request_of(unit).size, placement_request_of(unit).quorum) == (2, 2)
 
 
-def test_without_a_gang_the_question_is_about_all() -> None:
+def test_all_pods_are_needed_without_a_gang() -> None:
     request = placement_request_of(a_unit_of(a_gang(3, on=("n0",))))
     assert (request.size, request.quorum, request.needed) == (3, None, 3)
 
@@ -170,12 +170,12 @@ def test_several_jobs_of_a_part_are_named_by_the_part() -> None:
     assert names == {"run-driver-0": 1, "workers": 6}
 
 
-def test_parts_that_ask_the_same_are_one_shape() -> None:
+def test_roles_with_equal_requests_are_one_shape() -> None:
     (pod_set,) = placement_request_of(a_set(a_role("driver", pods=1), a_role("workers"))).pod_sets
     assert (pod_set.shape.name, pod_set.count) == ("driver and workers", 3)
 
 
-def test_pods_of_one_job_that_ask_for_different_things_have_different_names() -> None:
+def test_pods_of_one_job_with_different_requests_have_different_names() -> None:
     job = a_job(pods=2)
     pods = (a_pod("a", of=job), a_pod("b", of=job, requests=requests(cpu="2")))
     pod_sets = placement_request_of(a_unit_of((job, *pods))).pod_sets
@@ -188,7 +188,7 @@ def test_a_pod_without_an_owner_has_its_own_name() -> None:
     assert pod_set.shape.name == "lone"
 
 
-def test_what_pods_need_goes_into_the_shape() -> None:
+def test_pod_constraints_are_part_of_the_shape() -> None:
     needs = PodConstraints(
         (("pool", "a"),),
         host_ports=frozenset({port(80)}),
@@ -291,7 +291,7 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
 # Its own nominated pods
 
 
-def test_what_is_kept_for_its_own_pods_is_room() -> None:
+def test_reserved_capacity_is_available_to_its_own_pods() -> None:
     # Both nodes are full of what is kept for the two pods themselves.
     kept = tuple(
         replace(node(f"n{at}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
@@ -371,7 +371,7 @@ def test_the_chosen_rack_is_full() -> None:
 
 
 @pytest.mark.parametrize("on", [("n0", "n2"), ("gone",)])
-def test_members_in_two_racks_or_on_a_node_that_is_gone(on: tuple[str, ...]) -> None:
+def test_members_in_two_racks_or_on_a_missing_node(on: tuple[str, ...]) -> None:
     job, group, *pods = a_gang(1, quorum=4, on=on)
     group = replace(a_group(quorum=len(on) + 1, of=job), topology_keys=("rack",))
     answer = placing_for(a_unit_of((job, group, *pods), RACKS))
@@ -429,7 +429,7 @@ def test_which_filter_is_the_trouble() -> None:
     assert exclusion_code_of(unit) == "no-matching-node"
 
 
-def test_a_driver_may_serve_what_no_node_lists() -> None:
+def test_a_driver_may_serve_resources_no_node_lists() -> None:
     # DRAExtendedResource, on since 1.36: nobody compares amounts where a DeviceClass has the name.
     bare = node("c0", gpu=0), node("c1", gpu=0, labels={"pool": "a"})
     answer = placing_for(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
@@ -493,7 +493,7 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.SHORT, PODS)
 
 
-def test_it_fits_although_it_waits() -> None:
+def test_a_waiting_gang_fits() -> None:
     answer = placing_for(a_unit_of(a_gang(4, quorum=4, ask="4", text="0/4 nodes are available")))
     assert cause(answer) is PlacementCause.FITS
 
@@ -542,5 +542,5 @@ def test_the_node_fit_table() -> None:
     )
 
 
-def test_a_unit_that_was_not_asked_has_no_rows() -> None:
+def test_a_unit_without_a_request_has_no_rows() -> None:
     assert fit_rows(a_unit_of(a_gang(2))) == ()

@@ -64,7 +64,7 @@ def only_node(usage: Usage) -> NodeInfo:
     return room
 
 
-def test_an_empty_cluster_has_no_nodes_and_nothing_stands_in_the_way() -> None:
+def test_an_empty_cluster_has_no_nodes_and_no_obstacle() -> None:
     assert Usage().capacity() == ClusterCapacity()
 
 
@@ -83,7 +83,7 @@ def test_each_pod_is_rounded_up_by_itself() -> None:
     assert only_node(filled([node()], pods)).now.amounts == {"cpu": 3, "memory": 6}
 
 
-def test_finished_pods_take_nothing_and_terminating_ones_still_do() -> None:
+def test_finished_pods_use_no_capacity_and_terminating_pods_do() -> None:
     done = [pod(phase, phase=phase, asks={"gpu": "1"}) for phase in ("Succeeded", "Failed")]
     going = pod("going", asks={"gpu": "2"})
     going = replace(
@@ -104,7 +104,7 @@ def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
     assert [one.now.pods for one in usage.capacity().nodes] == [0, 1]
 
 
-def test_pods_without_a_node_take_nothing() -> None:
+def test_pods_without_a_node_use_no_capacity() -> None:
     usage = filled([node()], [])
     assert not usage.put_pod(pod(on="", phase="Pending", asks={"gpu": "1"}))
     assert only_node(usage).now == Requested()
@@ -123,7 +123,7 @@ def test_pods_wait_for_their_node_and_for_its_return() -> None:
     assert only_node(usage).now == Requested({GPU: 2}, 2)
 
 
-def test_pods_that_stay_are_counted_apart() -> None:
+def test_permanent_pods_are_counted_separately() -> None:
     agent = pod("agent", asks={"cpu": "1"}, host_ports={HostPort(9100)}, stays=True)
     train = pod("train", asks={"cpu": "2"}, terms=[S])
     room = only_node(filled([node()], [agent, train]))
@@ -131,7 +131,7 @@ def test_pods_that_stay_are_counted_apart() -> None:
     assert room.now == Requested({"cpu": 3000}, 2, frozenset({HostPort(9100)}), {S: 1})
 
 
-def test_what_two_pods_hold_is_held_until_both_are_gone() -> None:
+def test_a_resource_of_two_pods_is_used_until_both_are_deleted() -> None:
     two = [pod(name, host_ports={HostPort(80)}, terms=[S]) for name in ("p1", "p2")]
     usage = filled([node()], [*two, pod("beside")])
     assert usage.remove_pod("uid-p1")
@@ -153,7 +153,7 @@ def test_a_request_that_could_not_be_read_makes_the_node_unreadable_in_it() -> N
     assert only_node(usage).unreadable == {"cpu"}
 
 
-def test_only_what_placement_sees_is_a_change() -> None:
+def test_only_changes_relevant_to_placement_are_reported() -> None:
     usage = filled([node()], [pod(asks={"gpu": "1"})])
     assert not usage.put_node(replace(node(), ready=Condition("Ready", "True", "KubeletReady")))
     assert usage.put_node(node(ready=False))
@@ -164,7 +164,7 @@ def test_only_what_placement_sees_is_a_change() -> None:
     assert not usage.remove_node("nobody")
 
 
-def test_the_room_is_the_same_object_while_nothing_changes() -> None:
+def test_the_capacity_object_is_reused_while_unchanged() -> None:
     usage = filled([node("n1"), node("n2")], [pod(asks={"gpu": "1"})])
     before = usage.capacity()
     usage.put_pod(pod(asks={"gpu": "1"}))
@@ -178,7 +178,7 @@ def test_the_room_is_the_same_object_while_nothing_changes() -> None:
     assert before.nodes[1].now == Requested()  # what was handed out stays as it was
 
 
-def test_why_there_is_no_room_to_speak_of() -> None:
+def test_unavailable_capacity_has_a_cause() -> None:
     usage = filled([node()])
     blind = usage.capacity("nodes: forbidden")
     assert (blind.nodes, blind.why) == ((), "nodes: forbidden")
@@ -216,7 +216,7 @@ def test_the_load_of_some_pods() -> None:
 # Anti-affinity: who matches a term that some pod has.
 
 
-def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_term() -> None:
+def test_a_pod_with_a_label_counts_as_soon_as_a_term_selects_it() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     assert only_node(usage).now == Requested({}, 2)
     waits = pod("waits", on="", phase="Pending", terms=[S])
@@ -234,7 +234,7 @@ def test_a_pod_that_has_only_the_label_is_counted_as_soon_as_somebody_has_the_te
     assert only_node(usage).now == Requested({}, 2)
 
 
-def test_a_label_that_changes_is_seen() -> None:
+def test_a_changed_label_is_noticed() -> None:
     usage = filled([node()], [pod("waits", on="", terms=[S]), pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("a", labels={"app": "s"}))
     assert only_node(usage).now == Requested({}, 1, matched_terms={S: 1})
@@ -248,7 +248,7 @@ def test_the_same_labels_in_another_namespace_are_others() -> None:
     assert only_node(usage).now == Requested({}, 1)
 
 
-def test_a_term_that_is_not_by_host_is_had_by_its_pod_and_matched_by_nobody() -> None:
+def test_a_topology_term_is_held_by_its_pod_only() -> None:
     usage = filled([node()], [pod("a", terms=[VAGUE], labels={"app": "s"})])
     assert only_node(usage).now == Requested({}, 1, anti_affinity={VAGUE: 1})
 
@@ -262,7 +262,7 @@ def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
     assert only_node(usage).now == Requested({}, 2, anti_affinity={ZONED: 1})
 
 
-def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
+def test_a_zone_rule_about_any_value_matches_no_pod() -> None:
     """JobSet writes one about all other Jobs for each Job: pods times Jobs is too much to keep."""
     usage = filled([node()], [pod("a"), pod("waits", on="", phase="Pending", terms=[OPEN])])
     assert only_node(usage).now == Requested({}, 1)
@@ -273,7 +273,7 @@ def test_a_rule_by_zone_about_any_value_is_matched_by_nobody() -> None:
 # Topology spread: who counts for a constraint of a pod that has no node yet.
 
 
-def test_bound_pods_count_for_the_spread_of_one_that_waits() -> None:
+def test_bound_pods_count_for_the_spread_of_a_waiting_pod() -> None:
     usage = filled([node()], [pod("a", labels={"app": "s"}), pod("b", labels={"app": "t"})])
     waits = pod("waits", on="", phase="Pending", counts=COUNT)
     assert usage.put_pod(waits)
@@ -423,7 +423,7 @@ def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
 
 
 @given(CHANGES)
-def test_any_sequence_of_changes_ends_where_counting_anew_ends(changes: list[Any]) -> None:
+def test_any_sequence_of_changes_equals_a_full_count(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
     before, room = cluster.rooms(), usage.capacity()
     for change in changes:
@@ -442,7 +442,7 @@ def test_any_sequence_of_changes_ends_where_counting_anew_ends(changes: list[Any
 
 
 @given(CHANGES)
-def test_changes_that_nobody_looked_at_in_between(changes: list[Any]) -> None:
+def test_unread_changes_are_accumulated(changes: list[Any]) -> None:
     usage, cluster = Usage(), Cluster()
     for change in changes:
         apply(change, usage, cluster)
