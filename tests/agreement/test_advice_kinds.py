@@ -399,9 +399,7 @@ def test_advice_frees_and_half_of_it_does_not(played: dict[str, Future[None]], n
     played[name].result(timeout=150)
 
 
-def test_a_gang_that_nobody_asked_for_is_left(
-    controlplane_136: ControlPlane, namespace: Namespaces
-) -> None:
+def test_an_unrequested_gang_is_kept(controlplane_136: ControlPlane, namespace: Namespaces) -> None:
     scene = Scene(controlplane_136.client, namespace(controlplane_136), (1, 36))
     opt_out(scene)
     scene.clear()

@@ -24,7 +24,7 @@ def test_arithmetic_and_scheduler_agree(advised: Judged) -> None:
     assert not figures.faults, "\n".join(figures.faults)
 
 
-def test_who_shares_a_rack_is_never_wrong(judged: Judged) -> None:
+def test_pods_in_the_same_rack_are_never_wrong(judged: Judged) -> None:
     """Pods of a set share no rack. Where members of several kinds are in one set we cannot tell."""
     results = judged.of(kept.RACKS)
     outcomes = Counter(one.outcome for one in results)
@@ -102,7 +102,7 @@ def test_drawn_disagreements_are_never_ours(judged: Judged) -> None:
         assert result.outcome in (Outcome.MISSED, Outcome.AGREED), result
 
 
-def test_what_the_scheduler_says_settles_what_nodes_do_not(judged: Judged) -> None:
+def test_the_scheduler_settles_facts_that_nodes_do_not_show(judged: Judged) -> None:
     """Of a gang for one rack it tells what it met in one of them, and any may be that: then we cannot tell."""
     for result in judged.of(kept.SETTLED):
         assert result.played.judgement is Judgement.REFUSED, result
@@ -114,7 +114,7 @@ def test_what_the_scheduler_says_settles_what_nodes_do_not(judged: Judged) -> No
             assert result.ours.answer is FitAnswer.CANNOT_TELL, result
 
 
-def test_small_pods_that_are_spread_keep_a_large_one_out(judged: Judged) -> None:
+def test_spread_small_pods_block_a_large_pod(judged: Judged) -> None:
     """The scheduler puts each small pod on the emptier node; then no node is whole for the large one.
 
     Placed together on one node they would leave the other free. It takes pod after pod and never
@@ -134,21 +134,21 @@ def test_the_large_pod_first_and_it_is_placed(judged: Judged) -> None:
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_pod_that_has_only_the_label_is_seen(judged: Judged) -> None:
+def test_a_pod_with_only_the_label_counts(judged: Judged) -> None:
     """The member may not be where a pod with that label is, whatever that pod's rules."""
     result = judged.results[kept.ONLY_THE_LABEL]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_a_rule_of_a_pod_that_runs_is_seen(judged: Judged) -> None:
+def test_a_rule_of_a_running_pod_counts(judged: Judged) -> None:
     """No pod with that label may come to a pod that has the rule."""
     result = judged.results[kept.RULE_OF_A_RUNNING_POD]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result
 
 
-def test_without_a_rule_on_either_side_they_share_a_node(judged: Judged) -> None:
+def test_pods_without_rules_share_a_node(judged: Judged) -> None:
     result = judged.results[kept.NO_RULE]
     assert result.played.judgement is Judgement.FITS, result
     assert result.outcome is Outcome.AGREED, result

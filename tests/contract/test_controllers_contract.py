@@ -108,7 +108,7 @@ def test_a_job_is_suspended_and_resumed(site: Site) -> None:
     assert [group["status"]["conditions"][0]["reason"] for group in groups] == ["Scheduled"]
 
 
-def test_a_gang_without_room_is_refused_in_the_schedulers_words(site: Site) -> None:
+def test_an_unplaceable_gang_is_refused_with_the_scheduler_text(site: Site) -> None:
     site.client.create(job("big", site.namespace, parallelism=6, gpu=4, gang=6))
     group = wait(
         lambda: next(
@@ -287,7 +287,7 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
     )
 
 
-def test_what_belongs_to_a_jobset_goes_with_it(held_site: Site) -> None:
+def test_objects_of_a_jobset_are_deleted_with_it(held_site: Site) -> None:
     site = held_site
     _run(site)
     _hold(site)

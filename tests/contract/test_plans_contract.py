@@ -146,7 +146,7 @@ def _job(site: Site, name: str = "trio-w-1") -> Json:
     return site.client.get(BATCH, "Job", name, site.namespace)
 
 
-def test_one_job_is_held_and_released(held_site: Site) -> None:
+def test_a_job_is_held_and_released(held_site: Site) -> None:
     site = held_site
     _three(site)
     made = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1")
@@ -187,7 +187,7 @@ def test_a_whole_jobset_is_suspended_and_resumed_around_a_held_job(held_site: Si
     _settled(site, 3)
 
 
-def test_a_hold_made_in_a_suspended_jobset_keeps_its_job_when_that_is_resumed(
+def test_a_hold_created_in_a_suspended_jobset_survives_its_resume(
     held_site: Site,
 ) -> None:
     site = held_site
@@ -200,7 +200,7 @@ def test_a_hold_made_in_a_suspended_jobset_keeps_its_job_when_that_is_resumed(
     assert _job(site)["spec"]["suspend"] is True
 
 
-def test_one_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> None:
+def test_a_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> None:
     site = held_site
     _three(site)
     made = _plan(site, Verb.SUSPEND, "JobSet", "trio", "trio-w-1", PAUSE)
@@ -214,7 +214,7 @@ def test_one_job_is_paused_and_gets_its_parallelism_back(held_site: Site) -> Non
     _settled(site, 3)
 
 
-def test_a_job_that_stands_alone_gets_its_first_annotation(site: Site) -> None:
+def test_a_standalone_job_gets_its_first_annotation(site: Site) -> None:
     site.client.create(job("train", site.namespace, parallelism=2, grace=1))
     assert "annotations" not in _job(site, "train")["metadata"]
     made = _plan(site, Verb.SUSPEND, "Job", "train")

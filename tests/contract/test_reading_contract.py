@@ -61,7 +61,7 @@ def test_the_schema_of_each_group_version_has_a_hash(site: Site) -> None:
     assert site.client.request("GET", "/openapi/v3")["paths"] == paths
 
 
-def test_pages_of_a_list_show_one_moment(site: Site) -> None:
+def test_pages_of_a_list_are_a_snapshot(site: Site) -> None:
     _pods(site, 7)
     first = site.client.request("GET", site.pods, query={"limit": 3})
     site.client.create(pod("p-later", site.namespace, scheduler="nobody"))
@@ -101,7 +101,7 @@ def test_items_of_custom_resources_carry_their_kind(site: Site) -> None:
     assert page["items"] == []
 
 
-def test_a_watch_tells_every_change_after_its_version(site: Site) -> None:
+def test_a_watch_reports_every_change_after_its_version(site: Site) -> None:
     _pods(site, 1)
     version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
     with site.watch(site.pods, resourceVersion=version, timeoutSeconds=15) as events:
@@ -124,7 +124,7 @@ def test_a_watch_tells_every_change_after_its_version(site: Site) -> None:
     assert all(event["object"]["kind"] == "Pod" for event in found)
 
 
-def test_a_watch_without_a_version_begins_with_what_is_there(site: Site) -> None:
+def test_a_watch_without_a_version_starts_with_existing_objects(site: Site) -> None:
     _pods(site, 2)
     with site.watch(site.pods, timeoutSeconds=10) as events:
         found = list(itertools.islice(events, 2))
@@ -171,7 +171,7 @@ def test_bookmarks_move_a_quiet_watch_on_and_its_end_is_no_error(site: Site) -> 
     assert found[-1]["object"].get("status", {}) in ({}, None)
 
 
-def test_a_watch_of_one_label_sees_pods_come_and_go_from_it(site: Site) -> None:
+def test_a_watch_of_a_label_reports_pods_that_gain_and_lose_it(site: Site) -> None:
     _pods(site, 1)
     version = site.client.request("GET", site.pods)["metadata"]["resourceVersion"]
     query = {"resourceVersion": version, "labelSelector": "side=left", "timeoutSeconds": 15}
@@ -183,7 +183,7 @@ def test_a_watch_of_one_label_sees_pods_come_and_go_from_it(site: Site) -> None:
     assert [event["type"] for event in found] == ["ADDED", "DELETED"]
 
 
-def test_a_version_of_long_ago_is_gone(site: Site) -> None:
+def test_an_old_version_has_expired(site: Site) -> None:
     # A young server remembers every pod from the beginning, but not JobSets: their CRD came later.
     path = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
     with site.watch(path, resourceVersion="1", timeoutSeconds=5) as events:
@@ -215,7 +215,7 @@ def test_pods_cannot_be_selected_by_their_group(site: Site) -> None:
     assert caught.value.message == "field label not supported: spec.schedulingGroup"
 
 
-def test_what_is_not_there_is_said_in_the_same_words(site: Site) -> None:
+def test_a_missing_object_has_the_same_message(site: Site) -> None:
     said = {}
     for name, path in (
         ("object", f"{site.pods}/nope"),

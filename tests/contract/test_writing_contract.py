@@ -27,7 +27,7 @@ def _refused(site: Site, body: Any, **options: Any) -> ApiError:
     return caught.value
 
 
-def test_a_new_object_gets_what_the_server_gives(site: Site) -> None:
+def test_a_new_object_gets_the_server_fields(site: Site) -> None:
     made = site.client.create(pod("p", site.namespace, scheduler="nobody"))
     meta = made["metadata"]
     assert {"uid", "resourceVersion", "creationTimestamp"} <= meta.keys()
@@ -96,7 +96,7 @@ def test_a_json_patch_acts_when_its_tests_hold(site: Site) -> None:
     assert made["metadata"]["annotations"]["x"] == "y"
 
 
-def test_a_json_patch_whose_test_fails_changes_nothing(site: Site) -> None:
+def test_a_json_patch_with_a_failed_test_changes_nothing(site: Site) -> None:
     before = _job(site)
     error = _refused(
         site,
@@ -112,7 +112,7 @@ def test_a_json_patch_whose_test_fails_changes_nothing(site: Site) -> None:
     assert after["spec"]["parallelism"] == before["spec"]["parallelism"]
 
 
-def test_what_is_not_there_passes_a_test_for_null(site: Site) -> None:
+def test_a_missing_field_equals_null_in_a_test(site: Site) -> None:
     """So a JSON patch can bring the first annotation without wiping out another's."""
     found = _job(site)
     assert "annotations" not in found["metadata"]
@@ -126,7 +126,7 @@ def test_what_is_not_there_passes_a_test_for_null(site: Site) -> None:
     assert (again.status, again.reason) == (422, "Invalid")
 
 
-def test_a_json_patch_of_what_is_not_there_is_invalid(site: Site) -> None:
+def test_a_json_patch_of_a_missing_field_is_invalid(site: Site) -> None:
     _job(site)
     remove = [{"op": "remove", "path": "/metadata/annotations/nothing"}]
     assert _refused(site, remove, type="json").status == 422
@@ -199,7 +199,7 @@ def test_a_deletion_can_ask_for_the_uid(site: Site) -> None:
     assert site.client.find("v1", "Pod", "p", site.namespace) is None
 
 
-def test_who_wrote_a_field_stands_in_managed_fields(site: Site) -> None:
+def test_managed_fields_name_the_writer_of_a_field(site: Site) -> None:
     _job(site)
     made = site.client.patch(
         BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, field_manager="someone"

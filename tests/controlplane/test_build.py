@@ -47,7 +47,7 @@ def test_two_at_once_build_once(fake_go: Path) -> None:
     assert build.missing(["etcd"]) == []
 
 
-def test_failed_build_leaves_nothing(fake_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_build_leaves_no_files(fake_go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GO_FAILS", "1")
     with pytest.raises(build.BuildError, match="no such package"):
         build.build(["etcd"])
@@ -55,7 +55,7 @@ def test_failed_build_leaves_nothing(fake_go: Path, monkeypatch: pytest.MonkeyPa
     assert [path.name for path in build.cache_folder().iterdir()] == [".lock"]
 
 
-def test_what_stands_in_for_a_file_needs_that_file(
+def test_a_replacement_file_requires_its_original(
     fake_go: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A release that has the file no longer is looked at by somebody, not built without the mend."""
@@ -66,7 +66,7 @@ def test_what_stands_in_for_a_file_needs_that_file(
     assert build.missing(["kwok"]) == ["kwok"]
 
 
-def test_every_module_has_its_two_files_and_what_its_programs_need() -> None:
+def test_every_module_has_its_two_files_and_the_needs_of_its_programs() -> None:
     """No folder is left that nothing is built from, and no file that is in no digest."""
     expected: dict[str, set[str]] = {}
     for program in PROGRAMS.values():
@@ -78,7 +78,7 @@ def test_every_module_has_its_two_files_and_what_its_programs_need() -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
-def test_a_program_is_built_anew_where_one_of_its_files_is_another(
+def test_a_program_is_rebuilt_after_a_source_file_changes(
     program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = build.built_folder(program)
@@ -97,7 +97,7 @@ def test_a_program_is_built_anew_where_one_of_its_files_is_another(
 
 
 @pytest.mark.usefixtures("fake_go")
-def test_unbuilt_skips_here_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unbuilt_program_skips_locally_and_fails_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
     with pytest.raises(pytest.skip.Exception, match="run make controlplane"):
         next(_started("1.37"))

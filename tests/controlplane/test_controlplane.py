@@ -29,7 +29,7 @@ from tests.controlplane.objects import JOBSET, NeverReady, job, jobset, pod, pod
 pytestmark = pytest.mark.controlplane
 
 
-def test_serves_what_its_profile_says(controlplane: ControlPlane) -> None:
+def test_the_plane_serves_the_resources_of_its_profile(controlplane: ControlPlane) -> None:
     served = controlplane.client.request("GET", "/apis/scheduling.k8s.io")["versions"]
     expected = {"v1", *controlplane.profile.scheduling_versions}
     assert {version["version"] for version in served} == expected
@@ -38,7 +38,7 @@ def test_serves_what_its_profile_says(controlplane: ControlPlane) -> None:
     assert version["gitVersion"].startswith(f"v1.{controlplane.minor}.")
 
 
-def test_jobset_runs(controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets) -> None:
+def test_a_jobset_runs(controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets) -> None:
     client, where = no_nodes(controlplane), namespace(controlplane)
     make_nodes(client, [node(f"n{i}", gpus=4) for i in range(2)])
     client.create(jobset("run", where, jobs={"workers": {"replicas": 2, "pods": 2, "gpu": 2}}))
@@ -49,7 +49,7 @@ def test_jobset_runs(controlplane: ControlPlane, namespace: Namespaces, no_nodes
     assert {item["spec"]["nodeName"] for item in pods} == {"n0", "n1"}
 
 
-def test_gang_is_all_or_nothing(
+def test_a_gang_is_all_or_nothing(
     controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     """The scheduler is the real one: with gangs nobody is placed, without two of three are."""
@@ -279,7 +279,7 @@ def test_an_event_names_any_object_of_any_namespace(
     assert client.create(event, dry_run=True)["regarding"] == regarding
 
 
-def test_nothing_is_left_of_a_killed_test(controlplane_137: ControlPlane) -> None:
+def test_a_killed_test_leaves_no_processes(controlplane_137: ControlPlane) -> None:
     """`controlplane_137` is asked for only so that this is skipped where nothing is built."""
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT],

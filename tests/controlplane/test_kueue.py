@@ -32,7 +32,7 @@ def test_serves_both_versions_of_its_workload(
     assert old["spec"]["queueName"] == made["spec"]["queueName"] == queue
 
 
-def test_admits_a_jobset_and_evicts_it_when_told(
+def test_kueue_admits_a_jobset_and_evicts_a_deactivated_one(
     controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets, queues: Queues
 ) -> None:
     client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)
@@ -76,7 +76,7 @@ def test_undoes_a_plain_suspend(
     assert undone["spec"]["suspend"] is False
 
 
-def test_queues_what_the_quota_leaves_no_room_for(
+def test_kueue_queues_a_jobset_above_the_quota(
     controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets, queues: Queues
 ) -> None:
     client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)

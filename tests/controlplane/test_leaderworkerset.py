@@ -24,7 +24,7 @@ def _members(client: Client, where: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def test_it_makes_a_group_of_pods_for_each_replica(
+def test_each_replica_gets_a_group_of_pods(
     controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)
@@ -43,7 +43,7 @@ def test_it_makes_a_group_of_pods_for_each_replica(
     assert controllers["run-0-1"]["name"] == "run-0"
 
 
-def test_a_disaggregated_set_makes_one_for_each_role(
+def test_a_disaggregated_set_creates_a_set_for_each_role(
     controlplane_kueue: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_kueue), namespace(controlplane_kueue)

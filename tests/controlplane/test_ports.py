@@ -16,7 +16,7 @@ print(*[_reserve(int(port)) for port in sys.argv[1:]])
 """
 
 
-def test_what_one_process_chose_another_does_not_get() -> None:
+def test_a_port_is_chosen_by_one_process_only() -> None:
     chosen = astuple(free_ports())
     assert len(set(chosen)) == len(chosen)
     assert not any(map(_reserve, chosen))

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.controlplane
 
 @pytest.mark.parametrize("kill", [True, False], ids=["killed", "ended"])
 @pytest.mark.parametrize("name", ["kube-apiserver", "jobset", "kube-scheduler"])
-def test_restart_of_one_process(
+def test_one_process_restarts(
     controlplane_137: ControlPlane,
     namespace: Namespaces,
     no_nodes: Fleets,
@@ -44,7 +44,7 @@ def test_restart_of_one_process(
     assert set(pods("before")) == ran
 
 
-def test_killed_process_is_gone_until_it_is_restarted(
+def test_a_killed_process_stays_down_until_its_restart(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -60,7 +60,7 @@ def test_killed_process_is_gone_until_it_is_restarted(
     client.wait_for(JOBSET, "JobSet", "run", where, until=_is_ready)
 
 
-def test_one_that_ended_by_itself_is_healed(controlplane_137: ControlPlane) -> None:
+def test_a_crashed_process_is_restarted(controlplane_137: ControlPlane) -> None:
     plane = controlplane_137
     assert plane.heal() == {}
     plane.kill_process("jobset")

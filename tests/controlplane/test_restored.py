@@ -145,7 +145,7 @@ def server() -> Iterator[Server]:
         supervisor.close()
 
 
-def test_a_watch_from_before_is_silent_and_a_list_tells(server: Server) -> None:
+def test_a_watch_from_before_the_restore_is_silent_and_a_list_is_current(server: Server) -> None:
     server.make("kept")
     backup = server.back_up()
     server.client.delete("v1", "Pod", "kept", "default", grace=0)

@@ -94,7 +94,7 @@ def test_changed_binding_has_another_digest(other: Json) -> None:
     assert policy_digest({**BINDING_SPEC, **other}) != policy_digest(BINDING_SPEC)
 
 
-def test_only_objects_with_our_name_are_listed_and_stored() -> None:
+def test_only_our_objects_are_listed_and_stored() -> None:
     for resource, spec in ((POLICY, SPEC), (BINDING, BINDING_SPEC)):
         assert resource.versions == ("v1", "v1beta1")
         assert resource.query == (("fieldSelector", "metadata.name=gangboard-hold"),)

@@ -44,7 +44,7 @@ def test_match_label_keys_are_part_of_the_selector() -> None:
     assert anti(by_host(merged, matchLabelKeys=["rank"])) != anti(by_host())
 
 
-def test_other_namespaces_selectors_and_topologies_are_other_terms() -> None:
+def test_foreign_namespaces_selectors_and_topologies_are_separate_terms() -> None:
     expressions = [{"key": "app", "operator": "In", "values": ["serve", "train"]}]
     team = {"matchLabels": {"team": "a"}}
     terms = [
@@ -120,7 +120,7 @@ def test_which_pods_a_term_matches(term: Json, expected: tuple[bool, bool, bool]
         ),
     ],
 )
-def test_other_anti_affinity_is_unsupported(term: Json) -> None:
+def test_complex_anti_affinity_is_unsupported(term: Json) -> None:
     found = anti(term)
     (made,) = found.anti_affinity
     assert not made.is_exact
@@ -130,7 +130,7 @@ def test_other_anti_affinity_is_unsupported(term: Json) -> None:
     assert not matches_pod(made, "team-a", {"app": "other"})
 
 
-def test_by_zone_and_by_host_are_two_terms() -> None:
+def test_zone_and_host_anti_affinity_are_two_terms() -> None:
     found = anti(by_host(), {"topologyKey": ZONE, "labelSelector": SELECTOR})
     assert [term.topology_key for term in found.anti_affinity] == [HOSTNAME, ZONE]
     assert [term.is_by_host for term in found.anti_affinity] == [True, False]
@@ -138,7 +138,7 @@ def test_by_zone_and_by_host_are_two_terms() -> None:
     assert found.unsupported == ()
 
 
-def test_one_term_of_each_sort() -> None:
+def test_exact_and_inexact_terms_are_separate() -> None:
     found = anti(by_host(), by_host(namespaceSelector={"matchLabels": {"team": "a"}}))
     assert sorted(term.is_exact for term in found.anti_affinity) == [False, True]
     assert found.unsupported == ("pod anti-affinity",)

@@ -125,7 +125,7 @@ def test_victims_are_terminating(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", captures("job-nodes-cordoned"), ids=name)
-def test_cordoned_nodes(file: Path) -> None:
+def test_captured_nodes_are_cordoned(file: Path) -> None:
     nodes = captured(file, NODE)
     assert len(nodes) == 2
     assert all(node.unschedulable and node.is_ready for node in nodes)
@@ -155,7 +155,7 @@ def test_only_events_with_known_reasons_are_stored(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", captures("group-scheduling-gate"), ids=name)
-def test_gated_pods(file: Path) -> None:
+def test_captured_pods_are_gated(file: Path) -> None:
     for pod in captured(file, POD):
         assert pod.gates == ("example.com/hold",)
         assert pod.scheduled.reason == "SchedulingGated"

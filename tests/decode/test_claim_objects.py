@@ -70,7 +70,7 @@ def test_storage_class_that_waits_for_pods(mode: str | None, waits: bool) -> Non
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
-def test_resource_claim(version: str) -> None:
+def test_a_resource_claim_is_decoded(version: str) -> None:
     obj = {"spec": {"devices": {"requests": []}}, "status": {"allocation": {"devices": {}}}}
     claim = model(RESOURCE_CLAIM, with_identity(obj, "links"), version)
     assert (claim.meta.ref.group, claim.meta.ref.kind) == ("resource.k8s.io", "ResourceClaim")

@@ -69,7 +69,7 @@ def test_edit_changes_the_fingerprints_of_its_decoders(request: pytest.FixtureRe
     assert changed == {"jobsets.jobset.x-k8s.io"}
 
 
-def test_other_labels_change_the_fingerprint() -> None:
+def test_a_changed_label_list_changes_the_fingerprint() -> None:
     jobs = RESOURCES["jobs.batch"]
     assert jobs.reads == ("kueue.x-k8s.io/queue-name",)
     assert decoder_fingerprint(replace(jobs, reads=())) != decoder_fingerprint(jobs)

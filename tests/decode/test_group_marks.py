@@ -85,7 +85,7 @@ def test_key_in_the_value_of_an_annotation_does_not_count() -> None:
     assert a_pod(annotations={"toys.example/flock": None}).group_name == ""
 
 
-def test_other_marks_change_the_fingerprint() -> None:
+def test_a_changed_mark_changes_the_fingerprint() -> None:
     assert decoder_fingerprint(PODS) != decoder_fingerprint(pod_resource((TOY,)))
     assert decoder_fingerprint(pod_resource((TOY, HIVE))) != decoder_fingerprint(
         pod_resource((HIVE._replace(schedulers=()), TOY))

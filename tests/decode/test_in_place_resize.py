@@ -51,7 +51,9 @@ def one(cpu: str, *statuses: Json, **status: Any) -> Decimal:
         ("1", "3", None, 3),
     ],
 )
-def test_a_resize(asked: str, allocated: str | None, force: str | None, expected: int) -> None:
+def test_allocated_and_requested_cpu_during_a_resize(
+    asked: str, allocated: str | None, force: str | None, expected: int
+) -> None:
     status = given(
         allocated=None if allocated is None else {"cpu": allocated},
         force=None if force is None else {"cpu": force},
@@ -76,7 +78,7 @@ def test_containers_are_added_before_the_largest_amount_is_chosen() -> None:
     assert requests(spec, containerStatuses=statuses) == {"cpu": 4}
 
 
-def test_other_requests_stay_and_overhead_is_added() -> None:
+def test_unresized_requests_are_kept_and_overhead_added() -> None:
     spec = {
         "containers": [container(cpu="1", memory="1Gi", **{"nvidia.com/gpu": "8"})],
         "overhead": {"cpu": "250m"},

@@ -159,7 +159,7 @@ def test_positive_minimum_counts(called: str) -> None:
     assert any(counts) is (called not in NOT_KEPT | NEED_A_TREE)
 
 
-def test_minimum_fields_are_found() -> None:
+def test_minimum_fields_are_complete() -> None:
     """At any depth, in lists, maps and policies."""
     assert {
         "podgroups.scheduling.k8s.io spec.schedulingPolicy.gang.minCount",

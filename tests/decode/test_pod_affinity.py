@@ -15,7 +15,7 @@ def near(*terms: Json) -> tuple[PodTerm | None, tuple[str, ...]]:
     return needs.pod_affinity, needs.unsupported
 
 
-def test_a_pod_that_matches_and_one_that_does_not() -> None:
+def test_a_term_matches_one_pod_and_not_the_other() -> None:
     term, rest = near(by_host())
     assert term is not None
     assert (term.topology_key, rest) == (HOSTNAME, ())
@@ -35,7 +35,7 @@ def test_several_affinity_terms_must_all_match() -> None:
     assert not matches_pod(term, "team-b", {"app": "train", "tier": "cache"})
 
 
-def test_every_namespace() -> None:
+def test_an_empty_selector_matches_every_namespace() -> None:
     term, _ = near(by_host(namespaceSelector={}))
     assert term is not None
     assert matches_pod(term, "anywhere", {"app": "train"})
@@ -50,5 +50,5 @@ def test_every_namespace() -> None:
         (by_host(None),),
     ],
 )
-def test_unsupported_affinity(terms: tuple[Json, ...]) -> None:
+def test_complex_affinity_is_unsupported(terms: tuple[Json, ...]) -> None:
     assert near(*terms) == (None, ("pod affinity",))

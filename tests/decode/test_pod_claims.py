@@ -14,7 +14,7 @@ def pod(spec: Json, status: Json | None = None) -> Pod:
     return found
 
 
-def test_volumes() -> None:
+def test_claims_of_volumes_are_decoded() -> None:
     found = pod(
         {
             "volumes": [
@@ -33,7 +33,7 @@ def test_volumes() -> None:
     assert unpack(pack(found), Pod) == found
 
 
-def test_devices() -> None:
+def test_claims_of_devices_are_decoded() -> None:
     claims = [
         {"name": "named", "resourceClaimName": "links"},
         {"name": "made", "resourceClaimTemplateName": "t"},

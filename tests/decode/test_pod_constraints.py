@@ -71,7 +71,7 @@ def test_soft_node_affinity_is_ignored_and_empty_terms_match_no_node() -> None:
     assert needs(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}).affinity == ()
 
 
-def test_tolerations() -> None:
+def test_tolerations_are_decoded() -> None:
     found = needs(
         tolerations=[
             {"operator": "Exists"},

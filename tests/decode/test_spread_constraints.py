@@ -30,7 +30,7 @@ def of_spread(*constraints: Json) -> Spread:
     return only
 
 
-def test_one_hard_spread_constraint() -> None:
+def test_a_hard_spread_constraint_is_decoded() -> None:
     # Defaults of filterTopologySpreadConstraints: minDomains 1, Honor, Ignore.
     found = of_spread(spread())
     assert (found.topology_key, found.max_skew, found.min_domains) == (ZONE, 1, 1)
@@ -82,7 +82,7 @@ def test_several_constraints_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {}, "matchExpressions": []}])
-def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | None) -> None:
+def test_a_missing_or_empty_selector_counts_no_pod(selector: Json | None) -> None:
     # countPodsMatchSelector in podtopologyspread/common.go (1.35 to 1.37) begins
     # `if selector.Empty() { return 0 }`.
     counted = of_spread(spread(labelSelector=selector)).counted
@@ -106,7 +106,7 @@ def test_without_a_selector_or_with_an_empty_one_no_pod_counts(selector: Json | 
         [spread(matchLabelKeys=["pod-template-hash"])],
     ],
 )
-def test_other_spread_is_unsupported(constraints: list[Json]) -> None:
+def test_complex_spread_is_unsupported(constraints: list[Json]) -> None:
     found = needs(topologySpreadConstraints=constraints)
     assert found.spreads == ()
     assert found.unsupported == ("spread constraints",)

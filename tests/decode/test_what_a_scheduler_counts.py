@@ -134,7 +134,7 @@ def heavy(controlplane_137: ControlPlane) -> Any:
 
 
 @pytest.mark.usefixtures("heavy")
-def test_free_amount_fits_and_one_more_unit_does_not(
+def test_the_free_amount_fits_and_one_more_unit_does_not(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
@@ -174,7 +174,7 @@ def test_ports_with_host_network_are_host_ports(
     assert place(client, where, "inside", "n1", {"containers": [free]})
 
 
-def test_anti_affinity_allows_one_pod_of_each_set_on_a_node(
+def test_anti_affinity_allows_one_pod_of_each_set_per_node(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)

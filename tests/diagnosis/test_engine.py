@@ -284,7 +284,9 @@ def test_jobs_are_shown_with_their_nodes_and_finding(rules: Any) -> None:
         ),
     ],
 )
-def test_member_squares_have_state_label_and_reason(fields: dict[str, Any], state: Health, label: str, reason: str) -> None:
+def test_member_squares_have_state_label_and_reason(
+    fields: dict[str, Any], state: Health, label: str, reason: str
+) -> None:
     job = a_job(pods=1)
     nodes = {"n0": a_node("n0"), "sick": a_node("sick", ready=None)}
     (square,) = assess(gang(job, a_pod("p", of=job, **fields), nodes=nodes)).pods

@@ -96,9 +96,7 @@ def test_each_job_has_created_its_own_group() -> None:
     )
 
 
-def test_groups_created_by_jobs_are_per_job_for_roles_of_one_job() -> (
-    None
-):
+def test_groups_created_by_jobs_are_per_job_for_roles_of_one_job() -> None:
     jobset = a_jobset("run", a_role("a", pods=2), a_role("b", pods=2))
     of_jobs = [a_group(f"g-{job.meta.ref.name}", quorum=2, of=job) for job in child_jobs(jobset)]
     of_roles = [

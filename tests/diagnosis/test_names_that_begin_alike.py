@@ -69,7 +69,9 @@ LONG = "x" * 63
         ("x" * 58, False, "x" * 58 + "x7k2p", True),
     ],
 )
-def test_pod_names_are_matched_to_their_owner(job: str, indexed: bool, pod: str, is_own: bool) -> None:
+def test_pod_names_are_matched_to_their_owner(
+    job: str, indexed: bool, pod: str, is_own: bool
+) -> None:
     assert may_be_pod_of(a_job(job, pods=50, indexed=indexed), pod) is is_own
 
 

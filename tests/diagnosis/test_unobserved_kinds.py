@@ -49,7 +49,9 @@ def under(thing: Owner, group: str, kind: str) -> Owner:
         (PODS, a_job("train"), True),
     ],
 )
-def test_unobserved_kinds_concern_related_gangs(unobserved: Unobserved, root: Owner, concerned: bool) -> None:
+def test_unobserved_kinds_concern_related_gangs(
+    unobserved: Unobserved, root: Owner, concerned: bool
+) -> None:
     assert concerning((unobserved,), root, ()) == ((unobserved,) if concerned else ())
 
 

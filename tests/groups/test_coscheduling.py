@@ -45,7 +45,7 @@ def test_a_pod_group() -> None:
 
 
 @pytest.mark.parametrize("least", [1, 0, None])
-def test_one_member_by_itself_is_no_gang(least: int | None) -> None:
+def test_a_group_of_one_is_no_gang(least: int | None) -> None:
     assert ring(minMember=least).policy is Policy.BASIC
 
 
@@ -85,7 +85,7 @@ def verdict_of(group: Group, *pods: Pod, **known: Any) -> Verdict:
     return assess(assemble(group, pods, now=NOW, gang_api_version="v1beta1", **known))
 
 
-def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
+def test_a_shortage_quotes_the_scheduler() -> None:
     """Real ones: tests/groups/test_real_schedulers.py."""
     node = "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available."
     other = (
@@ -100,7 +100,7 @@ def test_one_that_finds_no_room_is_told_in_its_schedulers_words() -> None:
     assert result.advice_texts == ()
 
 
-def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
+def test_an_indirect_refusal_gets_no_invented_cause() -> None:
     """As observed: the pod that found no room is told of as the others."""
     texts = ("1 optimistic rejection in PostFilter.", "1 rejection in Unreserve.")
     pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
@@ -110,7 +110,7 @@ def test_where_all_were_turned_back_with_another_nothing_is_made_up() -> None:
     )
 
 
-def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
+def test_near_miss_of_the_default_scheduler_uses_the_arithmetic() -> None:
     """`room` is not read here: for the stock scheduler that is what is in the way."""
     text = "0/1 nodes are available: 1 Insufficient cpu."
     group = a_group("ring", quorum=3)
@@ -119,7 +119,7 @@ def test_near_miss_of_the_stock_scheduler_arithmetic_is_asked() -> None:
     assert "gangboard cannot tell why (nodes: not read yet)" in message
 
 
-def test_one_that_has_too_few_pods() -> None:
+def test_a_group_with_too_few_pods() -> None:
     text = (
         "0/1 nodes are available: pre-filter pod p0 cannot find enough sibling pods, current pods "
         "number: 2, minMember of group: 3."
@@ -133,7 +133,7 @@ def test_one_that_has_too_few_pods() -> None:
     )
 
 
-def test_one_that_runs() -> None:
+def test_a_running_group() -> None:
     verdict = verdict_of(ring(), *(member(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", 3)
 
@@ -148,7 +148,7 @@ def test_pods_of_two_schedulers_that_read_it_are_placed_by_neither() -> None:
     assert near.code != "mixed-schedulers"
 
 
-def test_to_the_stock_scheduler_it_is_decoration() -> None:
+def test_the_default_scheduler_ignores_the_group() -> None:
     """Nothing is wrong while all run; near miss: some hold a node, and others are refused."""
     verdict = verdict_of(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", None)
@@ -178,7 +178,7 @@ def test_pods_of_a_job_stay_its_own_where_the_group_is_decoration() -> None:
     assert verdict.jobs[0].scheduling.mode == "brought-along"
 
 
-def test_one_that_is_not_there_is_missed_only_where_that_can_be_seen() -> None:
+def test_a_missing_group_is_reported_only_if_groups_are_observed() -> None:
     job = a_job("train", pods=1)
     pod = member("p0", of=job, created_at=ago(300))
 

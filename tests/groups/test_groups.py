@@ -20,7 +20,7 @@ def test_every_member_has_a_test_file(member: str) -> None:
     assert (Path(__file__).parent / f"test_{member}.py").is_file()
 
 
-def test_every_member_is_found() -> None:
+def test_every_member_is_discovered() -> None:
     assert len(grouping_apis()) == len(MEMBERS)
 
 

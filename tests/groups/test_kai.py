@@ -110,7 +110,7 @@ def test_a_pod_group() -> None:
         ({"minMember": 0, "subGroups": [{"name": "a", "minMember": 2, "parent": "a"}]}, 0),
     ],
 )  # fmt: skip
-def test_how_many_must_start_together(spec: Json, quorum: int) -> None:
+def test_the_minimum_is_the_quorum(spec: Json, quorum: int) -> None:
     assert a_group(**spec).quorum == quorum
 
 
@@ -161,11 +161,11 @@ def test_pods_of_a_job_that_each_have_a_group_of_their_own_are_no_gang() -> None
         (condition("New", "Something else."), ("unschedulable", Health.WAITING, "KAI finds no room for 4 pods: Something else.")),
     ],
 )  # fmt: skip
-def test_what_its_scheduler_says(said: Json, expected: tuple[str, Health, str]) -> None:
+def test_scheduler_messages_have_codes(said: Json, expected: tuple[str, Health, str]) -> None:
     assert finding_summary(a_group(said), queues=[a_queue()], known_kinds=QUEUES) == expected
 
 
-def test_what_it_said_before_all_ran_is_no_news() -> None:
+def test_messages_before_all_pods_ran_are_outdated() -> None:
     """Its condition stays True while all run (before v0.17)."""
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
     assert finding_summary(group, pods=members(group, on="n0"))[0] == "running"
@@ -189,7 +189,7 @@ def test_the_newest_condition_counts() -> None:
         ([], frozenset(), "not-attempted"),
     ],
 )
-def test_of_a_queue_that_does_not_exist_it_says_nothing(
+def test_a_message_about_a_missing_queue_is_not_used(
     queues: list[Queue], known: frozenset[str], code: str
 ) -> None:
     group = a_group()
@@ -202,7 +202,7 @@ def test_of_a_queue_that_does_not_exist_it_says_nothing(
         )
 
 
-def test_one_whose_pods_were_taken_away() -> None:
+def test_a_group_with_reclaimed_pods() -> None:
     group = a_group(condition("PodSchedulingErrors", NO_ROOM))
     note = "Pod team-a/low-0 was preempted by higher priority workload team-b/pg-high-u2."
     code, health, message = finding_summary(group, an_event(group, "Evict", note))
@@ -212,7 +212,7 @@ def test_one_whose_pods_were_taken_away() -> None:
     assert finding_summary(group, an_event(group, "Evict", moved))[0] == "unschedulable"
 
 
-def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
+def test_a_group_below_its_minimum_is_about_to_be_deleted() -> None:
     group = a_group(stale="2026-11-21T11:59:40Z")
     pods = [*members(group, 2, on="n0"), member(group, "p9", "kai-scheduler", text="no")]
     assert finding_summary(group, pods=pods) == (
@@ -236,7 +236,7 @@ def test_one_that_fell_below_its_minimum_is_deleted_soon() -> None:
         ("soon", "KAI deletes the rest at about 12:00:40 UTC, unless the lost members are placed again."),
     ],
 )  # fmt: skip
-def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
+def test_the_grace_period_below_the_minimum_is_a_field_of_the_group(
     period: str | None, end: str
 ) -> None:
     spec = {} if period is None else {"stalenessGracePeriod": period}
@@ -248,7 +248,7 @@ def test_how_long_one_below_its_minimum_goes_on_is_its_own_field(
     assert (verdict.finding.recheck_at is None) is (period in ("-1s", "1.5s"))
 
 
-def test_a_queue_that_its_scheduler_says_does_not_exist() -> None:
+def test_a_queue_the_scheduler_calls_missing() -> None:
     """Since 0.17 it says so; near miss: a Queue that exists was made after that."""
     said = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
     code, health, message = finding_summary(a_group(said))

@@ -118,15 +118,15 @@ def places(all_places: dict[str, PlaceOnBoard]) -> dict[str, Place]:
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
 
 
-def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
+def test_every_gang_is_listed_once_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
     each_once(places)
 
 
-def test_its_queue_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
+def test_the_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) -> None:
     result = places["kai-over-limit"].queue(waiting=1, placed=1)
     assert (result["system"], result["tells_places"]) == ("KAI", False)
     assert [one["name"] for one in result["line"]] == ["kai-over-limit-run"]

@@ -118,15 +118,15 @@ def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
 
 
-def test_no_gang_is_there_twice_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
+def test_every_gang_is_listed_once_and_each_pod_is_in_one(places: dict[str, Place]) -> None:
     each_once(places)
 
 
-def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str, Place]) -> None:
+def test_a_volcano_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) -> None:
     name = "volcano-quota-taken"
     read(SITUATIONS[name], places[name], WORDS.get(name, ""))
     result = places[name].queue(waiting=1, placed=1)
@@ -140,7 +140,7 @@ def test_a_queue_of_volcano_tells_who_waits_in_it_and_who_runs(places: dict[str,
     assert {"name": "weight", "amount": "1"} in result["terms"]
 
 
-def test_a_group_that_keeps_itself_out_of_its_queue_is_let_in_by_what_is_advised(
+def test_the_advice_admits_a_group_that_blocks_itself(
     places: dict[str, Place],
 ) -> None:
     """Volcano adds what its pod holds to what it asks for."""

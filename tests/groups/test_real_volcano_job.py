@@ -139,16 +139,16 @@ def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_it_is_another_kind_than_the_job_of_kubernetes(places: dict[str, Place]) -> None:
+def test_a_volcano_job_is_not_a_kubernetes_job(places: dict[str, Place]) -> None:
     gang = places["vcjob-whole"].told()
     assert (gang["api_group"], gang["kind"]) == ("batch.volcano.sh", "Job")
 
 
-def test_a_click_aborts_it_and_another_one_resumes_it(places: dict[str, Place]) -> None:
+def test_a_click_aborts_the_job_and_another_click_resumes_it(places: dict[str, Place]) -> None:
     place = places["vcjob-aborted"]
     stopped = place.stopped
     assert (stopped["state"], stopped["lever"]) == ("verified", "volcano_command"), stopped
@@ -178,7 +178,7 @@ def test_a_resume_that_would_end_it_is_refused(places: dict[str, Place]) -> None
     assert place.phase() == "Aborted"
 
 
-def test_a_restart_goes_on_when_a_pod_is_forced_away_from_a_lost_node(
+def test_a_restart_continues_after_a_pod_of_a_lost_node_is_force_deleted(
     places: dict[str, Place],
 ) -> None:
     place = places["vcjob-restart-waits"]
@@ -198,7 +198,7 @@ def test_a_restart_goes_on_when_a_pod_is_forced_away_from_a_lost_node(
     place.wait_told("running")
 
 
-def test_the_actor_may_command_jobs_of_volcano_and_nothing_else(
+def test_the_actor_may_create_volcano_commands_only(
     places: dict[str, Place], accounts: Installed
 ) -> None:
     place = places["vcjob-last-try"]

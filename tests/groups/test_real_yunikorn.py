@@ -24,11 +24,11 @@ def places(gang_plane: Client, board: Installation) -> Iterator[dict[str, Place]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]) -> None:
+def test_near_misses_have_their_own_messages(places: dict[str, Place]) -> None:
     assert places["yunikorn-whole"].told("twin")["message"] == (
         "YuniKorn finds no room for 2 pods, and does not say what is lacking."
     )
@@ -39,7 +39,7 @@ def test_the_near_misses_are_told_in_words_of_their_own(places: dict[str, Place]
     assert message.endswith(" was left for queue root.data."), message
 
 
-def test_why_placeholders_wait_is_told_of_the_gang(places: dict[str, Place]) -> None:
+def test_the_gang_shows_the_cause_of_waiting_placeholders(places: dict[str, Place]) -> None:
     place = places["yunikorn-placeholders"]
     begun = (
         "YuniKorn holds 3 pods back until the placeholders of application yunikorn-placeholders-{name} all "

@@ -107,7 +107,7 @@ def refused(message: str = WAITS, reason: str = "Unschedulable") -> Any:
     return a_condition("PodScheduled", "False", reason=reason, message=message)
 
 
-def test_a_queue_without_room_is_told_by_its_event() -> None:
+def test_a_full_queue_is_explained_by_its_event() -> None:
     pods = members()
     finding = finding_of(pods, *(event_of(pod, NO_QUOTA) for pod in pods))
     assert (finding.code, finding.health) == ("waiting-for-quota", Health.WAITING)
@@ -117,7 +117,7 @@ def test_a_queue_without_room_is_told_by_its_event() -> None:
     assert [one.value for one in finding.evidence] == [NO_QUOTA]
 
 
-def test_a_user_without_quota_is_told_apart_from_a_queue() -> None:
+def test_a_user_quota_is_distinguished_from_a_queue_quota() -> None:
     pods = members()
     assert finding_of(pods, event_of(pods[0], NO_USER_QUOTA)).message == (
         "The quota of its user has no room for 1 pod: it asks for 1 pod, and 0 is left."
@@ -150,14 +150,14 @@ def test_a_pod_that_was_tried_since_does_not_wait_for_quota() -> None:
         "Request 'uid-p0' does not fit in queue 'root.data' (requested map[vcore:x], available map[vcore:1])",
     ],
 )
-def test_amounts_that_tell_nothing_are_left_out(odd: str) -> None:
+def test_meaningless_amounts_are_omitted(odd: str) -> None:
     pods = members()
     assert (
         finding_of(pods, event_of(pods[0], odd)).message == "Queue root.data has no room for 1 pod."
     )
 
 
-def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
+def test_half_of_the_gang_runs_and_the_queue_is_full() -> None:
     (first, _), (_, second) = members(on="n0"), members()
     finding = finding_of([first, second], event_of(second, NO_QUOTA))
     assert (finding.code, finding.health) == ("partly-placed", Health.DEGRADED)
@@ -183,9 +183,7 @@ def test_half_of_it_runs_and_a_queue_has_no_room_for_the_rest() -> None:
         ),
     ],
 )
-def test_what_it_says_of_nodes_is_told(
-    condition: Any, notes: tuple[str, ...], message: str
-) -> None:
+def test_node_messages_are_quoted(condition: Any, notes: tuple[str, ...], message: str) -> None:
     pods = members(scheduled=condition)
     finding = finding_of(pods, *(event_of(pods[0], note) for note in notes))
     assert (finding.code, finding.health) == ("unschedulable", Health.WAITING)
@@ -217,7 +215,7 @@ def test_members_wait_for_placeholders_before_they_are_tried() -> None:
         "Application etl-7 fall back to normal scheduling",
     ],
 )
-def test_a_gang_that_was_given_up_is_placed_one_by_one(note: str) -> None:
+def test_an_abandoned_gang_is_scheduled_pod_by_pod(note: str) -> None:
     (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
     event = event_of(first, note, "GangScheduling")
     finding = finding_of([first, second], event)
@@ -239,7 +237,7 @@ def test_a_group_without_an_object_is_not_missed() -> None:
     assert finding_of(members()).code == "not-attempted"
 
 
-def test_what_the_stock_scheduler_places_is_told_without_it() -> None:
+def test_pods_of_the_default_scheduler_are_judged_without_yunikorn() -> None:
     pods = members(scheduler_name="default-scheduler", other_scheduler=False, ignores_group=True)
     assert finding_of(pods, event_of(pods[0], NO_QUOTA)).code == "not-attempted"
 
@@ -306,7 +304,7 @@ def test_an_application_is_rejected(note: str, code: str, health: Health, messag
     assert (finding.code, finding.health, finding.message) == (code, health, message)
 
 
-def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> None:
+def test_a_rejection_without_its_event_is_explained_by_the_pod() -> None:
     finding = finding_of(ended())
     assert (finding.code, finding.message) == (
         "failed",
@@ -314,7 +312,7 @@ def test_without_the_event_a_rejection_is_told_as_far_as_the_pod_says_it() -> No
     )
 
 
-def test_what_was_rejected_once_and_runs_now_is_not_rejected() -> None:
+def test_a_running_pod_is_no_longer_rejected() -> None:
     (first, _), (_, second) = members(on="n0"), ended()
     assert finding_of(
         [first, second], event_of(second, TOO_LARGE, "ApplicationFailed")
@@ -329,7 +327,7 @@ def test_what_was_rejected_once_and_runs_now_is_not_rejected() -> None:
     )
 
 
-def test_placeholders_say_why_members_wait() -> None:
+def test_placeholders_explain_waiting_members() -> None:
     pods = members()
     held = a_pod(
         "tg-etl-7-workers-x",
@@ -349,7 +347,7 @@ def test_placeholders_say_why_members_wait() -> None:
     assert values_in(finding.message) == "2 etl-7 1 affinity/selector 8x"
 
 
-def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
+def test_a_placeholder_triggers_an_assessment_of_its_gang() -> None:
     member = decoded("yunikorn", None, **{APP_ID: "etl-7"})
     held = replace(
         member,
@@ -367,7 +365,7 @@ def test_a_placeholder_moves_the_gang_that_it_makes_room_for() -> None:
     assert graph.remove("uid-tg") == {root}
 
 
-def test_words_about_task_groups_do_not_hide_that_a_gang_was_given_up() -> None:
+def test_messages_about_task_groups_do_not_hide_an_abandoned_gang() -> None:
     """The order of 1.9.0: the pods of the gang are matched with it once more after it was given up."""
     (first, _), (_, second) = members(on="n0"), members(scheduled=refused())
     matched = "Pod belongs to the taskGroup workers, it will be scheduled as a gang member"
@@ -380,7 +378,7 @@ def test_words_about_task_groups_do_not_hide_that_a_gang_was_given_up() -> None:
     assert finding_of([first, second], *events).code == "not-ganged"
 
 
-def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
+def test_requests_to_a_full_cluster_are_shown() -> None:
     """Without a limit of the queue the event says what the cluster has left, and the pod has a condition."""
     pods = members(scheduled=refused())
     finding = finding_of(pods, event_of(pods[0], NO_QUOTA))
@@ -390,7 +388,7 @@ def test_what_a_pod_asks_of_a_cluster_that_is_full_is_told() -> None:
     )
 
 
-def test_a_plugin_that_refuses_is_told_by_its_cause() -> None:
+def test_a_refusing_plugin_is_explained_by_its_cause() -> None:
     pods = members(scheduled=refused())
     assert finding_of(pods, event_of(pods[0], OF_NODES)).message == (
         "YuniKorn finds no room for 2 pods: node(s) didn't match Pod's node affinity/selector (8x)."

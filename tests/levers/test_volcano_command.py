@@ -33,7 +33,7 @@ def asked(verb: Verb, owner: Owner) -> Decision | PlanRefusal:
     ("verb", "phase", "action"),
     [(Verb.SUSPEND, "Running", "AbortJob"), (Verb.RESUME, "Aborted", "ResumeJob")],
 )
-def test_what_is_sent_is_what_vcctl_sends(verb: Verb, phase: str, action: str) -> None:
+def test_the_command_equals_that_of_vcctl(verb: Verb, phase: str, action: str) -> None:
     """gang-owners.md §5.4, but for the name."""
     decision = asked(verb, a_vcjob(phase))
     assert isinstance(decision, Decision)
@@ -91,13 +91,13 @@ def test_a_name_is_cut_where_it_would_be_too_long() -> None:
         ),
     ],
 )
-def test_what_is_refused(verb: Verb, job: Owner, why: str) -> None:
+def test_refused_commands_have_a_cause(verb: Verb, job: Owner, why: str) -> None:
     decision = asked(verb, job)
     assert isinstance(decision, PlanRefusal)
     assert decision.why == why
 
 
-def test_what_a_resume_costs_is_said_before_the_click() -> None:
+def test_the_cost_of_a_resume_is_shown_before_the_click() -> None:
     resume = asked(Verb.RESUME, a_vcjob("Aborted", retries=1))
     assert isinstance(resume, Decision)
     assert resume.warnings == ("A resume counts as a retry: 1 is left after it.",)
@@ -121,7 +121,7 @@ def test_what_a_resume_costs_is_said_before_the_click() -> None:
         (None, False, False),
     ],
 )
-def test_its_phase_says_whether_it_has_come_into_effect(
+def test_the_phase_shows_whether_the_command_took_effect(
     phase: str | None, aborted: bool, resumed: bool
 ) -> None:
     raw: dict[str, Any] = {"status": {"state": {"phase": phase}}}

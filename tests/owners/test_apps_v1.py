@@ -71,7 +71,7 @@ TEMPLATE: Json = {
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Deployment"])
-def test_what_is_read(kind: str) -> None:
+def test_fields_of_a_workload_are_decoded(kind: str) -> None:
     result = an_app(kind, replicas=3, template=TEMPLATE)
     assert (result.desired, result.group_name, result.priority_class) == (3, "ring", "high")
     assert result.grace_seconds == 7
@@ -79,7 +79,7 @@ def test_what_is_read(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("replicas", "desired"), [(None, 1), (0, 0), (-2, 0)])
-def test_without_a_number_it_wants_one_pod(replicas: int | None, desired: int) -> None:
+def test_one_pod_is_desired_without_a_replica_count(replicas: int | None, desired: int) -> None:
     assert an_app("Deployment", replicas=replicas).desired == desired
 
 
@@ -93,7 +93,7 @@ def test_pods_of_a_statefulset_in_no_group_are_no_gang() -> None:
     assert graph.root_of(uid(owner)) is None
 
 
-def test_pods_of_a_statefulset_that_nobody_may_read_are_no_gang_either() -> None:
+def test_pods_of_an_unreadable_statefulset_are_no_gang() -> None:
     pod = of_statefulset(an_app("StatefulSet"), 0)
     assert graph_of(pod).roots() == set()
 
@@ -117,7 +117,7 @@ def test_that_takes_no_list_of_their_owners() -> None:
     [({"policy": Policy.BASIC}, True), ({"quorum": 2}, False)],
     ids=["basic", "gang"],
 )
-def test_a_group_that_keeps_nobody_together_makes_no_gang_of_occupants(
+def test_a_basic_group_makes_no_gang_of_other_workloads(
     policy: dict[str, Any], basic: bool
 ) -> None:
     """KAI makes such a PodGroup for each pod of a Deployment, which owns it, and Volcano one for each ReplicaSet
@@ -130,7 +130,7 @@ def test_a_group_that_keeps_nobody_together_makes_no_gang_of_occupants(
         assert graph.owners_to_read() == (set() if basic else {"deployments.apps"})
 
 
-def test_a_bare_pod_in_such_a_group_is_a_gang_of_that_and_the_occupant_beside_it_is_not() -> None:
+def test_a_bare_pod_in_a_basic_group_is_a_gang_without_the_other_workload() -> None:
     ring = a_group("ring", policy=Policy.BASIC)
     bare = a_pod("bare", group=ring)
     occupant = of_replicaset("web-5d9f", "5d9f", group=ring)
@@ -140,7 +140,7 @@ def test_a_bare_pod_in_such_a_group_is_a_gang_of_that_and_the_occupant_beside_it
         assert set(graph.members(uid(ring))) == {uid(ring), uid(bare)}
 
 
-def test_a_name_without_an_object_keeps_nobody_together() -> None:
+def test_a_group_name_without_its_object_makes_no_gang() -> None:
     """An application of YuniKorn is all that its web servers have in common."""
     pod = replace(
         of_replicaset("web-5d9f", "5d9f"),
@@ -151,7 +151,7 @@ def test_a_name_without_an_object_keeps_nobody_together() -> None:
     assert graph_of(pod).owners_to_read() == set()
 
 
-def test_a_group_that_becomes_a_gang_makes_one_of_its_statefulset() -> None:
+def test_a_group_that_becomes_a_gang_includes_its_statefulset() -> None:
     owner, loose = an_app("StatefulSet"), a_group("ring", policy=Policy.BASIC)
     graph = graph_of(owner, loose, of_statefulset(owner, 0, group=loose))
     assert graph.roots() == set()
@@ -161,7 +161,7 @@ def test_a_group_that_becomes_a_gang_makes_one_of_its_statefulset() -> None:
     assert graph.owners_to_read() == {"statefulsets.apps"}
 
 
-def test_before_it_has_pods_it_is_a_gang_as_long_as_its_group_can_be_one() -> None:
+def test_a_statefulset_without_pods_is_a_gang_if_its_group_can_be() -> None:
     """What its template names may come later, and other than was thought."""
     owner = an_app("StatefulSet", replicas=2, template=TEMPLATE)
     graph = graph_of(owner)
@@ -215,7 +215,7 @@ def test_a_deployment_is_a_gang_by_the_pods_of_its_replicasets() -> None:
         assert set(graph.makers(graph.members(uid(owner)))) == {"uid-web-5d9f", "uid-web-7c1b"}
 
 
-def test_a_replicaset_that_only_looks_like_one_of_a_deployment_is_none() -> None:
+def test_a_replicaset_that_resembles_one_of_a_deployment_is_separate() -> None:
     """Somebody made it by hand: its pods have no hash, or another one."""
     owner, ring = an_app("Deployment", "web"), a_group("ring", quorum=1)
     for pod in (
@@ -227,7 +227,7 @@ def test_a_replicaset_that_only_looks_like_one_of_a_deployment_is_none() -> None
         assert graph.owners_to_read() == set(), "no list of Deployments has its owner"
 
 
-def test_a_group_whose_maker_cannot_be_read_stands_for_its_pods_and_names_it() -> None:
+def test_a_group_with_an_unreadable_owner_represents_its_pods_and_names_the_owner() -> None:
     owner, ring = an_app("StatefulSet", "db"), a_group("ring", quorum=1)
     pod = of_statefulset(owner, 0, group=ring)
     graph = graph_of(ring, pod)
@@ -266,13 +266,13 @@ def _first_pod_waits(owner: Owner, ring: Group) -> Finding:
     return finding_of(owner, ring, of_statefulset(owner, 0, group=ring, created_at=ago(60)))
 
 
-def test_a_gang_of_a_statefulset_that_makes_one_pod_after_the_other_waits_for_ever() -> None:
+def test_a_gang_of_an_ordered_statefulset_waits_forever() -> None:
     finding = _first_pod_waits(_ordered(), a_group("ring", quorum=3))
     assert (finding.code, values_in(finding.message)) == ("quorum-deadlock", "3")
     assert len(finding.advice) == 1
 
 
-def test_one_that_makes_all_at_once_is_below_its_quorum() -> None:
+def test_a_parallel_statefulset_is_below_its_quorum() -> None:
     assert (
         _first_pod_waits(_ordered("Parallel"), a_group("ring", quorum=3)).code != "quorum-deadlock"
     )
@@ -287,7 +287,7 @@ def test_more_than_it_will_ever_have_is_another_matter() -> None:
     assert finding.code == "below-quorum"
 
 
-def test_one_that_runs_is_whole() -> None:
+def test_a_running_statefulset_is_whole() -> None:
     owner, ring = _ordered(replicas=2), a_group("ring", quorum=2, placed=placed())
     pods = [of_statefulset(owner, number, group=ring, on="n0") for number in range(2)]
     finding = finding_of(owner, ring, *pods)

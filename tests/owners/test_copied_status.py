@@ -76,21 +76,21 @@ def finding_for(kind: str, status: dict[str, Any]) -> Finding:
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_run_that_is_whole_there_runs(kind: str) -> None:
+def test_a_run_whole_on_its_worker_cluster_runs(kind: str) -> None:
     finding = finding_for(kind, CASES[kind][1])
     assert (finding.code, finding.health) == ("running", Health.RUNNING)
     assert finding.message.startswith("Runs in cluster worker1: ")
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_run_that_is_not_whole_there_is_not_known(kind: str) -> None:
+def test_a_run_incomplete_on_its_worker_cluster_is_unknown(kind: str) -> None:
     finding = finding_for(kind, CASES[kind][2])
     assert (finding.code, finding.health) == ("not-observed", Health.UNKNOWN)
     assert finding.message == f"Runs in cluster worker1: {CASES[kind][3]}."
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_status_that_is_not_copied_yet_says_nothing(kind: str) -> None:
+def test_a_status_that_was_not_copied_yet_is_unknown(kind: str) -> None:
     finding = finding_for(kind, {})
     assert (finding.code, finding.message) == ("not-observed", "Runs in cluster worker1.")
 

@@ -76,7 +76,7 @@ def offered(maker: Owner, run: Owner) -> Gang:
     return a_gang(owner=run, jobs=(run,), maker=maker)
 
 
-def test_what_is_kept_of_one() -> None:
+def test_fields_of_a_cronjob_are_decoded() -> None:
     result = cronjob(timeZone="Europe/Berlin", startingDeadlineSeconds=60, suspend=True)
     assert (result.suspended, result.suspend_set_by) == (True, "kubectl-patch")
     assert result.detail == {
@@ -130,9 +130,7 @@ REACTIONS = [
 
 
 @pytest.mark.parametrize(("spec", "sentence"), REACTIONS)
-def test_before_a_run_is_suspended_it_is_said_what_becomes_of_the_next(
-    spec: dict[str, Any], sentence: str
-) -> None:
+def test_a_suspend_of_a_run_mentions_the_next_run(spec: dict[str, Any], sentence: str) -> None:
     maker = cronjob(**spec)
     run = a_run(maker)
     result = ask(offered(maker, run), run.meta.ref.name, "suspend")
@@ -174,7 +172,7 @@ MISSED = "It starts runs by its schedule again; "
          "of those that it missed, the last one at once where that is less than 10 s ago."),
     ],
 )  # fmt: skip
-def test_a_resume_says_that_a_run_that_was_missed_starts_at_once(
+def test_a_resume_mentions_that_a_missed_run_starts_immediately(
     spec: dict[str, Any], rest: str
 ) -> None:
     maker = cronjob(suspend=True, **spec)
@@ -182,7 +180,7 @@ def test_a_resume_says_that_a_run_that_was_missed_starts_at_once(
     assert result.reactions == (MISSED + rest,)
 
 
-def test_it_has_buttons_beside_those_of_the_run() -> None:
+def test_a_cronjob_has_buttons_next_to_those_of_its_run() -> None:
     maker = cronjob()
     run = a_run(maker)
     result = all_offers(offered(maker, run), READY, NOW)
@@ -192,7 +190,7 @@ def test_it_has_buttons_beside_those_of_the_run() -> None:
     assert resume.why_not == "CronJob nightly is not suspended: nothing to do."
 
 
-def test_one_that_something_else_made_is_left_to_that() -> None:
+def test_a_cronjob_with_an_owner_is_left_to_its_owner() -> None:
     maker = cronjob()
     above = replace(maker.meta, controller=a_run(maker).meta.controller)
     foreign = replace(above.controller, group="acme.io", kind="Plan", name="week")  # type: ignore[type-var]
@@ -210,5 +208,5 @@ def test_one_that_something_else_made_is_left_to_that() -> None:
         ({"suspend": True}, "CronJob nightly (0 2 * * *) is suspended: it starts no further run."),
     ],
 )  # fmt: skip
-def test_what_the_page_of_a_run_says_of_it(spec: dict[str, Any], sentence: str) -> None:
+def test_the_page_of_a_run_shows_its_cronjob(spec: dict[str, Any], sentence: str) -> None:
     assert OWNER.sentence(cronjob(**spec)) == sentence

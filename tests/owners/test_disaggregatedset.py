@@ -99,7 +99,7 @@ def judged(*objects: Owner | Pod) -> Verdict:
     return assess(assemble(root, others, now=NOW))
 
 
-def test_it_is_one_gang_with_what_it_makes_and_their_pods() -> None:
+def test_a_set_is_one_gang_with_its_workloads_and_their_pods() -> None:
     prefill, decode = made("prefill"), made("decode")
     there: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
     for order in (there, there[::-1]):
@@ -110,18 +110,18 @@ def test_it_is_one_gang_with_what_it_makes_and_their_pods() -> None:
         assert len(graph.members("uid-serve")) == 7
 
 
-def test_all_run() -> None:
+def test_a_set_with_all_pods_ready_runs() -> None:
     prefill, decode = made("prefill"), made("decode")
     result = judged(serve(), prefill, decode, *pods(prefill), *pods(decode))
     assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
     assert result.members.desired == 4
 
 
-def test_before_anything_is_made_its_own_spec_tells_its_size() -> None:
+def test_the_spec_has_the_size_before_the_workloads_exist() -> None:
     assert judged(serve()).members.desired == 2 + 2 * 3
 
 
-def test_a_role_that_is_not_made_is_missed() -> None:
+def test_a_missing_role_is_reported() -> None:
     """Near miss of all run: what is there is whole."""
     prefill = made("prefill")
     result = judged(serve(), prefill, *pods(prefill))
@@ -132,21 +132,21 @@ def test_a_role_that_is_not_made_is_missed() -> None:
     )
 
 
-def test_a_role_whose_name_ends_as_another_one_is_not_taken_for_it() -> None:
+def test_a_role_with_the_suffix_of_another_is_not_confused_with_it() -> None:
     own = serve(decode=spec(), **{"pre-decode": spec()})
     other = made("pre-decode")
     result = judged(own, other, *pods(other))
     assert (result.members.desired, result.finding.unit) == (4, "decode")
 
 
-def test_while_it_rolls_out_both_revisions_count_by_what_they_ask_for() -> None:
+def test_both_revisions_count_by_their_requests_during_a_rollout() -> None:
     old, new = made("decode", replicas=1), made("decode", "aaaaaaaa", replicas=1)
     prefill = made("prefill")
     result = judged(serve(), old, new, prefill, *pods(old), *pods(new), *pods(prefill))
     assert (result.finding.code, result.members.desired) == ("running", 6)
 
 
-def test_nothing_suspends_it_nor_what_it_makes() -> None:
+def test_no_lever_suspends_a_set_or_its_workloads() -> None:
     owner, prefill = serve(), made("prefill")
     context = a_gang(owner=owner, middle=(prefill,))
     for plan in offers(context, READY, "uid-serve", ago(0)):

@@ -210,12 +210,12 @@ def test_an_elastic_job_needs_its_minimum_of_workers() -> None:
         ({"schedulingPolicy": {"queue": "research"}}, 3),
     ],
 )
-def test_what_is_asked_of_a_gang_scheduler(policy: Json, quorum: int | None) -> None:
+def test_the_request_to_a_gang_scheduler_is_decoded(policy: Json, quorum: int | None) -> None:
     request = pytorch(policy=policy).gang_request
     assert (request.quorum if request is not None else None) == quorum
 
 
-def test_queue_managers_and_who_suspended_it() -> None:
+def test_the_queue_the_manager_and_the_suspending_user_are_decoded() -> None:
     metadata = {
         "labels": {"kueue.x-k8s.io/queue-name": "gpu"},
         "managedFields": [
@@ -253,7 +253,7 @@ def test_an_mpijob_has_its_launcher_as_a_job_from_v2beta1_on() -> None:
 # Whose pods are whose
 
 
-def test_one_gang_with_its_launcher_and_workers_and_a_namesake_of_another_kind_beside_it() -> None:
+def test_launcher_and_workers_are_one_gang_separate_from_a_namesake_of_another_kind() -> None:
     owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
     job = launcher(owner)
     created: list[Made] = [launched(job), *(worker(owner, n) for n in range(3)), job, owner]
@@ -264,7 +264,7 @@ def test_one_gang_with_its_launcher_and_workers_and_a_namesake_of_another_kind_b
     assert len(graph.members("uid-run")) == len(created)
 
 
-def test_pods_without_a_reference_are_told_apart_by_the_name_of_their_operator() -> None:
+def test_pods_without_an_owner_reference_are_distinguished_by_their_operator() -> None:
     """All kinds have the label with the name of the job."""
     unknown = Controller("example.com", "Thing", "t", "uid-of-thing")
     owner, other = mpi(), pytorch(metadata={"uid": "uid-other"})
@@ -282,7 +282,7 @@ def test_pods_without_a_reference_are_told_apart_by_the_name_of_their_operator()
 # What a person reads
 
 
-def test_its_own_word_is_not_believed() -> None:
+def test_the_running_condition_alone_is_not_trusted() -> None:
     """Seen: Running, which means the master, while no worker has a node."""
     owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
     master = member(owner, "master", on="n0")
@@ -294,7 +294,7 @@ def test_its_own_word_is_not_believed() -> None:
     assert "1 of 2 roles is whole." in [one.message for one in result.findings]
 
 
-def test_whole() -> None:
+def test_a_gang_with_all_pods_ready_runs() -> None:
     owner = pytorch(condition("Running", reason="PyTorchJobRunning"))
     pods = [
         member(owner, "master", on="n0"),
@@ -356,7 +356,7 @@ def test_an_elastic_job_above_its_minimum_is_below_its_size() -> None:
     )
 
 
-def test_a_gang_that_no_scheduler_was_told_of() -> None:
+def test_a_gang_unknown_to_every_scheduler() -> None:
     """`schedulingPolicy` is ignored, without a word, by an operator that has no gang scheduler."""
     owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 3}})
     pods = [member(owner, "master", on="n0"), member(owner, "worker", 0, text=TOO_FEW)]
@@ -370,7 +370,7 @@ def test_a_gang_that_no_scheduler_was_told_of() -> None:
 
 
 @pytest.mark.parametrize("api", ["scheduling.volcano.sh", "scheduling.x-k8s.io"])
-def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
+def test_a_minimum_in_the_job_is_lowered_in_the_job(api: str) -> None:
     """Its operator writes the number into the PodGroup again and again (SyncPodGroup in scheduling.go of 1.9.3)."""
     owner = pytorch(policy={"schedulingPolicy": {"minAvailable": 6}})
     group = Group(
@@ -398,7 +398,7 @@ def test_a_minimum_that_stands_in_the_job_is_lowered_there(api: str) -> None:
     )
 
 
-def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
+def test_a_restart_lasts_as_long_as_the_operator_reports_it() -> None:
     """Twin: without that word a member was lost."""
     said = condition(
         "Restarting",
@@ -466,7 +466,7 @@ def test_restarting_is_said_as_long_as_its_operator_says_so() -> None:
         ),
     ],
 )
-def test_its_ends_and_the_pods_that_it_leaves(
+def test_a_finished_job_has_its_outcome_and_remaining_pods(
     conditions: list[Json], expected: tuple[str, str, str]
 ) -> None:
     """Of one that is over, pods stay with `cleanPodPolicy: None`, which is the default (seen: workers run on)."""
@@ -475,7 +475,7 @@ def test_its_ends_and_the_pods_that_it_leaves(
     assert finding_summary(verdict_of(owner, member(owner, "worker", on="n0"))) == expected
 
 
-def test_refused_pods_are_told_by_the_words_of_each_operator() -> None:
+def test_refused_pods_are_explained_by_the_message_of_each_operator() -> None:
     """Both have a reason of their own for it (pod_control.go; getOrCreateWorker)."""
     text = (
         'pods "run-worker-1" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, '
@@ -553,7 +553,7 @@ def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
     )
 
 
-def test_a_launcher_that_is_made_when_all_workers_are_ready() -> None:
+def test_a_launcher_is_created_after_all_workers_are_ready() -> None:
     """Seen: neither the Job nor a word of it. Twin: all are ready, and it is due."""
     owner = mpi(launcherCreationPolicy="WaitForWorkersReady")
     up = [worker(owner, n, on="n0") for n in range(2)]
@@ -602,7 +602,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
 
 
 @pytest.mark.parametrize(("pods", "words"), [(50, 5 + 50), (51, 0)])
-def test_the_command_names_each_pod_or_there_is_none(pods: int, words: int) -> None:
+def test_the_command_names_every_pod_or_is_omitted(pods: int, words: int) -> None:
     owner = mpi()
     step = mpijob._deletion_step([evicted(owner, index) for index in range(pods)])
     assert len(step.command) == words
@@ -627,7 +627,7 @@ def test_the_end_of_an_mpijob() -> None:
 # Acting
 
 
-def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> None:
+def test_the_run_policy_suspends_a_job_and_consequences_are_shown() -> None:
     plan = planned(Verb.SUSPEND, pytorch())
     assert plan.allowed
     assert plan.after == {"spec.runPolicy.suspend": "true"}
@@ -642,7 +642,7 @@ def test_it_is_suspended_by_its_run_policy_and_what_happens_then_is_said() -> No
     )
 
 
-def test_one_without_a_run_policy_gets_one() -> None:
+def test_a_job_without_a_run_policy_gets_one() -> None:
     """API servers add nothing to a map that is not there (the CRDs ask for none)."""
     owner = mpi()
     plan = planned(Verb.SUSPEND, owner, launcher(owner))
@@ -653,7 +653,7 @@ def test_one_without_a_run_policy_gets_one() -> None:
     assert '"path":"/spec/runPolicy"' not in fields.steps[0].patch
 
 
-def test_the_launcher_alone_is_not_suspended() -> None:
+def test_the_launcher_is_not_suspended_individually() -> None:
     """Seen: the MPI operator undoes it after 27 ms."""
     owner = mpi()
     plan = planned(Verb.SUSPEND, owner, launcher(owner), name="run-launcher")
@@ -664,13 +664,13 @@ def test_the_launcher_alone_is_not_suspended() -> None:
     )
 
 
-def test_nothing_is_done_to_what_another_controller_manages() -> None:
+def test_jobs_of_another_controller_are_not_changed() -> None:
     plan = planned(Verb.SUSPEND, pytorch(policy={"managedBy": "example.com/manager"}))
     assert not plan.allowed
     assert "example.com/manager" in plan.why_not
 
 
-def test_its_pods_are_found_by_labels_when_it_is_seen_to_be_suspended() -> None:
+def test_pods_of_a_suspended_job_are_selected_by_labels() -> None:
     assert {kind.label for kind in OWNERS} == {*KINDS, "MPIJob"}
     for kind in OWNERS:
         assert kind.pod_label == f"{LABEL}/job-name"

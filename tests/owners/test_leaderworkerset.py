@@ -107,7 +107,7 @@ def told(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
-def test_what_is_kept_of_one() -> None:
+def test_fields_of_a_leaderworkerset_are_decoded() -> None:
     result = lws({"leaderTemplate": BIG}, {"labels": {"kueue.x-k8s.io/queue-name": "gpu"}})
     assert (result.desired, result.queue, result.suspended, result.finish) == (
         6,
@@ -129,13 +129,15 @@ def test_what_is_kept_of_one() -> None:
     ("spec", "desired", "replicas"),
     [({"replicas": 0}, 0, 0), ({"replicas": None}, 3, 1), ({"replicas": 64}, 192, 64)],
 )
-def test_how_many_it_asks_for(spec: dict[str, Any], desired: int, replicas: int) -> None:
+def test_desired_pods_follow_replicas_and_size(
+    spec: dict[str, Any], desired: int, replicas: int
+) -> None:
     result = lws(**spec)
     assert result.desired == desired
     assert len(assemble(result, [], now=NOW).owner.roles) == replicas
 
 
-def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
+def test_existing_replicas_are_separate_and_missing_ones_counted() -> None:
     """However many it asks for: 2 exist, 64 that do not are named, and the rest is one unit."""
     pods = [member(replica, 0, on="n0") for replica in (3, 70_000)]
     owner = lws({"size": 8}, replicas=2**31 - 1)
@@ -162,7 +164,7 @@ def test_replicas_that_exist_are_told_apart_and_the_others_counted() -> None:
         ("LeaderCreated", {f"{PREFIX}/subgroup-exclusive-topology": "rack"}, None),
     ],
 )
-def test_what_workers_wait_for(
+def test_workers_wait_for_the_leader_by_the_startup_policy(
     spec: str, annotations: dict[str, str], until: LeaderState | None
 ) -> None:
     result = lws(metadata={"annotations": annotations}, startupPolicy=spec)
@@ -204,7 +206,7 @@ def test_each_replica_is_judged_for_itself() -> None:
     assert "1 of 2 replicas is whole." in [one.message for one in result.findings]
 
 
-def test_scaled_to_zero_it_asks_for_nothing() -> None:
+def test_a_set_scaled_to_zero_desires_no_pods() -> None:
     assert told(judged(lws(replicas=0))) == (
         "paused",
         "suspended",
@@ -227,14 +229,14 @@ def test_workers_that_wait_for_their_leader_are_not_blamed_on_their_controller()
     assert message == "1 of 3 pods is placed; 1 is not ready yet."
 
 
-def test_workers_that_are_not_made_although_their_leader_is_ready_are() -> None:
+def test_missing_workers_of_a_ready_leader_are_reported() -> None:
     """Twin: as soon as the leader is ready its workers are due, after a grace from then."""
     assert told(waiting(30, ready=True))[:2] == ("pods-not-created", "starting")
     assert told(waiting(3600, ready=True))[:2] == ("pods-not-created", "blocked")
     assert told(waiting(3600, ready=False, policy="LeaderCreated"))[0] == "pods-not-created"
 
 
-def test_nothing_suspends_it_and_the_reason_is_told() -> None:
+def test_no_lever_suspends_a_set_and_the_cause_is_shown() -> None:
     owner = lws()
     for plan in offers(a_gang(owner=owner), READY, "uid-run", ago(0)):
         assert not plan.allowed

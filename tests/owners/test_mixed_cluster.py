@@ -234,7 +234,7 @@ def _listed(found: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
     return {(kind, name): (number, code, pods) for (kind, name, code, pods), number in rows.items()}
 
 
-def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Installation) -> None:
+def test_every_gang_is_listed_once(cluster: Client, board: Installation) -> None:
     def told() -> dict[tuple[str, str], tuple[int, str, int]]:
         return _listed(board.gangs(namespace=WHERE))
 
@@ -242,7 +242,7 @@ def test_no_gang_is_missing_and_none_is_there_twice(cluster: Client, board: Inst
     assert len(board.gangs(namespace=WHERE)) == sum(number for number, _, _ in GANGS.values())
 
 
-def test_each_kind_of_the_table_is_there(cluster: Client, board: Installation) -> None:
+def test_every_kind_of_the_table_is_listed(cluster: Client, board: Installation) -> None:
     """Of docs/kinds.md; a CronJob is there by its run."""
     kinds = {
         (kind.resource.group, kind.resource.kind)
@@ -278,7 +278,7 @@ def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:
     assert len(shown) == sum(number * pods for number, _, pods in GANGS.values())
 
 
-def test_what_makes_pods_one_after_the_other_is_told_and_what_nobody_reads_is_named(
+def test_ordered_workloads_are_reported_and_unread_owners_named(
     cluster: Client, board: Installation
 ) -> None:
     result = {gang["name"]: gang for gang in board.gangs(namespace=WHERE)}

@@ -246,11 +246,11 @@ def places(
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -> None:
+def test_three_different_minima_are_shown(places: dict[str, Place]) -> None:
     place = places["released"]
 
     def numbers(name: str) -> list[str]:
@@ -262,7 +262,7 @@ def test_the_three_minima_are_told_where_they_differ(places: dict[str, Place]) -
     assert numbers("twin") == []
 
 
-def test_a_minimum_that_would_fit_is_advised_and_means_to_make_it_anew(
+def test_a_minimum_that_fits_is_advised_with_recreation(
     places: dict[str, Place],
 ) -> None:
     """Grove's webhook lets nobody change `minAvailable` (admission/pcs/validation/podcliqueset.go)."""

@@ -186,7 +186,7 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
@@ -238,7 +238,7 @@ MODES: tuple[tuple[str, str, str, str, str, bool], ...] = (
 
 
 @pytest.mark.parametrize(("place", "name", "mode", "reason", "asked", "differs"), MODES)
-def test_the_mode_is_told_beside_what_was_asked_for(
+def test_the_mode_is_shown_next_to_the_request(
     places: dict[str, Place],
     place: str,
     name: str,
@@ -251,7 +251,7 @@ def test_the_mode_is_told_beside_what_was_asked_for(
     _wait_mode(places[place], name, expected)
 
 
-def test_a_group_that_spans_replicated_jobs_is_told_with_its_place_and_its_jobs(
+def test_a_group_of_several_replicated_jobs_shows_its_placement_and_jobs(
     places: dict[str, Place],
 ) -> None:
     place = places["spanning"]

@@ -37,11 +37,11 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_symptom_is_told_behind_the_cause(places: dict[str, Place]) -> None:
+def test_the_symptom_follows_the_cause(places: dict[str, Place]) -> None:
     findings = places["mpi-launcher-crashes"].detail()["findings"]
     told = {one["unit"]: (one["code"], one["message"]) for one in findings}
     code, message = told["run-launcher"]
@@ -51,7 +51,7 @@ def test_the_symptom_is_told_behind_the_cause(places: dict[str, Place]) -> None:
     )
 
 
-def test_what_the_operators_say_stands_as_evidence(places: dict[str, Place]) -> None:
+def test_operator_messages_are_evidence(places: dict[str, Place]) -> None:
     said = {
         one["label"]: one["value"]
         for one in places["mpi-evicted"].detail()["findings"][0]["evidence"]
@@ -64,7 +64,7 @@ def test_what_the_operators_say_stands_as_evidence(places: dict[str, Place]) -> 
     assert "is restarting because" in said["Restarting"]
 
 
-def test_an_evicted_worker_is_brought_back_by_what_is_advised(places: dict[str, Place]) -> None:
+def test_the_advice_restores_an_evicted_worker(places: dict[str, Place]) -> None:
     place = places["mpi-evicted"]
     (advice,) = place.detail()["advice"]
     assert advice == (

@@ -223,11 +223,11 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(
+def test_a_deleted_worker_recreates_its_replica_and_the_set_is_whole_again(
     places: dict[str, Place],
 ) -> None:
     """`RecreateGroupOnPodRestart`; with `None` only that pod is made anew."""
@@ -256,7 +256,7 @@ def test_a_deleted_worker_takes_its_replica_along_and_all_are_told_whole_again(
         )
 
 
-def test_its_own_word_is_not_believed(places: dict[str, Place]) -> None:
+def test_the_status_alone_is_not_trusted(places: dict[str, Place]) -> None:
     """0.9.0 says, scaled to zero, that all replicas are ready."""
     place = places["zero"]
     status = place.client.get(LWS, "LeaderWorkerSet", "run", place.name)["status"]

@@ -377,7 +377,7 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, RayPlace], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, RayPlace], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
@@ -387,7 +387,7 @@ def test_workers_that_wait_for_the_head_stand_behind_it(places: dict[str, RayPla
     assert waits == ["Ray group gpu: 3 of 3 pods wait for the head, which has no node."]
 
 
-def test_a_suspended_rayjob_has_no_cluster_and_one_that_is_resumed_another(
+def test_a_suspended_rayjob_has_no_cluster_and_a_resumed_one_a_new_cluster(
     places: dict[str, RayPlace],
 ) -> None:
     place = places["job-suspended"]
@@ -399,7 +399,7 @@ def test_a_suspended_rayjob_has_no_cluster_and_one_that_is_resumed_another(
     place.wait_told("running")
 
 
-def test_what_is_invalid_runs_on_and_nobody_looks_after_it(places: dict[str, RayPlace]) -> None:
+def test_an_invalid_owner_keeps_running_without_its_operator(places: dict[str, RayPlace]) -> None:
     """So gangboard does not suspend it (test_ray.py): mended, it stays as it is."""
     place = places["job-invalid"]
     check(SITUATIONS["job-invalid"], place)
@@ -415,7 +415,9 @@ def test_what_is_invalid_runs_on_and_nobody_looks_after_it(places: dict[str, Ray
     assert len(place.clusters()) == 1
 
 
-def test_what_kuberay_says_of_a_failed_submission(places: dict[str, RayPlace]) -> None:
+def test_the_kuberay_message_about_a_failed_submission_is_quoted(
+    places: dict[str, RayPlace],
+) -> None:
     place = places["job-fails"]
     place.wait_told("failed")
     evidence = place.detail()["findings"][0]["evidence"]

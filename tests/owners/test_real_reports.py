@@ -220,11 +220,11 @@ def places(
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, PlaceOnBoard], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, PlaceOnBoard], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_the_minimum_is_lowered_before_pods_are_asked_for(places: dict[str, PlaceOnBoard]) -> None:
+def test_a_lower_minimum_is_advised_before_more_pods(places: dict[str, PlaceOnBoard]) -> None:
     place = places["ray-scaled"]
     place.wait_told("below-quorum")
     (advice,) = place.told()["advice"]
@@ -234,7 +234,7 @@ def test_the_minimum_is_lowered_before_pods_are_asked_for(places: dict[str, Plac
     wait(lambda: place.told()["code"] != "below-quorum", what="the lower minimum", timeout=60)
 
 
-def test_a_raycluster_suspended_below_its_rayjob_is_resumed_by_what_is_advised(
+def test_the_advice_resumes_a_raycluster_suspended_below_its_rayjob(
     places: dict[str, PlaceOnBoard],
 ) -> None:
     place = places["rayjob-below"]
@@ -248,7 +248,7 @@ def test_a_raycluster_suspended_below_its_rayjob_is_resumed_by_what_is_advised(
     place.wait_told("running")
 
 
-def test_it_is_the_statefulset_that_is_refused(places: dict[str, PlaceOnBoard]) -> None:
+def test_the_statefulset_is_named_as_refused(places: dict[str, PlaceOnBoard]) -> None:
     place = places["lws-refused"]
     place.wait_told("pod-creation-refused")
     assert "StatefulSet" in place.told()["message"]

@@ -282,11 +282,11 @@ def places(controlplane_kueue: ControlPlane, board: Installation) -> Iterator[di
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_what_a_person_reads(places: dict[str, Place], name: str) -> None:
+def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> None:
     check(SITUATIONS[name], places[name])
 
 
-def test_who_puts_the_jobset_back_is_named(places: dict[str, Place]) -> None:
+def test_the_user_who_restores_the_jobset_is_named(places: dict[str, Place]) -> None:
     gang = places["put-back"].detail()
     assert gang["message"].startswith(f"{SAVER} suspends JobSet run and trainer resumes it: ")
     assert gang["advice"] == [
@@ -294,7 +294,7 @@ def test_who_puts_the_jobset_back_is_named(places: dict[str, Place]) -> None:
     ]
 
 
-def test_what_ended_it_is_in_the_words_of_the_controller(places: dict[str, Place]) -> None:
+def test_the_controller_message_explains_the_end(places: dict[str, Place]) -> None:
     told = places["failed"].told()
     assert "run-node-0" in told["message"]
     assert "first failed job: run-node-0" in str(places["failed"].detail()["findings"])
@@ -311,7 +311,9 @@ def test_an_initializer_is_in_no_gang_by_design(places: dict[str, Place]) -> Non
     ]
 
 
-def test_why_and_what_helps_is_told_where_a_part_has_no_label(places: dict[str, Place]) -> None:
+def test_the_cause_and_the_remedy_are_shown_for_a_role_without_label(
+    places: dict[str, Place],
+) -> None:
     gang, name = places["unheard"].detail(), "ClusterTrainingRuntime train-unheard-unlabelled"
     assert gang["advice"] == [
         f"Label the part of {name} that trains {STEP}: trainer (needs re-creating)."
@@ -320,7 +322,7 @@ def test_why_and_what_helps_is_told_where_a_part_has_no_label(places: dict[str, 
     assert said["why"] == f"{name} labels no part as its trainer"
 
 
-def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]) -> None:
+def test_the_progress_reported_by_the_training_is_shown(places: dict[str, Place]) -> None:
     """The pods would tell the Trainer (gate TrainJobStatus); here it is written into the status as that does."""
     place = places["whole"]
     status = {
@@ -338,7 +340,9 @@ def test_its_progress_is_shown_as_its_training_tells_it(places: dict[str, Place]
     assert place.told()["code"] == "running"
 
 
-def test_one_that_names_an_unknown_runtime_is_refused_and_no_gang(places: dict[str, Place]) -> None:
+def test_a_trainjob_with_an_unknown_runtime_is_refused_and_no_gang(
+    places: dict[str, Place],
+) -> None:
     place = places["whole"]
     with pytest.raises(ApiError, match=UNKNOWN_RUNTIME) as refused:
         place.client.create(trainjob("refused", place.name, "nowhere", nodes=1))

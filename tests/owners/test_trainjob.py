@@ -155,7 +155,7 @@ def verdict(*objects: Any, root: Owner | None = None) -> Verdict:
     return assess(assemble(root or trainjob(), objects, now=NOW, gang_api_version="v1beta1"))
 
 
-def test_it_is_read() -> None:
+def test_fields_of_a_trainjob_are_decoded() -> None:
     owner = trainjob()
     assert (owner.meta.ref.kind, owner.meta.ref.group) == ("TrainJob", "trainer.kubeflow.org")
     assert (owner.desired, owner.suspended, owner.managed_by) == (NODES, False, "")
@@ -193,12 +193,12 @@ def test_the_column_state_is_not_believed_after_a_resume() -> None:
     assert owner.resumed_at is not None
 
 
-def test_one_managed_elsewhere_is_nobody_s_here() -> None:
+def test_a_trainjob_managed_elsewhere_is_not_judged_locally() -> None:
     owner = trainjob(spec={"managedBy": "kueue.x-k8s.io/multikueue"})
     assert owner.managed_by == "kueue.x-k8s.io/multikueue"
 
 
-def test_it_is_one_gang_with_its_jobset_and_jobs() -> None:
+def test_a_trainjob_is_one_gang_with_its_jobset_and_jobs() -> None:
     graph = OwnershipGraph()
     for one in (pod(0, ready=True), job(), jobset(), trainjob()):
         graph.put(one)
@@ -206,7 +206,7 @@ def test_it_is_one_gang_with_its_jobset_and_jobs() -> None:
     assert set(graph.members("t1")) == {"t1", "js1", "j1", "p0"}
 
 
-def test_one_ready_pod_of_five_is_not_running() -> None:
+def test_a_trainjob_with_one_ready_pod_of_five_is_not_running() -> None:
     said = verdict(jobset(), job(), pod(0, ready=True), *(pod(n, ready=False) for n in range(1, 5)))
     assert said.members.desired == NODES
     assert said.members.ready == 1
@@ -218,7 +218,7 @@ def test_five_ready_pods_of_five_are_running() -> None:
     assert (said.finding.health, said.members.ready) == (Health.RUNNING, NODES)
 
 
-def test_without_its_jobset_nothing_was_made() -> None:
+def test_a_trainjob_without_its_jobset_has_no_objects() -> None:
     said = verdict()
     assert (said.finding.code, said.finding.health) == ("pods-not-created", Health.BLOCKED)
     assert "TrainJob run" in said.finding.message
@@ -238,7 +238,7 @@ def context() -> Gang:
     return a_gang(owner=facts.owner, middle=facts.middle, jobs=facts.jobs)
 
 
-def test_it_is_suspended_by_itself_and_one_job_of_it_is_held() -> None:
+def test_a_trainjob_suspends_itself_and_holds_a_single_job() -> None:
     suspend, _ = offers(context(), READY, "t1", NOW)
     assert (suspend.allowed, suspend.lever) == (True, "suspend")
     held, _ = offers(context(), READY, "j1", NOW)
@@ -253,7 +253,7 @@ def test_its_jobset_is_not_suspended_for_the_trainer_undoes_that() -> None:
     )
 
 
-def test_its_jobset_is_found_by_its_name() -> None:
+def test_the_jobset_is_attached_by_its_name() -> None:
     assert list(OWNER.makers(trainjob())) == [("jobset.x-k8s.io", "JobSet", "run")]
 
 

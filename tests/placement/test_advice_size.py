@@ -229,9 +229,7 @@ def pool(free: int, number: int = 6) -> list[NodeInfo]:
 
 
 @pytest.mark.parametrize(("free", "now"), [(1, "1 now"), (0, "none now")])
-def test_a_job_larger_than_its_pool_is_lowered_to_the_empty_pool(
-    free: int, now: str
-) -> None:
+def test_a_job_larger_than_its_pool_is_lowered_to_the_empty_pool(free: int, now: str) -> None:
     """Of eight pods the pool never takes more than six: that is what stands in the way."""
     job = a_job("train", pods=8, requests=requests(gpu="4"))
     (result,) = advise_job(job, nodes=pool(free), pods=pods_of(job, 8))

@@ -49,7 +49,9 @@ def is_selected(one: NodeInfo, asked: Shape) -> bool:
         ("absent", "Lt", ("1",), False),
     ],
 )
-def test_match_expressions_select_nodes(key: str, operator: str, values: tuple[str, ...], expected: bool) -> None:
+def test_match_expressions_select_nodes(
+    key: str, operator: str, values: tuple[str, ...], expected: bool
+) -> None:
     affinity = (Term((Requirement(key, operator, values),)),)
     assert is_selected(LABELLED, shape(affinity=affinity)) is expected
 

@@ -47,9 +47,7 @@ def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -
     ],
     ids=["hold", "native", "parallelism"],
 )
-def test_a_restart_keeps_a_hold_and_nothing_else(
-    levers: ClusterLevers, claim: str, after: str
-) -> None:
+def test_a_restart_keeps_only_the_hold(levers: ClusterLevers, claim: str, after: str) -> None:
     owner = a_trio(independent_claim=claim, counted_restarts=1)
     assert (
         "If another Job fails, JobSet trio restarts (1 of 3 restarts used) and Job trio-w-1 is "
@@ -83,7 +81,7 @@ FAILURES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "sentence"), FAILURES)
-def test_the_failure_policy_is_said(fields: dict[str, Any], sentence: str) -> None:
+def test_the_failure_policy_is_mentioned(fields: dict[str, Any], sentence: str) -> None:
     fields = dict(fields)
     policies = Policies(failure_rules=fields.pop("rules", ()))
     assert sentence in _said(a_trio(policies=policies, **fields))
@@ -94,7 +92,7 @@ def test_a_rule_about_all_leaves_no_other_failure() -> None:
     assert "any other failure" not in _said(a_trio(policies=policies))
 
 
-def test_a_rule_about_the_stopped_job_alone_is_left_out() -> None:
+def test_a_rule_about_the_stopped_job_only_is_omitted() -> None:
     rules = (FailureRule("FailJobSet", roles=("driver",)),)
     owner = a_jobset(
         "ft",
@@ -128,7 +126,7 @@ SUCCESSES = [
 
 
 @pytest.mark.parametrize(("policies", "sentence"), SUCCESSES)
-def test_the_success_policy_and_the_ttl_are_said(policies: Policies, sentence: str) -> None:
+def test_the_success_policy_and_the_ttl_are_mentioned(policies: Policies, sentence: str) -> None:
     owner = a_jobset("ft", a_role("driver"), a_role("w"), policies=policies)
     assert sentence in make_plan(a_context(owner), "ft-w-0", "suspend").reactions
 
@@ -168,7 +166,7 @@ def test_parts_that_wait_for_it_are_named(origin: str) -> None:
     assert ABSENT not in objects.warnings
 
 
-def test_what_waits_for_running_jobs_does_not_wait_for_the_held_one() -> None:
+def test_roles_that_wait_for_running_jobs_do_not_wait_for_the_held_job() -> None:
     plan = make_plan(_chain(made=("driver", "workers")), "ft-driver-0", "suspend")
     assert "not made" not in text(plan)
     plan = make_plan(_chain(made=("driver", "workers")), "ft-workers-1", "suspend")
@@ -185,7 +183,7 @@ def test_a_paused_job_counts_as_ready_and_never_completes() -> None:
     assert "3 Jobs of workers and eval are not made while it is paused" in text(complete)
 
 
-def test_the_coordinator_is_warned_of() -> None:
+def test_a_coordinator_gets_a_warning() -> None:
     owner = a_trio(policies=Policies(coordinator="trio-w-1"))
     sentence = (
         "The coordinator's address of JobSet trio points at this Job: nothing answers there while "
@@ -195,7 +193,7 @@ def test_the_coordinator_is_warned_of() -> None:
     assert "coordinator" not in _said(owner, name="trio-w-0")
 
 
-def test_the_last_running_job_is_warned_of() -> None:
+def test_the_last_running_job_gets_a_warning() -> None:
     owner = a_trio()
     stopped = [a_child(owner, name, suspended=True) for name in ("trio-w-0", "trio-w-2")]
     plan = make_plan(a_context(owner, *stopped), "trio-w-1", "suspend")
@@ -206,7 +204,7 @@ def test_the_last_running_job_is_warned_of() -> None:
     assert "last Job" not in _said(owner)
 
 
-def test_of_a_single_job_the_whole_is_suspended_instead() -> None:
+def test_the_owner_is_suspended_instead_of_its_only_job() -> None:
     owner = a_jobset("one", a_role("w", pods=4), policies=Policies(), max_restarts=2)
     plan = make_plan(a_context(owner), "one-w-0", "suspend")
     assert (
@@ -254,7 +252,7 @@ def test_finished_siblings_count_for_no_quorum() -> None:
     assert "with 1 other Job, whose quorum is 4 pods; 2 would remain" in text(plan)
 
 
-def test_a_group_that_is_not_known_is_said() -> None:
+def test_an_unknown_group_is_mentioned() -> None:
     plan = make_plan(replace(_sharing(a_trio(), quorum=6), groups=()), "trio-w-1", "suspend")
     assert "its quorum is not known" in text(plan)
 
@@ -272,17 +270,17 @@ def test_a_restart_in_place_waits_for_all_pods() -> None:
 @pytest.mark.parametrize(
     ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
 )
-def test_when_a_forced_suspend_is_undone(in_order: bool, when: str) -> None:
+def test_a_forced_suspend_shows_when_it_is_reverted(in_order: bool, when: str) -> None:
     owner = a_trio(policies=Policies(in_order=in_order))
     assert f"will likely undo it {when}" in _said(owner, replace(WITHOUT, forced=True))
 
 
-def test_the_end_of_a_hold_is_said() -> None:
+def test_the_end_of_a_hold_is_mentioned() -> None:
     plan = make_plan(a_context(), "trio-w-1", "suspend", until=NOW + timedelta(hours=6))
     assert "gangboard removes the Hold and resumes it at 2026-11-21 18:00 UTC." in plan.reactions
 
 
-def test_without_policies_nothing_is_claimed() -> None:
+def test_unread_policies_are_not_mentioned() -> None:
     """The policies of the owner were not read, so there is no sentence about them."""
     reported = _said(a_trio(policies=None))
     assert "fail" not in reported

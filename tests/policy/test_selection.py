@@ -65,7 +65,7 @@ class TestNothingRuns:
             "trio",
         )
 
-    def test_all_but_one_leave_one_that_runs(self) -> None:
+    def test_one_unselected_job_keeps_running(self) -> None:
         selection = judge(a_context(), "trio-w-0", "trio-w-2")
         assert selection is not None
         assert "will run" not in " ".join(selection.sentences)
@@ -88,7 +88,7 @@ class TestNothingRuns:
         context = a_context(owner, a_child(owner, "trio-w-1", suspended=True), holds=(a_hold(),))
         assert NOTHING_RUNS in said(context, "trio-w-0", "trio-w-2")
 
-    def test_where_nothing_runs_already_nothing_stops(self) -> None:
+    def test_a_set_without_running_jobs_stops_no_job(self) -> None:
         owner = a_trio(suspended=True)
         stopped = [a_child(owner, name, suspended=True) for name in TRIO]
         assert "will run" not in " ".join(said(a_context(owner, *stopped), *TRIO))
@@ -98,7 +98,7 @@ class TestNothingRuns:
         owner = a_trio(suspended=True)
         assert "will run" not in " ".join(said(a_context(owner), *TRIO))
 
-    def test_what_is_not_made_yet_and_waits_for_nothing_chosen_can_still_start(self) -> None:
+    def test_a_missing_job_without_a_selected_dependency_can_still_start(self) -> None:
         owner = a_jobset("ft", a_role("w", jobs=2), a_role("eval"))
         context = a_context(owner)
         objects = replace(context, jobs=tuple(job for job in context.jobs if job.role_name == "w"))
@@ -141,7 +141,7 @@ class TestOwner:
         assert NOTHING_RUNS in said(context, *TRIO)
         assert not is_whole(context, *TRIO), "its Workload is not known"
 
-    def test_is_no_better_where_its_jobs_are_suspended_one_by_one(self) -> None:
+    def test_jobs_suspended_individually_are_no_better(self) -> None:
         context = a_context(a_trio(independent_claim=CLAIM))
         assert NOTHING_RUNS in said(context, *TRIO, levers=NATIVE)
         assert not is_whole(context, *TRIO, levers=NATIVE)
@@ -159,33 +159,33 @@ class TestForced:
     @pytest.mark.parametrize(
         ("in_order", "when"), [(False, "within a second"), (True, "once its pods are gone")]
     )
-    def test_is_judged_as_a_set_and_said_not_to_last(self, in_order: bool, when: str) -> None:
+    def test_the_set_is_judged_together_as_temporary(self, in_order: bool, when: str) -> None:
         context = a_context(a_trio(policies=Policies(in_order=in_order)))
         sentences = said(context, *TRIO, levers=self.FORCED)
         assert sentences[:2] == (self.SHORT.format(when), NOTHING_RUNS)
         assert is_whole(context, *TRIO, levers=self.FORCED), "the owner's own lever lasts"
 
-    def test_of_some_nothing_stops(self) -> None:
+    def test_a_partial_selection_leaves_running_jobs(self) -> None:
         selection = judge(a_context(), "trio-w-0", "trio-w-2", levers=self.FORCED)
         assert selection is not None
         assert NOTHING_RUNS not in selection.sentences
         assert selection.owner_plan is None
 
-    def test_where_the_jobset_leaves_its_jobs_alone_it_lasts(self) -> None:
+    def test_a_set_lasts_if_the_jobset_does_not_revert_jobs(self) -> None:
         context = a_context(a_trio(independent_claim=CLAIM))
         sentences = said(context, *TRIO, levers=replace(NATIVE, forced=True))
         assert sentences[0] == NOTHING_RUNS
 
 
 class TestNothingToSay:
-    def test_of_a_resume(self) -> None:
+    def test_a_resume_is_not_judged_as_a_set(self) -> None:
         assert judge(a_context(), *TRIO, verb=Verb.RESUME) is None
 
-    def test_where_the_owner_is_chosen_too(self) -> None:
+    def test_a_selected_owner_is_not_judged_as_a_set(self) -> None:
         assert judge(a_context(), "trio", *TRIO) is None
         assert judge(a_standalone(), "train") is None
 
-    def test_where_none_can_be_stopped(self) -> None:
+    def test_a_set_without_levers_is_not_judged(self) -> None:
         assert judge(a_context(), *TRIO, levers=WITHOUT) is None
         assert judge(a_context(), "another") is None
 
@@ -238,7 +238,7 @@ def _chain() -> Owner:
     )
 
 
-def test_only_jobs_outside_that_wait_for_the_set_are_named() -> None:
+def test_only_unselected_jobs_that_wait_for_the_set_are_named() -> None:
     result = " ".join(said(a_context(_chain()), "ft-driver-0", "ft-workers-0", "ft-workers-1"))
     assert (
         "After a restart or a resume of JobSet ft the Jobs of eval do not start while they are "
@@ -278,7 +278,7 @@ class TestEachOfThem:
         assert plan.allowed
         return text(plan)
 
-    def test_what_is_said_of_the_set_is_not_said_again(self) -> None:
+    def test_sentences_about_the_set_are_not_repeated(self) -> None:
         owner = a_jobset("one", a_role("w"), policies=Policies(), max_restarts=2)
         assert "cannot complete" in self._said(owner, "one-w-0")
         assert "It is the only unfinished Job" in self._said(owner, "one-w-0")
@@ -286,7 +286,7 @@ class TestEachOfThem:
         assert "cannot complete" not in together
         assert "only unfinished" not in together
 
-    def test_another_job_that_fails_is_one_that_is_not_stopped(self) -> None:
+    def test_another_failing_job_is_an_unselected_one(self) -> None:
         assert "If another Job fails" in self._said(a_trio(), "trio-w-1", *TRIO[1:])
         assert "fails" not in self._said(a_trio(), "trio-w-1", *TRIO)
 

@@ -25,7 +25,7 @@ def _deactivated(cause: str, message: str, *, active: bool, requeued: str = "Fal
 
 
 @pytest.mark.parametrize("cause", ["AdmissionCheck", "RequeuingLimitExceeded", "Unheard"])
-def test_one_that_was_given_up_and_is_active_again_is_not_queued(cause: str) -> None:
+def test_a_reactivated_entry_after_a_deactivation_is_not_queued(cause: str) -> None:
     entry = _deactivated(cause, "no", active=True)
     assert entry.message is not None
     assert (entry.message.code, entry.stands_in_line) == (QueueCode.NOT_REQUEUED, False)
@@ -37,7 +37,7 @@ def test_one_that_was_given_up_and_is_active_again_is_not_queued(cause: str) -> 
         assert other.given_up is None
 
 
-def test_the_words_of_a_check_are_told_without_the_frame() -> None:
+def test_check_messages_are_quoted_without_their_frame() -> None:
     said = "max node pool size reached (16 of 16 nodes)"
     frame = 'AdmissionCheck in Rejected state: "burst" (Provisioning Request wasn\'t accepted: '
     over = _deactivated("AdmissionCheck", f"{frame}{said})", active=False).given_up
@@ -52,9 +52,7 @@ def test_the_words_of_a_check_are_told_without_the_frame() -> None:
 @pytest.mark.parametrize(
     ("cause", "told"), [("WorkloadWaitForScheduling", "no node"), ("", "ready")]
 )
-def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
-    cause: str, told: str
-) -> None:
+def test_unplaced_pods_are_distinguished_from_unready_pods(cause: str, told: str) -> None:
     eviction = {"reason": "PodsReadyTimeout", "underlyingCause": cause, "count": 1}
     conditions = [
         {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "late"},
@@ -67,7 +65,7 @@ def test_pods_that_found_no_node_differ_from_pods_that_were_not_ready(
     assert (read.message.code, told in read.message.cause) == (QueueCode.REQUEUED, True)
 
 
-def test_each_of_several_checks_is_told_with_its_own_words() -> None:
+def test_each_of_several_checks_has_its_message() -> None:
     """Kueue joins them in one text, by name (buildAdmissionChecksMessage of v0.19.2)."""
     said = 'AdmissionChecks in Rejected state: "burst" (no room (16 of 16)); "budget" (over by 3)'
     over = _deactivated("AdmissionCheck", said, active=False).given_up
@@ -85,7 +83,7 @@ def test_each_of_several_checks_is_told_with_its_own_words() -> None:
     ],
 )
 @pytest.mark.parametrize("state", ["Rejected", "Pending"])
-def test_frames_around_the_words_of_a_check(framed: str, state: str) -> None:
+def test_frames_of_check_messages(framed: str, state: str) -> None:
     """Written by the provisioning and the MultiKueue controllers of v0.19.2 and by autoscalers."""
     said = framed.format("no room in zone a")
     check = {"name": "burst", "state": state, "message": said}

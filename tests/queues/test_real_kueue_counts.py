@@ -13,7 +13,7 @@ from tests.controlplane.queues import KUEUE
 from tests.queues.places import CLUSTER_SCOPED, QUEUES, WORKLOADS, Place
 
 
-def test_the_line_and_who_has_quota_add_up_to_what_kueue_counts(places: dict[str, Place]) -> None:
+def test_positions_and_reservations_equal_the_kueue_counts(places: dict[str, Place]) -> None:
     """Of every queue of every situation: who waits, and of each resource in each flavor what is reserved."""
 
     def differing() -> dict[str, object]:

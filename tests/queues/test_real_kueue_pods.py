@@ -141,9 +141,7 @@ def wait_told(
     return told(client, where)
 
 
-def test_a_pod_group_of_which_one_pod_has_a_node(
-    plane: ControlPlane, where: str, queues: Queues
-) -> None:
+def test_a_pod_group_with_one_bound_pod(plane: ControlPlane, where: str, queues: Queues) -> None:
     """Near miss beside it: a group whose pods all run, and a pod that is in the queue by itself."""
     client = plane.client
     queue = queues(plane, where, {"cpu": "64"})
@@ -169,7 +167,7 @@ def test_a_pod_group_of_which_one_pod_has_a_node(
     assert "1 of 3" in result["Workload", "spark"].finding.message
 
 
-def test_what_has_no_suspend_field_and_waits_in_a_queue(
+def test_queued_owners_without_a_suspend_field(
     plane: ControlPlane, where: str, queues: Queues
 ) -> None:
     """Near misses: one with room in its queue, and a Deployment in no queue, which is no gang."""

@@ -15,7 +15,7 @@ from tests.situations import check
 
 
 @pytest.mark.parametrize("name", REPORTED)
-def test_what_people_reported(places: dict[str, Place], name: str) -> None:
+def test_reported_situations(places: dict[str, Place], name: str) -> None:
     check(REPORTED[name], places[name])
 
 
@@ -40,7 +40,7 @@ def test_admitted_and_not_resumed_for_long(places: dict[str, Place]) -> None:
         assert place.verdict("twin").finding.health == "running"
 
 
-def test_fewer_pods_than_it_asked_for(places: dict[str, Place]) -> None:
+def test_a_gang_with_fewer_pods_than_requested(places: dict[str, Place]) -> None:
     """Near miss: the twin was admitted with all of its pods."""
     place = places["partly"]
     _, beside = place.verdict().findings
@@ -49,7 +49,7 @@ def test_fewer_pods_than_it_asked_for(places: dict[str, Place]) -> None:
     assert [one.code for one in place.verdict("twin").findings] == ["running"]
 
 
-def test_the_pod_of_a_lost_node_is_made_anew(places: dict[str, Place]) -> None:
+def test_the_pod_of_a_lost_node_is_recreated(places: dict[str, Place]) -> None:
     """Its advice, followed to the letter."""
     place = places["pinned"]
     waits = next(one for one in place.pods() if not one["spec"].get("nodeName"))

@@ -172,7 +172,9 @@ def test_the_responsible_controller_is_named() -> None:
     ],
     ids=["young", "managed by another", "a refusal would not be seen"],
 )
-def test_jobs_without_a_known_controller_get_no_advice(job: dict[str, Any], facts: dict[str, Any]) -> None:
+def test_jobs_without_a_known_controller_get_no_advice(
+    job: dict[str, Any], facts: dict[str, Any]
+) -> None:
     assert (
         require_finding(
             "pods-not-created", unit_of(a_job("train", **job), facts=facts)

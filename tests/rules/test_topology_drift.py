@@ -57,7 +57,9 @@ def test_more_on_a_node_than_were_assigned_to_it() -> None:
         (on("n3", "n3", "n3"), {}),
     ],
 )
-def test_pods_on_their_assigned_nodes_have_no_drift(pods: list[Made], entry: dict[str, Any]) -> None:
+def test_pods_on_their_assigned_nodes_have_no_drift(
+    pods: list[Made], entry: dict[str, Any]
+) -> None:
     assert evaluate("topology-drift", unit(*pods, **entry)) is None
 
 

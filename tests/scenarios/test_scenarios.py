@@ -109,7 +109,7 @@ def _cases() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("cluster", "scenario"), list(_cases()))
-def test_the_api_tells_the_truth(play: Play, cluster: str, scenario: Scenario) -> None:
+def test_the_api_reports_the_true_state(play: Play, cluster: str, scenario: Scenario) -> None:
     play.result((cluster, scenario.name))
 
 
@@ -127,7 +127,7 @@ def test_each_scenario_has_a_twin_with_another_code() -> None:
             )
 
 
-def test_there_are_enough_scenarios() -> None:
+def test_the_number_of_scenarios_is_sufficient() -> None:
     of_placement = Counter(
         cluster
         for cluster, scenarios in CLUSTERS.items()
@@ -181,7 +181,7 @@ def test_the_fit_table_counts_the_nodes_of_a_scenario(play: Play, cluster: str) 
     assert sum(one["nodes"] for one in row["excluded"]) == row["nodes"] - 4 > 0
 
 
-def test_history_has_what_was_said_one_after_the_other(play: Play) -> None:
+def test_the_history_lists_verdicts_in_order(play: Play) -> None:
     """Waited, ran, lost a member, ran again; each with its end, and the last one holds."""
     timeline = _whole(play, "k137", "room-comes")["timeline"]
     spans = [one for one in reversed(timeline) if one["kind"] == "verdict"]
@@ -193,7 +193,7 @@ def test_history_has_what_was_said_one_after_the_other(play: Play) -> None:
     assert spans[-1]["until"] is None
 
 
-def test_the_board_shows_the_same_words(play: Play) -> None:
+def test_the_board_shows_the_verdict_of_the_api(play: Play) -> None:
     """The page of a signed-in person has the sentence of the API, for every gang that the API names."""
     found = [
         one for code in ON_THE_BOARD for one in play.installation.gangs(cluster="k135", code=code)
