@@ -1,6 +1,6 @@
 """Verdicts on states that real control planes were brought into.
 
-The expectations are what a person on call should read about a state of that name (state_list in
+The expectations are the expected message for the on-call engineer in that state (state_list in
 tests/controlplane). The numbers are those of its creation.
 """
 

@@ -81,10 +81,10 @@ A, B, C = "run-a-0", "run-b-0", "run-c-0"
         ({A: "running", B: "waiting", C: "blocked"}, [C, B, ""]),
         ({A: "degraded", B: "failed", C: "blocked"}, [B, C, A]),
         ({A: "suspended", B: "starting", C: "running"}, [B, A, ""]),
-        # What is not known is worse than all that goes well, better than what is known to be bad.
+        # Unknown ranks above good states and below known bad states.
         ({A: "starting", B: "unknown", C: "waiting"}, [C, B, A]),
         ({A: "running", B: "unknown", C: "suspended"}, [B, C, ""]),
-        # A symptom loses against any other that waits or worse, not against what goes well.
+        # A symptom ranks below any waiting or worse finding, but above good states.
         ({A: "symptom", B: "waiting", C: "starting"}, [B, A, C]),
         ({A: "blocked symptom", B: "waiting", C: "running"}, [B, A, ""]),
         ({A: "symptom", B: "starting", C: "running"}, [A, B, ""]),
@@ -318,7 +318,7 @@ def _ended(code: int, **fields: Any) -> Any:
             {"on": "n0", "ready": False, "scheduled": a_condition("PodScheduled", since=ago(600))},
             *(ago(60), 0, "", None),
         ),
-        # The scheduler has said nothing: since it was made.
+        # The scheduler has not reported yet, so the time is the creation of the pod.
         ({}, ago(600), 0, "", None),
         # Asked to go 7 s ago: deletionTimestamp is the end of the 30 s that it has.
         ({"on": "n0", "deleting_since": ago(-23), "grace_seconds": 30}, ago(7), 0, "", None),

@@ -157,7 +157,8 @@ def _check(
 ) -> set[str]:
     """Assess the gang with other texts, and return the codes.
 
-    Commands may contain safe words only, and none of these texts.
+    Commands may contain safe words only, and the texts must not appear in them.
+
     """
     text = {**given, **{name: _with(given[name], changed) for name in where}}
     verdict = assess(assemble(_with(root, changed), **text))

@@ -211,5 +211,6 @@ def test_pods_with_labels_of_several_kinds_are_distinguished_by_their_marks(
     for obj in objects:
         graph.put(obj)
     assert graph.members(uid(owner)) == uids(owner, *pods[:2])
-    # Theirs might be of a gang that is not listed yet; odd is what a StatefulSet makes, which is none.
+    # Its pods might belong to a gang that is not listed yet. A StatefulSet is reported as odd, because it is
+    # no gang.
     assert graph.roots() == {uid(owner), uid(pods[2])}

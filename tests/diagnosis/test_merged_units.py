@@ -214,7 +214,7 @@ def test_the_code_is_that_of_all_pods_tried_in_every_way(free: list[int], asked:
         assert code == ("insufficient-resources" if sum(asked) > sum(free) else "fragmented")
 
 
-# Who is in the sum
+# Jobs in the sum
 
 
 def test_pods_with_a_node_are_not_in_the_sum() -> None:

@@ -60,7 +60,7 @@ LONG = "x" * 63
         ("run-w-0", False, "run-w-0-worker", False),
         ("run-w-0", True, "run-w-0-1-", False),
         ("run-w-0", True, "", False),
-        # What comes before the five characters is cut to 58.
+        # The prefix before the five characters is cut to 58.
         (LONG, True, "x" * 55 + "-0-" + "x7k2p", True),
         (LONG, True, "x" * 54 + "-10-" + "x7k2p", True),
         (LONG, True, "x" * 54 + "-0-" + "x7k2p", False),
@@ -76,7 +76,7 @@ def test_pod_names_are_matched_to_their_owner(
 
 
 def _waiting(job: Owner) -> list[Pod]:
-    """Return its pods, none of which has a node. Their names and uids match no other object."""
+    """Return its pods, all without a node. Their names and uids match no other object."""
     name = job.meta.ref.name
     return [
         a_pod(f"waits-{number}", of=job, uid=f"pod-{number}-of-{name}")

@@ -125,7 +125,7 @@ def workloads(draw: Any) -> Model:
     return a_workload(
         draw(st.sampled_from([uid, "w0"])),
         uid=uid,
-        # Of two objects of one name either can be the newer, before and after an upgrade.
+        # Either of two objects of one name can be the newer, before and after an upgrade.
         version=draw(st.sampled_from(["v1alpha1", "v1beta1"])),
         created_at=ago(draw(st.integers(0, 2))),
         **_references(draw, _controller(draw(group_owner))),
@@ -136,7 +136,7 @@ def workloads(draw: Any) -> Model:
 @st.composite
 def attachments(draw: Any) -> Model:
     uid = draw(st.sampled_from(ATTACHED))
-    # Whoever may create a Hold can write any uid into it, its own and a group's included.
+    # Users who may create a Hold can write any uid into it, including its own and a group's.
     about = draw(st.sampled_from(["", "unknown", *ALL]))
     of = a_job("n0", uid="elsewhere")
     if uid[0] == "h":

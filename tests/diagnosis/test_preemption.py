@@ -51,7 +51,7 @@ def test_a_preemption_is_remembered_until_it_came_back() -> None:
     memory = memory_of(preempted(waits))
     assert (memory.preempted_at, memory.preempted_by) == (ago(30), (USURPER,))
 
-    # Neither the event nor the one who took the room need to be there any more.
+    # Neither the event nor the preemptor has to exist any more.
     later = memory_of(preempted(waits, events=[], preemptors={}, memory={"low": memory}))
     assert (later.preempted_at, later.preempted_by) == (ago(30), (USURPER,))
 

@@ -111,7 +111,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     if not owner.suspended:
         return
     free = verdict.finding.code == "suspended"
-    # Blocked is also what a Kueue that is served has made no Workload for: that it may still take.
+    # Blocked includes objects without a Workload in a served Kueue, which may still create it.
     blocked = (verdict.finding.code, verdict.finding.health) == (QUEUED[0], Health.BLOCKED)
     nobodys = blocked and case[0].cluster.queue_visibility == "not-served"
     assert free or verdict.finding.code in QUEUED
@@ -121,7 +121,7 @@ def test_suspended_means_that_its_own_field_resumes_it(case: Case) -> None:
     else:
         assert (resume.lever == "suspend") is (free or nobodys)
         reported = any(text.startswith("Resume") for text in verdict.finding.advice_texts)
-        # What was meant has a button and no next step.
+        # An intended suspension has a button and no next step.
         assert reported is nobodys
 
 
@@ -154,7 +154,7 @@ def test_a_queued_job_cannot_be_resumed_and_a_suspended_job_can(
             assert resume.lever == "hold"
             assert _code(verdict, state) in ("job-suspended", "suspended")
         else:
-            # What a queue has admitted it resumes itself: nobody undoes who is faster.
+            # The queue resumes the gangs it has admitted, so no controller reverts a faster resume.
             admitted = case[0].queue_statuses[state.ref.uid].standing is QueueStanding.ADMITTED
             by_hand = _code(verdict, state) in ("job-suspended", "suspended")
             assert resume.allowed is (by_hand or admitted)

@@ -73,7 +73,7 @@ def graph_of(*objects: Made) -> OwnershipGraph:
 def test_bare_pods_are_a_gang_with_their_workload() -> None:
     pods = bare(2, "plan/workers")
     graph = graph_of(*pods)
-    assert graph.roots() == uids(*pods)  # nobody has made the Workload yet
+    assert graph.roots() == uids(*pods)  # the Workload does not exist yet
     assert graph.put(PLAN) == uids(PLAN, *pods)
     assert graph.roots() == uids(PLAN)
     assert set(graph.members(PLAN.meta.ref.uid)) == uids(PLAN, *pods)
@@ -109,7 +109,7 @@ def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
     graph = graph_of(PLAN, one, two, apart, *(pod for result in pods.values() for pod in result))
     assert set(graph.foreign_pods(one.meta.ref.uid)) == uids(*pods["two"])
     assert graph.foreign_pods(apart.meta.ref.uid) == ()
-    # Nor does a pod that starts to run touch those of another replica.
+    # A pod that starts to run does not touch pods of another replica.
     (pod,) = pods["two"]
     assert graph.put(replace(pod, phase="Running", node="n0")) == uids(one, two)
 

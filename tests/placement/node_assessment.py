@@ -82,7 +82,7 @@ class _Case:
         return fits(request, self.nodes, when, request.needed, steps=self.steps)
 
     def short(self, when: When) -> str:
-        """The resource of which too little is there for all, or for what one shape must place."""
+        """The resource that is too scarce for all pods, or for the pods one shape must place."""
         request = self.request
         needs = [(request.pod_sets, request.needed)]
         if len(request.pod_sets) > 1:

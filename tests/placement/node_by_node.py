@@ -1,7 +1,7 @@
 """The arithmetic of placement, each node asked alone: slow, plain, and without any column.
 
 It shares with `gangboard.placement` the search for a packing, the arithmetic of domains, and what the
-request alone decides. What the product works out for all nodes at once is compared with it.
+request alone decides. Tests compare it with the vectorised results of the product.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _sums(
     topology_keys: Sequence[str],
     resources: Sequence[str],
 ) -> Iterator[tuple[int, int]]:
-    """Yield what is free and what is there without the pods that can leave."""
+    """Yield the free amounts and the existing pods, without removable pods."""
     hosts = [
         node
         for node in nodes
@@ -306,5 +306,5 @@ def _by_host(terms: Iterable[PodTerm]) -> dict[PodTerm, int]:
 def _unknown_terms(
     terms: Mapping[PodTerm, int], known: Mapping[PodTerm, int]
 ) -> dict[PodTerm, int]:
-    """A key that is there already stays as it is: the one by host must be the key."""
+    """An existing key stays as it is. The key by host must be the key."""
     return {term: number for term, number in terms.items() if term not in known}

@@ -50,7 +50,7 @@ class Problem:
     classes: tuple[NodeClass, ...]
 
     def fits_node(self, config: Sequence[int], room: Vector) -> bool:
-        """Whether these counts per shape share what one node has free (each within its cap)."""
+        """True if these counts per shape share the free amounts of one node (each within its cap)."""
         for resource, amount in enumerate(room):
             used = sum(
                 count * request[resource]
@@ -200,7 +200,7 @@ def _quick(small: Problem, target: int) -> Chain | None:
 
 
 def _max_beside(small: Problem, shape: int, config: list[int], room: list[int], most: int) -> int:
-    """Return how many pods of a shape go on a node beside those that are there already."""
+    """Return how many pods of a shape fit on a node next to its existing pods."""
     for pair in small.conflicts:
         if shape in pair and config[pair[0] + pair[1] - shape]:
             return 0
@@ -223,7 +223,7 @@ def search(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chai
 
 
 def _configs(small: Problem, one: NodeClass, budget: Budget) -> list[Vector]:
-    """Return what can be placed on one node of a class, the largest vectors only."""
+    """Return the maximal placements on one node of a class."""
     partial: list[Vector] = [()]
     for cap in one.max_pods:
         grown: list[Vector] = []

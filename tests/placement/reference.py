@@ -1,4 +1,4 @@
-"""The reference: pod after pod on every node, checked by what the words mean."""
+"""The reference: pod after pod on every node, checked by the definitions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _may_not_meet(one: Shape | Requested, other: Shape | Requested) -> bool:
 def _are_apart_by_rack(
     nodes: Sequence[NodeInfo], hosted: Sequence[Sequence[Shape]], when: When
 ) -> bool:
-    """Whether no new pod is in one rack with another, or with what is there, that R keeps it from."""
+    """True if no new pod shares a rack with another new or existing pod that R keeps apart."""
     for rack in {node.labels["rack"] for node in nodes}:
         here = [at for at, node in enumerate(nodes) if node.labels["rack"] == rack]
         new = [pod for at in here for pod in hosted[at]]

@@ -1,4 +1,4 @@
-"""Advice: what a good engineer would say frees the gang, and nothing where nothing is proven."""
+"""Advice: the steps of a good engineer that free the gang, and no step without a proof."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def waiting(
     asked: bool = True,
     **options: Any,
 ) -> Unit:
-    """A Job of that many pods, none of which has a node."""
+    """A Job of that many pods without nodes."""
     asks = GangRequest("gang", quorum) if quorum is not None and asked else None
     job = a_job("train", pods=pods, requests=requests(gpu=str(gpu)), gang_request=asks)
     objects: list[Any] = [*pods_of(job, pods, group="train-group" if quorum else "", **options)]
@@ -115,7 +115,7 @@ def test_two_of_many_nodes_are_named_with_their_amounts() -> None:
 
 
 def test_the_displayed_amount_is_enough() -> None:
-    """1.5 GB of memory are 1.397Gi: 1.3Gi, as the verdict has what is there, would not do."""
+    """1.5 GB of memory are 1.397Gi. The verdict shows 1.3Gi of free memory, which would not be enough."""
     gigabytes = {"memory": 1_500_000_000, "cpu": 8000, "pods": 110}
     full = NodeInfo("a", {}, allocatable=gigabytes, now=Requested({"memory": 1_500_000_000}, 1))
     job = a_job("train", pods=1, requests=requests(memory="1500000000"))
@@ -152,13 +152,14 @@ def test_a_slot_on_an_occupied_node_counts() -> None:
 
 
 def test_mixed_shapes_are_freed_for_together() -> None:
-    # The worker wants a whole node; the driver fits beside what is on b, where more CPU is free.
+    # The worker wants a whole node. The driver fits on b, where more CPU is free.
     result = advice_of_kind(advise(driver_and_worker(cpu_on_a=4000)), AdviceKind.WAIT_FOR_ROOM)
     assert result.free == {"a": {GPU: 2}}
 
 
 def test_capacity_the_driver_may_take_is_not_advised() -> None:
-    # Both nodes are alike to the scheduler: once in two the driver goes on a, and nothing fits.
+    # Both nodes are equal for the scheduler. The driver goes to a in half of the cases, and the worker does
+    # not fit.
     assert AdviceKind.WAIT_FOR_ROOM not in kinds(advise(driver_and_worker(cpu_on_a=0)))
 
 
@@ -194,7 +195,7 @@ def test_capacity_on_unusable_nodes_does_not_count_to_a_gang() -> None:
         "Suspend Job team-b/large (priority 0), which frees 8 GPUs on nodes that the "
         "waiting pods could use: then both pods fit."
     )
-    # Half of what it holds there goes already.
+    # Half of its usage there is already terminating.
     going = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
     unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[going], needs=pool)
     assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
@@ -402,7 +403,7 @@ def test_the_lowest_priority_precedes_the_shortest_run() -> None:
 
 
 def test_a_gang_with_another_manager_is_not_suspended() -> None:
-    """Its owner or its queue would undo it, and its pods would start again for nothing."""
+    """Its owner or its queue would revert it, and its pods would only start again."""
     held = [
         replace(resident("run", kind="JobSet", a=4), suspendable=False),
         resident("free", 0, a=2, b=2),

@@ -1,4 +1,4 @@
-"""Advice to wait: what ends by itself is said with the time of day, and what goes is not asked to go."""
+"""Advice to wait: deadlines have the time of day, and terminating pods are not to be removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.rules.evaluation import evaluate as ask
 
 
 def held(name: str, *ends: Termination, **options: Any) -> RunningGang:
-    """A gang of which so much ends; `more` is what it holds besides."""
+    """A gang with that many ending pods. `more` is its remaining usage."""
     kind = options.pop("kind", "Job")
     gang = resident(name, kind=kind, **options)
     loads = dict(gang.loads)
@@ -111,7 +111,7 @@ def test_several_deadlines_are_named_if_one_is_not_enough() -> None:
         "(their deadlines): then both pods fit."
     )
     assert result.until == NOW + timedelta(minutes=5)
-    # Of many, two are named.
+    # Two of many are named.
     parts = [held(f"g{at}", ending(at + 1, a=1)) for at in range(4)]
     result = advised([FULL], 1, 4, *parts)[0]
     assert result.text.startswith(
@@ -182,7 +182,7 @@ def test_only_necessary_deletions_are_awaited() -> None:
 
 
 def test_suspending_is_not_advised_for_capacity_that_frees_itself() -> None:
-    """Two pods of 4: a gets free by itself, for the other somebody has to make room."""
+    """Two pods of 4: a frees itself, and the other pod needs manual steps."""
     result = advised(
         [FULL, node("b", 4, 4)], 2, 4, deleted_gang("gone", 2, a=4), resident("small", b=4)
     )
@@ -221,7 +221,10 @@ def test_deletions_on_other_nodes_change_nothing() -> None:
 
 
 def test_suspending_counts_only_permanent_pods() -> None:
-    """Half of the gang is stuck in its deletion: without it there is no room, whoever is suspended."""
+    """Half of the gang is stuck in its deletion.
+
+    Without that half the gang does not fit, even after suspensions.
+    """
     part = {"a": Requested({GPU: 2}, 1)}
     stuck = replace(held("stuck", ending(-5, deleted=True, a=2), a=2), by_suspending=part)
     assert AdviceKind.SUSPEND_GANGS not in kinds(advised([FULL], 1, 4, stuck))

@@ -44,7 +44,7 @@ def test_the_values_that_do_are_named() -> None:
 
 
 def test_a_label_value_with_too_little_capacity_is_not_advised() -> None:
-    """Of a100 there is one node, of l4 none has a GPU."""
+    """There is one a100 node, and the l4 nodes have no GPU."""
     nodes = (of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "l4", gpu=0))
     assert [one.values for one in advice_for_labels(*nodes)] == [("h100",)]
 

@@ -1,4 +1,4 @@
-"""Advice for a gang of which some members have a node: these stay, whatever is advised."""
+"""Advice for a partly placed gang: placed members stay."""
 
 from __future__ import annotations
 
@@ -102,9 +102,10 @@ def test_a_recreated_jobset_gets_tolerations_for_all_waiting_pods() -> None:
 
 
 def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
-    """Three of seven pods wait, the quorum is four; a node is there for one of them.
+    """Three of seven pods wait, the quorum is four, and one waiting pod fits on a node.
 
-    Of the four that run so many are `others`: pods of another gang that name the group.
+    Of the four running pods, `others` belong to another gang that names the group.
+
     """
     job = a_job("train", pods=7, requests=GPUS, group_name="" if unasked else "ring")
     group = a_group("ring", quorum=4, of=job if unasked else None)

@@ -1,4 +1,4 @@
-"""What must hold of all advice: it frees, it is the least, and it is not given where nothing is known."""
+"""Invariants of advice: it frees enough, it is minimal, and it is absent if placement is unknown."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def waiting(draw: st.DrawFn) -> Unit:
 
 
 def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGang]:
-    """Share out what can leave each node: whole to one gang, or a part to each of two."""
+    """Distribute the removable amounts of each node: all to one gang, or a share to each of two."""
     loads: dict[str, dict[str, Requested]] = {"one": {}, "two": {}, "three": {}}
     for node in nodes:
         amounts = {
@@ -104,7 +104,7 @@ def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGa
 
 def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
     """Let a gang go on, be deleted on some of its nodes, or end there by itself."""
-    # Where amounts were drawn without pods, nothing is there that could end.
+    # Amounts drawn without pods have no deadline.
     there = sorted(name for name, load in gang.loads.items() if load.pods)
     if draw(st.integers(0, 3)) < 3 or not there:
         return gang
@@ -136,7 +136,7 @@ def changed(unit: Unit, advice: Advice, part: Sequence[str] | None = None) -> li
             freed = gang.active_loads
             nodes = [_freed(node, _of(freed, node.name)) for node in nodes]
         for end in gang.terminations:
-            # What is advised about room counts on what is being deleted.
+            # Advice about capacity includes terminating pods.
             waited = end.deleted and advice.change in (
                 AdviceKind.SUSPEND_GANGS,
                 AdviceKind.WAIT_FOR_ROOM,
@@ -302,7 +302,7 @@ def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:
 
 
 def test_an_advised_amount_is_at_most_the_removable_amount() -> None:
-    """A node of three pods of which one stays: the two that can leave are all that is asked."""
+    """A node of three pods and one permanent pod. Only the two removable pods are advised."""
     node = NodeInfo(
         "a",
         {"kubernetes.io/hostname": "a"},

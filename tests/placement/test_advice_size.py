@@ -50,7 +50,7 @@ def advise_job(
     minor: tuple[int, int] | None = V137,
     pods: Sequence[Pod] = (),
 ) -> list[Advice]:
-    """Advice about the Job, none of whose pods has a node unless they are given."""
+    """Advice about the Job. Its pods have no node unless they are given."""
     name = group.name if group is not None else ""
     result = pods or pods_of(job, 4, group=name)
     facts = {"room": ClusterCapacity(tuple(nodes)), "kubernetes": minor}
@@ -67,7 +67,7 @@ def texts(found: Sequence[Advice]) -> list[str]:
     return [one.text for one in found]
 
 
-# What makes the change
+# Method of the change
 
 
 def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
@@ -115,7 +115,7 @@ def replace_name(job: Owner, name: str) -> Owner:
 
 
 def test_a_quorum_that_is_left_open_follows_the_size() -> None:
-    """The Job controller of 1.37 keeps minCount at parallelism; somebody may also set it."""
+    """The Job controller of 1.37 keeps minCount at parallelism. A user may also set it."""
     job = a_train(gang_request=LEFT_OPEN)
     assert texts(advise_job(job, a_group("g", quorum=4, of=job))) == [
         "Set minCount of Job train, which has none, to 2: 2 pods fit now (no restart).",
@@ -160,7 +160,7 @@ def test_an_entry_of_a_kubernetes_135_workload_cannot_be_resized() -> None:
 
 
 def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
-    """Somebody changed the PodGroup itself: nothing tells what its controller makes of it."""
+    """A user changed the PodGroup itself, so the reaction of its controller is unknown."""
     job = a_train(gang_request=LEFT_OPEN)
     result = advise_job(job, a_group("g", quorum=3, of=job))
     assert [one.change for one in result] == [AdviceKind.QUORUM]
@@ -180,7 +180,7 @@ def test_a_job_with_another_manager_is_not_resized() -> None:
 
 
 def test_a_list_of_work_keeps_its_completions() -> None:
-    """100 indexes, four at a time: what is lowered is how many run at a time."""
+    """100 indexes, four at a time: the advice lowers the number of parallel pods."""
     job = a_train(completions=100, desired=4)
     for minor in (V135, V136, V137):
         (result,) = advise_job(job, minor=minor)
@@ -230,7 +230,7 @@ def pool(free: int, number: int = 6) -> list[NodeInfo]:
 
 @pytest.mark.parametrize(("free", "now"), [(1, "1 now"), (0, "none now")])
 def test_a_job_larger_than_its_pool_is_lowered_to_the_empty_pool(free: int, now: str) -> None:
-    """Of eight pods the pool never takes more than six: that is what stands in the way."""
+    """The pool never takes more than six of the eight pods, which is the cause."""
     job = a_job("train", pods=8, requests=requests(gpu="4"))
     (result,) = advise_job(job, nodes=pool(free), pods=pods_of(job, 8))
     assert result.text == (
@@ -397,7 +397,7 @@ def test_no_size_is_advised_for_a_jobset_without_a_fit() -> None:
 
 
 def test_a_jobset_larger_than_its_pool_keeps_the_jobs_that_fit_when_empty() -> None:
-    """Of four Jobs of two pods each six nodes take three; two nodes are free."""
+    """Six nodes take three of the four Jobs of two pods each. Two nodes are free."""
     jobset = a_jobset("run", workers(jobs=4, pods=2))
     pods = [pod for job in child_jobs(jobset) for pod in pods_of(job, 2, text="0/6 nodes")]
     facts = facts_of(

@@ -191,14 +191,14 @@ def test_uncomputed_constraints_are_named() -> None:
         PlacementCause.CANNOT_TELL,
         "not worked out: volume claims",
     )
-    # What does not fit without it does not fit with it.
+    # A gang that does not fit without the constraint does not fit with it.
     assert assess(gang(6, one), FOUR).cause is PlacementCause.TOO_LARGE
     free = shape(gpu=4, undecidable=("devices of a driver",))
     assert assess(gang(6, free), FOUR).why == "not understood: devices of a driver"
 
 
 def test_a_current_shortage_is_reported_despite_unknown_constraints() -> None:
-    # A training Job with a volume and too few free devices waits for devices, whatever its volume.
+    # A training Job with a volume and too few free devices waits for devices in any case.
     one = shape(gpu=4, unsupported=("volume claims",))
     result = assess(gang(4, one), [node(f"n{at}", used=1) for at in range(4)])
     assert cause_and_resource(result) == (PlacementCause.OCCUPIED, GPU)
@@ -208,7 +208,7 @@ def test_a_current_shortage_is_reported_despite_unknown_constraints() -> None:
 
 def test_the_resource_that_lacks_most_decides() -> None:
     nodes = [node(f"n{at}", gpu=4) for at in range(4)]
-    # 32 of 48 cores and 16 of 48 devices are there.
+    # 32 of 48 cores and 16 of 48 devices exist.
     devices = Shape("a", {"cpu": Decimal(4), GPU: Decimal(4)})
     assert cause_and_resource(assess(gang(12, devices), nodes)) == (PlacementCause.TOO_LARGE, GPU)
     # 32 of 96 cores and 16 of 24 devices.
@@ -229,7 +229,7 @@ def test_one_pod_per_node_needs_a_unique_label_value() -> None:
     twins = [node("n0"), node("n1", labels={"kubernetes.io/hostname": "n0"})]
     expected = "nodes do not each have their own label kubernetes.io/hostname"
     assert assess(gang(2, one), twins).why == expected
-    # A node that none of them can go on may have the pod that keeps them off its namesake.
+    # An unusable node may have the pod that keeps the members off its namesake.
     cordoned = [node("n0"), replace(twins[1], taints=(CORDON,))]
     kept_out = shape(gpu=1, matched_terms=frozenset({S}))
     for judge in (assess, node_assessment.assess):

@@ -1,4 +1,4 @@
-"""Columns say what is said node by node: for every cluster, shape and gang, however odd."""
+"""Vectorised checks equal checks node by node, for every cluster, shape and gang."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_vectorised_node_checks_equal_single_checks(random: Random) -> None:
 
 
 def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeInfo]) -> None:
-    """The same answer; a placement is checked by asking for nothing else on these nodes."""
+    """The same answer. A placement is checked with a request for exactly these nodes."""
     assert (found.answer, found.why, found.but_for) == (other.answer, other.why, other.but_for)
     if found.answer is not FitAnswer.YES:
         return
@@ -220,7 +220,7 @@ def is_right(found: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[
     for name, counts in found.placement.items():
         alone = [node for node in nodes if node.name == name]
         pod_sets = tuple(
-            # Near what it is, and how it is spread, other nodes tell.
+            # Pod affinity and spread depend on other nodes.
             PodSet(
                 replace(pod_set.shape, pod_affinity=None, spreads=()), counts[pod_set.shape.name]
             )
@@ -254,7 +254,7 @@ def test_a_changed_snapshot_is_a_snapshot_of_the_changed_nodes(random: Random) -
     snapshot = NodeSnapshot(nodes)
     feasible_nodes_of(snapshot, one).summary(
         keys
-    )  # its columns are there and must not be taken as they are
+    )  # its columns exist and must not be reused unchanged
     instead = {node.name: node for node in others[1:]}
     changed = [instead.get(node.name, node) for node in nodes]
     patched = feasible_nodes_of(snapshot.changed(instead), one)
@@ -357,8 +357,8 @@ def test_sums_beyond_64_bits_stay_exact() -> None:
 
 
 def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
-    # A node takes one driver or two workers, whatever its free memory: 400 drivers and 1200
-    # workers need all 1000 nodes, one pod more of either does not fit.
+    # A node takes one driver or two workers, for any amount of memory. 400 drivers and 1200 workers
+    # need all 1000 nodes, and one pod more does not fit.
     nodes = [
         replace(one, allocatable={**one.allocatable, "memory": 10**9 + at})
         for at, one in enumerate(node(f"n{at:04}") for at in range(1000))

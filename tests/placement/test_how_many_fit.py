@@ -56,7 +56,7 @@ def test_a_single_pod_has_no_partial_fit() -> None:
 
 
 def test_the_sentence_is_about_a_single_shape() -> None:
-    """One of the two workers fits; the driver, too, on other nodes."""
+    """One of the two workers fits. The driver fits on other nodes."""
     room = room_of(
         node("g0", labels={"pool": "gpu"}),
         node("g1", used=4, labels={"pool": "gpu"}),

@@ -1,4 +1,4 @@
-"""Several topology spread constraints: no order of placing comes to more than what is said."""
+"""Several topology spread constraints: no placement order exceeds the reported limit."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_no_order_of_placing_comes_to_more(
         if fit(request, nodes, when, target).answer is FitAnswer.NO
     ]
     assert not any(target <= most for target in refused)
-    # What does not fit is nearly always proven: see the share of the first of these.
+    # A shortage is nearly always proven: see the share of the first of these.
     if most < count:
         event("proven" if most + 1 in refused else "not proven")
     for target in set(range(1, count + 1)) - set(refused):
@@ -75,7 +75,7 @@ def test_no_order_of_placing_comes_to_more(
         assert (result.answer, result.but_for) == (FitAnswer.CANNOT_TELL, ("spread constraints",))
 
 
-# What a person would count
+# Expected counts
 
 BOTH = (Spread(ZONE, S), Spread(HOSTNAME, S))
 
@@ -110,8 +110,8 @@ def test_the_sum_of_single_constraints_exceeds_the_joint_limit(fit: Callable[...
 
 
 def test_three_hosts_against_one() -> None:
-    # (1 1 0 | 1): the third host of a would be the third pod of a beside one of b, and a second pod on
-    # b0 two more than on that host. That (1 1 1 | 2) is even does not help: nothing leads there.
+    # (1 1 0 | 1): the third host of a would be the third pod of a next to one of b. A second pod on
+    # b0 would be two more than on that host. (1 1 1 | 2) is balanced but unreachable.
     assert at_most(shape(gpu=1, spreads=BOTH), zoned(a=[4, 4, 4], b=[4])) == 3
     # A wider skew of hosts: b0 comes to 2 before (1 1 1) and to 3 after it, then a to 4 (2 1 1).
     wide = (BOTH[0], replace(BOTH[1], max_skew=2))

@@ -1,4 +1,4 @@
-"""What one node says to a pod, and accelerators that nobody can use."""
+"""The answer of one node to a pod, and accelerators that no pod can use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement with trying everything, and what must hold for every cluster and gang."""
+"""Agreement with an exhaustive search, and invariants of every cluster and gang."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_agrees_with_trying_everything(
     for target in range(1, request.size + 1):
         result = check_fit(request, nodes, when, target)
         if is_anti_affinity_unsupported(request):
-            # What the members' own rules take away is not worked out: no placement is promised.
+            # The members' own rules are not computed, so no placement is promised.
             assert result.answer is not FitAnswer.YES
             assert result.answer is not FitAnswer.NO or most < target
             continue
@@ -177,7 +177,7 @@ def test_the_search_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> N
         assert answer is (FitAnswer.YES if most >= target else FitAnswer.NO)
         assert check_fit(request, nodes, When.CURRENT, target).answer is answer
     if not most:
-        return  # nobody asks how to place none
+        return  # zero pods are never requested
     placement = {
         node: dict(zip(numbers.names, config, strict=True))
         for node, config in search(numbers, most, Budget())[1]
@@ -190,7 +190,7 @@ def test_the_search_is_exact(case: tuple[PlacementRequest, list[NodeInfo]]) -> N
 def test_a_node_more_and_a_pod_less_never_hurt(
     request: PlacementRequest, nodes: list[NodeInfo], more: NodeInfo
 ) -> None:
-    # What is on it may keep members from the other nodes of its rack.
+    # Its pods may keep members from the other nodes of its rack.
     assume(R not in {*more.now.anti_affinity, *more.now.matched_terms})
     target = request.needed
     before = check_fit(request, nodes, When.CURRENT, target).answer
@@ -219,7 +219,7 @@ def test_order_and_grouping_do_not_matter(
 def test_one_pod_more_than_the_shape_capacity_does_not_fit(
     one: Shape, nodes: list[NodeInfo], when: When
 ) -> None:
-    # What others of its rack are asked is not about one node.
+    # Questions about other nodes of its rack are not about one node.
     one = replace(one, anti_affinity=one.anti_affinity - {R}, matched_terms=one.matched_terms - {R})
     room = shape_room(nodes, one, when)
     for node in nodes:
@@ -239,7 +239,7 @@ def test_a_cause_states_facts(request: PlacementRequest, nodes: list[NodeInfo]) 
         now and not is_anti_affinity_unsupported(request)
     )
     if result.cause in (PlacementCause.SHORT, PlacementCause.OCCUPIED, PlacementCause.FRAGMENTED):
-        # What is not worked out may be in the way of it for ever; what lacks now lacks all the same.
+        # Uncomputed constraints may block the gang forever. The current shortage exists in any case.
         assert empty or result.empty.but_for
     if result.cause in (PlacementCause.TOO_LARGE, PlacementCause.NO_ELIGIBLE_NODE):
         assert not empty

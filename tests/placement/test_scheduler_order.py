@@ -80,7 +80,7 @@ def test_any_domain_will_do() -> None:
 
 def test_the_number_of_orders_is_bounded() -> None:
     def played(*counts: int) -> int:
-        """Pods in all orders together: without nodes there is nothing else to do."""
+        """All orders of pods together. Without nodes there is no other work."""
         pod_sets = tuple(PodSet(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
         return scoring_cost(PlacementRequest(pod_sets), NodeSnapshot(()))
 

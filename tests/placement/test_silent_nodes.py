@@ -1,4 +1,4 @@
-"""Nodes that have registered and have not said what they offer yet: `status.allocatable` is not there."""
+"""Nodes that have registered without reporting `status.allocatable` yet."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_taint_of_a_node_that_is_not_ready_comes_with_it() -> None:
 
 
 def test_speaking_nodes_lack_the_resource() -> None:
-    """A node that never speaks must not hide what no node has."""
+    """A silent node must not hide a resource that no node has."""
     unit = waiting(offering("n0"), offering("n1"), registered("n2"))
     assert blocked_reason(unit) == (
         "no-matching-node",

@@ -1,4 +1,4 @@
-"""What a person is told of members that topology spread keeps from nodes that have room."""
+"""Messages about members that topology spread keeps from nodes with free capacity."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_capacity_is_to_be_freed_in_the_full_zone() -> None:
     finding = found("spread-constraints", unit)
     assert "and only 7 of 8 fit now" in finding.message
     assert "Wait for 1 CPU on node b0 to become free: then all 8 pods fit." in finding.advice_texts
-    # Who leaves could be one of those that count.
+    # A removed pod could be one of the counted pods.
     nodes = room_of(in_zone("a0", "a"), in_zone("b0", "b", used=7, even=1))
     unit = gang(8, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     assert not any("Free" in text for text in found("spread-constraints", unit).advice_texts)

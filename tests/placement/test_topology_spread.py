@@ -89,7 +89,7 @@ def test_agrees_with_every_order_of_placing(
             assert tuple(placed) in ends
 
 
-# What a person would count
+# Expected counts
 
 
 def zoned(**zones: list[int]) -> list[NodeInfo]:

@@ -1,4 +1,4 @@
-"""What arithmetic says of the waiting members of a unit: who they are, what they ask, where they can go."""
+"""The placement of waiting members: their identity, their requests and their nodes."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_terminating_members_count_to_the_quorum_until_deleted() -> None:
 
 
 def test_beyond_the_quorum_the_question_is_about_all_that_wait() -> None:
-    # The scheduler then takes each as it comes: a quorum of nothing would always fit.
+    # The scheduler then places each pod individually. A quorum of zero would always fit.
     assert placement_request_of(a_unit_of(a_gang(2, quorum=2, on=("n0", "n1")))).quorum is None
 
 
@@ -205,7 +205,7 @@ def test_pod_constraints_are_part_of_the_shape() -> None:
     assert shape.undecidable == ("devices",)
 
 
-# What must not be claimed
+# Claims that must not be made
 
 
 def test_a_request_that_could_not_be_read_only_takes_away() -> None:
@@ -214,7 +214,7 @@ def test_a_request_that_could_not_be_read_only_takes_away() -> None:
     assert cause(answer) is PlacementCause.CANNOT_TELL
     assert answer.assessment is not None
     assert answer.assessment.now.but_for == ("a request of memory that could not be read",)
-    # 5 pods of 4 GPUs do not fit on four nodes of 4, whatever their memory.
+    # 5 pods of 4 GPUs do not fit on four nodes of 4, for any amount of memory.
     assert (
         cause(placing_for(a_unit_of(a_gang(5, ask="4", unread_requests=("memory",)))))
         is PlacementCause.TOO_LARGE
@@ -244,7 +244,7 @@ def test_nodes_that_cannot_be_read() -> None:
 
 
 def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
-    """The labels of the members are what counts, whatever their own terms."""
+    """The labels of the members count, independent of their own terms."""
     far = replace(T, name="team-a/app=t by zone", is_exact=False)
     nodes = (replace(node("n0"), now=Requested({}, 2, anti_affinity={S: 1, far: 1})), node("n1"))
     job = a_job(pods=3)
@@ -283,7 +283,7 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
     assert answer.assessment.constraints == (Constraint.ANTI_AFFINITY,)
     others = [replace(pod, labels={"app": "u"}) for pod in pods]
     assert cause(placing_for(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
-    # Two of them share a node: nobody keeps them apart.
+    # Two of them share a node, because they have no anti-affinity.
     beside = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
     assert cause(placing_for(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
 
@@ -292,7 +292,7 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
 
 
 def test_reserved_capacity_is_available_to_its_own_pods() -> None:
-    # Both nodes are full of what is kept for the two pods themselves.
+    # Both nodes are full with the reservations of the two pods themselves.
     kept = tuple(
         replace(node(f"n{at}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
         for at in range(2)
@@ -354,7 +354,7 @@ def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
 
 
 def test_the_chosen_rack_is_full() -> None:
-    """What is full elsewhere is of no use either: it counts as elsewhere."""
+    """A full node elsewhere does not help and counts as elsewhere."""
     full = [replace(one, now=Requested({GPU: 4}, 1)) for one in RACKS]
     job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
@@ -404,7 +404,7 @@ def test_no_nodes_at_all() -> None:
 
 
 def exclusion_code_of(unit: Unit) -> str:
-    """The code under which it is said that no node could ever host a member."""
+    """Return the code of the finding that no node can ever host a member."""
     answer = placing_for(unit)
     assert cause(answer) is PlacementCause.NO_ELIGIBLE_NODE
     return exclusion_code(unit, answer.shapes)
@@ -415,7 +415,7 @@ def test_which_filter_is_the_trouble() -> None:
     cordoned = node("n8", unschedulable=True, taints=(CORDON,))
     tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
     assert exclusion_code_of(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
-    # n8 is the only one that was asked for, and it is cordoned.
+    # n8 is the only requested node, and it is cordoned.
     wanted = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
     assert (
         exclusion_code_of(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted)))
@@ -430,7 +430,7 @@ def test_which_filter_is_the_trouble() -> None:
 
 
 def test_a_driver_may_serve_resources_no_node_lists() -> None:
-    # DRAExtendedResource, on since 1.36: nobody compares amounts where a DeviceClass has the name.
+    # DRAExtendedResource, on since 1.36: amounts are not compared if a DeviceClass has the name.
     bare = node("c0", gpu=0), node("c1", gpu=0, labels={"pool": "a"})
     answer = placing_for(a_unit_of(a_gang(2), bare, kubernetes=(1, 36)))
     assert answer.assessment is not None

@@ -1,4 +1,4 @@
-"""What is on the nodes follows every change, and says the same as counting everything anew."""
+"""Usage of the nodes follows every change and equals a full count."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ def test_the_capacity_object_is_reused_while_unchanged() -> None:
     usage.put_pod(pod("p2", on="n2"))
     after = usage.capacity()
     assert after is not before
-    assert after.nodes[0] is before.nodes[0]  # nothing has changed on n1
-    assert before.nodes[1].now == Requested()  # what was handed out stays as it was
+    assert after.nodes[0] is before.nodes[0]  # n1 is unchanged
+    assert before.nodes[1].now == Requested()  # a returned snapshot is unchanged
 
 
 def test_unavailable_capacity_has_a_cause() -> None:
@@ -257,7 +257,7 @@ def test_a_rule_by_zone_is_matched_while_its_pod_waits() -> None:
     usage = filled([node()], [pod("a", labels={"app": "t"})])
     assert usage.put_pod(pod("waits", on="", phase="Pending", terms=[ZONED], near=NEAR))
     assert only_node(usage).now == Requested({}, 1, matched_terms={ZONED: 1, NEAR: 1})
-    # With a node it has the rule, which others are asked about: whom it matches no longer matters.
+    # A bound pod has the rule that other pods are checked against. The pods it matches no longer matter.
     assert usage.put_pod(pod("waits", on="n1", terms=[ZONED], near=NEAR))
     assert only_node(usage).now == Requested({}, 2, anti_affinity={ZONED: 1})
 
@@ -297,7 +297,7 @@ def test_pods_that_are_deleted_or_only_nominated_do_not_count() -> None:
     assert usage.remove_pod("uid-a")
 
 
-# Any sequence of changes against counting what is there at its end.
+# Any sequence of changes against a full count of the final objects.
 
 EVERY = PodTerm("team-a/")
 LOOSE = PodTerm("*/rank,app in (s,u)", None, (
@@ -348,7 +348,7 @@ CHANGES = st.lists(
 
 @dataclass
 class Cluster:
-    """What is there, as plain as can be."""
+    """The expected usage, computed as simply as possible."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     pods: dict[str, Pod] = field(default_factory=dict)

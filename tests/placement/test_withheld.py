@@ -118,7 +118,7 @@ def test_a_withheld_part_that_does_not_help_is_not_reported() -> None:
 
 
 def test_another_node_is_not_to_blame() -> None:
-    """What is lost on a node that the pods cannot go to anyway is not told."""
+    """Losses on an unusable node are not reported."""
     good = a_served_node("a", {GPU: "8"}, {GPU: "8"})
     other = a_served_node("b", {RDMA: "8", GPU: "0"}, {RDMA: "0"})
     _, text, kinds, _ = summarize_reason(2, 8, good, other)

@@ -240,7 +240,7 @@ def test_a_job_requests_fewer_pods_than_the_quorum(minor: tuple[int, int], way: 
 @pytest.mark.parametrize(
     ("fields", "way"),
     [
-        # Of a list of work no more pods are made than completions are left, and they are immutable.
+        # A Job with a work queue creates no more pods than completions are left. Completions are immutable.
         ({"indexed": False}, "needs re-creating"),
         ({"indexed": False, "completions": 3}, "needs re-creating"),
         (

@@ -207,7 +207,7 @@ def test_resume_advice_depends_on_the_suspending_manager() -> None:
     assert require_finding("job-suspended", held_unit(job=meant)).advice_texts == ()
     controller = {"suspend_set_by": "jobset"}
     assert len(require_finding("job-suspended", held_unit(job=controller)).advice_texts) == 1
-    # A Hold that was made for an object of the same name before is in force for nothing.
+    # A Hold for an earlier object of the same name is not in force.
     assert require_finding(
         "job-suspended", held_unit(hold={"owner_uid": "uid-before"})
     ).advice_texts == ("Resume Job run-workers-2 to let it run.",)

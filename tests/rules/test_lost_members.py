@@ -84,9 +84,9 @@ def test_all_pods_of_a_job_are_lost_while_another_job_runs() -> None:
     assert require_finding("lost-members", unit).message.startswith(
         "Job run-cells-1: 0 of 1 members run, 1 of 2 of JobSet run. 1 pod finds no room: "
     )
-    # Where none of the gang runs, the stage that it is back in decides.
+    # If no member runs, the stage the gang is back in decides.
     assert first_code(cells(new, memory=whole_memory(), pods=(new,))) == "unschedulable"
-    # And where it never ran, nobody was lost.
+    # A gang that never ran has lost no members.
     assert first_code(cells(existing, new, pods=(new,))) == "partly-placed"
 
 

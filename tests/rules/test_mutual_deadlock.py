@@ -107,10 +107,10 @@ SUSPEND_OWN = ("Suspend team-a/train until team-b/eval runs: it fits once team-a
     [
         ({}, {}, SUSPEND_EITHER),
         ({"priority": 5}, {"priority": 5}, SUSPEND_EITHER),
-        # Nobody is asked to stop for a gang of lower priority.
+        # No gang is suspended for a gang of lower priority.
         ({}, {"priority": 5}, SUSPEND_OWN),
         ({"priority": 5}, {}, SUSPEND_OTHER),
-        # A suspend that is undone by whoever decides about the gang makes its pods start again for nothing.
+        # If the manager of the gang reverts a suspend, its pods only start again.
         ({}, {"suspendable": False}, SUSPEND_OWN),
         ({"suspendable": False}, {}, SUSPEND_OTHER),
         ({"suspendable": False}, {"suspendable": False}, ()),

@@ -174,7 +174,7 @@ def test_a_rule_of_its_own_that_names_no_value() -> None:
         1, pod_requests(cpu="1"), capacity_of(*taken), needs=needs, labels=labels, text=SAYS
     )
     assert values_in(require_finding("pod-anti-affinity", unit).message) == "1 2"
-    # Where nobody is known to keep it away the scheduler tells.
+    # The scheduler is quoted if no pod is known to keep it away.
     free = in_zone("a", cpu_node("a")), in_zone("b", cpu_node("b"))
     unit = gang(1, pod_requests(cpu="1"), capacity_of(*free), needs=needs, labels=labels, text=SAYS)
     assert values_in(require_finding("pod-anti-affinity", unit).message) == "1 3"

@@ -102,7 +102,7 @@ def test_a_preemption_is_remembered_without_its_event() -> None:
     finding = require_finding("preempted", low(memory=memory))
     assert finding.message.startswith("Its pods were preempted by team-b/usurper; 2 pods need ")
     assert finding.since == ago(30)
-    # The same words while the event is there and the one who took the room is gone.
+    # The same sentence while the event exists and the preemptor is deleted.
     assert (
         require_finding("preempted", low(taken(**by_pod()), memory=memory)).message
         == finding.message

@@ -62,7 +62,7 @@ JOB = a_job("train", pods=3, created_at=ago(6 * DAY), active_pods=None)
         ([up("a", JOB, 9000), up("b", JOB, 7200), up("c", JOB, 8000)], ago(7200)),
         # One that is done ended before the last one became ready.
         ([up("a", JOB, 9000), up("b", JOB, 7200), done("c", JOB, 8000)], ago(7200)),
-        # One that is done may have become ready after the others: nobody knows.
+        # A finished pod may have become ready after the others, so the time is unknown.
         ([up("a", JOB, 9000), up("b", JOB, 7200), done("c", JOB, 60)], None),
         ([done("a", JOB, 90), done("b", JOB, 70), done("c", JOB, 80)], ago(70)),
     ],

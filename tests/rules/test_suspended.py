@@ -117,7 +117,7 @@ def test_resume_advice_names_suspended_jobs() -> None:
     )
     holds = [a_hold(job) for job in jobs]
     assert require_gang_finding("suspended", facts_of(jobset, *jobs, *holds)).advice_texts == ()
-    # The one that nobody is known to have meant.
+    # A suspension without a known intention.
     assert (
         values_in(
             *require_gang_finding("suspended", facts_of(jobset, *jobs, holds[1])).advice_texts
