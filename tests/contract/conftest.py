@@ -44,7 +44,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
         found = _real_site(request.getfixturevalue("controlplane_137"), name)
     found.client.create(namespace(name))
     yield found
-    # What is left there must not take room from the next test.
+    # Leftover pods must not take capacity from the next test.
     found.client.delete("v1", "Namespace", name)
     if request.param == "real":
         delete_nodes(found.client)

@@ -1,4 +1,4 @@
-"""What the controllers make of a suspension, a Hold and a failure, on both servers."""
+"""Reactions of the controllers to a suspension, a Hold and a failure, on both servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests of a plan, sent as they are: what a server makes of them, simulated and real."""
+"""The requests of a plan, sent unchanged to a simulated and a real server."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _plan(
 
 
 def _send(site: Site, step: Step, *, met: bool = False) -> Json:
-    """Send a step. `met`: somebody else may have done it, and then its tests fail."""
+    """Send a step. `met`: another writer may have done it, and then its tests fail."""
     query = "?dryRun=All" if step.dry_run else ""
     method = "PATCH" if step.method == "MERGE" else step.method
     status, body, _ = site.raw(

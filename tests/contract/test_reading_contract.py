@@ -232,7 +232,7 @@ def test_a_missing_object_has_the_same_message(site: Site) -> None:
     assert said["custom"] == 'jobsets.jobset.x-k8s.io "nope" not found'
     assert said["resource"] == "the server could not find the requested resource"
     assert said["version"] == said["resource"]
-    # A group that nobody serves is not even JSON.
+    # The answer for an unserved group is not even JSON.
     assert said["group"].strip() == "404 page not found"
 
 

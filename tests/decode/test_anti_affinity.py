@@ -63,7 +63,7 @@ def test_foreign_namespaces_selectors_and_topologies_are_separate_terms() -> Non
     assert len({term for found in terms for term in found.anti_affinity}) == len(terms)
 
 
-# What labels.Selector and AffinityTerm.Matches say of the pods (team-a, app=train, rank=0),
+# Results of labels.Selector and AffinityTerm.Matches for the pods (team-a, app=train, rank=0),
 # (team-b, app=train) and (team-a, without labels).
 MATCHES: list[tuple[Json, tuple[bool, bool, bool]]] = [
     (by_host(), (True, False, False)),
@@ -145,5 +145,5 @@ def test_exact_and_inexact_terms_are_separate() -> None:
 
 
 def test_term_without_a_selector_matches_no_pod() -> None:
-    # LabelSelectorAsSelector: a null selector matches nothing, an empty one everything.
+    # LabelSelectorAsSelector: a null selector matches no pod, an empty one every pod.
     assert anti(by_host(None)) == PodConstraints()

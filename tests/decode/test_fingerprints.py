@@ -16,7 +16,7 @@ from gangboard.polling.cluster_cache import resources
 
 RESOURCES = {resource.key: resource for resource in resources()}
 LARGEST = 2**31 - 1
-"""Of a signed column of 32 bits; 0 is for what was not read yet."""
+"""Range of a signed 32-bit column. 0 means not read yet."""
 
 
 @pytest.mark.parametrize("resource", RESOURCES.values(), ids=lambda resource: resource.key)

@@ -1,4 +1,4 @@
-"""Pods that are resized in place count with the most of what is asked, promised and in force.
+"""Pods that are resized in place count with the maximum of requested, allocated and actual resources.
 
 Expected values: component-helpers/resource PodRequests with UseStatusResources (1.37), KEP-1287.
 """
@@ -46,7 +46,7 @@ def one(cpu: str, *statuses: Json, **status: Any) -> Decimal:
         ("1", "2", "2", 2),  # shrinking, not begun
         ("1", "1", "2", 2),  # shrinking, promised and not done
         ("2", "2", "1", 2),  # growing, promised and not done
-        ("1", None, None, 1),  # the kubelet has said nothing yet
+        ("1", None, None, 1),  # the kubelet has not reported yet
         ("1", None, "3", 3),
         ("1", "3", None, 3),
     ],

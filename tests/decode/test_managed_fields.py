@@ -23,7 +23,7 @@ def entry(manager: str, time: str, fields: object, **more: str) -> Json:
     return {"manager": manager, "time": time, "fieldsV1": fields, **given}
 
 
-# A child Job that was made by JobSet, suspended by somebody, and whose status Kubernetes writes.
+# A child Job created by JobSet, suspended by a user, with a status written by Kubernetes.
 MADE = {"f:metadata": {"f:labels": {".": {}}}, "f:spec": {"f:parallelism": {}, "f:template": {}}}
 SUSPENDED: Json = {"f:spec": {"f:suspend": {}}}
 STATUS: Json = {"f:status": {"f:conditions": {}, "f:suspend": {}}}

@@ -24,7 +24,7 @@ def built(key: str, spec: dict[str, Any]) -> Any:
     return model(resource, with_identity({"spec": spec}), resource.versions[0])
 
 
-# What the user asks for, with 0 in the place of the minimum, and without it.
+# The user's request, with 0 as the minimum, and without it.
 SPECS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "podgroups.scheduling.k8s.io",
@@ -118,9 +118,10 @@ def test_positive_minimum_counts() -> None:
 
 
 def test_every_grouping_api_is_tested() -> None:
-    """A PodGang says 0 on purpose, once it was placed: Grove lowers its `minReplicas`.
+    """A placed PodGang has 0 on purpose: Grove lowers its `minReplicas`.
 
-    So does a task of a Volcano Job (`tests/owners/test_volcano_job.py`): its field is a pointer in Go.
+    A task of a Volcano Job behaves likewise (`tests/owners/test_volcano_job.py`): its field is a pointer in Go.
+
     """
     walked = {key for key, _, _ in SPECS} | {"podgangs.scheduler.grove.io"}
     assert {one.key for api in registry.grouping_apis() for one in api.resources} <= walked

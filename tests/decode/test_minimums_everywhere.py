@@ -29,7 +29,7 @@ NOT_KEPT = {
     "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minCount",
     "jobsets.jobset.x-k8s.io spec.replicatedJobs.template.spec.scheduling.schedulingPolicy.gang.minGroupCount",
 }
-"""Their struct is read, and what is kept does not depend on them: PodGroups and Jobs of their own tell."""
+"""Their struct is decoded, and the stored values do not depend on them. PodGroups and Jobs have the values."""
 NEED_A_TREE = {
     "podgroups.scheduling.run.ai spec.minSubGroup",
     "podgroups.scheduling.run.ai spec.subGroups.minSubGroup",
@@ -41,7 +41,7 @@ Path = tuple[str, ...]
 
 
 def _types(kind: inspect.Type) -> list[inspect.Type]:
-    """Return what a value may be, without the limits of it."""
+    """Return the possible types of a value, without its limits."""
     if isinstance(kind, inspect.Metadata):
         return _types(kind.type)
     parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -54,7 +54,7 @@ def _is_policy(name: str, kind: inspect.Type) -> bool:
 
 
 def _below(kind: inspect.Type) -> inspect.Type | None:
-    """Return what a list or map contains; a map only where that is no text."""
+    """Return the element type of a list or map. Maps of text are skipped."""
     if isinstance(kind, inspect.ListType):
         return _types(kind.item_type)[0]
     return _types(kind.value_type)[0] if isinstance(kind, inspect.DictType) else None
@@ -152,7 +152,7 @@ def test_zero_reads_as_not_set(called: str, full: bool) -> None:
 
 @pytest.mark.parametrize("called", FOUND)
 def test_positive_minimum_counts(called: str) -> None:
-    """Else the objects above would show nothing."""
+    """Otherwise the objects above would prove no property."""
     counts = [
         _built(called, 3, full=full) != _built(called, None, full=full) for full in (False, True)
     ]

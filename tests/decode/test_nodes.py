@@ -146,7 +146,7 @@ def test_all_labels_are_stored() -> None:
 
 
 def test_true_lifecycle_conditions_are_stored() -> None:
-    """KEP-5683 (1.37). Others are for the kubelet and for whoever repairs nodes."""
+    """KEP-5683 (1.37). Other values are for the kubelet and for repair tools."""
     found = node(
         {
             "conditions": [

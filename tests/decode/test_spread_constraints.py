@@ -102,7 +102,7 @@ def test_a_missing_or_empty_selector_counts_no_pod(selector: Json | None) -> Non
         [spread(nodeTaintsPolicy="Perhaps")],
         [spread(nodeAffinityPolicy="Perhaps")],
         [spread(labelSelector={"matchExpressions": [{"key": "app", "operator": "Gt"}]})],
-        # Of a pod that has no such label, or where the API server does not put it in.
+        # A pod without such a label, or an API server that does not add it.
         [spread(matchLabelKeys=["pod-template-hash"])],
     ],
 )

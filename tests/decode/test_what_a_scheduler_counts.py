@@ -45,8 +45,8 @@ def given(cpu: str, asked_in_vain: bool = False) -> Json:
     return status
 
 
-# Name → spec of the pod that is there first, its status where the kubelet is played, the resource,
-# and how much of it the papers say that such a pod takes (thousandths of a core, bytes).
+# Name → spec of the existing pod, its status if the kubelet is played, the resource, and the
+# documented amount such a pod uses (thousandths of a core, bytes).
 CASES: dict[str, tuple[Json, Json | None, str, int]] = {
     "containers": ({"containers": [container("a", cpu="500m"), container("b", cpu="1")]},
                    None, "cpu", 1500),

@@ -42,7 +42,7 @@ def port(number: int) -> pod_constraints.WirePlacedSpec:
 
 
 HOSTILE: dict[str, tuple[Callable[[int], object], int, int]] = {
-    # what is asked, how often, MiB that may be kept were all as heavy as it is taken for
+    # key, expected requests, MiB that would be kept if all entries had the assumed size
     "tolerations": (
         lambda number: pod_constraints.read_pod_constraints(spec(number), "team", ()),
         12,
@@ -123,7 +123,7 @@ def test_result_is_computed_once() -> None:
 
     assert [double(text) for text in "abcabcabc"] == ["aa", "bb", "cc"] * 3
     assert made == ["a", "b", "c"]
-    double("d")  # the fourth: what was asked for longest ago goes
+    double("d")  # the fourth evicts the least recently used entry
     assert [double(text) for text in "bcd"] == ["bb", "cc", "dd"]
     assert made == ["a", "b", "c", "d"]
 

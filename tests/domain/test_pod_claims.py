@@ -33,9 +33,9 @@ def claim(phase: str = "Pending", *, deleting: bool = False, **fields: Any) -> V
         (claim("", storage_class="now"), ClaimProblem.UNBOUND),
         # Legitimately Pending: a volume comes when a pod has a node.
         (claim(storage_class="later"), None),
-        # It names its volume: no class makes it wait for a pod then, and nobody makes another.
+        # It names its volume, so no class makes it wait for a pod or creates another volume.
         (claim(storage_class="later", volume="pv-7"), ClaimProblem.UNMATCHED),
-        # Without a class somebody has to make a volume by hand; so with one that is not there.
+        # Without a class, a volume must be made by hand. The same holds for a missing class.
         (claim(), ClaimProblem.UNBOUND),
         (claim(storage_class="manual"), ClaimProblem.UNBOUND),
         (claim("Bound", storage_class="now", volume="pv-7"), None),

@@ -13,7 +13,7 @@ OVER = {"conditions": (a_condition("Finished"),)}
 GOING = {"deleting_since": ago(1)}
 IN, OUT, OFF = {"admitted": True}, {"admitted": False}, {"active": False}
 CASES: list[tuple[str, bool, tuple[dict[str, Any], ...], str, str]] = [
-    # (queue label, suspended, its entries, what is known of queues, how the queue stands to it)
+    # (queue label, suspended, its entries, knowledge about queues, expected relation to the queue)
     ("", True, (), "served", "free"),
     ("", False, (), "", "free"),
     ("", True, (), "not-served", "free"),
@@ -72,7 +72,7 @@ def test_entry_decides_the_queue() -> None:
 
 
 def test_label_of_a_job_counts_if_its_owner_is_in_no_queue() -> None:
-    """Kueue makes no Workload for what an owner in a queue has made (jobset-kueue.md §3.2)."""
+    """Kueue creates no Workload for objects of a queued owner (jobset-kueue.md §3.2)."""
     free, managed = a_jobset("free"), a_jobset("managed", queue="lq")
     for owner, visibility, standing in (
         (free, "served", QueueStanding.WAITS),
@@ -91,7 +91,7 @@ def test_label_of_a_job_counts_if_its_owner_is_in_no_queue() -> None:
 
 
 def test_jobs_stay_suspended_until_their_owner_is_admitted() -> None:
-    """Kueue suspends each child Job of what it has not admitted (jobset-kueue.md §3.5)."""
+    """Kueue suspends each child Job of an owner it has not admitted (jobset-kueue.md §3.5)."""
     owner = a_jobset("run")
     (job,) = child_jobs(owner, suspended=True)
     found = queue_statuses_of(owner, (job,), [an_entry(owner)], "served")[job.meta.ref.uid]

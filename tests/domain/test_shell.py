@@ -23,7 +23,7 @@ def test_command_is_empty_if_a_name_is_unsafe() -> None:
     )
     assert command("kubectl logs -n {} {}", "ml", "run-0; reboot") == ()
     assert command("kubectl uncordon {} {}", "n1", "-rf") == ()
-    # What stands between names is ours; a quoted word stays one word.
+    # The text between names is ours. A quoted word stays one word.
     assert command_line(("kubectl", "x y")) == "kubectl 'x y'"
 
 

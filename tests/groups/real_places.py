@@ -1,4 +1,4 @@
-"""Places with PodGroups of real schedulers, and what is brought about in them."""
+"""Places with PodGroups of real schedulers, and the situations played in them."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def lost(place: Place) -> None:
 
 
 def queue_closed(place: Place) -> None:
-    """Somebody has closed its queue, as `vcctl queue operate` does. Twin: it is open."""
+    """A user has closed its queue, as `vcctl queue operate` does. Twin: it is open."""
     for name in ("closed", "open"):
         place.client.create(volcano_queue(f"{place.name}-{name}"))
     queue = f"{place.name}-closed"
@@ -213,7 +213,7 @@ def capability(place: Place) -> None:
 
 
 def quota_taken(place: Place) -> None:
-    """Another has most of what its queue may have. Twin: that one."""
+    """Another gang uses most of the queue's limit. Twin: that gang."""
     place.client.create(volcano_queue(f"{place.name}-q", cpu="4"))
     place.gang(2, "2", "twin", queue=f"{place.name}-q", minResources={"cpu": "4"})
     place.wait_placed(2, "twin")
@@ -236,7 +236,7 @@ def let_in_again(place: Place) -> None:
 
 
 def queue_gone(place: Place) -> None:
-    """Nobody has made its queue. Twin: there is one."""
+    """Its queue does not exist. Twin: it exists."""
     there = f"{place.name}-there"
     is_volcano = place.version == VOLCANO
     place.client.create(volcano_queue(there) if is_volcano else kai_queue(there, "kai-root"))
@@ -262,11 +262,14 @@ def places_of(
 
 
 def read(situation: Situation[Place], place: Place, words: str) -> None:
-    """Check what is told; `words` is how the sentence begins whose end has numbers of the whole cluster, or a time."""
+    """Check the verdict.
+
+    `words` is the fixed beginning of a sentence whose end has numbers of the whole cluster, or a time.
+    """
     check(situation, place)
     wait(lambda: place.told()["message"].startswith(words), what=words, seen=place.told)
     if situation.code == "unschedulable":
-        # Neither what would fit nor what would help is worked out for a scheduler with rules of its own.
+        # Fit and remedies are not computed for a scheduler with its own rules.
         assert place.detail()["fit"][0]["why"].endswith("places pods by rules of its own")
         assert place.said()["advice"] == []
 

@@ -1,4 +1,4 @@
-"""PodGroups of coscheduling: which pods are in one, and what is told of them."""
+"""PodGroups of coscheduling: their pods and their verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.sentence_values import values_in
 KIND = "PodGroup.scheduling.x-k8s.io"
 PLUGIN = "scheduler-plugins"
 
-# gang-owners.md §6, and what the controller writes (podgroup_controller.go).
+# gang-owners.md §6, and the fields the controller writes (podgroup_controller.go).
 RING: Json = {
     "metadata": {"name": "ring", "namespace": "team-a", "uid": "r1", "resourceVersion": "4"},
     "spec": {"minMember": 3, "scheduleTimeoutSeconds": 120},
@@ -101,7 +101,7 @@ def test_a_shortage_quotes_the_scheduler() -> None:
 
 
 def test_an_indirect_refusal_gets_no_invented_cause() -> None:
-    """As observed: the pod that found no room is told of as the others."""
+    """As observed: the pod that did not fit has the same message as the others."""
     texts = ("1 optimistic rejection in PostFilter.", "1 rejection in Unreserve.")
     pods = [member(f"p{n}", text=f"0/1 nodes are available: {one}") for n, one in enumerate(texts)]
     result = verdict_of(ring(minMember=2), *pods).finding
@@ -111,7 +111,7 @@ def test_an_indirect_refusal_gets_no_invented_cause() -> None:
 
 
 def test_near_miss_of_the_default_scheduler_uses_the_arithmetic() -> None:
-    """`room` is not read here: for the stock scheduler that is what is in the way."""
+    """`room` is not read here. For the default scheduler, it is the obstacle."""
     text = "0/1 nodes are available: 1 Insufficient cpu."
     group = a_group("ring", quorum=3)
     pods = [a_pod(f"p{n}", group=group, text=text) for n in range(3)]
@@ -149,7 +149,7 @@ def test_pods_of_two_schedulers_that_read_it_are_placed_by_neither() -> None:
 
 
 def test_the_default_scheduler_ignores_the_group() -> None:
-    """Nothing is wrong while all run; near miss: some hold a node, and others are refused."""
+    """No problem while all pods run. Near miss: some pods hold a node, and others are refused."""
     verdict = verdict_of(ring(), *(ignoring(f"p{n}", on="n0") for n in range(3)))
     assert (verdict.finding.code, verdict.members.quorum) == ("running", None)
     text = "0/1 nodes are available: 1 Insufficient cpu."

@@ -1,4 +1,4 @@
-"""Walks the registry of grouping APIs: nobody is in it without a test, and none is half-made."""
+"""Walk the registry of grouping APIs: every API has a test and is complete."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""PodGroups of KAI: gangs and what only looks like one, and what its scheduler says of each.
+"""PodGroups of KAI: gangs, lookalikes, and the scheduler's messages about each.
 
 Texts and objects as observed on v0.12.0 (real-owners-2.md §3).
 """
@@ -64,7 +64,7 @@ def a_group(*conditions: Json, stale: str = "", **spec: Any) -> Group:
 
 
 def a_single(name: str) -> Group:
-    """One that keeps nobody together."""
+    """A group that does not keep its pods together."""
     group = a_group(minMember=1)
     ref = replace(group.meta.ref, name=name, uid=f"uid-{name}")
     return replace(group, meta=replace(group.meta, ref=ref))
@@ -106,7 +106,7 @@ def test_a_pod_group() -> None:
         ({"subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minMember": 3}]}, 5),
         ({"minMember": 0, "minSubGroup": 1, "subGroups": [{"name": "a", "minMember": 2}, {"name": "b", "minMember": 3}]}, 2),
         ({"minMember": 0, "subGroups": [{"name": "a"}, {"name": "b", "minMember": 3, "parent": "a"}]}, 3),
-        # One that names itself is above nothing.
+        # A group that names itself is not a parent.
         ({"minMember": 0, "subGroups": [{"name": "a", "minMember": 2, "parent": "a"}]}, 0),
     ],
 )  # fmt: skip
@@ -184,7 +184,7 @@ def test_the_newest_condition_counts() -> None:
     [
         ([], QUEUES, "queue-missing"),
         ([a_queue(parent="root")], QUEUES, "queue-missing"),
-        # Near misses: they are there, or nobody can tell.
+        # Near misses: the queues exist, or their existence is unknown.
         ([a_queue(parent="root"), a_queue("root")], QUEUES, "not-attempted"),
         ([], frozenset(), "not-attempted"),
     ],
@@ -266,7 +266,7 @@ def test_preemption_that_is_delayed() -> None:
         "KAI finds no room for 4 pods: it preempts nothing for them before their preemptionDelay of 5m0s has "
         "passed."
     )
-    # Near miss: the field alone says nothing of why it waits.
+    # Near miss: the field alone does not explain the wait.
     other = finding_summary(
         a_group(condition("PodSchedulingErrors", NO_ROOM), preemptionDelay="5m0s")
     )

@@ -51,7 +51,7 @@ def test_the_required_topology_is_decoded_without_the_preferred() -> None:
 
 
 def test_a_podgang_without_a_spec_has_no_roles() -> None:
-    """The API server takes none such; a CRD that was changed by somebody would."""
+    """The API server rejects such an object. A modified CRD would accept it."""
     created = {"metadata": {"name": "odd", "namespace": "x", "uid": "u", "resourceVersion": "1"}}
     result: Group = model(PodGangs.resources[0], created)
     assert (result.quorum, result.templates) == (0, ())

@@ -96,7 +96,7 @@ WORDS = {
     "kai-no-room": "KAI has room for 2 of 3 pods that must start together: ",
     "kai-over-limit": "Queue kai-over-limit-q may have 2 GPUs at most: ",
 }
-"""How sentences begin whose end has numbers of the whole cluster, a time, or what is not always told."""
+"""Prefixes of sentences whose end has cluster-wide numbers, a time, or an optional part."""
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_the_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) ->
 
 
 def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard]) -> None:
-    """The PodGroup of KAI has a subgroup of it with a minimum; what is advised lets all of it run."""
+    """KAI's PodGroup has a subgroup with a minimum for it. The advised minimum lets all pods run."""
     place = all_places["kai-grove-zero"]
     assert isinstance(place, GrovePlace)
     check(OF_GROVE[place.name], place)

@@ -1,7 +1,7 @@
-"""PodGroups of real schedulers, coscheduling 0.35 and Volcano 1.14 on 1.37, told by a whole gangboard.
+"""PodGroups of real schedulers, coscheduling 0.35 and Volcano 1.14 on 1.37, under a complete gangboard.
 
-All situations play at once, each on a node of its own and with a near miss. Arithmetic says nothing in any of
-them: why these schedulers refuse is a matter of rules of their own.
+All situations play at once, each on a node of its own and with a near miss. Placement is not computed in
+any of them, because these schedulers have their own rules.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ WORDS = {
     "cosched-no-room": "Scheduler scheduler-plugins finds no room for 3 pods",
     "volcano-no-room": "Volcano has room for 2 of 3 pods that must start together",
 }
-"""How sentences begin whose end has numbers of the whole cluster, a time, or what is not always told."""
+"""Prefixes of sentences whose end has cluster-wide numbers, a time, or an optional part."""
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_a_volcano_queue_counts_waiting_and_running_gangs(places: dict[str, Plac
 def test_the_advice_admits_a_group_that_blocks_itself(
     places: dict[str, Place],
 ) -> None:
-    """Volcano adds what its pod holds to what it asks for."""
+    """Volcano adds the usage of its pod to its request."""
     place = places["volcano-let-in-again"]
     place.wait_told("exceeds-quota")
     assert place.told()["advice"] == [

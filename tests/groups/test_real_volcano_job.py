@@ -1,4 +1,4 @@
-"""Jobs of a real Volcano (1.14): aborted and resumed by a click, told on the way, and what the actor may send."""
+"""Jobs of a real Volcano (1.14): aborted and resumed by a click, the verdicts on the way, and the actor's permissions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Place(PlaceOnBoard):
         )
 
     def phase(self, name: str = "run") -> str:
-        """Return what its controller says of it."""
+        """Return the controller's status of it."""
         status = self.client.get(VCJOB, "Job", name, self.name).get("status") or {}
         return str((status.get("state") or {}).get("phase", ""))
 

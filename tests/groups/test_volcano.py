@@ -1,4 +1,4 @@
-"""PodGroups of Volcano: what its queue and its scheduler say, in one sentence each."""
+"""PodGroups of Volcano: messages of the queue and the scheduler, one sentence each."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_a_pod_group() -> None:
     [
         (ring("Inqueue", condition("Unschedulable", "10", REFUSED)), "False"),
         (ring("Running", condition("Scheduled", "10")), "True"),
-        # Neither is taken back: the later one counts.
+        # Volcano removes neither condition, so the later one counts.
         (ring("Inqueue", condition("Scheduled", "10"), condition("Unschedulable", "20", "x")), "False"),
         (ring("Inqueue", condition("Unschedulable", "10", "x"), condition("Scheduled", "20")), "True"),
-        # What has run was placed once, whatever is refused since.
+        # A gang that ran was placed before, regardless of later refusals.
         (ring("Unknown", condition("Scheduled", "10"), condition("Unschedulable", "20", "x")), "True"),
         (ring("Pending"), None),
     ],
@@ -75,7 +75,7 @@ def test_messages_before_all_pods_ran_are_outdated() -> None:
         ({"queues": [queue("Closed")]}, ("queue-stopped", Health.BLOCKED, "Queue research is closed and lets nothing in.")),
         ({"known_kinds": QUEUES}, ("queue-missing", Health.BLOCKED, "Queue research does not exist, so Volcano never looks at PodGroup ring.")),
         ({"queues": [queue(cpu="4")]}, ("exceeds-quota", Health.BLOCKED, "PodGroup ring needs 6 CPUs at once, and Queue research may have at most 4 CPUs.")),
-        # Near misses: as much as it may have; a queue of which nobody knows whether it is there.
+        # Near misses: a request equal to the limit, and a queue of unknown existence.
         ({"queues": [queue(cpu="6")]}, ("queue-evaluating", Health.WAITING, "Queue research has not let it in yet.")),
         ({}, ("queue-evaluating", Health.WAITING, "Queue research has not let it in yet.")),
     ],
@@ -110,7 +110,7 @@ def test_a_command_has_the_name_of_a_queue_only_if_that_is_safe(
          "Queue research has not let it in: not enough cpu, nvidia.com/gpu is left in it."),
         ("resource in cluster is overused: overused cpu", "queue-evaluating",
          "Queue research has not let it in: what the cluster has of cpu is spoken for."),
-        # What its gang lacks is told of one that is let in.
+        # An admitted gang reports its own shortage.
         ("3/3 tasks in gang unschedulable: pod group is not ready", "queue-evaluating",
          "Queue research has not let it in yet."),
     ],
@@ -195,7 +195,7 @@ def test_pods_that_wait_for_the_capacity_of_their_queue() -> None:
 
 @pytest.mark.parametrize("gates", [("example.com/approval",), (QUEUE_GATE, "example.com/approval")])
 def test_foreign_gates_are_reported_as_gates(gates: tuple[str, ...]) -> None:
-    """Near miss: what somebody else has to take away."""
+    """Near miss: a gate of another controller."""
     group = ring("Inqueue")
     assert finding_summary(group, pods=members(group, gates=gates))[0] == "scheduling-gated"
 

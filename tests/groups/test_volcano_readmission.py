@@ -1,4 +1,4 @@
-"""A PodGroup of Volcano that waits for its queue once more: why, what it holds meanwhile, and what lets it in."""
+"""A PodGroup of Volcano that waits for its queue again: the cause, its usage meanwhile, and the remedy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def no_quota() -> Event:
 
 
 def test_pods_wait_until_their_group_is_let_in_again() -> None:
-    """The scheduler tries none of them before (allocate.go), so that it says nothing is no fault of its."""
+    """The scheduler tries none of them before (allocate.go), so its silence is no fault."""
     result = back_in_queue(queues=[queue()]).finding
     assert (result.code, result.health, result.message) == (
         "queue-evaluating",
@@ -90,7 +90,7 @@ def test_the_gang_itself_holds_the_capacity_for_readmission(
 
 
 def test_its_queue_that_did_not_refuse_it_is_not_blamed() -> None:
-    """Near miss: as much, and no event says so; nothing tells which plugins Volcano has."""
+    """Near miss: an equal request without an event. The plugins of this Volcano are unknown."""
     assert back_in_queue(queues=[queue(cpu="7")]).finding.code == "queue-evaluating"
 
 

@@ -1,7 +1,7 @@
-"""Applications of YuniKorn: no object, a label or an annotation, and what its scheduler says of the pods.
+"""Applications of YuniKorn: no object, a label or an annotation, and the scheduler's messages about the pods.
 
-Texts as YuniKorn 1.9.0 wrote them on 1.37, but for those of a user's quota, of quota that has come, and of placeholders
-that could not be made: these as k8shim and core write them (ask_events.go, application.go).
+Texts as YuniKorn 1.9.0 wrote them on 1.37, but for those of a user's quota, of quota that has come, and of
+placeholders that could not be made: these as k8shim and core write them (ask_events.go, application.go).
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ def test_messages_about_task_groups_do_not_hide_an_abandoned_gang() -> None:
 
 
 def test_requests_to_a_full_cluster_are_shown() -> None:
-    """Without a limit of the queue the event says what the cluster has left, and the pod has a condition."""
+    """If the queue has no limit, the event has the free capacity of the cluster, and the pod has a condition."""
     pods = members(scheduled=refused())
     finding = finding_of(pods, event_of(pods[0], NO_QUOTA))
     assert (finding.code, finding.message) == (

@@ -1,4 +1,4 @@
-"""PodGroups and queues of Volcano, and what is told of them."""
+"""PodGroups and queues of Volcano, and their verdicts."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_pods_of_a_deployment_and_of_a_bare_replicaset_are_no_gang() -> None:
 
 
 def test_that_takes_no_list_of_their_owners() -> None:
-    """What controls a pod tells that it only takes room."""
+    """The controller of a pod shows that the pod only uses capacity."""
     owner = an_app("StatefulSet", "db")
     graph = graph_of(of_statefulset(owner, 0), of_replicaset("web-5d9f", "5d9f"))
     assert graph.owners_to_read() == set()
@@ -162,7 +162,7 @@ def test_a_group_that_becomes_a_gang_includes_its_statefulset() -> None:
 
 
 def test_a_statefulset_without_pods_is_a_gang_if_its_group_can_be() -> None:
-    """What its template names may come later, and other than was thought."""
+    """The group its template names may be created later and differ from the guess."""
     owner = an_app("StatefulSet", replicas=2, template=TEMPLATE)
     graph = graph_of(owner)
     assert graph.roots() == {uid(owner)}
@@ -216,7 +216,7 @@ def test_a_deployment_is_a_gang_by_the_pods_of_its_replicasets() -> None:
 
 
 def test_a_replicaset_that_resembles_one_of_a_deployment_is_separate() -> None:
-    """Somebody made it by hand: its pods have no hash, or another one."""
+    """A ReplicaSet made by hand: its pods have no hash, or another one."""
     owner, ring = an_app("Deployment", "web"), a_group("ring", quorum=1)
     for pod in (
         of_replicaset("web-5d9f", "", group=ring),
@@ -237,7 +237,7 @@ def test_a_group_with_an_unreadable_owner_represents_its_pods_and_names_the_owne
 
 
 def test_pods_that_a_label_gives_to_another_kind_stay_with_that() -> None:
-    """The leader StatefulSet of a LeaderWorkerSet has its name and is read, too."""
+    """The leader StatefulSet of a LeaderWorkerSet has its name and is read as well."""
     labels = {"leaderworkerset.sigs.k8s.io/name": "serve"}
     lws = Owner(meta=a_meta("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "serve"), desired=2)
     leader = an_app("StatefulSet", "serve")

@@ -1,9 +1,9 @@
-"""CronJobs as a real controller manager (1.37.0) left them, the gangs that they make, and what suspending does.
+"""CronJobs as a real controller manager (1.37.0) left them, their gangs, and the effect of a suspend.
 
-What its controller does with a suspended run, and with its own suspension, was seen there: with
-`Forbid` it wrote `JobAlreadyActive` and made none, with `Replace` it deleted the suspended run and made
-another, with `Allow` it made another beside it; its own `suspend` left the run alone; resumed, it made
-the last of the runs that it had missed at once, unless a `startingDeadlineSeconds` of 10 had gone by.
+We saw there how the controller treats a suspended run and its own suspension: with `Forbid` it wrote
+`JobAlreadyActive` and made none, with `Replace` it deleted the suspended run and made another, with `Allow`
+it made another next to it; its own `suspend` left the run alone; resumed, it made the last of the runs that
+it had missed at once, unless a `startingDeadlineSeconds` of 10 had gone by.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def test_a_suspend_of_a_run_mentions_the_next_run(spec: dict[str, Any], sentence
     result = ask(offered(maker, run), run.meta.ref.name, "suspend")
     assert result.lever == "suspend"
     assert result.reactions[-1] == sentence
-    # The one that is suspended stays active for the controller: nothing is due by a resume.
+    # A suspended run stays active for the controller, so a resume makes no run due.
     stopped = replace(run, suspended=True)
     assert sentence not in ask(offered(maker, stopped), run.meta.ref.name, "resume").reactions
 

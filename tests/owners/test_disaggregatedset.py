@@ -1,4 +1,4 @@
-"""DisaggregatedSets as a real controller (0.9.0) left them, and the gang that one is with what it makes."""
+"""DisaggregatedSets as a real controller (0.9.0) left them, and the gang of a set and its workloads."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_spec_has_the_size_before_the_workloads_exist() -> None:
 
 
 def test_a_missing_role_is_reported() -> None:
-    """Near miss of all run: what is there is whole."""
+    """Near miss of a running set: the existing pods are all ready."""
     prefill = made("prefill")
     result = judged(serve(), prefill, *pods(prefill))
     assert (result.members.desired, result.members.ready) == (8, 2)

@@ -1,4 +1,4 @@
-"""PodCliqueSets with all that Grove's operator makes of one: the gang, and what a person is told of it.
+"""PodCliqueSets with all that Grove's operator makes of one: the gang and its verdict.
 
 The operator is played as on real API servers (tests/controlplane/grove.py), here against a dict.
 """
@@ -44,7 +44,7 @@ _MANY = 1_000
 
 
 class Stored:
-    """Stands in for an API server: keeps what is created and patched, by kind and name."""
+    """A fake API server: it keeps created and patched objects by kind and name."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], Json] = {}
@@ -110,7 +110,7 @@ def _resource(obj: Json) -> Resource:
 
 
 class Play:
-    """One PodCliqueSet `chat`, what is made of it, and what is told of it."""
+    """One PodCliqueSet `chat`, its objects, and its verdict."""
 
     def __init__(self, version: str = "v1alpha3") -> None:
         self.store = Stored()
@@ -298,7 +298,7 @@ def test_below_it_pods_that_hold_nodes_hold_them_in_vain() -> None:
 
 @pytest.mark.parametrize("version", FORMS)
 def test_three_different_minima_are_all_shown(version: str) -> None:
-    """Grove lowers `minReplicas` to 0 once a PodGang was placed; the core group keeps what it needed."""
+    """Grove lowers `minReplicas` to 0 after a PodGang was placed. The core group keeps its quorum."""
     play = played(version)
     play.refuse("chat-0-pre-0", "chat-0-pre-1")
     play.run("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2")
@@ -609,7 +609,7 @@ def test_an_unknown_owner_is_named() -> None:
 
 
 def test_thousands_of_podcliques_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In seconds: nothing looks at all of them for each."""
+    """Seconds. No check scans all replicas for each replica."""
     monkeypatch.setattr(Operator, "observe", lambda _self: None)
     play = Play("")
     play.operator.play(play.make(*(clique(f"c{index}", 1, 1) for index in range(_MANY))))

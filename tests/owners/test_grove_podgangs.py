@@ -52,7 +52,7 @@ def test_minima_are_summed_over_the_podgangs_of_a_clique(minimum: int) -> None:
     play.refuse("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2")
     said = {one.label: one.value for one in play.verdict().finding.evidence}
     if minimum == 1:
-        assert "minReplicas in the PodGang" not in said  # 1 + 1 is what the PodClique needs
+        assert "minReplicas in the PodGang" not in said  # the PodClique needs 1 + 1
     else:
         assert said["spec.podgroups[].minReplicas in the PodGangs chat-0 and chat-0-tail"] == "3"
 

@@ -107,9 +107,9 @@ def test_a_resumed_job_has_its_resume_time() -> None:
         (0, 4, 0, 0, 0),  # paused
         (0, 4, 1, 0, 1),
         (3, None, 0, 3, 3),  # a work queue
-        (3, None, 1, 2, 3),  # nothing is replaced after the first success
+        (3, None, 1, 2, 3),  # the controller replaces no pod after the first success
         (3, None, 1, 1, 2),
-        (2, 3, 5, 0, 5),  # completions lowered below what is done (elastic Indexed Job)
+        (2, 3, 5, 0, 5),  # completions lowered below the finished pods (elastic Indexed Job)
     ],
 )
 def test_desired_pods_follow_parallelism_and_completions(
@@ -231,7 +231,7 @@ def test_a_limit_per_index_is_no_limit_for_the_job() -> None:
         ("", 0),
         ("3", 1),
         ("1,3-5,7", 5),
-        ("1,x,3-,-4,9-8", 1),  # what nobody writes counts for nothing
+        ("1,x,3-,-4,9-8", 1),  # fields without a writer are ignored
     ],
 )
 def test_indexes_that_failed_for_good(text: str | None, number: int) -> None:

@@ -334,7 +334,7 @@ def test_a_group_that_all_parts_bring_along() -> None:
 
 
 def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
-    """Return policy, form, quorum and words of what a JobSet asks for."""
+    """Return policy, form, quorum and words of a JobSet's gang request."""
     request = jobset(*roles, **spec).gang_request
     assert request is not None
     return request.policy, request.form, request.quorum, request.words

@@ -176,7 +176,7 @@ def test_roles_sizes_and_requests_of_each_kind(kind: str) -> None:
 
 
 def test_replica_types_in_any_case_and_without_a_number() -> None:
-    """The operators take any case, and one pod where no number is said; pods say theirs in lower case."""
+    """The operators accept any case and default to one pod. Pods have the lower-case name."""
     result = read("TFJob", {"ps": replicas(2), "worker": replicas(None), "CHIEF": replicas(1)})
     assert [(role.name, role.pods) for role in result.roles] == [
         ("PS", 2),
@@ -279,7 +279,7 @@ def test_pods_without_an_owner_reference_are_distinguished_by_their_operator() -
     assert graph.root_of("p") == "uid-other"
 
 
-# What a person reads
+# Expected verdicts
 
 
 def test_the_running_condition_alone_is_not_trusted() -> None:
@@ -318,9 +318,10 @@ def test_the_launcher_is_counted_once() -> None:
 
 
 def test_a_launcher_that_stays_suspended_is_a_matter_of_its_operator() -> None:
-    """It resumes the launcher of an MPIJob that is not suspended (real-owners-2.md §1.4): no click could.
+    """A click resumes the launcher of an unsuspended MPIJob (real-owners-2.md §1.4).
 
-    Twin: a Hold that somebody has made keeps it from that.
+    Twin: a user's Hold prevents it.
+
     """
     owner = mpi(workers=2)
     job = launcher(owner, suspended=True)
@@ -469,7 +470,7 @@ def test_a_restart_lasts_as_long_as_the_operator_reports_it() -> None:
 def test_a_finished_job_has_its_outcome_and_remaining_pods(
     conditions: list[Json], expected: tuple[str, str, str]
 ) -> None:
-    """Of one that is over, pods stay with `cleanPodPolicy: None`, which is the default (seen: workers run on)."""
+    """Pods of a finished job stay with `cleanPodPolicy: None`, the default (seen: workers run on)."""
     suspended = expected[0] == "suspended"
     owner = pytorch(*conditions, policy={"suspend": suspended})
     assert finding_summary(verdict_of(owner, member(owner, "worker", on="n0"))) == expected
@@ -643,7 +644,7 @@ def test_the_run_policy_suspends_a_job_and_consequences_are_shown() -> None:
 
 
 def test_a_job_without_a_run_policy_gets_one() -> None:
-    """API servers add nothing to a map that is not there (the CRDs ask for none)."""
+    """API servers cannot add a key to a missing map (the CRDs have no default for it)."""
     owner = mpi()
     plan = planned(Verb.SUSPEND, owner, launcher(owner))
     assert '{"op":"test","path":"/spec/runPolicy","value":null}' in plan.steps[0].patch

@@ -1,4 +1,4 @@
-"""LeaderWorkerSets as a real controller (0.9.0) left them: what is kept, and the gang that one is."""
+"""LeaderWorkerSets as a real controller (0.9.0) left them: their decoded fields and their gang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MiniClusters of the Flux operator: one Job below each, and what is told of them."""
+"""MiniClusters of the Flux operator: one Job below each, and the verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All kinds at once in one real cluster: each gang of a list written by hand is there once, and each pod in one."""
+"""All kinds at once in one real cluster: every gang of a hand-written list appears once, and each pod is in one gang."""
 
 from __future__ import annotations
 
@@ -63,10 +63,7 @@ GANGS: dict[tuple[str, str], tuple[int, str, int]] = {
     ("Deployment", "shards"): (1, "running", 2),
     ("PodGroup", "replicas"): (1, "running", 2),
 }
-"""Job `sweep` is one of Volcano, `etl` an application of YuniKorn; PodGroup `allreduce` is one of coscheduling, `speech`
-of KAI. A run of a CronJob is a gang; the CronJob itself, what stands between an owner and its pods (the JobSet of a
-TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods
-of a DaemonSet are none. So are those of a StatefulSet and a Deployment that are in no group."""
+"""Job `sweep` is one of Volcano, `etl` an application of YuniKorn; PodGroup `allreduce` is one of coscheduling, `speech` of KAI. A run of a CronJob is a gang; the CronJob itself, the objects between an owner and its pods (the JobSet of a TrainJob, the RayCluster of a RayJob, the LeaderWorkerSets of a DisaggregatedSet, PodCliques and PodGangs), entries in queues, and the pods of a DaemonSet are none. Pods of a StatefulSet or a Deployment without a group are no gangs either."""
 
 OCCUPANTS = {"agent": 1, "web": 2, "db": 1}
 """Label of the pods that only take room → how many there are."""
@@ -111,7 +108,7 @@ def _objects() -> list[Json]:
 
 
 def _in_groups() -> list[Json]:
-    """Return what is a gang by the group of its pods; of `replicas` nobody reads the ReplicaSet."""
+    """Return gangs that exist by the group of their pods. The ReplicaSet of `replicas` is not read."""
     quorums = {"ranks": 2, "steps": 3, "shards": 2, "replicas": 2}
     groups = [podgroup(name, WHERE, version="v1beta1", gang=gang) for name, gang in quorums.items()]
     at_once = {"serviceName": "ranks", "podManagementPolicy": "Parallel"}
@@ -243,7 +240,7 @@ def test_every_gang_is_listed_once(cluster: Client, board: Installation) -> None
 
 
 def test_every_kind_of_the_table_is_listed(cluster: Client, board: Installation) -> None:
-    """Of docs/kinds.md; a CronJob is there by its run."""
+    """The kinds of docs/kinds.md. A CronJob is represented by its run."""
     kinds = {
         (kind.resource.group, kind.resource.kind)
         for kind in registry.owner_kinds()

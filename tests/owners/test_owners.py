@@ -1,4 +1,4 @@
-"""Walks the registry of owner kinds: nobody is in it without a test, and none is half-made."""
+"""Walk the registry of owner kinds: every kind has a test and is complete."""
 
 from pathlib import Path
 from types import ModuleType
@@ -24,13 +24,13 @@ def test_every_member_has_a_test_file(member: str) -> None:
 
 
 def test_every_member_is_discovered() -> None:
-    """Each offers one kind or more: a folder can have what stands between its kind and the pods."""
+    """Each member offers one kind or more: a folder can include the objects between its kind and the pods."""
     members = {type(kind).__module__.split(".")[2] for kind in owner_kinds()}
     assert sorted(members) == MEMBERS
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, *classes: type[OwnerKind]) -> None:
-    """Have one file with these kinds beside those that are there."""
+    """Add a file with these kinds to the existing ones."""
     module = ModuleType("gangboard.owners.toy")
     for class_ in classes:
         class_.__module__ = module.__name__

@@ -1,4 +1,4 @@
-"""RayClusters, RayJobs and RayServices as KubeRay 1.6.2 writes them: the gang that each is, and what is told of it."""
+"""RayClusters, RayJobs and RayServices as KubeRay 1.6.2 writes them: their gangs and their verdicts."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def offered(owner: Owner, *middle: Owner, jobs: tuple[Owner, ...] = ()) -> tuple
     return offers(a_gang(owner, middle=middle, jobs=jobs), READY, owner.meta.ref.uid, ago(0))
 
 
-# What is kept of one
+# Decoded fields
 
 
 def test_head_and_workers_are_roles() -> None:
@@ -365,7 +365,7 @@ def test_workers_do_not_wait_for_a_ready_head() -> None:
     head = ray_pod(cluster, "headgroup", on="n0")
     result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
     assert "dependency-waiting" not in {one.code for one in result.findings}
-    # Nor do those that have got through.
+    # Pods that passed the check do not have it either.
     done = [waiting_for_head(cluster, index, "terminated") for index in range(3)]
     unready = ray_pod(cluster, "headgroup", on="n0", ready=False)
     result = verdict_of(cluster, unready, *done)
@@ -380,7 +380,7 @@ def test_workers_without_a_head_are_reported() -> None:
 
 
 def test_pods_with_different_requests_are_named_by_their_groups() -> None:
-    """Head and workers are made by one object, and none of them has a node."""
+    """Head and workers have the same owner and no nodes."""
     cluster = raycluster()
     requested = {"headgroup": "1", "gpu": "2"}
     pods = [
@@ -531,7 +531,7 @@ def test_a_raycluster_suspended_below_its_rayjob_shows_how_to_resume_it() -> Non
 
 
 def test_a_suspended_rayjob_has_no_next_step() -> None:
-    """Near miss: somebody meant the RayJob itself, and its page has the button."""
+    """Near miss: a user suspended the RayJob itself, and its page has the button."""
     job = rayjob(suspend=True)
     cluster = replace(raycluster("tune-x2b7q", of=job, suspend=True), suspend_set_by="night-saver")
     result = verdict_of(job, cluster)

@@ -64,7 +64,7 @@ def test_an_autoscaled_cluster_has_no_group_by_design() -> None:
     ],
 )
 def test_a_possible_group_is_not_reported(facts: dict[str, Any]) -> None:
-    """Near miss: the version that it speaks is served, or what is served is not known."""
+    """Near miss: its version is served, or the served versions are unknown."""
     cluster = asking()
     assert verdict_of(cluster, *pods(cluster), **facts).finding.code == "running"
 

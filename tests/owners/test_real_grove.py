@@ -90,14 +90,14 @@ def _base_first(place: Place) -> None:
 
 
 def _tree_waits(place: Place) -> None:
-    """One PodClique finds no room, so nothing of the tree is placed. Twin: there is room for both."""
+    """One PodClique does not fit, so the whole tree is pending. Twin: both fit."""
     place.play("twin", ("pre", 2, 2, "1"), ("dec", 1, 1, "1"))
     wait(lambda: place.placed("twin") == 3, what="the pods of twin", timeout=60)
     place.play("run", ("pre", 2, 2, "1"), ("dec", 2, 2, "8"))
 
 
 def _podclique_gone(place: Place) -> None:
-    """Its PodGang names a PodClique that nobody made. Twin: a pod of it is not made yet."""
+    """Its PodGang names a PodClique that does not exist. Twin: a pod of it does not exist yet."""
     operator = place.operator()
     operator.create(place.set("run", ("pre", 2, 2, "1")))
     parts = operator.podgangs["run-0"]["spec"]["podgroups"]
@@ -123,7 +123,7 @@ def _released(place: Place) -> None:
 
 
 def _no_group_yet(place: Place) -> None:
-    """The Workload is there, its PodGroup is not made. Twin: it is, and the gates are not taken away."""
+    """The Workload exists without its PodGroup. Twin: the PodGroup exists and the gates remain."""
     for name in ("run", "twin"):
         operator = place.operator(name)
         operator.create(place.set(name, ("dec", 2, 2, "1")))
@@ -220,7 +220,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
         ),
     },
 }  # fmt: skip
-"""Cluster → what is brought about there."""
+"""Cluster → situations played there."""
 SITUATIONS = {name: one for on_one in SITUATIONS_ON.values() for name, one in on_one.items()}
 
 
@@ -265,7 +265,7 @@ def test_three_different_minima_are_shown(places: dict[str, Place]) -> None:
 def test_a_minimum_that_fits_is_advised_with_recreation(
     places: dict[str, Place],
 ) -> None:
-    """Grove's webhook lets nobody change `minAvailable` (admission/pcs/validation/podcliqueset.go)."""
+    """Grove's webhook rejects changes of `minAvailable` (admission/pcs/validation/podcliqueset.go)."""
     place = places["one-group-waits"]
     wanted = (
         "Lower the quorum of PodClique run-0-dec in PodCliqueSet run from 2 to 1: 1 pod fits now "

@@ -1,7 +1,7 @@
-"""JobSets with gang modes of their own, told by a whole gangboard. All at once.
+"""JobSets with their own gang modes under a complete gangboard. All at once.
 
-No released JobSet has such modes: tests/controlplane/jobset_gangs.py serves the fields and plays what the
-KEP says of its controller. Jobs, pods and their places are those of JobSet 0.12 and a real scheduler.
+No released JobSet has such modes: tests/controlplane/jobset_gangs.py serves the fields and plays the
+controller of the KEP. Jobs, pods and their places are those of JobSet 0.12 and a real scheduler.
 """
 
 from __future__ import annotations

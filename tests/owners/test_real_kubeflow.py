@@ -1,7 +1,7 @@
-"""PyTorchJobs, their family and MPIJobs of real operators (training-operator 1.9.3, mpi-operator 0.8.0), told by a whole
-gangboard.
+"""PyTorchJobs, their family and MPIJobs of real operators (training-operator 1.9.3, mpi-operator 0.8.0), under a complete gangboard.
 
-All situations at once, each with nodes of its own and a near miss, which is told otherwise: `kubeflow/` has them.
+All situations at once, each with nodes of its own and a near miss with another verdict: `kubeflow/` has
+them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.controlplane
 
 SITUATIONS = TORCH | MPI | FAMILY
 PLACES: dict[str, type[Place]] = {"torch": Torch, "mpi": Mpi, **KINDS}
-"""By what the names of situations begin with."""
+"""Prefixes of the situation names."""
 
 
 @pytest.fixture(scope="module")

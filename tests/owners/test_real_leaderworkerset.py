@@ -1,6 +1,6 @@
-"""LeaderWorkerSets of a real controller (0.9.0) and scheduler, told by a whole gangboard. All at once.
+"""LeaderWorkerSets of a real controller (0.9.0) and scheduler, under a complete gangboard. All at once.
 
-Each situation has nodes of its own and a near miss, which is told otherwise.
+Each situation has nodes of its own and a near miss with another verdict.
 """
 
 from __future__ import annotations

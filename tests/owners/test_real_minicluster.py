@@ -19,7 +19,7 @@ COMPLETE_AFTER = "test.gangboard.dev/complete-after"
 
 
 class FluxPlace(PlaceOnBoard):
-    """What can be done in one place."""
+    """Actions in one place."""
 
     kind = "MiniCluster"
 

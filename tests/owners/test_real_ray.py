@@ -1,6 +1,6 @@
-"""Ray's objects with the real KubeRay (1.6.2) and scheduler, told by a whole gangboard. All at once.
+"""Ray's objects with the real KubeRay (1.6.2) and scheduler, under a complete gangboard. All at once.
 
-There is no Ray in the pods: a RayJob is submitted by a Job whose pod the tests play, and nobody answers as its dashboard.
+The pods run no Ray. A Job submits a RayJob, the tests play its pod, and no dashboard answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAITING = {NEVER_READY: "pending"}
 
 
 class RayPlace(PlaceOnBoard):
-    """What can be done in the place of each of the three kinds."""
+    """Actions in the place of each of the three kinds."""
 
     def of(
         self,
@@ -249,7 +249,7 @@ def _job_whole(place: JobPlace) -> None:
 
 
 def _job_waits(place: JobPlace) -> None:
-    """Nothing of it finds a node. Twin: all of it does."""
+    """No pod of it fits on a node. Twin: all pods fit."""
     place.job(head="2", worker="2")
     place.job("twin", head="100m", worker="200m")
 
@@ -293,7 +293,7 @@ def _job_suspended(place: JobPlace) -> None:
 
 
 def _job_invalid(place: JobPlace) -> None:
-    """It keeps its cluster, and somebody suspends it. Twin: it would not keep it."""
+    """It keeps its cluster, and a user suspends the cluster. Twin: it would not keep it."""
     place.job(shutdownAfterJobFinishes=False)
     place.job("twin")
     for name in ("run", "twin"):
@@ -343,7 +343,7 @@ JOBS: dict[str, Situation[JobPlace]] = {
 
 
 def _serves(place: ServicePlace) -> None:
-    """Nobody answers as Ray, so its applications are never deployed. Twin: its workers find no node."""
+    """No Ray dashboard answers, so its applications are never deployed. Twin: its workers do not fit."""
     place.run()
     place.run("twin", worker="65")
 

@@ -1,7 +1,8 @@
 """Public reports about owners, rebuilt on the control plane with the controllers of all kinds. All at once.
 
-KubeRay, the training operator and the LeaderWorkerSet controller are real. PodGroups of schedulers that do not run here are played as their
-makers leave them. Each situation has a near miss, which is told otherwise.
+KubeRay, the training operator and the LeaderWorkerSet controller are real. PodGroups of schedulers that do
+not run here are played as their controllers leave them. Each situation has a near miss with another
+verdict.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class VolcanoPlace(PlaceOnBoard):
 
 
 def _kept_by_lost_node(place: Torch) -> None:
-    """A worker is deleted whose node does not answer. Twin: nobody deletes it."""
+    """A worker on a silent node is deleted. Twin: it is not deleted."""
     worker = replicas(2, restart="OnFailure", cpu="1", linger="1h")
     for name in ("run", "twin"):
         pool = f"{place.name}-{name}"
@@ -169,7 +170,10 @@ def _statefulset_refused(place: LwsPlace) -> None:
 
 
 def _let_in_again(place: VolcanoPlace) -> None:
-    """Its PodGroup waits for its queue once more. Twin: it was let in, and the pod is to be made."""
+    """Its PodGroup waits for its queue once more.
+
+    Twin: the PodGroup was admitted, and the pod is to be created.
+    """
     place.run("run", "Pending")
     place.run("twin", "Inqueue")
 
@@ -272,7 +276,7 @@ def test_the_twin_of_a_restart_waits_for_its_controller_and_not_for_its_queue(
 
 
 def test_a_pod_that_a_lost_node_keeps_is_forced_away(places: dict[str, PlaceOnBoard]) -> None:
-    """Its operator makes the successor only when it is gone; of a pod that nobody deletes nothing of that is told."""
+    """Its operator creates the successor only after the deletion. A pod that stays shows no sign of that."""
     place = places["torch-lost-node"]
     assert isinstance(place, Torch)
     check(SITUATIONS[place.name.removeprefix("rep-")], place)

@@ -1,6 +1,6 @@
-"""TrainJobs of a real Trainer (2.3.0), JobSet, Kueue and scheduler, told by a whole gangboard. All at once.
+"""TrainJobs of a real Trainer (2.3.0), JobSet, Kueue and scheduler, under a complete gangboard. All at once.
 
-Each situation has nodes and runtimes of its own and a near miss, which is told otherwise.
+Each situation has nodes and runtimes of its own and a near miss with another verdict.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.controlplane
 SAVER = "night-saver"
 _RUNTIME = "ClusterTrainingRuntime"
 LOOKS_A_TRY = 20
-"""Looks, two a second, after which it is tried once more what nobody may have seen."""
+"""Polls, two a second, before an unnoticed change is repeated."""
 
 
 @dataclass
@@ -89,12 +89,12 @@ class Place(PlaceOnBoard):
         self.client.patch(TRAINER, "TrainJob", name, {"spec": {"suspend": suspended}}, self.name)
 
     def suspend_jobset(self, name: str = "run") -> None:
-        """Set the field of the JobSet below, as somebody who does not know of the TrainJob does."""
+        """Set the field of the JobSet below, like a user who does not know the TrainJob."""
         body = {"spec": {"suspend": True}}
         self.client.patch(JOBSET, "JobSet", name, body, self.name, field_manager=SAVER)
 
     def leave(self) -> None:
-        """Let nobody suspend anything any more, and delete the runtimes."""
+        """Stop all suspenders and delete the runtimes."""
         self.is_over.set()
         self.client.delete(KUEUE, "ClusterQueue", f"{self.name}-queue")
         for name in self.runtimes:
@@ -144,7 +144,7 @@ def _resumed(place: Place) -> None:
 
 
 def _put_back(place: Place) -> None:
-    """Somebody suspends the JobSet again and again. Twin: once."""
+    """A user suspends the JobSet again and again. Twin: once."""
     of = place.runtime()
     for name in ("run", "twin"):
         place.run(of, name, nodes=2)
@@ -162,7 +162,7 @@ def _put_back(place: Place) -> None:
 
 
 def _coscheduling(place: Place) -> None:
-    """A gang is asked for, and nobody who would keep it is there. Twin: all find room."""
+    """A gang is requested without a scheduler that supports it. Twin: all pods fit."""
     policy = {"coscheduling": {"scheduleTimeoutSeconds": 30}}
     of = place.runtime("gang", "3", podGroupPolicy=policy)
     place.run(of, "twin", nodes=1)
@@ -354,9 +354,10 @@ def test_a_trainjob_with_an_unknown_runtime_is_refused_and_no_gang(
 def test_a_jobset_that_was_suspended_below_is_put_back_with_new_pods(
     places: dict[str, Place],
 ) -> None:
-    """Twin of what is told as a conflict: somebody tried once, and the Trainer undid it.
+    """Twin of a reported conflict: a user tried once, and the Trainer reverted it.
 
-    It can undo it before JobSet has seen it: then the pods stay, and it is tried once more.
+    The Trainer can revert it before JobSet has seen it. Then the pods stay, and the step is repeated.
+
     """
     place = places["resumed"]
     place.wait_running(2)

@@ -1,4 +1,4 @@
-"""What a TrainJob has by its runtime: the gang that it asks for, parts that train and parts that prepare."""
+"""Fields a TrainJob gets from its runtime: the gang request, training roles and preparing roles."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_the_part_that_trains_is_to_have_the_nodes() -> None:
 
 @pytest.mark.parametrize("policy", [{"mpi": {}}, {"flux": {}}])
 def test_sizes_are_not_compared_if_nodes_follow_other_rules(policy: Json) -> None:
-    """Of MPI one node can be the launcher, a part of its own."""
+    """With MPI, one node can be the launcher, a role of its own."""
     (node,) = completed(runtime(mlPolicy=policy), jobset(node=NODES - 1)).roles
     assert node.asked is None
 

@@ -1,4 +1,4 @@
-"""Jobs of Volcano: what they are made of, how they end, and what is told of them."""
+"""Volcano Jobs: their tasks, their outcomes and their verdicts."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_job_that_is_to_be_let_in_again_while_a_pod_runs() -> None:
 def restarting(
     *options: Made, phase: str = "Inqueue", events_known: bool = True, **fields: Any
 ) -> Verdict:
-    """A restarting Job of two workers of which one is there, and its PodGroup."""
+    """A restarting Job with one of two workers, and its PodGroup."""
     job = a_vcjob("Restarting", retries=1, minAvailable=2, tasks=[task("worker", 2)])
     group = replace(its_group(job, phase), quorum=2)
     labels = {"volcano.sh/task-spec": "worker"}
@@ -171,7 +171,7 @@ def test_refused_pods_are_unknown_without_events() -> None:
 
 
 def test_a_restart_waits_for_objects_of_its_controller() -> None:
-    """Its queue let it in: the other pod comes, and nobody has to lower a quorum."""
+    """Its queue admitted it. The other pod is about to appear, so no lower quorum is advised."""
     result = restarting().finding
     assert (result.code, result.health) == ("restarting", Health.DEGRADED)
     assert result.message == (

@@ -57,7 +57,7 @@ NODES = [
         for name, rack in _RACKS.items()
     ),
 ]
-"""Of all situations: it is the queues that have no room."""
+"""In all situations the queues are full, not the nodes."""
 
 
 @dataclass
@@ -65,9 +65,9 @@ class Place(situations.Place):
     """A namespace with queues of its own."""
 
     made: list[tuple[str, str, str]] = field(default_factory=list)
-    """(API version, kind, name) of what is outside of the namespace."""
+    """(API version, kind, name) of the cluster-wide objects."""
     sees_nodes: bool = False
-    """Whether verdicts count what is free on nodes."""
+    """True if verdicts count the free capacity of nodes."""
     later: timedelta = timedelta()
     """How much later than now, or than `judged_at`, it is judged."""
     judged_at: datetime | None = None
@@ -88,7 +88,7 @@ class Place(situations.Place):
         self.made += [(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in objects]
 
     def leave(self) -> None:
-        """Delete what is outside of the namespace: each of it goes when nobody uses it any more."""
+        """Delete the cluster-wide objects. Each is removed after its last user."""
         for version, kind, name in self.made:
             self.client.delete(version, kind, name)
 
@@ -131,7 +131,7 @@ class Place(situations.Place):
         self.client.create(created)
 
     def run_admitted(self, name: str, priority: str = "", **options: Any) -> None:
-        """Make such a JobSet, and wait until Kueue has admitted it: whoever comes then comes later."""
+        """Create such a JobSet, and wait until Kueue has admitted it, so that later objects come after it."""
         self.run(name, priority, **options)
         self.wait_entry(name, "Admitted")
 
@@ -170,7 +170,7 @@ class Place(situations.Place):
         return [model(resource, one) for one in self.client.list(version, resource.kind, where)]
 
     def told(self, name: str = "run") -> Json:
-        """Return what is said of a JobSet, or of a Job."""
+        """Return the finding about a JobSet, or about a Job."""
         finding = self.verdict(name).finding
         return {
             "code": finding.code,
@@ -208,7 +208,7 @@ class Place(situations.Place):
         return result
 
     def _room(self) -> ClusterCapacity:
-        """Return all nodes, with what is on them."""
+        """Return all nodes with their usage."""
         usage = Usage()
         for one in self.client.list("v1", "Node"):
             usage.put_node(model(NODE, one))

@@ -1,4 +1,4 @@
-"""Public reports, rebuilt with a real Kueue: what people were told wrong, each with a near miss."""
+"""Public reports, rebuilt with a real Kueue: wrong messages users got, each with a near miss."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.situations import Situation
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 HOSTNAME = "kubernetes.io/hostname"
 REFUSED = "test.gangboard.dev/refused"
-"""Label of Jobs that nobody can resume."""
+"""Label of Jobs that cannot be resumed."""
 
 
 def answer(place: Place, name: str, state: str, message: str, **status: Any) -> None:
@@ -42,7 +42,7 @@ def _check_refused(place: Place) -> None:
 
 
 def _elsewhere(place: Place) -> None:
-    """Its check runs it in worker1 and copies the status here. Twin: nothing of that is ready yet."""
+    """Its check runs it in worker1 and copies the status here. Twin: no pod of it is ready yet."""
     place.queue("9", admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
     for name, ready in (("run", 1), ("twin", 0)):
         created = place.jobset(name)
@@ -64,7 +64,7 @@ def _elsewhere(place: Place) -> None:
         place.client.patch_status(JOBSET, "JobSet", name, copied, place.name)
 
 
-# 5: admitted, and nothing follows
+# 5: admitted, without a later step
 
 
 def _policy(place: Place) -> list[Json]:
@@ -132,9 +132,12 @@ def _partly(place: Place) -> None:
 
 
 def _pinned(place: Place) -> None:
-    """Each pod is assigned a node. The successor of one asks for the same node, which is full, and is gone then.
+    """Each pod is assigned a node.
 
-    Twin: that node is there. (Of a cordoned node Kueue moves the pod away by itself.)
+    The successor of one pod needs the same node, which is full and then deleted.
+
+    Twin: the node exists. (Kueue itself moves a pod away from a cordoned node.)
+
     """
     place.sees_nodes = True
     topology = {"apiVersion": KUEUE, "kind": "Topology", "metadata": {"name": place.name}}

@@ -1,4 +1,4 @@
-"""What Kueue says of a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
+"""Kueue messages about a Workload it has not admitted. All texts are those of the real v0.19.2 unless marked."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -149,7 +149,7 @@ def test_flavors_are_alternatives_and_resources_are_not() -> None:
 
 
 def test_the_shortage_of_a_later_pod_set_includes_the_earlier() -> None:
-    """Seen of a PyTorchJob, a master and two workers of 1 cpu each, with nothing free. Twin: two flavors."""
+    """Seen on a PyTorchJob, a master and two workers of 1 cpu each, in a full queue. Twin: two flavors."""
     short = "couldn't assign flavors to pod set {}: insufficient unused quota for cpu in flavor {}, {} more needed"
     parts = f"{short.format('master', 'default', 1)}, {short.format('worker', 'default', 3)}"
     message = only_message(waiting(parts))
@@ -234,7 +234,7 @@ def test_messages_about_the_past_are_no_reason() -> None:
 
 
 def test_an_unnamed_queue_is_not_missing() -> None:
-    """`manageJobsWithoutQueueName`: that no queue is named is said where that is known."""
+    """`manageJobsWithoutQueueName`: a missing queue name is reported if the setting is known."""
     assert message_of(waiting("LocalQueue  doesn't exist", "Inadmissible")) is None
 
 
@@ -245,7 +245,7 @@ def test_an_unnamed_queue_is_not_missing() -> None:
         ('couldn\'t assign flavors to pod set w: topology "racks" allows to fit only 2 out of 5 pod(s). '
          'Total nodes: 4; excluded: resource "cpu": 2',
          "topology-does-not-fit", "topology racks has room for only 2 of 5 pods now"),
-        # Of its source (jobset-kueue.md §3.3).
+        # From its source (jobset-kueue.md §3.3).
         ('topology "racks" doesn\'t allow to fit any of 8 pod(s)',
          "topology-does-not-fit", "topology racks has room for none of 8 pods now"),
         ("Workload requires preemption, but it's gated",

@@ -27,7 +27,7 @@ def built(kind: str, obj: Json, version: str = "v1beta2") -> Any:
 
 
 def flavors(**amounts: str) -> list[Json]:
-    """One flavor with what is given of each resource, as `spec` has it."""
+    """One flavor with the given values of each resource, in the form of `spec`."""
     return [
         {
             "name": "h100",

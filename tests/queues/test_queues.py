@@ -1,4 +1,4 @@
-"""Walks the registry of admission systems: nobody is in it without a test."""
+"""Walk the registry of admission systems: every system has a test."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a real Kueue says, read by our decoders and judged by our rules: what a person reads of each situation."""
+"""Messages of a real Kueue, decoded and judged by our rules: the expected verdict of each situation."""
 
 from __future__ import annotations
 

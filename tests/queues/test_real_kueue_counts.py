@@ -1,4 +1,4 @@
-"""What the queue pages count of all situations of a real Kueue, against what Kueue itself counts."""
+"""Counts of the queue pages in all situations of a real Kueue, against Kueue's own counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.queues.places import CLUSTER_SCOPED, QUEUES, WORKLOADS, Place
 
 
 def test_positions_and_reservations_equal_the_kueue_counts(places: dict[str, Place]) -> None:
-    """Of every queue of every situation: who waits, and of each resource in each flavor what is reserved."""
+    """For every queue of every situation: waiting gangs, and the reservation of each resource in each flavor."""
 
     def differing() -> dict[str, object]:
         result = _queues(places)
@@ -54,7 +54,7 @@ def _queues(places: dict[str, Place]) -> QueuesOfCluster:
 
 
 Numbers = tuple[int | None, dict[tuple[str, str], Decimal]]
-"""Who waits; (flavor, resource) → reserved."""
+"""Waiting gangs; (flavor, resource) → reserved."""
 
 
 def _counted(queue: Queue) -> Numbers:
@@ -64,8 +64,11 @@ def _counted(queue: Queue) -> Numbers:
 
 
 def _sums(found: QueuesOfCluster, queue: Queue) -> Numbers:
-    """As the entries say. Kueue counts nobody as waiting who is gated, or whose LocalQueue is stopped
-    (observed); who waits for a ClusterQueue that is stopped does wait in it."""
+    """Return the counts of the entries.
+
+    Kueue does not count gated entries or entries of a stopped LocalQueue as waiting     (observed). Entries
+    of a stopped ClusterQueue do wait in it.
+    """
     reserved: dict[tuple[str, str], Decimal] = {}
     for entry in found.holders(queue.name):
         for flavor, resource, amount in entry.holds:

@@ -36,7 +36,7 @@ Told = Mapping[tuple[str, str], Verdict]
 
 @pytest.fixture(scope="module")
 def plane(controlplane_kueue: ControlPlane) -> Iterator[ControlPlane]:
-    """Kueue that takes pods, too."""
+    """Kueue that manages pods."""
     with controlplane_kueue.kueue_configured(integrations={"frameworks": list(FRAMEWORKS)}):
         yield controlplane_kueue
 

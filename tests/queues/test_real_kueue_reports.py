@@ -1,4 +1,4 @@
-"""Public reports, rebuilt with a real Kueue: what a person reads, and what follows from the advice."""
+"""Public reports, rebuilt with a real Kueue: the verdict, and the effect of the advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real Kueue does with other settings: pods that are late, variants, gates on preemption."""
+"""A real Kueue with other settings: late pods, variants, gates on preemption."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = {
 }
 """At the second or third try on a slow machine pods are late again: so no more than 20 s lie between the first two.
 
-Both gates are alpha in v0.19.2. The second lets gates on preemption be heard, whoever sets them.
+Both gates are alpha in v0.19.2. The second enables gates on preemption from any writer.
 """
 
 
@@ -58,7 +58,7 @@ def _preemption_gate(place: Place) -> None:
     for queue in ("queue", "other"):
         place.queue("2", queue, preemption={"withinClusterQueue": "LowerPriority"})
         place.run_admitted(f"{queue}-low", LOW, queue=queue)
-    place.stop("Hold", kind="LocalQueue")  # so that the gate is there before it is looked at
+    place.stop("Hold", kind="LocalQueue")  # so that the gate exists before the first check
     place.run("run", HIGH)
     gates = {"spec": {"preemptionGates": [{"name": "example.com/approval"}]}}
     place.client.patch(KUEUE, "Workload", place.entry()["metadata"]["name"], gates, place.name)
@@ -91,7 +91,7 @@ def _variants(place: Place) -> None:
 
 
 def test_variants_are_nobodys(places: dict[str, Place]) -> None:
-    """They say nothing of the JobSet, whether they are switched off or wait."""
+    """They are not about the JobSet, both disabled and waiting."""
     place, message = places["variants"], "Queue queue has not admitted it yet."
     _variants(place)
     check(Situation(_variants, "queue-evaluating", "waiting", message, twin="running"), place)

@@ -1,4 +1,4 @@
-"""What happens with a real Kueue over time. They begin when all situations have been told."""
+"""A real Kueue over time. The stories begin after all situations have their verdict."""
 
 from __future__ import annotations
 
@@ -91,9 +91,10 @@ def _standings(verdict: Verdict) -> list[str]:
 
 
 def _watched(place: Place) -> Verdict:
-    """Return what is said of `run` after its Jobs have been watched for a while.
+    """Return the verdict on `run` after watching its Jobs for a while.
 
-    Not from the start: until one of them is admitted, Kueue and JobSet fight over both.
+    The watch starts after the first admission. Before, Kueue and JobSet fight over both.
+
     """
     wait(
         lambda: _standings(place.verdict()) == ["admitted", "waits"],
@@ -129,7 +130,10 @@ def _grows(place: Place) -> None:
 
 
 def test_a_job_that_grows_while_it_runs(places: dict[str, Place]) -> None:
-    """What it has goes on by its first Workload; the second one waits: Kueue counts what it asks for beyond the first."""
+    """Its first Workload keeps its quota.
+
+    The second one waits, because Kueue counts the request beyond the first.
+    """
     place = places["slices"]
     message = "Queue queue has not admitted 2 more pods yet: 1 more cpu of flavor default must become free."
     _grows(place)

@@ -1,4 +1,4 @@
-"""Queues of Volcano: what they may have, and whether they let anybody in."""
+"""Queues of Volcano: their limits, and whether they admit gangs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_deserved_and_guaranteed_amounts() -> None:
 
 
 def test_counts_that_it_does_not_write_are_not_zero() -> None:
-    """v1.14.1 writes nothing but the state and what is allocated (seen)."""
+    """v1.14.1 only writes the state and the allocation (seen)."""
     result = a_queue({"weight": 1}, state="Open", allocated={"cpu": "2"}, reservation={})
     assert (result.pending, result.reserving, result.admitted) == (None, None, None)
 
@@ -97,6 +97,6 @@ def test_the_root_is_above_none() -> None:
 
 
 def test_volcano_queues_have_no_entries_and_admit_no_owners() -> None:
-    """Else a JobSet whose Kueue is gone would be told to install Volcano."""
+    """Otherwise a JobSet without its Kueue would get the advice to install Volcano."""
     assert "Volcano" in [system.label for system in registry.queue_systems()]
     assert [system.label for system in registry.admission_systems()] == ["Kueue"]

@@ -35,7 +35,7 @@ def _check(place: Place) -> None:
 
 
 def _preempted(place: Place) -> None:
-    """Twin: its queue preempts nobody."""
+    """Twin: its queue does not preempt."""
     place.queue(preemption={"withinClusterQueue": "LowerPriority"})
     place.queue(name="other")
     place.run_admitted("run", LOW)
@@ -45,7 +45,7 @@ def _preempted(place: Place) -> None:
 
 
 def _gated(place: Place) -> None:
-    """Twin: nobody gates it."""
+    """Twin: no gate."""
     place.queue("9")
     created = place.jobset()
     gate = {"kueue.x-k8s.io/admission-gated-by": "example.com/approval"}
@@ -125,7 +125,7 @@ def _pair(place: Place, prefix: str = "", **spec: Any) -> None:
 
 
 def _borrowed(place: Place) -> None:
-    """Whoever came first has borrowed all that the queue of `run` has. Twin: has borrowed nothing."""
+    """The first gang has borrowed the whole quota of `run`'s queue. Twin: it has borrowed none."""
     _pair(place)
     _pair(place, "twin-")
     place.run_admitted("first", pods=4, queue="other")

@@ -1,7 +1,7 @@
-"""What happens to TFJobs, XGBoostJobs, PaddleJobs and JAXJobs of a real training-operator, and what is then read.
+"""TFJobs, XGBoostJobs, PaddleJobs and JAXJobs of a real training-operator, and the expected verdicts.
 
-They have all in common with PyTorchJobs but the names of their roles, and by which of these they end
-(UpdateJobStatus of each kind in training-operator 1.9.3).
+They differ from PyTorchJobs in the names of their roles and in the role that ends them (UpdateJobStatus of
+each kind in training-operator 1.9.3).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _done(place: Relative) -> None:
 
 
 def _situations(short: str) -> dict[str, Situation[Any]]:
-    """Return those of a kind, in which seven things are told of one of it."""
+    """Return the situations of a kind, with seven verdicts about one of its jobs."""
     relative = KINDS[short]
     kind, (first, *others) = relative.kind, relative.sizes
     remaining = sum(relative.sizes[role] for role in others)

@@ -1,4 +1,4 @@
-"""What happens to PyTorchJobs of a real training-operator, and what a person should then read."""
+"""PyTorchJobs of a real training-operator, and the expected verdicts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Torch(Place):
 
 
 def _workers_wait(place: Place) -> None:
-    """Its master runs, and no worker does. Twin: nor does the master, and none of it is placed."""
+    """Its master runs without workers. Twin: no pod is placed, including the master."""
     place.run(sizes={"worker": "9"})
     place.run("twin", sizes={"master": "9", "worker": "9"})
 
