@@ -1,10 +1,10 @@
-"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks | --spreads]`: plays cases that nobody has seen.
+"""`python -m tests.agreement --cases 300 [--seed N] [--advice | --jobs | --racks | --spreads]`: plays new random cases.
 
 Prints figures; with `--advice` those of the first advice for each misfit, taken on the cluster; with
 `--jobs` those of advice for gangs of Jobs and JobSets, `--only N` just one of them. With `--racks` the
-members and others share no rack, with `--spreads` they have two topology spread constraints: there we
-may not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in twenty, and when advice is
-wrong or too rare.
+members and others share no rack, with `--spreads` they have two topology spread constraints: there we may
+not be able to tell more often. Ends with 1 when we are wrong of a case or cannot tell of more than one in
+twenty, and when advice is wrong or too rare.
 """
 
 from __future__ import annotations

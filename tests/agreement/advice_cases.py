@@ -1,7 +1,7 @@
-"""Advice on drawn cases: who could be suspended there, and what a case is like once advice is taken.
+"""Advice on drawn cases: its candidates for suspension, and the case after advice was followed.
 
-The running pods of a case are gangs by their number on the node: `…-r0` of all nodes is one, `…-r1`
-the next. A changed case is plain numbers again, for the reckoning as well as for the cluster.
+The running pods of a case are gangs by their number on the node: `…-r0` of all nodes is one, `…-r1` the
+next. A changed case is plain numbers again, for the reckoning as well as for the cluster.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
 class Misfits:
-    """One look with the gangs that run there: the units that advice is asked for."""
+    """A snapshot with its running gangs: the units that advice is computed for."""
 
     def __init__(self, look: Look) -> None:
         """Decode the look."""
@@ -46,7 +46,7 @@ class Misfits:
 
 
 def room_with_gangs(look: Look) -> ClusterCapacity:
-    """Return what is free, and the gangs that run there."""
+    """Return the free capacity and the running gangs."""
     usage = Usage()
     for obj in look.nodes:
         usage.put_node(model(NODE, obj))
@@ -65,7 +65,7 @@ def room_with_gangs(look: Look) -> ClusterCapacity:
 
 
 def is_running_pod(obj: Json) -> bool:
-    """Whether a pod is one of those that were there before the gang, and no member."""
+    """True for a pod that existed before the gang and is not a member."""
     return "schedulingGroup" not in obj["spec"] and "ownerReferences" not in obj["metadata"]
 
 
@@ -74,11 +74,11 @@ def _gang_of(pod: Pod) -> str:
     return f"{case}-g{place.removeprefix('r')}"
 
 
-# What a case is like then
+# The case afterwards
 
 
 def first_change(found: Sequence[Advice]) -> Advice:
-    """Return the first advice with which somebody does something, else the first."""
+    """Return the first advice with a manual step, else the first."""
     return next((one for one in found if harm_of(one.change) is not Harm.NOTHING), found[0])
 
 
@@ -148,7 +148,7 @@ def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
     if not any(free.values()):
         return node
     spent = [sum(of) for of in zip(*(ask.amounts for ask in node.runs), strict=True)]
-    # What is not whole MiB stays taken: half must not become more than half.
+    # Parts of a MiB stay used: half must not become more than half.
     gone = (free.get("cpu", 0), free.get("memory", 0) // MIB, free.get("nvidia.com/gpu", 0))
     left = [have - less for have, less in zip(spent, gone, strict=True)]
     assert all(amount >= 0 for amount in left), f"more is to be freed than is taken: {node}, {free}"

@@ -1,4 +1,4 @@
-"""What became of the first advice for many misfits."""
+"""Outcomes of the first advice for many misfits."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ADVISED_AT_LEAST, FREED_AT_LEAST = 0.8, 0.95
 
 
 class End(StrEnum):
-    """What became of a gang whose first advice was taken."""
+    """Outcome of a gang whose first advice was followed."""
 
     NONE = "no advice"
     FREED = "freed"
     ORDER = "freed, but the scheduler's order misses the placement"
-    """It places the very same pods when each is told its node."""
+    """The scheduler places the very same pods if each is assigned its node."""
     MISSED = "not freed"
     HALF = "half of it is enough"
 
@@ -64,12 +64,12 @@ def _share(part: int, whole: int) -> str:
 
 
 def misses(tried: Iterable[Tried]) -> list[Tried]:
-    """Return what was tried and did not do as it says, explained by the scheduler's order or not."""
+    """Return the advice that did not work as described, explained by the scheduler's order or not."""
     return [one for one in tried if one.end in (End.ORDER, End.MISSED, End.HALF)]
 
 
 def faults(tried: Sequence[Tried], results: Sequence[Result]) -> list[str]:
-    """Return what must not be: advice that is wrong, and too much that does not free by itself."""
+    """Return the failures: wrong advice, and too much advice that does not free itself."""
     found = [str(one) for one in tried if one.end in (End.MISSED, End.HALF)]
     found += [str(one) for one in results if one.outcome is Outcome.WRONG]
     advised = [one for one in tried if one.advice is not None]

@@ -1,8 +1,8 @@
 """Advice taken on a real cluster: half of it first, which must not be enough, then all of it.
 
-What the arithmetic says of a case is tried by the real scheduler, on the very nodes on which it
-refused the gang. Half is tried with the gang made anew, so that the refusal is a fresh one; for all
-of it the gang that waits stays where it is, unless the advice says that it has to be made anew.
+The real scheduler tries the result of the arithmetic, on the very nodes on which it refused the gang. Half
+is tried with the gang made anew, so that the refusal is a fresh one; for all of it the gang that waits
+stays where it is, unless the advice says that it has to be made anew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.agreement.ours import Reading, ours
 from tests.controlplane.client import Json, wait
 
 PLACED_WITHIN_SECONDS = 30.0
-"""The scheduler waits up to 10 s before it tries once more what it has refused often."""
+"""The scheduler waits up to 10 s before it retries a gang it has refused often."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def play(arena: Arena, cases: Sequence[Case]) -> Iterator[tuple[list[Result], li
     """Play the cases a batch at a time; yield each batch's results, and its misfits as tried."""
     for start in range(0, len(cases), BATCH):
         batch = cases[start : start + BATCH]
-        # What a batch made stays until somebody asks for more.
+        # Objects of a batch stay until the next batch.
         results = list(islice(compare(arena, batch), len(batch)))
         yield results, _taken_up(arena, results)
         arena.clear()
@@ -118,7 +118,7 @@ def _halves(stage: Stage, tries: Sequence[_Try]) -> dict[str, str]:
 
 
 def _pinned(stage: Stage, tries: Iterable[_Try]) -> Iterator[Tried]:
-    """Let the scheduler try what it still refuses as we would place it."""
+    """Let the scheduler try our placement of a gang it still refuses."""
     said, placements = {}, []
     waiting = []
     for one in tries:
@@ -219,7 +219,7 @@ class Stage:
             self._client.patch("v1", "Pod", name, {"spec": {"tolerations": more}}, ns)
 
     def placed(self, quorums: dict[str, int]) -> dict[str, str]:
-        """Wait for the quorum of each to be bound; return what is said of those that are."""
+        """Wait until the quorum of each is bound. Return the messages about those that are."""
         give_up_at = time.monotonic() + PLACED_WITHIN_SECONDS
         while quorums:
             said = self.arena.spoken(quorums)
@@ -234,7 +234,7 @@ class Stage:
         return {}
 
     def look(self, group: str) -> tuple[Look, str]:
-        """Return the cluster as it is, and what the scheduler says of a group."""
+        """Return the current cluster and the scheduler's message about a group."""
         client, ns = self._client, self.arena.namespace
         found = client.get(GANGS, "PodGroup", group, ns)
         said = self.arena.spoken({group: 10**6})[group]

@@ -97,7 +97,7 @@ class Scene:
         )
 
     def words(self) -> list[str]:
-        """Return what the scheduler says of the groups here."""
+        """Return the scheduler's messages about the groups here."""
         groups = self.client.list(self.groups, "PodGroup", self.namespace)
         return [str((one.get("status") or {}).get("conditions")) for one in groups]
 
@@ -118,7 +118,7 @@ class Scene:
         wait(look, what=f"the gang of {self.namespace} to be refused")
 
     def still_waits(self) -> None:
-        """Assert that nobody gets a node for a while."""
+        """Assert that no pod gets a node for a while."""
         give_up_at = time.monotonic() + STANDS_SECONDS
         while time.monotonic() < give_up_at:
             assert not self.bound(), f"{self.namespace}: half is enough"

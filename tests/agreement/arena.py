@@ -1,12 +1,12 @@
 """Cases on a real control plane: made, left to its scheduler, judged, and cleared away.
 
-    with Arena(plane.client) as arena:
-        for batch in arena.play(cases):
-            for played in batch:
-                played.judgement, played.before, played.after
+with Arena(plane.client) as arena:
+    for batch in arena.play(cases):
+        for played in batch:
+            played.judgement, played.before, played.after
 
 All cases of a call play at once, each on nodes of its own. The PodGroups come last: without them the
-scheduler tries nothing, so `before` holds every pod as it waits, and the first try sees all of them.
+scheduler tries no pod, so `before` holds every pod as it waits, and the first try sees all of them.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Thing = TypeVar("Thing")
 
 
 class Judgement(StrEnum):
-    """What the scheduler did."""
+    """Result of the scheduler."""
 
     FITS = "fits"
     """The quorum is bound."""
     REFUSED = "does not fit"
-    """The group says False/Unschedulable, and nobody is bound."""
+    """The group is False/Unschedulable, and no pod is bound."""
     ODD = "odd"
-    """Neither; `words` say what there is."""
+    """Neither. `words` describe the state."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Played:
     words: str
     """The group's condition and the most telling text of a pod."""
     before: Look
-    """Before the first try: the gang is there and nobody has a node."""
+    """State before the first attempt: the gang exists, and no pod has a node."""
     after: Look
     """When the scheduler had spoken."""
 
@@ -92,9 +92,10 @@ class Arena:
             self._pool.shutdown()
 
     def play(self, cases: Iterable[Case]) -> Iterator[list[Played]]:
-        """Yield the cases as played, fifty at a time; what they made stays until the next are asked for.
+        """Yield the cases as played, fifty at a time. Their objects stay until the next batch.
 
-        So whoever reads a case may try things on its nodes (`advice applied to the cluster`).
+        So the caller may try further steps on its nodes (`advice applied to the cluster`).
+
         """
         left = list(cases)
         while left:
@@ -128,9 +129,10 @@ class Arena:
     # Judging
 
     def judge_all(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str]]:
-        """Wait until the scheduler has spoken of all groups (name → quorum) and stands by it.
+        """Wait until the scheduler has a stable answer for all groups (name → quorum).
 
-        Where all of them fit there is nothing to stand by: who is bound stays bound.
+        If all of them fit, no waiting is needed: bound pods stay bound.
+
         """
         give_up_at = time.monotonic() + SPEAK_SECONDS
         spoken = self.spoken(quorums)
@@ -148,7 +150,7 @@ class Arena:
         }
 
     def spoken(self, quorums: Mapping[str, int]) -> dict[str, tuple[Judgement, str] | None]:
-        """Return what it says of these groups by now, None of those it has not tried."""
+        """Return its current messages about these groups, None for untried ones."""
         conditions = {
             group["metadata"]["name"]: (group.get("status", {}).get("conditions") or [{}])[0]
             for group in self._groups()
@@ -166,10 +168,11 @@ class Arena:
     def try_pinned(
         self, placements: Iterable[tuple[Case, Mapping[str, str]]]
     ) -> dict[str, tuple[Judgement, str]]:
-        """Let the scheduler itself place the gangs as it is told (pod → node): are these placements?
+        """Let the scheduler place the gangs with assigned nodes (pod → node), to check these placements.
 
-        Return what it did and says by the name of the case. The cases' own gangs go away before; they
-        must not have been placed.
+        Return its results and messages by the name of the case. The cases' own gangs are deleted first.
+        They must not have been placed.
+
         """
         pinned = {case.name: self._pinned(case, placement) for case, placement in placements}
         if not pinned:

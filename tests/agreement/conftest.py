@@ -25,7 +25,7 @@ def arena(controlplane_137: ControlPlane) -> Iterator[Arena]:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of cases."""
+    """Outcomes of cases."""
 
     results: Mapping[Case, Result]
     tried: Sequence[Tried] = ()

@@ -1,7 +1,7 @@
 """Random cases made from a seed.
 
-A case is drawn again until it is of the kind that its number asks for (fits or not, near the
-boundary or not, mixed or not), so the shares are kept whatever the dice say.
+A case is drawn again until it has the kind of its number (fits or not, near the boundary or not, mixed or
+not), so the shares are constant.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def make_case(seed: int, number: int) -> Case:
     """Return the case of that number: always the same for the same seed."""
     dice = Random(f"{seed}/{number}")
     wanted = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
-    # Dice of their own: whoever is not spread is drawn as if there were no spread.
+    # A separate random source: pods without spread are drawn as in cases without spread.
     others = Random(f"{seed}/{number}/spread")
     is_spread = others.random() < SPREAD
     while True:
@@ -42,7 +42,7 @@ def make_cases(seed: int, count: int) -> Iterator[Case]:
 
 
 def make_rack_case(seed: int, number: int) -> Case:
-    """Return a case in which pods of a set share no rack; nobody reckons whether it fits."""
+    """Return a case with anti-affinity between sets by rack. Its fit is not computed."""
     dice = Random(f"{seed}/{number}/rack")
     while True:
         case = _draw(dice, seed, number, mixed=dice.random() < 0.3)
@@ -53,9 +53,10 @@ def make_rack_case(seed: int, number: int) -> Case:
 
 
 def make_spreads_case(seed: int, number: int) -> Case:
-    """Return a case with two topology spread constraints; nobody reckons whether it fits.
+    """Return a case with two topology spread constraints. Its fit is not computed.
 
-    Of most the first alone lets them all in.
+    In most cases the first constraint alone admits all pods.
+
     """
     dice = Random(f"{seed}/{number}/spreads")
     is_open = dice.random() < 0.6
@@ -63,7 +64,7 @@ def make_spreads_case(seed: int, number: int) -> Case:
         case = _draw(dice, seed, number, mixed=False)
         if case.topology:
             continue
-        # With all labels, and few nodes that nobody may use: else hardly anything fits.
+        # With all labels and few unusable nodes. Otherwise hardly any case fits.
         nodes = tuple(
             replace(
                 node,
@@ -137,7 +138,7 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
     if runs and apart and dice.random() < 0.3:
         runs[-1] = _in_sets(dice, runs[-1], "w")
     if len(runs) > 1 and apart and dice.random() < 0.3:
-        # Where both are there, somebody was bound by hand; members must mind both.
+        # If both exist, a pod was bound by hand. Members must respect both.
         runs[0] = _in_sets(dice, runs[0], dice.choice("wp"))
     pods = len(runs) + dice.randint(0, 3) if dice.random() < 0.1 else 110
     return NodeSpec(
@@ -183,7 +184,7 @@ def _in_sets(dice: Random, ask: Ask, name: str) -> Ask:
 
 
 def _ask(dice: Random, *, largest: tuple[int, int, int] | list[int]) -> Ask:
-    """Return what a pod asks for, not more than there is, in steps that sizes share."""
+    """Return the request of a pod, at most the free amount, in steps that sizes share."""
     cpu, memory, gpus = largest
     return Ask(
         cpu=min(dice.choice((0, 100, 500, 1000, 1500, 2000, 3000, 4000, 7000)), cpu),

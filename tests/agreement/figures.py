@@ -1,4 +1,4 @@
-"""What many cases come to, and each case where we and the scheduler differ."""
+"""Figures of many cases, and each case where we and the scheduler differ."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ CANNOT_TELL_AT_MOST = 0.05
 
 
 class Outcome(StrEnum):
-    """How our answer stands to what the scheduler did."""
+    """Relation of our answer to the scheduler's result."""
 
     AGREED = "agreed"
     CANNOT_TELL = "cannot tell"
     MISSED = "the scheduler's order misses a placement that there is"
-    """Legal, one way only: it takes pod after pod and never looks back. Proved by the scheduler
-    itself, which places the very same pods when each is told its node."""
+    """Legal in one direction only: the scheduler takes pod after pod and never backtracks.
+
+    The scheduler proves it:     it places the very same pods if each is assigned its node.
+    """
     WRONG = "wrong"
 
 
@@ -58,7 +60,7 @@ def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
             mine = ours(before, played.before.group)
             again = None
             if played.judgement is Judgement.REFUSED:
-                # What the product sees of a gang that waits, and what it must make the same of.
+                # The product's view of a waiting gang, and the expected view.
                 again = ours(after, played.after.group)
             results.append(_compared(played, mine, again))
         yield from _proved(arena, results)
@@ -67,7 +69,7 @@ def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
 def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
     """Return how the answers stand to each other; that the scheduler missed is still to be proved."""
     if again is not None and mine.answer is FitAnswer.CANNOT_TELL:
-        # What the scheduler says can settle what nodes alone do not (placement/devices.py).
+        # The scheduler's message can settle facts that nodes do not show (placement/devices.py).
         mine = again
     if again is not None and again.answer is not mine.answer:
         note = f"{mine.answer} before the scheduler spoke, {again.answer} after it: {again.why}"
@@ -83,13 +85,14 @@ def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
     if len(mine.placement) < played.case.quorum:
         return Result(played, mine, Outcome.WRONG, f"a placement of {mine.placement} only")
     if played.case.is_spread:
-        # Pinned pods would be spread over one node each: it says nothing. Equal pods are not missed.
+        # Pinned pods would be spread over one node each, so the scheduler is silent. Equal pods are not
+        # missed.
         return Result(played, mine, Outcome.WRONG, "refused, and we say that it fits")
     return Result(played, mine, Outcome.MISSED)
 
 
 def _proved(arena: Arena, results: Sequence[Result]) -> Iterator[Result]:
-    """Let the scheduler try what it missed as we would place it: what it refuses then, we had wrong."""
+    """Let the scheduler try our placement of a gang it missed. A refusal proves us wrong."""
     missed = [one for one in results if one.outcome is Outcome.MISSED]
     said = arena.try_pinned((one.played.case, one.ours.placement) for one in missed)
     for one in results:
@@ -122,7 +125,7 @@ class Figures:
 
     @property
     def faults(self) -> list[str]:
-        """What must not be; nothing when all is well."""
+        """Return the failures, empty if there are none."""
         found = [str(one) for one in self.results if one.outcome is Outcome.WRONG]
         unknown = self.share(Outcome.CANNOT_TELL)
         if unknown > CANNOT_TELL_AT_MOST:

@@ -1,7 +1,7 @@
 """Drawn gangs that a controller makes: Jobs of four kinds, and JobSets of two replicated Jobs.
 
-Nodes, running pods and what a member asks for are those of a drawn case of one shape
-(`drawing.make_case`); here are drawn the kind, the sizes, and which nodes are about to leave.
+Nodes, running pods and requests are those of a drawn case of one shape (`drawing.make_case`); here are
+drawn the kind, the sizes, and which nodes are about to leave.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ BATCH = "batch/v1"
 MISFITS = 0.9
 """Share of the cases that are drawn until too few of their members fit."""
 HOPELESS = 0.1
-"""Share of the cases that may be misfits which no one change can help; the others are drawn again."""
+"""Share of possible misfits that no single change can help. The others are drawn again."""
 LEAVING = {"key": "ToBeDeletedByClusterAutoscaler", "value": "1700000000", "effect": "NoSchedule"}
-"""What cluster-autoscaler puts on a node that it is about to delete: nothing should tolerate it."""
+"""Taint of cluster-autoscaler on a node it is about to delete. No pod should tolerate it."""
 _NEXT_DRAW = 1000
 """From one number of `make_case` to the next that is tried for the same case."""
 _SIZES = ("parallelism", "completions", "replicas")
 
 
 class Kind(StrEnum):
-    """How the gang is asked for."""
+    """Form of the gang request."""
 
     DERIVED = "Job, gang {}"
     """Its quorum is its parallelism."""
@@ -158,7 +158,7 @@ def node_objects(one: JobCase, run: str) -> list[Json]:
 
 
 def gang_objects(one: JobCase, namespace: str, run: str) -> list[Json]:
-    """Return what its user makes: the Job or JobSet first, then a PodGroup that it brings along."""
+    """Return the user's objects: the Job or JobSet first, then its PodGroup."""
     if one.kind is Kind.JOBSET:
         return [_jobset_object(one, namespace, run)]
     (pod_set,) = one.case.pod_sets
@@ -207,7 +207,7 @@ def _template(one: JobCase, pod_set: PodSetSpec, namespace: str, run: str) -> Js
     alone = replace(one.case, pod_sets=(pod_set,), order=(pod_set.name,))
     (made,) = objects.members(alone, namespace, run)
     spec = {key: value for key, value in made["spec"].items() if key != "schedulingGroup"}
-    # Who is deleted is gone at once: there is no kubelet to wait for.
+    # Deleted pods vanish immediately, because there is no kubelet.
     spec["terminationGracePeriodSeconds"] = 0
     metadata = {key: made["metadata"][key] for key in ("labels", "annotations")}
     return {"metadata": metadata, "spec": spec}

@@ -1,4 +1,4 @@
-"""What became of the gangs of controllers and of advice about them."""
+"""Outcomes of the gangs of controllers and of their advice."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ class Outcome:
 
     one: JobCase
     tried: Tried | None
-    """None: its quorum, or every pod of it, got a node by itself."""
+    """None: its quorum, or every pod of it, got a node without advice."""
     fault: str = ""
     """The scheduler and plain reckoning differ, or the gang never came to be."""
 
 
 def wrong_on_paper(one: JobCase, advice: Advice) -> str:
-    """Return what is wrong of advice without trying it: "" for nothing.
+    """Return the defect of advice without trying it, "" for none.
 
-    It wants room that nobody but the gang itself holds, or a toleration of a controller's taint.
+    Such advice frees capacity only the gang itself holds, or tolerates a controller's taint.
+
     """
     if advice.taint is not None and advice.taint.key != objects.TAINT:
         return f"nothing should tolerate {advice.taint}"
@@ -70,7 +71,7 @@ def told(outcome: Outcome) -> str:
 
 
 def faults(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return what must not be; nothing when all is well."""
+    """Return the failures, empty if there are none."""
     found = [one.fault for one in outcomes if one.fault]
     tried = [one.tried for one in outcomes if one.tried is not None]
     advised = [one for one in tried if one.advice is not None]

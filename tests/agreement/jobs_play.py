@@ -123,10 +123,10 @@ class GangStage:
         for one in cases:
             self._client.create_all(gang_objects(one, ns, run))
 
-    # What the scheduler says
+    # Messages of the scheduler
 
     def _wait_spoken(self, cases: Iterable[JobCase]) -> set[str]:
-        """Return the gangs of which it has said nothing in time."""
+        """Return the gangs without a message in time."""
         left = {one.name: asked_for(self._owner(one)) for one in cases}
         give_up_at = time.monotonic() + SPEAK_SECONDS
         while left and time.monotonic() < give_up_at:
@@ -219,7 +219,7 @@ class GangStage:
         return by.one.case.quorum
 
     def _put(self, by: _Try, now: Sequence[Json], then: Sequence[Json]) -> None:
-        """Make the objects what they are to be, in the way that the advice names."""
+        """Change the objects to the desired state, with the method of the advice."""
         if by.advice.method is ChangeMethod.IN_PLACE:
             for before, after in zip(now, then, strict=True):
                 body = {
@@ -287,7 +287,7 @@ class GangStage:
 
 
 def _refusal(pod: Json) -> str | None:
-    """Return what the scheduler says of a pod that it has refused."""
+    """Return the scheduler's message about a pod it has refused."""
     for condition in pod.get("status", {}).get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return str(condition.get("message", ""))

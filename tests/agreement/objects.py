@@ -23,7 +23,7 @@ _SPREAD_KEYS = {"rack": RACK, "disk": DISK, "host": "kubernetes.io/hostname"}
 
 
 def node_objects(case: Case, run: str) -> list[Json]:
-    """Return its nodes, which nobody else's pods select."""
+    """Return its nodes. Foreign pods do not select them."""
     return [_node(case, spec, run) for spec in case.nodes]
 
 
@@ -81,7 +81,7 @@ def _member(case: Case, namespace: str, run: str, pod_set: PodSetSpec, number: i
 
 
 def group(case: Case, namespace: str, run: str) -> Json:
-    """Return its PodGroup: as soon as it is there the scheduler tries."""
+    """Return its PodGroup. The scheduler starts as soon as it exists."""
     made = podgroup(
         case.name, namespace, gang=case.quorum, topology=RACK if case.topology else None
     )
@@ -90,10 +90,11 @@ def group(case: Case, namespace: str, run: str) -> Json:
 
 
 def pinned(case: Case, made: list[Json], placement: Mapping[str, str], name: str) -> list[Json]:
-    """Return the gang once more under another name, each member on the node that it is told.
+    """Return a copy of the gang under another name, each member with an assigned node.
 
-    `placement` is pod → node; members that are not in it are left out, and the quorum is all that
-    are: the scheduler itself then says whether the placement is one.
+    `placement` is pod → node. Members outside it are omitted, and the quorum is the number of
+    members: the scheduler itself then shows whether the placement is valid.
+
     """
     found = []
     for obj in made:
@@ -122,7 +123,7 @@ def _pod(name: str, namespace: str, run: str, case: Case, ask: Ask, spec: Json) 
         key = RACK if case.by_rack else "kubernetes.io/hostname"
         spec["affinity"] = {**spec.get("affinity", {}), **_apart(avoided, key)}
     resources = {"memory": f"{ask.memory}Mi"} if ask.memory else {}
-    # Nobody has to play that it runs: the scheduler counts a pod from the moment it is bound.
+    # Running pods need not be played: the scheduler counts a pod from the moment it is bound.
     made = pod(
         name,
         namespace,

@@ -1,4 +1,4 @@
-"""Our answer to a case: what the product's decoders, usage and arithmetic make of what is served."""
+"""Our answer to a case: the product's decoders, usage and arithmetic on the served objects."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ GROUPS = {resource.key: resource for grouping in grouping_apis() for resource in
 
 @dataclass(frozen=True)
 class Ours:
-    """What arithmetic says of one case."""
+    """Result of the arithmetic for one case."""
 
     answer: FitAnswer
     why: str
-    """The cause with what decides it, or why nothing can be told."""
+    """The cause with its details, or the cause of an unknown answer."""
     unit: Unit
     """With its placing, as the rules and advice get it."""
     placement: Mapping[str, str] = field(default_factory=dict)

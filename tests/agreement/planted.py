@@ -1,6 +1,6 @@
-"""Bugs of the arithmetic that are planted on purpose, and what finds them: cases whose answer is wrong then.
+"""Planted bugs of the arithmetic, and the cases that find them: their answer is then wrong.
 
-Without a cluster: what a case is like is reckoned (`reckoning.most`), and the scheduler has agreed with that.
+Without a cluster: the true answer is computed (`reckoning.most`), and the scheduler has agreed with it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "more racks than one": {"placement.gang_fit.fit_in_any_domain": _anywhere},
     "initialization needs nothing": {"decode.podspec._initialization": lambda *_: ()},
 }
-"""What is wrong → name below `gangboard` → what stands in for it."""
+"""Bug → name below `gangboard` → replacement."""
 
 
 def found_by(cases: Sequence[Case], bug: Mapping[str, Callable[..., Any]]) -> Iterable[Case]:

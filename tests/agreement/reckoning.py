@@ -1,7 +1,7 @@
-"""What fits, by trying: how many members of a case can be placed at once.
+"""Exhaustive search for the number of members of a case that can be placed at once.
 
-Independent of the product. Only the generator uses it, to draw cases near the boundary; the judge is
-the real scheduler.
+Independent of the product. Only the generator uses it, to draw cases near the boundary; the judge is the
+real scheduler.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _value(node: NodeSpec, pod_set: PodSetSpec) -> str:
 
 
 def _is_counted(node: NodeSpec, pod_set: PodSetSpec) -> bool:
-    """Whether it is part of a domain: the affinity is honoured, taints where it is said."""
+    """True if it is part of a domain: the affinity is honoured, taints if the constraint says so."""
     assert pod_set.spread is not None
     if not _is_selected(node, pod_set):
         return False
@@ -138,6 +138,6 @@ def _fit_together(node: NodeSpec, pod_sets: Sequence[PodSetSpec], way: Counts) -
     ports = [ask.udp for ask in everything if ask.port]
     if len(ports) != len(set(ports)):
         return False
-    # What runs beside what was bound by name: only newcomers are asked about.
+    # Pods next to manually bound ones: only new pods are checked.
     pairs = [(one, other) for at, one in enumerate(new) for other in (*node.runs, *new[:at])]
     return not any(one.apart in other.avoided or other.apart in one.avoided for one, other in pairs)

@@ -1,6 +1,6 @@
-"""Each kind of advice on a real cluster: what is said, half of it in vain, and all of it.
+"""Each kind of advice on a real cluster: its message, half of it without effect, and all of it.
 
-What should be said follows from the objects. All scenes play at once, each on nodes of its own.
+The expected advice follows from the objects. All scenes play at once, each on nodes of its own.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _mend(scene: Scene, spec: Json, name: str = "run") -> None:
 
 def wait_for_room(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
-    # On each node two pods of two GPUs that nobody can suspend.
+    # Two pods of two GPUs on each node that cannot be suspended.
     holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
     scene.client.create_all([_holder(scene, name, node, 2) for name, node in holders])
     _waiting(scene, _run(scene, 2), 2)
@@ -199,7 +199,7 @@ def wait_for_end(scene: Scene) -> None:
     assert (found.at - datetime.fromisoformat(started)).total_seconds() == DEADLINE_SECONDS
     scene.still_waits()
     time.sleep(max(0.0, (found.at - datetime.now(UTC)).total_seconds()))
-    # What the kubelet does then (activeDeadlineHandler in pkg/kubelet/active_deadline.go).
+    # Reaction of the kubelet (activeDeadlineHandler in pkg/kubelet/active_deadline.go).
     over = {"phase": "Failed", "reason": "DeadlineExceeded"}
     scene.client.patch_status("v1", "Pod", name, over, scene.namespace)
     scene.wait_bound(1)
@@ -238,7 +238,7 @@ def wait_for_deletion(scene: Scene) -> None:
     assert found.at is not None
     # The API server writes the time at which the grace period is over.
     assert 595 <= (found.at - asked).total_seconds() <= 605
-    # What the kubelet does when the containers have ended.
+    # Reaction of the kubelet after the containers have ended.
     scene.client.delete("v1", "Pod", "first", scene.namespace, grace=0)
     scene.still_waits()
     scene.client.delete("v1", "Pod", "last", scene.namespace, grace=0)
@@ -269,7 +269,7 @@ def select(scene: Scene) -> None:
     _waiting(scene, _run(scene, 2, select={MODEL: "b200"}), 2)
     found = _only(scene, AdviceKind.SELECT)
     assert (found.label, found.values, found.method) == (MODEL, ("h100",), ChangeMethod.RECREATE)
-    # Of the other value there is one node.
+    # There is one node of the other value.
     _again(scene, _run(scene, 2, select={MODEL: "a100"}))
     scene.still_waits()
     _again(scene, _run(scene, 2, select={MODEL: "h100"}))

@@ -23,7 +23,7 @@ def test_the_first_advice_frees_and_half_of_it_does_not(advised: Judged) -> None
 
 
 def test_most_misfits_get_advice() -> None:
-    """Of three hundred drawn cases; whether the advice is right is asked elsewhere."""
+    """Three hundred drawn cases. Other tests check whether the advice is right."""
     cases = [case for case in make_cases(kept.SEEDS[0], PAPER) if most(case) < case.quorum]
     look, groups = on_paper(cases)
     advised = sum(bool(advise(look.unit(groups[case.name]))) for case in cases)

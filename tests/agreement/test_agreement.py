@@ -17,7 +17,7 @@ from tests.agreement.reckoning import is_boundary, most
 
 
 def test_arithmetic_and_scheduler_agree(advised: Judged) -> None:
-    """Of the drawn cases none is wrong, and we cannot tell of one in twenty at most."""
+    """No drawn case is wrong, and at most one in twenty is unknown."""
     figures = Figures(advised.of(kept.DRAWN))
     print(*figures.lines(), *figures.disagreements, sep="\n")
     assert len(figures.results) == len(kept.DRAWN) >= 20
@@ -36,7 +36,7 @@ def test_pods_in_the_same_rack_are_never_wrong(judged: Judged) -> None:
 
 
 def test_two_spread_constraints_are_never_wrong(judged: Judged) -> None:
-    """That they fit is never said; that they do not is said of nearly all that are refused."""
+    """A fit is never claimed. A misfit is claimed for nearly all refused gangs."""
     results = judged.of(kept.SPREADS)
     outcomes = Counter((one.played.judgement, one.outcome) for one in results)
     print(outcomes)
@@ -103,7 +103,7 @@ def test_drawn_disagreements_are_never_ours(judged: Judged) -> None:
 
 
 def test_the_scheduler_settles_facts_that_nodes_do_not_show(judged: Judged) -> None:
-    """Of a gang for one rack it tells what it met in one of them, and any may be that: then we cannot tell."""
+    """For a gang in one rack, the scheduler reports the obstacles of any rack, so the answer is unknown."""
     for result in judged.of(kept.SETTLED):
         assert result.played.judgement is Judgement.REFUSED, result
         if "Insufficient nvidia.com/gpu" in result.played.words:
@@ -115,11 +115,12 @@ def test_the_scheduler_settles_facts_that_nodes_do_not_show(judged: Judged) -> N
 
 
 def test_spread_small_pods_block_a_large_pod(judged: Judged) -> None:
-    """The scheduler puts each small pod on the emptier node; then no node is whole for the large one.
+    """The scheduler puts each small pod on the emptier node, so no node is free for the large one.
 
-    Placed together on one node they would leave the other free. It takes pod after pod and never
-    takes one back (podGroupSchedulingDefaultAlgorithm, 1.37.0): it refuses a gang that fits, and
-    places the same pods when each is told its node. Ours says that it fits, and that is true.
+    Together on one node they would leave the other free. The scheduler takes pod after pod and never
+    backtracks (podGroupSchedulingDefaultAlgorithm, 1.37.0): it refuses a gang that fits, and
+    places the same pods if each is assigned its node. Our answer is that it fits, and that is true.
+
     """
     result = judged.results[kept.SMALL_FIRST]
     assert result.played.judgement is Judgement.REFUSED, result
@@ -135,7 +136,7 @@ def test_the_large_pod_first_and_it_is_placed(judged: Judged) -> None:
 
 
 def test_a_pod_with_only_the_label_counts(judged: Judged) -> None:
-    """The member may not be where a pod with that label is, whatever that pod's rules."""
+    """The member must avoid a pod with that label, independent of that pod's rules."""
     result = judged.results[kept.ONLY_THE_LABEL]
     assert result.played.judgement is Judgement.REFUSED, result
     assert result.outcome is Outcome.AGREED, result

@@ -46,7 +46,7 @@ def test_the_draw_of_jobs_is_fair_and_repeatable() -> None:
 
 
 def test_advice_is_followed_to_the_letter() -> None:
-    """What a person would write into the manifest on reading the sentence."""
+    """A user's change of the manifest after reading the sentence."""
     job = gang_objects(_drawn(Kind.EXPLICIT, PodSetSpec("w", 4, Ask(gpus=4))), "ns", "run")
     text = (
         "Lower the parallelism, completions and minCount of Job run from 4 to 2: that many fit now"

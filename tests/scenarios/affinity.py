@@ -26,7 +26,7 @@ _TRAINING = {"labels": {SET: "train"}}
 
 
 def _not_with(name: str) -> Json:
-    """Return the affinity of pods that want none of that set in their zone."""
+    """Return the affinity of pods that accept no pod of that set in their zone."""
     return near("podAntiAffinity", name, ZONE)
 
 
@@ -73,7 +73,7 @@ GANGS = (
         all_of(holders([0], **apart("ring")), gang(3, **apart("ring"))),
         says=("3",), members={"scheduled": 0}, nodes=3, twin="port-taken",
     ),
-    # The rule of a pod that is there counts, too.
+    # The rule of an existing pod counts.
     Scenario(
         "kept-out", "Job", "run", "pod-anti-affinity", "waiting",
         all_of(holders([0], **apart("ring")), gang(3, labels=apart("ring")["labels"])),
@@ -113,7 +113,7 @@ GANGS = (
         members={"quorum": 3, "scheduled": 0}, advises=("host-cordoned-2",),
         steps=(Step(lambda stage: stage.uncordon(), "running", "running"),), twin="zone-leftover",
     ),
-    # The gang must be on the node of a cache that nobody has started: no node has what it asks for.
+    # The gang must share the node of a cache that does not exist, so no node matches.
     Scenario(
         "no-cache", "Job", "run", "no-matching-node", "blocked", _beside_cache, nodes=2,
         says=(SET,), members={"quorum": 2, "scheduled": 0}, twin="cache-node-full",
@@ -150,8 +150,8 @@ LOOSE = (
         loose(3, **apart("ring")),
         says=("2 of 3",), members={"scheduled": 2}, nodes=2, twin="jobset-occupied",
     ),
-    # The members ask for nothing special. A pod in each zone does: no trainer in its zone. So the two
-    # nodes with nobody on them are closed as well, until the holders leave.
+    # The members have no rules. A pod in each zone does: no trainer in its zone. So the two empty
+    # nodes are closed as well, until the holders leave.
     Scenario(
         "guarded-zones", "Job", "run", "pod-anti-affinity", "waiting",
         all_of(

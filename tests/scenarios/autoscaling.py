@@ -1,8 +1,8 @@
 """Nodes on their way where autoscalers have objects; the tests play Karpenter and cluster-autoscaler.
 
-They do what Karpenter does in its order (pkg/controllers/provisioning, nodeclaim/lifecycle): a claim,
-then `Nominated` of the pods, then conditions; what cannot be had is said of the claim, which is deleted.
-Where no NodeClaims are served, `scaling` has the same with events alone.
+They do what Karpenter does in its order (pkg/controllers/provisioning, nodeclaim/lifecycle): a claim, then
+`Nominated` of the pods, then conditions; an impossible claim gets a message and is deleted. Where no
+NodeClaims are served, `scaling` has the same with events alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ API = "karpenter.sh/v1"
 REQUEST = "autoscaling.x-k8s.io/v1"
 PODS = 2
 STARTUP = taint("node.example.com/starting")
-"""Of a node whose network is not there yet; a NodeClaim names it in `startupTaints`."""
+"""Startup taint of a node without network. A NodeClaim names it in `startupTaints`."""
 
 
 def install_autoscaling(client: Client) -> None:
@@ -51,7 +51,7 @@ def _claim(name: str) -> Json:
 
 
 def _nominate(stage: Stage) -> None:
-    """Make a claim for all pods that wait, and say so of each; nothing is launched yet."""
+    """Create a claim for all waiting pods, with an event on each. The claim is not launched yet."""
     stage.client.create(_claim(stage.pool))
     _set(stage, Launched="", Registered="", Initialized="")
     _say(stage)
@@ -144,7 +144,7 @@ def _node_without_room(stage: Stage) -> None:
 
 
 def _asking(ns: str, where: Mapping[str, str]) -> list[Json]:
-    """Return a ProvisioningRequest `big`, which nobody has seen yet, and pods that consume it."""
+    """Return a ProvisioningRequest `big` without a status, and pods that consume it."""
     asked = {
         "apiVersion": REQUEST,
         "kind": "ProvisioningRequest",
@@ -218,7 +218,7 @@ AUTOSCALING = (
         says=("tries", "could not be launched", "VcpuLimitExceeded"), members={"scheduled": 0},
         nodes=2, act=_after(_nominate, _fail), twin="claim-without-use",
     ),
-    # Its node is there, and the pods do not fit: nothing is on its way.
+    # Its node exists, and the pods do not fit, so no node is expected.
     Scenario(
         "claim-without-use", "Job", "run", NOWHERE[0], NOWHERE[1], loose(PODS, cpu="12"),
         says=NOWHERE[2], members=NOWHERE[3], nodes=2, act=_node_without_room,

@@ -41,7 +41,7 @@ def _volume(name: str, mode: str, **spec: object) -> Json:
 
 
 def _unbound(name: str) -> Objects:
-    """Return a claim of a class whose volumes somebody outside has to make, and nobody does."""
+    """Return a claim of a class with manual volumes. The volume never appears."""
 
     def make(ns: str, where: Mapping[str, str]) -> list[Json]:
         storage_class = {
@@ -71,7 +71,7 @@ def _bound(name: str) -> Objects:
 
 
 def _corpus(mode: str, *, disc: bool) -> Objects:
-    """Return a claim `corpus` of one named disc, and that disc if it is there."""
+    """Return a claim `corpus` of one named disc, and that disc if it exists."""
 
     def make(ns: str, where: Mapping[str, str]) -> list[Json]:
         name = f"{ns}-disc"
@@ -104,7 +104,7 @@ def _disk_on(suffix: str) -> Objects:
 
 
 def _make_claim(stage: Stage) -> None:
-    """Somebody makes the claim that was missing, with a volume."""
+    """Create the missing claim, with a volume."""
     stage.make(_bound("data-of-nobody")(stage.namespace, {}))
 
 
@@ -150,8 +150,8 @@ _CORPUS = gang(2, spec=volume("corpus"))
 _LINKS = gang(2, spec=resource_claim("links"))
 
 GANGS = (
-    # A claim that cannot be used ends a gang's attempt in an error that does not name it (1.37.0);
-    # whoever looks for the claim finds that there is none.
+    # An unusable claim ends a gang's attempt in an error that does not name it (1.37.0). A lookup
+    # shows that the claim does not exist.
     Scenario(
         "volume-hidden", "Job", "run", "volume-unavailable", "blocked",
         gang(2, spec=volume("data-of-nobody")),
@@ -163,13 +163,13 @@ GANGS = (
         all_of(_bound("data"), gang(2, spec=volume("data"))), members={"ready": 2}, nodes=2,
         twin="volume-hidden",
     ),
-    # It is there, and nobody makes a volume for it.
+    # The claim exists without a volume.
     Scenario(
         "volume-unbound-gang", "Job", "run", "volume-unavailable", "waiting",
         all_of(_unbound("data"), gang(2, spec=volume("data"))),
         says=("2 pods", "data"), members={"scheduled": 0}, nodes=2, twin="volume-hidden",
     ),
-    # Of a pod alone the scheduler says it.
+    # For a single pod, the scheduler reports it.
     Scenario(
         "volume-missing", "Pod", "reader", "volume-unavailable", "blocked",
         lambda ns, where: [pod("reader", ns, node_selector=where, spec=volume("data-of-nobody"))],
@@ -196,7 +196,7 @@ GANGS = (
         says=("2 pods", "links", "does not exist"), members={"quorum": 2, "scheduled": 0}, nodes=2,
         twin="device-taken",
     ),
-    # One of three bare pods mounts a claim that nobody made, so none goes.
+    # One of three bare pods mounts a missing claim, so no pod is bound.
     Scenario(
         "one-claim-missing", "PodGroup", "run", "volume-unavailable", "blocked", bare(3, {}, {}, {"spec": volume("checkpoints")}),
         nodes=2, says=("checkpoints",), members={"desired": 3, "quorum": 3, "scheduled": 0},
@@ -242,7 +242,7 @@ LOOSE = (
         all_of(_corpus("ReadWriteOnce", disc=False), loose(2, spec=volume("corpus"))), nodes=2,
         says=("corpus",), members={"desired": 2, "scheduled": 0}, twin="claim-alone",
     ),
-    # The volume is there, but its claim is for a single pod of the cluster, and the Job has two.
+    # The volume exists, but its claim is for a single pod of the cluster, and the Job has two.
     Scenario(
         "claim-alone", "Job", "run", "partly-placed", "degraded",
         all_of(_corpus("ReadWriteOncePod", disc=True), loose(2, spec=volume("corpus"))), nodes=2,

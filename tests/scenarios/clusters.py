@@ -48,7 +48,7 @@ _PLACEMENT_TOPICS: tuple[ModuleType, ...] = (
 
 
 def _no_nodes(twin: str) -> Scenario:
-    """Return what is played before a cluster has any node; then it gets its nodes with the others."""
+    """Return scenarios that play before a cluster has any node. Afterwards it gets nodes with the others."""
     return Scenario(
         "no-nodes", "Job", "run", "no-nodes", "blocked", gang(2),
         says=("2",), members={"scheduled": 0}, nodes=1, twin=twin,

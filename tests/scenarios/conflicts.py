@@ -1,7 +1,7 @@
-"""Two controllers that undo each other, and what only looks like it.
+"""Two controllers that revert each other, and lookalikes.
 
-Who resumes a child Job is the real JobSet controller; who suspends it is a thread with a field manager
-of its own, as a controller that saves money at night would do it: it looks, and patches what it minds.
+The real JobSet controller resumes a child Job. A thread with its own field manager suspends it, like a
+controller that saves money at night: it polls and patches.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from tests.scenarios.scenario import PATIENCE, Played, Scenario, Stage, Step
 CONFLICT = "controller-conflict"
 CHILD = ("batch/v1", "Job", "train-workers-0")
 INSIST_SECONDS = 4 * PATIENCE
-"""The longest that one insists, when nobody stops it: through all steps of a story on a busy machine. Where one of
-two gives up earlier, the JobSet stays as the other wants it."""
+"""Maximum duration of one suspender: all steps of a story on a busy machine.
+
+If one of the two gives up earlier, the JobSet keeps the state of the other.
+"""
 RUNS = "running", "running"
 
 
 class Insistent:
-    """Sets `spec.suspend` of one object back whenever somebody has changed it."""
+    """Resets `spec.suspend` of one object after every foreign change."""
 
     def __init__(
         self, manager: str, what: tuple[str, str, str], *, suspended: bool, pause: float = 1.0
@@ -75,7 +77,7 @@ def set_suspended(
 
 
 def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], None]:
-    """Return a step in which nothing else may be said of the gang for a while."""
+    """Return a step that allows no other verdict on the gang for a while."""
 
     def look(stage: Stage) -> None:
         for _ in range(round(seconds / 0.5)):
@@ -109,7 +111,7 @@ def _once_running(*insistent: Insistent) -> Callable[[Stage], None]:
 
 
 def _twice(stage: Stage) -> None:
-    """Somebody suspends a child Job, wonders, and does it once more. JobSet resumes it both times."""
+    """A user suspends a child Job twice. JobSet resumes it both times."""
     stage.wait_running(4)
     for _ in range(2):
         set_suspended(stage, CHILD, "kubectl-patch", suspended=True)

@@ -28,7 +28,7 @@ def _urgent(ns: str, where: Where) -> list[Json]:
 
 
 def _polite(ns: str, where: Where) -> list[Json]:
-    """A gang of a high priority whose class takes nobody away."""
+    """A gang of a high priority whose class never preempts."""
     named = priority_class(f"{ns}-polite", 1000, preemptionPolicy="Never")
     made = one_job("run", 2, priority_class=f"{ns}-polite", gang="all", cpu="6")
     return [named, *made(ns, where)]
@@ -62,7 +62,7 @@ PREEMPTING = (
         all_of(holders([0, 1], **_SLOW), _polite),
         says=("12", "4", "CPU"), members={"scheduled": 0}, nodes=2, twin="preempting-gang",
     ),
-    # The same without a priority: nobody leaves for it.
+    # The same without a priority: no pod is preempted for it.
     Scenario(
         "preempting-none", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), gang(2, cpu="6")),
@@ -99,7 +99,7 @@ PREEMPTING_136 = (
         says=("2 pods of lower priority",), members={"scheduled": 0}, nodes=2,
         twin="preempting-gang",
     ),
-    # The pods have the priority and their group has not: nobody leaves for them.
+    # The pods have the priority and their group has not, so no pod is preempted for them.
     Scenario(
         "preempting-gang", "Job", "run", "insufficient-resources", "waiting",
         all_of(holders([0, 1], **_SLOW), _urgent_gang("run", 2, gang="all", cpu="6")),
@@ -137,7 +137,7 @@ def _push_aside_pods(stage: Stage) -> None:
     stage.make(make(stage.namespace, where))
 
 
-# Who took the room is told by name, also where the scheduler tells no more than the uid of a pod.
+# The preemptor is named, even if the scheduler only reports the uid of a pod.
 PREEMPTED_PODS = (
     Scenario(
         "preempted-pods", "Job", "run", "running", "running", loose(2, cpu="6"),
@@ -169,7 +169,7 @@ PREEMPTED = (
             Step(_withdraw_and_uncordon, "running", "running", (), {"ready": 2}),
         ),
     ),
-    # Nobody makes bare pods anew: the group has 0 of 2.
+    # Bare pods are not recreated: the group has 0 of 2.
     Scenario(
         "preempted-gang-for-good", "PodGroup", "run", "below-quorum", "blocked", quorum(2, 2, cpu="5"),
         nodes=2, act=_push_out, says=("0 of 2",), members={"quorum": 2, "created": 0},

@@ -1,4 +1,4 @@
-"""Scenarios of gangs of which each has what the other needs, and of one that only looks like it."""
+"""Scenarios of gangs that hold each other's capacity, and a lookalike."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _jobset(name: str, ns: str, first: JobOptions, second: JobOptions) -> Json:
 
 
 def _half_alone(ns: str, where: Where) -> list[Json]:
-    """The first of them alone: what it needs is taken by a pod that needs nothing of it."""
+    """The first of them alone: an unrelated pod uses the capacity it needs."""
     return [*holders([1], cpu="6")(ns, where), *_crossed(ns, where)[:1]]
 
 

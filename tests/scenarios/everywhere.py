@@ -141,7 +141,7 @@ EVERYWHERE = (
         members={"desired": 4, "created": 0, "ready": 0}, twin="queue-evaluating",
     ),
     Scenario(
-        # No Kueue is served in any of these clusters: nobody will ever admit it.
+        # None of these clusters serves Kueue, so no controller will admit it.
         "queue-evaluating", "Job", "queued-run", "queue-evaluating", "blocked", _queued,
         says=("gpu-lq", "nobody admits it"), advises=("Resume", "queued-run"),
         members={"desired": 4, "created": 0}, twin="suspended",
@@ -200,7 +200,7 @@ EVERYWHERE = (
         says=("retired-scheduler",), members={"scheduled": 0}, nodes=1, twin="gated",
     ),
     Scenario(
-        # It says that another controller makes its pods. There is none, so at last nobody will.
+        # It says that another controller makes its pods. That controller does not exist, so no pods appear.
         "managed-by", "Job", "delegated", "pods-not-created", "starting", _managed,
         says=("example.com/other-controller",), members={"desired": 2, "created": 0},
         twin="suspended",

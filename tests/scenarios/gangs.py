@@ -304,7 +304,7 @@ LIMITED = (
         says=("podgroups.scheduling.k8s.io",), twin="below-quorum",
     ),
 )  # fmt: skip
-"""What somebody is told who may not look at PodGroups: of a gang that runs, and of one that cannot."""
+"""Verdicts for a viewer without access to PodGroups: on a running gang, and on one that cannot run."""
 
 
 PLAYED: Played = {

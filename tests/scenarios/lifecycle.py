@@ -1,4 +1,4 @@
-"""Scenarios of owners on every cluster: held back, in order, tried again, ended, scaled to nothing."""
+"""Scenarios of owners on every cluster: suspended, ordered, retried, finished, scaled to zero."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _fail_one(stage: Stage) -> None:
 
 
 def _delete_what_is_kept(stage: Stage) -> None:
-    """Somebody deletes the Job, and somebody else wants to look at it before it goes."""
+    """A user deletes the Job, and a finalizer of another user delays it."""
     stage.wait_running(2)
     keep = {"metadata": {"finalizers": [KEEP]}}
     stage.client.patch("batch/v1", "Job", "run", keep, stage.namespace)
@@ -149,7 +149,7 @@ LIFECYCLE = (
         one_job("run", 2, start_after=WHEN_TOLD, backoff_limit=3), says=("1 of 3",),
         members={"desired": 2}, nodes=1, act=_fail_one, twin="job-failed",
     ),
-    # It goes on purpose; that it does not go is told when it should have gone.
+    # The deletion is intended. A late deletion is reported after its deadline.
     Scenario(
         "job-deleted", "Job", "run", "being-deleted", "suspended", loose(2),
         says=("Job run", "being deleted", "2 pods"), nodes=1, act=_delete_what_is_kept,
@@ -171,7 +171,7 @@ LIFECYCLE = (
             ),
         ),
     ),
-    # Neither suspended nor waiting: it asks for nothing.
+    # Neither suspended nor waiting: it requests no pods.
     Scenario(
         "scaled-to-zero", "Job", "run", "paused", "suspended", loose(2),
         says=("run", "parallelism", "0"), nodes=1, act=_scale_to_zero, twin="job-failed",

@@ -40,7 +40,7 @@ def _silence_one(stage: Stage) -> None:
 
 
 def _silence(node: str) -> Callable[[Stage], None]:
-    """Return the act after which the kubelet of that node says nothing any more."""
+    """Return the action after which the kubelet of that node is silent."""
 
     def act(stage: Stage) -> None:
         stage.wait_seen()
@@ -60,7 +60,7 @@ def _take_seat(stage: Stage) -> None:
 
 
 def _in_ring(ns: str, where: Mapping[str, str]) -> list[Json]:
-    """Return a Job of three whose pods name a PodGroup that somebody made by hand."""
+    """Return a Job of three whose pods name a manual PodGroup."""
     return [podgroup("ring", ns, gang=3), *one_job("run", 3, pod_group="ring")(ns, where)]
 
 

@@ -34,7 +34,7 @@ def _none(ns: str, where: Where) -> list[Json]:
 
 
 def _actors_and_learners(**actors: Any) -> Objects:
-    """Return 2 actors of 1 CPU, 2 learners of 4 GPUs, and somebody's pod with 5 GPUs on node 1."""
+    """Return 2 actors of 1 CPU, 2 learners of 4 GPUs, and another user's pod with 5 GPUs on node 1."""
 
     def make(ns: str, where: Where) -> list[Json]:
         learners: JobOptions = {"pods": 2, "gpu": 4, "node_selector": where}
@@ -54,8 +54,8 @@ PLAIN = (
         members={"desired": 4, "created": 4, "scheduled": 2, "ready": 2},
         twin="set-pull",
     ),
-    # The same, and the image of the actors is not there. Room would bring no more than learners that
-    # wait for actors; nobody runs, and the image needs a person: that first.
+    # The same with a missing image of the actors. More capacity would only bring learners that wait
+    # for actors. No pod runs, and the image needs a person, so it comes first.
     Scenario(
         "set-pull", "JobSet", "run", "image-pull", "blocked",
         _actors_and_learners(never_ready="image-pull", image="registry.example/actors:nightly"),

@@ -1,6 +1,6 @@
-"""Scenarios of what a pod asks for besides its containers: init containers, sidecars, overhead, a total of its own.
+"""Scenarios of other requests of a pod: init containers, sidecars, overhead, a total of its own.
 
-The numbers follow from the nodes of a scenario (8 CPU and 32 GiB each unless said).
+The numbers follow from the nodes of a scenario (8 CPU and 32 GiB each by default).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.scenarios.scenario import Played, Scenario, Stage, Step
 SETUP = container("setup", "5")
 PROXY = container("proxy", "4", restartPolicy="Always")
 OVERHEAD = {"cpu": "1500m"}
-"""What a sandbox adds to each pod."""
+"""Overhead of a sandbox per pod."""
 
 
 def _unpacking(cpu: str) -> Objects:
@@ -160,12 +160,12 @@ GANGS = (
         "sidecar-others-leave", "Job", "run", "insufficient-resources", "waiting", _proxied(),
         says=("CPU", "16", "12"), nodes=2, twin="sidecar-agents-stay",
     ),
-    # A DaemonSet of 1 CPU more: 7 a node whoever leaves, one member each, 2 of 4.
+    # A DaemonSet of 1 CPU more leaves 7 a node in any case, one member each, 2 of 4.
     Scenario(
         "sidecar-agents-stay", "Job", "run", "exceeds-capacity", "blocked", _proxied(daemons()),
         says=("CPU", "16"), nodes=2, twin="sidecar-others-leave",
     ),
-    # The pod as a whole asks for 4 CPU, whatever its container does: 3 free on each of 3 nodes, 9 for 8.
+    # The pod as a whole requests 4 CPU, independent of its container: 3 free on each of 3 nodes, 9 for 8.
     Scenario(
         "whole-scattered", "Job", "run", "fragmented", "waiting", _as_a_whole("4"),
         says=("CPU", "9"), nodes=3, twin="whole-short",
@@ -229,7 +229,7 @@ LOOSE = (
         says=("2 of 3", "CPU"), members={"desired": 3, "scheduled": 2, "ready": 2},
         twin="init-giant",
     ),
-    # An init container runs alone: max(10, 2) = 10 CPU, more than an empty node of 8 has. Nobody has
+    # An init container runs alone: max(10, 2) = 10 CPU, more than an empty node of 8 has. No pod has
     # to leave, no node is big enough.
     Scenario(
         "init-giant", "Job", "run", "no-matching-node", "blocked",

@@ -1,4 +1,4 @@
-"""Scenarios of what a node gives once: a host port, and a place for one more pod."""
+"""Scenarios of exclusive resources of a node: a host port, and a pod slot."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ PORTS = (
                _FULL_NODE, _LISTENERS),
         says=("9400",), nodes=3, twin="ports-static",
     ),
-    # The port is held by static pods, which stay: whoever leaves, one node is left for two members.
+    # Permanent static pods hold the port, so one node is left for two members.
     Scenario(
         "ports-static", "Job", "run", "port-conflict", "blocked", _FULL_NODE, says=("9400",),
         nodes=3, act=_static_then_gang, twin="ports-held",
@@ -98,13 +98,13 @@ PODS = (
         says=("5", "4", "pods"), members={"scheduled": 0}, rooms=(Room(pods=2),) * 2,
         twin="one-too-many",
     ),
-    # Two nodes of 4 pods, one held on each (finished pods hold none): 6 places for 7 members, 8 without the
-    # holders. The third node has places and a taint. CPU is there: 7 x 0.5.
+    # Two nodes of 4 pods, one held on each (finished pods hold none): 6 places for 7 members, 8
+    # without the holders. The third node has places and a taint. CPU is sufficient: 7 x 0.5.
     Scenario(
         "slots-held", "Job", "run", "node-pod-limit", "waiting", _slots(), says=("7", "6", "pods"),
         rooms=_FOUR_PODS, twin="slots-agent",
     ),
-    # A DaemonSet takes one place on each for good: 6 for 7, whoever leaves.
+    # A DaemonSet permanently takes one place on each: 6 for 7 in any case.
     Scenario(
         "slots-agent", "Job", "run", "node-pod-limit", "blocked", _slots(daemons(cpu="500m")),
         says=("7",), rooms=_FOUR_PODS, twin="slots-held",

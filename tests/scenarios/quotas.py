@@ -33,7 +33,7 @@ def _start_under_quota(stage: Stage) -> None:
 
 
 def _give_default_limit(stage: Stage) -> None:
-    """Let pods that say nothing of memory have a limit."""
+    """Give pods without a memory limit a default limit."""
     sizes = {"memory": "1Gi"}
     limits = [{"type": "Container", "default": sizes, "defaultRequest": sizes}]
     metadata = {"name": "sizes", "namespace": stage.namespace}

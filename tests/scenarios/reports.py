@@ -1,6 +1,6 @@
-"""Scenarios of public reports, rebuilt: what people were told wrong, each with a near miss.
+"""Scenarios of public reports, rebuilt: wrong messages users got, each with a near miss.
 
-Objects of controllers that cannot be had are played as these leave them.
+Objects of unavailable controllers are played as those controllers leave them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _restore(stage: Stage) -> None:
     stage.client.patch_status("v1", "Node", stage.node("1"), {"allocatable": {GPUS: "8"}})
 
 
-# A node whose capacity has eight devices, and whose kubelet gives pods none of them, or seven.
+# A node with a capacity of eight devices whose kubelet offers none of them, or seven.
 DEVICES = (
     Scenario(
         "devices-withheld", "Job", "run", "exceeds-capacity", "blocked", gang(2, gpu=8),

@@ -1,7 +1,7 @@
-"""Scenarios of room: too little, too scattered, or too small. Nobody else uses the nodes of a scenario.
+"""Scenarios of room: too little, too scattered, or too small. A scenario has its nodes for itself.
 
-They mean the same on 1.37 and 1.36: the Jobs are gangs on both. The numbers follow from the
-scenario's own nodes (8 cpu, 32 GiB and 110 pods unless said).
+They mean the same on 1.37 and 1.36: the Jobs are gangs on both. The numbers follow from the scenario's own
+nodes (8 cpu, 32 GiB and 110 pods by default).
 """
 
 from __future__ import annotations

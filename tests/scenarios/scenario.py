@@ -1,7 +1,7 @@
-"""What a scenario is: objects on a real cluster, what happens to them, and what a person should be told.
+"""A scenario: objects on a real cluster, events, and the expected verdicts.
 
-Expectations are written from the objects, by what a good on-call engineer would say, never copied from
-the product's output.
+Expectations are derived from the objects, as a good on-call engineer would do, never copied from the
+product's output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POOL = "test.gangboard.dev/pool"
 
 
 PATIENCE = 600.0
-"""Seconds in which a cluster that plays a hundred scenarios at once has done what is waited for."""
+"""Seconds in which a cluster that plays a hundred scenarios at once reaches an awaited state."""
 LOOK_EVERY = 0.5
 """Seconds between two looks of one scenario: a hundred of them look at once."""
 T = TypeVar("T")
@@ -62,9 +62,9 @@ class Stage:
     namespace: str
     pool: str
     said: Callable[[], Json | None] = lambda: None
-    """What the API says of the scenario's gang, as seen last."""
+    """The last API answer about the scenario's gang."""
     is_over: Callable[[], bool] = lambda: False
-    """Whether nobody looks any more."""
+    """True after polling has stopped."""
 
     def wait_seen(self, code: str = "running") -> None:
         """Return once gangboard has said that of the gang."""
@@ -225,7 +225,7 @@ def _is_starting(pod: Json) -> bool:
 
 @dataclass(frozen=True)
 class Step:
-    """What happens next, and what must be said then."""
+    """The next event, and the expected verdict after it."""
 
     act: Callable[[Stage], object]
     code: str
@@ -237,7 +237,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Scenario:
-    """Objects, what happens, and what the API must then say."""
+    """Objects, events, and the expected API answer."""
 
     name: str
     kind: str
@@ -256,7 +256,7 @@ class Scenario:
     cpu: str = "8"
     gpus: int = 0
     act: Callable[[Stage], None] | None = None
-    """What happens after the objects were made."""
+    """Events after the creation of the objects."""
     twin: str = ""
     """The scenario that differs in one thing and has another code."""
     within: float = 600.0
@@ -264,7 +264,7 @@ class Scenario:
     rooms: tuple[Room, ...] = ()
     """Its nodes where they are not all alike; `nodes`, `cpu` and `gpus` are not asked then."""
     steps: tuple[Step, ...] = ()
-    """How it goes on. Each step begins when what was expected before has stood for a while."""
+    """Later steps. Each step begins after the previous expectation was stable for a while."""
 
     def own_nodes(self) -> list[Json]:
         """Return the nodes that only this scenario may use."""
@@ -274,7 +274,7 @@ class Scenario:
 
     @property
     def expected(self) -> tuple[Step, ...]:
-        """All that must be said, one after the other, beginning with what is said at first."""
+        """All expected verdicts in order, starting with the first."""
         first = Step(
             lambda stage: None, self.code, self.health, self.says, self.members, self.advises
         )

@@ -49,7 +49,7 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
         return [jobset("run", ns, jobs={"driver": member, "workers": other})]
 
     def delete_group(stage: Stage) -> None:
-        """Somebody deletes the PodGroup that the Job controller made, while its pods wait."""
+        """A user deletes the PodGroup that the Job controller created, while its pods wait."""
 
         def guarded() -> str:
             groups = stage.client.list(api, "PodGroup", stage.namespace)
@@ -121,7 +121,8 @@ def _staged(group: str, least: int) -> Objects:
 def _crew(group: str, **options: Any) -> Objects:
     """Return a PodGroup of 3 and a Job of 3 that listen on a port of their nodes and name `crews`.
 
-    Who holds the port on node 0 speaks another protocol; who holds it on node 1 does so on one address.
+    The holder of the port on node 0 uses another protocol. The holder on node 1 listens on one address only.
+
     """
 
     def make(ns: str, where: Mapping[str, str]) -> list[Json]:
@@ -183,10 +184,10 @@ ON_137 = (
 
 
 ON_136 = (
-    # The Job controller of 1.36 keeps it to itself: no event, no condition. What is there tells.
+    # The Job controller of 1.36 is silent: no event, no condition. The existing objects show it.
     _no_more_groups_told("pods-not-created", "2 pods", "Workload"),
-    # The pods name `crews`, the group is called `crew`; that a port is taken comes later. Then somebody
-    # makes `crews` for 4, and there are 3 pods.
+    # The pods name `crews`, and the group is called `crew`. The port is taken later. Then a user
+    # creates `crews` for 4, and there are 3 pods.
     Scenario(
         "crew-misspelt", "Job", "run", "podgroup-missing", "blocked",
         _crew("crew"), ("crews",), {"desired": 3, "created": 3, "scheduled": 0},

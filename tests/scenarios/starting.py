@@ -65,7 +65,7 @@ def _told(reason: str, text: str, pods: int) -> Callable[[Stage], None]:
 
 
 def _mended(stage: Stage) -> None:
-    """The pods go on as if nothing had held them."""
+    """The pods continue as usual afterwards."""
     for pod in _creating(stage):
         stage.script(pod, never_ready="no")
 
@@ -81,8 +81,8 @@ def _crashing_loader(ns: str, where: Any) -> list[Json]:
 
 
 STARTING = (
-    # In order: the loader crashes again and again, so it is never ready and there are no learners.
-    # Nothing of the gang runs.
+    # In order: the loader crashes again and again, so it is never ready and there are no learners. No
+    # member runs.
     Scenario(
         "loader-crash", "JobSet", "run", "crash-loop", "blocked",
         _crashing_loader, nodes=1, says=("loader",),
@@ -132,7 +132,7 @@ STARTING = (
         says=("Both pods are placed", "not ready"), members={"desired": 3, "scheduled": 3, "ready": 1}, nodes=1,
         twin="crash-loop-beside",
     ),
-    # What the kubelet cannot do before any container exists: only its events tell.
+    # Kubelet failures before any container exists: only its events show them.
     Scenario(
         "config-map-missing", "Job", "run", "pod-setup-failing", "blocked",
         one_job("run", 2, never_ready="pending"),

@@ -34,7 +34,7 @@ def test_an_unstable_answer_never_counts() -> None:
     told.look(WRONG, 6.0)
     with pytest.raises(UntoldError, match="code: 'starting' instead of 'running'") as raised:
         told.wait_told()
-    # The failure names what the API said at which second.
+    # The failure names the API answer of each second.
     assert "; 1 s: running (right); 2 s: starting (code:" in str(raised.value)
 
 

@@ -27,10 +27,10 @@ from tests.scenarios.two_causes import TWO_CAUSES
 pytestmark = pytest.mark.controlplane
 
 FIT = "gpu-short"
-"""The scenario whose table of nodes is looked at."""
+"""The scenario whose table of nodes is checked."""
 LOOKED_AT_LATER = (("k137", FIT), ("k136", FIT), ("k137", "room-comes"))
 ON_THE_BOARD = ("no-matching-node", "exceeds-capacity")
-"""The codes of 1.35 whose sentences are looked for on the Board."""
+"""The codes of 1.35 whose sentences are checked on the board."""
 PAPER = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
 
 
@@ -38,7 +38,7 @@ def _told_elsewhere() -> set[str]:
     """Return the codes of which the paper says why they are not shown here, and where they are tested."""
     table = PAPER.read_text().partition("### Codes that fake nodes do not show there")[2]
     rows = [line.split("|")[1] for line in table.splitlines()[:40] if line.startswith("|")]
-    # What a queue alone can say in that way is shown here otherwise.
+    # Other tests show codes that only a queue can cause.
     return {code for row in rows for code in re.findall(r"`([a-z-]+)`(?! (?:by|of) a queue)", row)}
 
 

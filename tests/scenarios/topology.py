@@ -43,8 +43,8 @@ def _delete_others(stage: Stage) -> None:
 
 
 GANGS = (
-    # 5 x 3 CPU in one rack: a rack of two nodes of 8 holds 2 + 2. The node of 16 would hold all five and
-    # has no rack. Nothing runs here, so nothing can leave.
+    # 5 x 3 CPU in one rack: a rack of two nodes of 8 holds 2 + 2. The node of 16 would hold all five
+    # and has no rack. No pod runs here, so none can leave.
     Scenario(
         "racks-too-small", "Job", "run", "topology-does-not-fit", "blocked",
         gang(5, topology=RACK, cpu="3"),
