@@ -1,9 +1,9 @@
-"""Write down what a real control plane says about known states.
+"""Record the objects of a real control plane in known states.
 
-`python -m tests.controlplane.capture --profile 1.37 --out DIR [--only STATE ...]` brings about
-every state of `state_list` that the profile can have, one after the other, and writes
-`DIR/<state>.json`: {resource path: [objects]}, one object a line. They are the truth that decoders
-are tested with and that the simulator imitates.
+`python -m tests.controlplane.capture --profile 1.37 --out DIR [--only STATE ...]` brings about every state
+of `state_list` that the profile can have, one after the other, and writes `DIR/<state>.json`: {resource
+path: [objects]}, one object a line. They are the truth that decoders are tested with and that the simulator
+imitates.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _forget(plane: ControlPlane, state: State) -> None:
-    """Clear away what a failed attempt left."""
+    """Remove the remains of a failed attempt."""
     clear(Place(plane.client, state.name, plane.profile))
 
 

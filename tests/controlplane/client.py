@@ -1,7 +1,7 @@
-"""A plain client for any Kubernetes API server: JSON in, JSON out, nothing interpreted.
+"""A plain client for any Kubernetes API server: JSON in, JSON out, without interpretation.
 
-It knows resources by asking the server (`apiVersion` and `kind` are enough to address an object)
-and never retries: a test wants to see what the server said.
+It knows resources by asking the server (`apiVersion` and `kind` are enough to address an object) and never
+retries: a test needs the server's own answer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ApiError(Exception):
 
 
 class WaitError(AssertionError):
-    """What was waited for did not come in time; the message ends with what was there last."""
+    """An awaited state did not appear in time. The message ends with the last state."""
 
 
 class Client:
@@ -179,10 +179,11 @@ class Client:
         return self.request("POST", self._address(obj), obj, query=_dry(dry_run))
 
     def create_all(self, objects: Iterable[Json]) -> JsonList:
-        """Create each in order; one that exists already is merged with what is given.
+        """Create each object in order. An existing one is merged with the given object.
 
         Returns from a ResourceQuota (`objects.quota`) when it is in force, some 30 ms later or more on a
-        busy machine: until then the API server lets pods pass that it should refuse.
+        busy machine. Until then the API server accepts pods that it should refuse.
+
         """
         made = []
         for obj in objects:
@@ -244,7 +245,7 @@ class Client:
         *,
         type: PatchType = "merge",  # noqa: A002 - the API's own word
     ) -> Json:
-        """Patch the status subresource; `status` is what stands under that key."""
+        """Patch the status subresource. `status` is the value of that key."""
         body = {"status": dict(status)}
         return self.patch(api_version, kind, name, body, namespace, type=type, subresource="status")
 
@@ -324,7 +325,8 @@ def wait(
     """Call `look` until it returns something true and return that.
 
     The longer it takes, the longer the pauses: from `every` up to SLOWEST_LOOK seconds. Dozens of tests wait at once.
-    Raises `WaitError` naming `what` and, from `seen`, what was there last.
+    Raises `WaitError` naming `what` and, from `seen`, the last state.
+
     """
     began = time.monotonic()
     while True:

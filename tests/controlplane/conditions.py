@@ -12,5 +12,5 @@ def status_of(found: Json, condition: str) -> str | None:
 
 
 def is_true(found: Json, condition: str) -> bool:
-    """Return whether the condition is there and True."""
+    """Return True if the condition exists and is True."""
     return status_of(found, condition) == "True"

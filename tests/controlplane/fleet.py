@@ -10,10 +10,11 @@ from tests.controlplane.profiles import Profile
 
 
 def fill(plane: ControlPlane) -> None:
-    """Create the nodes and the gangs; returns when those that can run have their room.
+    """Create the nodes and the gangs. Return when all runnable gangs are placed.
 
-    Those short of room or quota come last, so that the picture is the same every time, also where
-    no gangs keep them from taking what they can get.
+    Gangs without capacity or quota come last, so that the picture is the same every time, even on
+    clusters without gang scheduling.
+
     """
     client = plane.client
     make_nodes(client, _nodes())
@@ -60,7 +61,7 @@ def _that_fit() -> list[Json]:
             jobs={"driver": {"cpu": "2"}, "workers": {"replicas": 2, "pods": 4, "gpu": 4}},
         ),
         jobset("eval", "team-a", jobs={"workers": {"pods": 4, "gpu": 1}}, suspend=True),
-        # team-b: small ones, and what goes wrong with them
+        # team-b: small gangs, and failures
         quota("few-pods", "team-b", pods="10"),
         job("embed", "team-b", parallelism=4, gpu=1, gang=4),
         job(

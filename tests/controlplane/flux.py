@@ -1,7 +1,8 @@
-"""MiniClusters of the Flux operator, and somebody who plays that: no module of it can be had.
+"""MiniClusters of the Flux operator, which is simulated because it is not published as a Go module.
 
-The CustomResourceDefinition is written here, strictly, from its public types (api/v1alpha2/minicluster_types.go), as far as
-it is used. What the operator writes is read in its sources of 2026-06-25; each function names its file.
+The CustomResourceDefinition is written here, strictly, from its public types
+(api/v1alpha2/minicluster_types.go), as far as it is used. The operator's writes follow its sources of
+2026-06-25. Each function names its file.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def minicluster(
 
 
 def play(client: Client, asked: Json) -> Json:
-    """Create a MiniCluster and do what its operator does (ensureMiniCluster in minicluster.go); return it."""
+    """Create a MiniCluster and do the work of its operator (ensureMiniCluster in minicluster.go). Return it."""
     made = client.create(asked)
     client.create(job_of(made))
     name, namespace = made["metadata"]["name"], made["metadata"]["namespace"]
@@ -204,7 +205,7 @@ def job_of(made: Json) -> Json:
 
 
 def _affinity(name: str) -> Json:
-    """Return what its pods would rather: one zone, and a node each (getAffinity in job.go)."""
+    """Return the preferences of its pods: one zone, and a node each (getAffinity in job.go)."""
     matching = {"key": "app.kubernetes.io/name", "operator": "In", "values": [name]}
     selector = {"matchExpressions": [matching]}
 

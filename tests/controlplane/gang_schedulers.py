@@ -41,7 +41,8 @@ _CRD = "apiextensions.k8s.io/v1", "CustomResourceDefinition"
 _NAMESPACES = ("volcano-system", "kai-scheduler", "kai-resource-reservation", yunikorn.NAMESPACE)
 _READY_SECONDS = 90.0
 
-# What Volcano's chart has, without preemption between queues (installer/helm/chart/volcano/config).
+# The configuration of Volcano's chart, without preemption between queues
+# (installer/helm/chart/volcano/config).
 _VOLCANO = """
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -57,7 +58,7 @@ tiers:
 
 
 def crds(names: Sequence[str] = NAMES) -> list[Json]:
-    """Return the CRDs of these; those of coscheduling are Trainer's, too."""
+    """Return the CRDs of these schedulers. Those of coscheduling are also Trainer's."""
     found: dict[str, Json] = {}
     for name in names:
         for file in manifests(name):
@@ -275,7 +276,7 @@ def podgroup(version: str, name: str, namespace: str, minimum: int, **spec: Any)
 
 
 def member(version: str, group: str, *, scheduler: str = "") -> dict[str, Any]:
-    """Return what makes a pod one of a group, in the words of `objects.pod`."""
+    """Return the arguments of `objects.pod` that put a pod into a group."""
     if version == COSCHEDULING:
         labels = {"scheduling.x-k8s.io/pod-group": group}
         return {"labels": labels, "scheduler": scheduler or PLUGIN}
@@ -312,7 +313,7 @@ def kai_queue(name: str, parent: str = "", *, gpus: int = -1, quota: int | None 
 
 
 def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> Json:
-    """Return a Job of Volcano, with what its webhook would fill in: task → its pod spec and `replicas`."""
+    """Return a Job of Volcano with the defaults of its webhook: task → its pod spec and `replicas`."""
     made = []
     for task, given in tasks.items():
         pods = {key: value for key, value in given.items() if key != "replicas"}

@@ -1,11 +1,11 @@
-"""Grove's objects, and somebody who plays its operator: of that no module can be had.
+"""Grove's objects, and a simulated operator, which is not published as a Go module.
 
-The CRDs of PodCliqueSets, PodCliques and scaling groups are upstream's own (`programs.PROGRAMS`). That of PodGangs
-is written here, strictly, from its public types (scheduler/api/core/v1alpha1/podgang.go). What the operator
-writes, and in which order, is read in the sources of v0.1.0-alpha.12-rc1; each function names its file.
+The CRDs of PodCliqueSets, PodCliques and scaling groups are upstream's own (`programs.PROGRAMS`). That of
+PodGangs is written here, strictly, from its public types (scheduler/api/core/v1alpha1/podgang.go). The
+operator's writes and their order follow the sources of v0.1.0-alpha.12-rc1. Each function names its file.
 
-No release makes core groups of a PodGang yet. Their shape is that of the proposal (ai-dynamo/grove#605): the
-Workload is made first, then its groups, and only then do the gates go.
+No release makes core groups of a PodGang yet. Their shape is that of the proposal (ai-dynamo/grove#605):
+the Workload is made first, then its groups, and only then do the gates go.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def podcliquescalinggroup(name: str, owner: Json, of: Json, marks: Mapping[str, 
 def podgang(
     name: str, owner: Json, minima: Mapping[str, int], members: Mapping[str, Sequence[str]]
 ) -> Json:
-    """Return a PodGang (components/podgang/podgang.go): PodClique → what it needs, and its pods."""
+    """Return a PodGang (components/podgang/podgang.go): PodClique → its minimum, and its pods."""
     namespace = owner["metadata"]["namespace"]
     parts = [
         {
@@ -289,10 +289,11 @@ def pod(name: str, clique_: Json, membership: Json) -> Json:
 
 
 def core_groups(of: Json, version: str) -> list[Json]:
-    """Return what a backend makes of a PodGang as stored, the Workload first.
+    """Return the stored objects of a backend for a PodGang, the Workload first.
 
     v1alpha1 (1.35): one Workload with a podGroup for each PodClique. v1alpha2 (1.36): a PodGroup for each.
     v1alpha3 (1.37): a tree, in which a CompositePodGroup needs all of these.
+
     """
     name, namespace = of["metadata"]["name"], of["metadata"]["namespace"]
     minima = {part["name"]: max(1, part["minReplicas"]) for part in of["spec"]["podgroups"]}
@@ -316,7 +317,7 @@ def core_groups(of: Json, version: str) -> list[Json]:
 
 
 def membership(podgang_name: str, clique_name: str, version: str) -> Json:
-    """Return what a pod says of its group; nothing without a version."""
+    """Return the pod's reference to its group, empty without a version."""
     if version == "v1alpha1":
         return {"workloadRef": {"name": podgang_name, "podGroup": clique_name}}
     return {"schedulingGroup": {"podGroupName": clique_name}} if version else {}
@@ -328,7 +329,7 @@ class Operator:
 
     client: Client
     version: str = ""
-    """Of `scheduling.k8s.io`; empty: pods are scheduled one by one (its backend `kube`)."""
+    """Version of `scheduling.k8s.io`. Empty: pods are scheduled individually (its backend `kube`)."""
     cliques: dict[str, Json] = field(default_factory=dict)
     """PodCliques as stored, by name."""
     podgangs: dict[str, Json] = field(default_factory=dict)
@@ -423,7 +424,7 @@ class Operator:
         minima[of][name] = template["spec"]["minAvailable"]
 
     def initialize(self, name: str) -> None:
-        """List its pods in a PodGang, and say that all are there."""
+        """List its pods in a PodGang, and set its condition that all exist."""
         found = self.podgangs[name]
         namespace = found["metadata"]["namespace"]
         parts = [

@@ -1,19 +1,18 @@
 """The small process that owns the processes of a test, so that none outlives it.
 
-Run by `supervisor` as a script, in a session of its own, with the standard library only. It reads
-commands from standard input, one JSON object a line, and answers each with one line:
+`supervisor` runs it as a script, in a session of its own, with the standard library only. It reads commands
+from standard input, one JSON object a line, and answers each with one line:
 
-    {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
-    {"do": "signal", "name": N, "signal": 19}                            -> {}
-    {"do": "stop", "name": N}                                            -> {}
-    {"do": "end"}                                                        -> (it ends everything)
-    {"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
+{"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
+{"do": "signal", "name": N, "signal": 19}                            -> {}
+{"do": "stop", "name": N}                                            -> {}
+{"do": "end"}                                                        -> (it ends everything)
+{"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
 
-`start` may also have "cwd", and "out", a file for standard output alone. Its first line is
-{"folder": F}: the one it was given, or a temporary one that it has made. Any failure is answered as
-{"error": text}. When standard input ends, when the process that started it is gone, or on SIGTERM,
-SIGINT or SIGHUP it kills what it started with everything below, removes the folder if it made it,
-and ends.
+`start` may also have "cwd", and "out", a file for standard output alone. Its first line is {"folder": F}:
+the one it was given, or a temporary one that it has made. Any failure is answered as {"error": text}. When
+standard input ends, when the process that started it is gone, or on SIGTERM, SIGINT or SIGHUP it kills what
+it started with everything below, removes the folder if it made it, and ends.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class _Guard:
         self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def end_all(self) -> None:
-        # From now on whatever they leave behind becomes our child, however deep it was below them.
+        # From now on all their orphans become our children, at any depth below them.
         self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         # Everything they know goes away with the folder: no reason to let them say goodbye.
         for process in self.processes.values():
@@ -146,7 +145,7 @@ def _raise_over(_number: int, _frame: object) -> None:
 
 
 def main() -> None:
-    """Arguments: the process id of the parent, and the folder to use, or nothing for a temporary one."""
+    """Arguments: the process id of the parent, and the folder to use, or none for a temporary one."""
     parent, given = int(sys.argv[1]), sys.argv[2]
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _raise_over)

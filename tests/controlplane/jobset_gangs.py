@@ -1,10 +1,10 @@
-"""JobSet's own gang modes, which no release has: a CRD that serves them, and somebody who plays the controller.
+"""JobSet's own gang modes, which no release has: a CRD that serves them, and a simulated controller.
 
-The fields are those of the merged KEP (keys of `spec.scheduling` in keps/969-WAS-integration of
-kubernetes-sigs/jobset#1253) and of the draft before it (`spec.gangPolicy`, #1111). What the controller makes
-of `spec.scheduling` is read there, too: a Workload and its PodGroups, all owned by the JobSet; the
+The fields are those of the merged KEP (keys of `spec.scheduling` in keps/969-WAS-integration of kubernetes-
+sigs/jobset#1253) and of the draft before it (`spec.gangPolicy`, #1111). The controller's objects for
+`spec.scheduling` follow the KEP as well: a Workload and its PodGroups, all owned by the JobSet; the
 annotation `scheduling.k8s.io/group-template-name` on child Jobs and `schedulingGroup` in their templates.
-The controller of JobSet 0.12 runs and makes the Jobs; a mutating policy gives these what it does not know.
+The controller of JobSet 0.12 runs and makes the Jobs; a mutating policy adds the fields it does not know.
 Names here are without the hashes of the KEP: nobody may compute them.
 """
 

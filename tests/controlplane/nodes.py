@@ -32,9 +32,10 @@ def node(
     extra: Mapping[str, str] | None = None,
     withheld: Mapping[str, str] | None = None,
 ) -> Json:
-    """Return a node with its status; `extra` are further resources, such as {"rdma/hca": "8"}.
+    """Return a node with its status. `extra` are further resources, such as {"rdma/hca": "8"}.
 
-    `withheld` is what is allocatable of resources of which the node has more.
+    `withheld` is the allocatable amount of resources with a larger capacity.
+
     """
     room = {"cpu": cpu, "memory": memory, "pods": str(pods), **(extra or {})}
     if gpus:
@@ -52,7 +53,7 @@ def node(
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/arch": "amd64",
                 "kubernetes.io/os": "linux",
-                # Else the controller manager would add them, and everybody who watches nodes hear of it.
+                # Otherwise the controller manager would add them, and every watch of nodes would report them.
                 "beta.kubernetes.io/arch": "amd64",
                 "beta.kubernetes.io/os": "linux",
                 **(labels or {}),
@@ -118,7 +119,7 @@ def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = PATIEN
 
 
 def _wait_leased(client: Client, made: Iterable[Json], timeout: float) -> None:
-    """Wait until a fake kubelet has each node: what is bound to it earlier, KWOK may never look at."""
+    """Wait until a fake kubelet has each node. KWOK may ignore pods that are bound earlier."""
     wanted = {_name(item): item["metadata"]["uid"] for item in made}
 
     def leased() -> bool:
@@ -140,10 +141,11 @@ def _has_settled(found: Json) -> bool:
 
 
 def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
-    """Delete the named nodes, or all, and wait until they are gone.
+    """Delete the named nodes, or all, and wait for their deletion.
 
-    Their leases go at once and not when somebody collects them: they would go from under the next
+    Their leases are deleted immediately. The garbage collector would delete them later, from the next
     nodes of the same names.
+
     """
     gone = list(names) if names is not None else [_name(n) for n in client.list("v1", "Node")]
     for name in gone:
@@ -157,9 +159,10 @@ def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:
 
 
 def silence_node(client: Client, name: str) -> None:
-    """Let its kubelet die: nothing happens to it or its pods any more.
+    """Stop its kubelet: the node and its pods no longer change.
 
-    Some 50 s later the controller manager says Ready=Unknown and taints it.
+    Some 50 s later the controller manager sets Ready=Unknown and taints it.
+
     """
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: "true"}}})
 
@@ -183,7 +186,7 @@ def lose_node(client: Client, name: str) -> None:
 
 
 def wake_node(client: Client, name: str) -> None:
-    """Let a silenced node report again, it and then its pods: what was ready before is ready again."""
+    """Let a silenced node report again, then its pods: all become ready that were ready before."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
     client.wait_for("v1", "Node", name, until=lambda found: is_true(found, "Ready"))
 

@@ -30,8 +30,9 @@ def cluster_queue(
 ) -> Json:
     """Return a ClusterQueue for all namespaces: `cluster_queue("cq", {"cpu": "8"})`.
 
-    Whoever asks for a resource that `quota` does not name is never admitted. `spec` goes over the
+    A Workload that requests a resource outside `quota` is never admitted. `spec` goes over the
     rest, for example {"stopPolicy": "Hold"}.
+
     """
     resources = [{"name": key, "nominalQuota": value} for key, value in quota.items()]
     flavors = [{"name": flavor, "resources": resources}]
@@ -68,10 +69,11 @@ def in_queue(queue: str) -> dict[str, str]:
 def make_queue(
     client: Client, namespace: str, quota: Mapping[str, str], *, name: str = "queue"
 ) -> str:
-    """Create a ClusterQueue `<namespace>-<name>` and its LocalQueue `name`; return the latter.
+    """Create a ClusterQueue `<namespace>-<name>` and its LocalQueue `name`. Return the latter.
 
     They share one ResourceFlavor, and admit from now on. A test uses the fixture `queues`, which
-    deletes what is outside of the namespace.
+    deletes the cluster-wide objects.
+
     """
     shared = cluster_queue_name(namespace, name)
     client.create_all(

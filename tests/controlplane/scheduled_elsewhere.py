@@ -37,7 +37,7 @@ VOLCANO_PODGROUPS = "podgroups.scheduling.volcano.sh"
 
 
 def definitions() -> list[Json]:
-    """Return the upstream CRDs of what is made here; that of coscheduling is Trainer's, too."""
+    """Return the upstream CRDs of these objects. The CRD of coscheduling is also Trainer's."""
     return [crd for crd in crds(("volcano", "kai")) if crd["metadata"]["name"] in _SERVED]
 
 

@@ -1,7 +1,7 @@
-"""States of gangs, brought about on a real control plane, each with the test of having come about.
+"""States of gangs, created on a real control plane, each with a check of its arrival.
 
-`STATES` is data: what is created in an empty namespace on which nodes, what happens then, and how
-the result is recognised. `capture` writes down what the API server then says.
+`STATES` is data: objects in an empty namespace, their nodes, events, and the check of the result. `capture`
+records the objects of the API server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ALWAYS = (("v1", "Pod"), ("v1", "Event"), ("v1", "ResourceQuota"), ("batch/v1",
 
 @dataclass(frozen=True)
 class Place:
-    """Where a state is made: the client, a namespace of its own, what the cluster speaks."""
+    """The place of a state: the client, its own namespace, the served versions."""
 
     client: Client
     namespace: str
@@ -68,7 +68,7 @@ Test = Callable[[Place], object]
 
 @dataclass(frozen=True)
 class Step:
-    """Do something (nothing for the first), then wait for `until` and a moment of `quiet`."""
+    """Act (the first step does not), then wait for `until` and a moment of `quiet`."""
 
     until: Test
     do: Callable[[Place], object] = lambda _place: None
@@ -207,7 +207,7 @@ def group_says(status: str) -> Test:
 
 
 def pods_exist(count: int) -> Test:
-    """So many pods are there, in whatever state."""
+    """True if that many pods exist, in any state."""
     return lambda place: len(place.pods()) == count
 
 

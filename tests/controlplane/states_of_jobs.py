@@ -1,4 +1,4 @@
-"""States of a single Job, and of pods that nobody groups."""
+"""States of a single Job, and of pods without a group."""
 
 from __future__ import annotations
 
@@ -188,7 +188,8 @@ STATES = (
         [Step(running(4)), Step(terminating, do=_preempt, quiet=2.0)],
         on=NEWEST,
     ),
-    # 1.36's Job controller gives its PodGroup priority 0 whatever its pods have: nobody yields.
+    # 1.36's Job controller gives its PodGroup priority 0 for any priority of its pods, so no pod is
+    # preempted.
     State(
         "job-priority-ignored",
         _preempted,

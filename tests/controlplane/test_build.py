@@ -1,4 +1,4 @@
-"""Building: once, whole or not at all, and a clear word where there is nothing built."""
+"""Building: once, completely or not at all, and a clear message if a program is missing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_failed_build_leaves_no_files(fake_go: Path, monkeypatch: pytest.Monke
 def test_a_replacement_file_requires_its_original(
     fake_go: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A release that has the file no longer is looked at by somebody, not built without the mend."""
+    """A release without the file is checked by a person, not built without the fix."""
     fake_go.touch()
     monkeypatch.setattr(build, "_go", lambda *_arguments, **_environment: f"{tmp_path}\n")
     with pytest.raises(build.BuildError, match=r"sigs.k8s.io/kwok has no .*heap\.go to replace"):
@@ -67,7 +67,7 @@ def test_a_replacement_file_requires_its_original(
 
 
 def test_every_module_has_its_two_files_and_the_needs_of_its_programs() -> None:
-    """No folder is left that nothing is built from, and no file that is in no digest."""
+    """Every folder is built, and every file is part of a digest."""
     expected: dict[str, set[str]] = {}
     for program in PROGRAMS.values():
         files = expected.setdefault(program.module, {"go.mod", "go.sum"})

@@ -52,7 +52,7 @@ def test_a_jobset_runs(controlplane: ControlPlane, namespace: Namespaces, no_nod
 def test_a_gang_is_all_or_nothing(
     controlplane: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    """The scheduler is the real one: with gangs nobody is placed, without two of three are."""
+    """The scheduler is the real one: no pod of a gang is placed, and two of three pods without a gang are."""
     client, where = no_nodes(controlplane), namespace(controlplane)
     make_nodes(client, [node(f"n{i}", gpus=4) for i in range(2)])
     client.create(job("train", where, parallelism=3, gpu=4, gang=3))
@@ -170,10 +170,11 @@ def test_status_patched_by_hand_stays(
 def test_silent_nodes_and_late_kubelets(
     controlplane_137: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    """A node that nobody renews, and a machine that is too busy for any lease, side by side.
+    """A node without a lease, and a machine that is too busy for any lease, side by side.
 
-    The controller manager takes Ready of both after the same grace of 40 s, and for ever from a
+    The controller manager sets Ready of both to Unknown after the same grace of 40 s, and permanently for a
     pod whose kubelet does not report it again.
+
     """
     client, where = no_nodes(controlplane_137), namespace(controlplane_137)
     for name in ("silent", "late"):
@@ -280,7 +281,7 @@ def test_an_event_names_any_object_of_any_namespace(
 
 
 def test_a_killed_test_leaves_no_processes(controlplane_137: ControlPlane) -> None:
-    """`controlplane_137` is asked for only so that this is skipped where nothing is built."""
+    """`controlplane_137` is a fixture here only to skip this test without built programs."""
     parent = subprocess.Popen(
         [sys.executable, "-c", _PARENT],
         stdout=subprocess.PIPE,

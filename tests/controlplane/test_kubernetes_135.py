@@ -1,4 +1,4 @@
-"""Kubernetes 1.35: what it serves of gangs, and mutating policies with and without their gate."""
+"""Kubernetes 1.35: its gang API, and mutating policies with and without their gate."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_serves_workloads_of_v1alpha1_and_no_newer(
 def test_gang_waits_at_the_gate(
     controlplane_135: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
-    """Two of three have room: nobody is bound, and the two hold their places by nomination."""
+    """Two of three fit: no pod is bound, and the two hold their places by nomination."""
     client, where = no_nodes(controlplane_135), namespace(controlplane_135)
     make_nodes(client, [node(f"n{i}", cpu="4") for i in range(2)])
     client.create(workload("w", where, templates={"g": 3}, version="v1alpha1"))
@@ -124,7 +124,7 @@ def _hold(where: str, owner: Json) -> Json:
 
 
 def _resumed_would_stay_suspended(client: Client, where: str) -> bool:
-    """The proof: what would become of an un-suspend, asked without doing it."""
+    """The proof: a dry run shows the effect of an un-suspend."""
     resume = {"spec": {"suspend": False}}
     answer = client.patch("batch/v1", "Job", "run-w-0", resume, where, dry_run=True)
     return bool(answer["spec"].get("suspend"))

@@ -1,4 +1,4 @@
-"""The real Kueue: admits, evicts, and undoes what is not said to it."""
+"""The real Kueue: admits, evicts, and reverts changes made without it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_kueue_queues_a_jobset_above_the_quota(
 
 
 def test_waits_for_pods_half_an_hour_by_default(controlplane_kueue: ControlPlane) -> None:
-    """A fact to know for whoever holds one Job of an admitted JobSet: after that all are evicted."""
+    """Holding one Job of an admitted JobSet makes Kueue evict all Jobs."""
     log = controlplane_kueue.log_of("kueue", lines=100_000)
     (loaded, *_) = [line for line in log.splitlines() if "Configuration loaded" in line]
     configuration = yaml.safe_load(json.loads(loaded)["config"])

@@ -1,4 +1,4 @@
-"""The real LeaderWorkerSet 0.9: what it makes, and by what labels its pods are known."""
+"""The real LeaderWorkerSet 0.9: its objects, and the labels of its pods."""
 
 from __future__ import annotations
 

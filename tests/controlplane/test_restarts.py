@@ -53,7 +53,7 @@ def test_a_killed_process_stays_down_until_its_restart(
     wait(lambda: client.list("v1", "Pod", where), what="the pod")
     controlplane_137.kill_process("jobset")
     wait(lambda: "jobset" not in controlplane_137.process_ids, what="jobset to be gone")
-    # Its webhooks are gone with it, and nobody undoes what is done to its Jobs.
+    # Its webhooks are unavailable as well, and no controller reverts changes to its Jobs.
     client.patch("batch/v1", "Job", "run-w-0", {"spec": {"suspend": True}}, where)
     wait(lambda: not client.list("v1", "Pod", where), what="no pods")
     controlplane_137.restart_process("jobset")

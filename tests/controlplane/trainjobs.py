@@ -74,8 +74,10 @@ def trainjob(
 
 
 UNKNOWN_RUNTIME = r"must be created before the TrainJob is created|runtime '[^']+' not found"
-"""What the webhooks of Trainer and of Kueue say of a runtime that they do not know, or not yet: the API server
-asks both at once, and the first to refuse is told."""
+"""Messages of Trainer's and Kueue's webhooks about a runtime they do not know, or not yet.
+
+The API server asks both at once, and returns the first refusal.
+"""
 
 
 def create_when_taken(client: Client, made: Json) -> None:

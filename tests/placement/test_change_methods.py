@@ -238,7 +238,9 @@ def test_the_topology_of_a_group(cluster: Cluster) -> None:
     )
     stored = cluster.client.create(created)
     if cluster.minor == V1_36:
-        assert "schedulingConstraints" not in stored["spec"]  # its gate is off, so there is no field to drop
+        assert (
+            "schedulingConstraints" not in stored["spec"]
+        )  # its gate is off, so there is no field to drop
         return
     without = {"spec": {"schedulingConstraints": None}}
     taken = _taken(cluster, cluster.scheduling, "PodGroup", "g", without)

@@ -91,7 +91,7 @@ def _variants(place: Place) -> None:
 
 
 def test_variants_are_nobodys(places: dict[str, Place]) -> None:
-    """They are not about the JobSet, both disabled and waiting."""
+    """Variants do not count for the JobSet, whether disabled or waiting."""
     place, message = places["variants"], "Queue queue has not admitted it yet."
     _variants(place)
     check(Situation(_variants, "queue-evaluating", "waiting", message, twin="running"), place)
