@@ -1,18 +1,19 @@
 """The small process that owns the processes of a test, so that none outlives it.
 
-`supervisor` runs it as a script, in a session of its own, with the standard library only. It reads commands
-from standard input, one JSON object a line, and answers each with one line:
+`supervisor` runs it as a script, in a session of its own, with the standard library only. It reads
+commands from standard input, one JSON object a line, and answers each with one line:
 
-{"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
-{"do": "signal", "name": N, "signal": 19}                            -> {}
-{"do": "stop", "name": N}                                            -> {}
-{"do": "end"}                                                        -> (it ends everything)
-{"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
+    {"do": "start", "name": N, "argv": [...], "env": {...}, "log": FILE}  -> {"pid": 1}
+    {"do": "signal", "name": N, "signal": 19}                            -> {}
+    {"do": "stop", "name": N}                                            -> {}
+    {"do": "end"}                                                        -> (it ends everything)
+    {"do": "status", "name": N}                            -> {"pid": 1, "exit": null | code}
 
-`start` may also have "cwd", and "out", a file for standard output alone. Its first line is {"folder": F}:
-the one it was given, or a temporary one that it has made. Any failure is answered as {"error": text}. When
-standard input ends, when the process that started it is gone, or on SIGTERM, SIGINT or SIGHUP it kills what
-it started with everything below, removes the folder if it made it, and ends.
+`start` may also have "cwd", and "out", a file for standard output alone. Its first line is
+{"folder": F}: the one it was given, or a temporary one that it has made. Any failure is answered as
+{"error": text}. When standard input ends, when the process that started it is gone, or on SIGTERM,
+SIGINT or SIGHUP it kills what it started with everything below, removes the folder if it made it,
+and ends.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
 Seen on 1.37 and 1.36, with etcd and kube-apiserver stopped, the data of etcd put back, and both started:
 
-- A list without a resourceVersion says where etcd is (209 after 246). - A watch from 246 is accepted. It
-gets no error, no bookmark and none of the changes 210 to 246, then those from 247 on. - A list from 246
-waits for 3 s and is refused: 504, "Too large resource version: 246, current: 209".
+- A list without a resourceVersion says where etcd is (209 after 246).
+- A watch from 246 is accepted. It gets no error, no bookmark and none of the changes 210 to 246, then those from 247 on.
+- A list from 246 waits for 3 s and is refused: 504, "Too large resource version: 246, current: 209".
 
-With etcd put back under a kube-apiserver that runs on, lists say 246 and have the lost objects until etcd
-is past that. Only those of events, which it does not cache, said where etcd was.
+With etcd put back under a kube-apiserver that runs on, lists say 246 and have the lost objects until etcd is past that.
+Only those of events, which it does not cache, said where etcd was.
 """
 
 from __future__ import annotations
