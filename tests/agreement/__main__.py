@@ -26,7 +26,7 @@ def main() -> int:
     options.add_argument("--racks", action="store_true")
     options.add_argument("--spreads", action="store_true")
     options.add_argument("--only", type=int, help="with --jobs: the number of the one case to play")
-    given = options.parse_args()
+    value = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     import django
 
@@ -38,21 +38,27 @@ def main() -> int:
     from tests.agreement.jobs import make_job_case
     from tests.controlplane.cluster import ControlPlane
 
-    print(f"seed {given.seed}", flush=True)
+    print(f"seed {value.seed}", flush=True)
     figures = Figures()
     with ControlPlane.start("1.37") as plane, Arena(plane.client) as arena:
-        if given.jobs:
-            numbers = range(given.cases) if given.only is None else [given.only]
-            return jobs_play.report(arena, [make_job_case(given.seed, at) for at in numbers])
-        if given.racks or given.spreads:
-            make = make_rack_case if given.racks else make_spreads_case
-            outcomes = list(compare(arena, [make(given.seed, at) for at in range(given.cases)]))
-            wrong = [one for one in outcomes if one.outcome is Outcome.WRONG]
-            pairs = Counter(f"{one.played.judgement}: {one.outcome}" for one in outcomes)
+        if value.jobs:
+            numbers = range(value.cases) if value.only is None else [value.only]
+            return jobs_play.report(
+                arena, [make_job_case(value.seed, number) for number in numbers]
+            )
+        if value.racks or value.spreads:
+            make = make_rack_case if value.racks else make_spreads_case
+            outcomes = list(
+                compare(arena, [make(value.seed, index) for index in range(value.cases)])
+            )
+            wrong = [outcome for outcome in outcomes if outcome.outcome is Outcome.WRONG]
+            pairs = Counter(
+                f"{outcome.played.judgement}: {outcome.outcome}" for outcome in outcomes
+            )
             print(*pairs.items(), *wrong, sep="\n")
             return 1 if wrong else 0
-        cases = make_cases(given.seed, given.cases)
-        if given.advice:
+        cases = make_cases(value.seed, value.cases)
+        if value.advice:
             return advice_play.report(arena, list(cases))
         for result in compare(arena, cases):
             figures.results.append(result)

@@ -45,13 +45,13 @@ class Misfits:
         return replace(unit, placing=placing_of(unit))
 
 
-def room_with_gangs(look: Look) -> ClusterCapacity:
+def room_with_gangs(read: Look) -> ClusterCapacity:
     """Return the free capacity and the running gangs."""
     usage = Usage()
-    for obj in look.nodes:
+    for obj in read.nodes:
         usage.put_node(model(NODE, obj))
     uids: dict[str, list[str]] = {}
-    for obj in look.pods:
+    for obj in read.pods:
         # Those that wait are put as well: their rules say who counts.
         pod: Pod = model(POD, obj)
         usage.put_pod(pod)
@@ -77,9 +77,9 @@ def _gang_of(pod: Pod) -> str:
 # The case afterwards
 
 
-def first_change(found: Sequence[Advice]) -> Advice:
+def first_change(result: Sequence[Advice]) -> Advice:
     """Return the first advice with a manual step, else the first."""
-    return next((one for one in found if harm_of(one.change) is not Harm.NOTHING), found[0])
+    return next((item for item in result if harm_of(item.change) is not Harm.NOTHING), result[0])
 
 
 def is_plain_wait(advice: Advice) -> bool:
@@ -147,7 +147,7 @@ def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
     """Return a node on whose pods exactly that much less is spent; ports and sets stay taken."""
     if not any(free.values()):
         return node
-    spent = [sum(of) for of in zip(*(ask.amounts for ask in node.runs), strict=True)]
+    spent = [sum(of) for of in zip(*(run.amounts for run in node.runs), strict=True)]
     # Parts of a MiB stay used: half must not become more than half.
     gone = (free.get("cpu", 0), free.get("memory", 0) // MIB, free.get("nvidia.com/gpu", 0))
     left = [have - less for have, less in zip(spent, gone, strict=True)]
@@ -155,7 +155,7 @@ def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
     keep = node.runs[: len(node.runs) - free.get(PODS, 0)]
     if not keep:
         return replace(node, runs=())
-    marked = [replace(ask, cpu=0, memory=0, gpus=0, init=0) for ask in keep]
+    marked = [replace(request, cpu=0, memory=0, gpus=0, init=0) for request in keep]
     marked[0] = replace(marked[0], cpu=left[0], memory=left[1], gpus=left[2])
     return replace(node, runs=tuple(marked))
 
@@ -175,7 +175,10 @@ def _without(case: Case, advice: Advice, *, half: bool) -> Case | None:
     return replace(
         case,
         nodes=tuple(
-            replace(node, runs=tuple(ask for at, ask in enumerate(node.runs) if at not in gone))
+            replace(
+                node,
+                runs=tuple(request for index, request in enumerate(node.runs) if index not in gone),
+            )
             for node in case.nodes
         ),
     )

@@ -109,14 +109,14 @@ class Arena:
             self.client,
             [node for case in batch for node in objects.node_objects(case, run)],
         )
-        made = [objects.running_pods(case, ns, run) for case in batch]
-        made += [objects.members(case, ns, run) for case in batch]
+        created = [objects.running_pods(case, ns, run) for case in batch]
+        created += [objects.members(case, ns, run) for case in batch]
         # The members of a case one after the other: the scheduler tries them in this order.
-        self._each(self.client.create_all, made)
+        self._each(self.client.create_all, created)
         groups = [objects.group(case, ns, run) for case in batch]
-        asked = [self.client.create(group, dry_run=True) for group in groups]
+        requested = [self.client.create(group, dry_run=True) for group in groups]
         nodes, pods = self._nodes(), self._pods()
-        before = [Look(nodes, pods, group) for group in asked]
+        before = [Look(nodes, pods, group) for group in requested]
         self._each(self.client.create, groups)
         judged = self.judge_all({case.name: case.quorum for case in batch})
         nodes, pods = self._nodes(), self._pods()
@@ -139,9 +139,9 @@ class Arena:
         while time.monotonic() < give_up_at:
             time.sleep(LOOK_AGAIN)
             spoken = self.spoken(quorums)
-            if all(one is not None for one in spoken.values()):
+            if all(item is not None for item in spoken.values()):
                 break
-        if not all(one is not None and one[0] is Judgement.FITS for one in spoken.values()):
+        if not all(item is not None and item[0] is Judgement.FITS for item in spoken.values()):
             time.sleep(SETTLE_SECONDS)
             spoken = self.spoken(quorums)
         return {
@@ -178,21 +178,23 @@ class Arena:
         if not pinned:
             return {}
         self._each(self.client.create_all, pinned.values())
-        groups = {name: made[-1]["metadata"]["name"] for name, made in pinned.items()}
-        said = self.judge_all({groups[name]: len(made) - 1 for name, made in pinned.items()})
-        return {name: said[group] for name, group in groups.items()}
+        groups = {name: created[-1]["metadata"]["name"] for name, created in pinned.items()}
+        message = self.judge_all(
+            {groups[name]: len(created) - 1 for name, created in pinned.items()}
+        )
+        return {name: message[group] for name, group in groups.items()}
 
     def _pinned(self, case: Case, placement: Mapping[str, str]) -> list[Json]:
         """Take the gang of a case away; return what pins it to its nodes: its members, and the group."""
         ns = self.namespace
-        made = objects.pinned(
+        created = objects.pinned(
             case, objects.members(case, ns, self.run), placement, f"p{secrets.token_hex(2)}"
         )
         self.remove_gang(case)
-        name = made[0]["spec"]["schedulingGroup"]["podGroupName"]
-        group = podgroup(name, ns, gang=len(made))
+        name = created[0]["spec"]["schedulingGroup"]["podGroupName"]
+        group = podgroup(name, ns, gang=len(created))
         group["metadata"]["labels"] = {objects.RUN: self.run, objects.POOL: case.name}
-        return [*made, group]
+        return [*created, group]
 
     def remove_gang(self, case: Case) -> None:
         """Take the members and the group of a case away; what runs on its nodes stays."""
@@ -235,8 +237,8 @@ class Arena:
 
 def _judgement(condition: Json, pods: Sequence[Json], quorum: int) -> tuple[Judgement, str] | None:
     bound = sum(bool(pod["spec"].get("nodeName")) for pod in pods)
-    said = f"{condition.get('reason', '')}: {condition.get('message', '')}"
-    words = " | ".join([said, *sorted(set(_texts(pods)))])
+    message = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+    words = " | ".join([message, *sorted(set(_texts(pods)))])
     if bound >= quorum:
         return Judgement.FITS, words
     if condition.get("status") != "False":

@@ -130,4 +130,4 @@ class Case:
     @property
     def is_mixed(self) -> bool:
         """Members have different requests."""
-        return len({one.needs for one in self.pod_sets if one.count}) > 1
+        return len({pod_set.needs for pod_set in self.pod_sets if pod_set.count}) > 1

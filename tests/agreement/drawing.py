@@ -22,16 +22,16 @@ SPREAD = 0.5
 def make_case(seed: int, number: int) -> Case:
     """Return the case of that number: always the same for the same seed."""
     dice = Random(f"{seed}/{number}")
-    wanted = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
+    expected = tuple(dice.random() < share for share in (FITTING, BOUNDARY, MIXED))
     # A separate random source: pods without spread are drawn as in cases without spread.
-    others = Random(f"{seed}/{number}/spread")
-    is_spread = others.random() < SPREAD
+    rest = Random(f"{seed}/{number}/spread")
+    is_spread = rest.random() < SPREAD
     while True:
-        case = _draw(dice, seed, number, mixed=wanted[2])
+        case = _draw(dice, seed, number, mixed=expected[2])
         if is_spread and len(case.pod_sets) == 1 and not case.topology:
-            case = _spread(others, case)
+            case = _spread(rest, case)
         kind = (most(case) >= case.quorum, is_boundary(case), case.is_mixed)
-        if kind == wanted:
+        if kind == expected:
             return case
 
 
@@ -46,9 +46,9 @@ def make_rack_case(seed: int, number: int) -> Case:
     dice = Random(f"{seed}/{number}/rack")
     while True:
         case = _draw(dice, seed, number, mixed=dice.random() < 0.3)
-        asks = [ask for node in case.nodes for ask in node.runs]
+        asks = [run for node in case.nodes for run in node.runs]
         asks += [pod_set.ask for pod_set in case.pod_sets]
-        if any(ask.avoided for ask in asks) and not case.topology:
+        if any(request.avoided for request in asks) and not case.topology:
             return replace(case, by_rack=True)
 
 
@@ -114,12 +114,12 @@ def _spread(dice: Random, case: Case) -> Case:
         dice.choice((1, 1, 1, 2, 3)),
         honours_taints=dice.random() < 0.3,
     )
-    ask = replace(pod_set.ask, counted=dice.random() < 0.85)
+    request = replace(pod_set.ask, counted=dice.random() < 0.85)
     nodes = tuple(
-        replace(node, runs=tuple(replace(one, counted=dice.random() < 0.6) for one in node.runs))
+        replace(node, runs=tuple(replace(run, counted=dice.random() < 0.6) for run in node.runs))
         for node in case.nodes
     )
-    return replace(case, nodes=nodes, pod_sets=(replace(pod_set, ask=ask, spread=spread),))
+    return replace(case, nodes=nodes, pod_sets=(replace(pod_set, ask=request, spread=spread),))
 
 
 def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
@@ -129,9 +129,9 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
     runs = []
     left = [cpu, memory, gpus]
     for _ in range(dice.choice((0, 0, 1, 1, 2, 3))):
-        ask = _ask(dice, largest=left)
-        left = [have - taken for have, taken in zip(left, ask.amounts, strict=True)]
-        runs.append(ask)
+        request = _ask(dice, largest=left)
+        left = [have - taken for have, taken in zip(left, request.amounts, strict=True)]
+        runs.append(request)
     # At most one pod of a node may hold the port, as the scheduler would have it.
     if runs and port and dice.random() < 0.3:
         runs[0] = Ask(*runs[0].amounts, port=True, udp=dice.random() < 0.2)
@@ -156,19 +156,19 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
 
 
 def _pod_set(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -> PodSetSpec:
-    ask = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
-    ask = Ask(
-        *ask.amounts,
+    request = _ask(dice, largest=(8000, 16384, dice.choice((0, 4, 4))))
+    request = Ask(
+        *request.amounts,
         port=port and dice.random() < 0.6,
         udp=dice.random() < 0.2,
         init=dice.choice((0, 0, 0, 0, 2000, 5000)),
     )
     if apart and dice.random() < 0.8:
-        ask = _in_sets(dice, ask, dice.choice((name, name, "w")))
+        request = _in_sets(dice, request, dice.choice((name, name, "w")))
     return PodSetSpec(
         name,
         dice.randint(1, 5) if mixed else dice.randint(2, 7),
-        ask,
+        request,
         disk=dice.choice(("", "", "", *DISKS)),
         tolerates=dice.random() < 0.3,
         affinity=dice.choice(("", "", "", "", "no hdd", "some rack")),

@@ -93,16 +93,16 @@ def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
 
 def _proved(arena: Arena, results: Sequence[Result]) -> Iterator[Result]:
     """Let the scheduler try our placement of a gang it missed. A refusal proves us wrong."""
-    missed = [one for one in results if one.outcome is Outcome.MISSED]
-    said = arena.try_pinned((one.played.case, one.ours.placement) for one in missed)
-    for one in results:
-        if one.outcome is not Outcome.MISSED:
-            yield one
+    missed = [result for result in results if result.outcome is Outcome.MISSED]
+    message = arena.try_pinned((result.played.case, result.ours.placement) for result in missed)
+    for result in results:
+        if result.outcome is not Outcome.MISSED:
+            yield result
             continue
-        judgement, words = said[one.played.case.name]
+        judgement, words = message[result.played.case.name]
         outcome = Outcome.MISSED if judgement is Judgement.FITS else Outcome.WRONG
-        note = f"pinned to {one.ours.placement}: {judgement}: {words}"
-        yield replace(one, outcome=outcome, note=note)
+        note = f"pinned to {result.ours.placement}: {judgement}: {words}"
+        yield replace(result, outcome=outcome, note=note)
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Figures:
 
     def share(self, *outcomes: Outcome) -> float:
         """Return the part of the cases with one of these outcomes."""
-        return self._part(one.outcome in outcomes for one in self.results)
+        return self._part(result.outcome in outcomes for result in self.results)
 
     def _part(self, marks: Iterable[bool]) -> float:
         return sum(marks) / max(1, len(self.results))
@@ -121,12 +121,14 @@ class Figures:
     @property
     def disagreements(self) -> list[Result]:
         """Cases where the answers differ, legal or not."""
-        return [one for one in self.results if one.outcome in (Outcome.MISSED, Outcome.WRONG)]
+        return [
+            result for result in self.results if result.outcome in (Outcome.MISSED, Outcome.WRONG)
+        ]
 
     @property
     def faults(self) -> list[str]:
         """Return the failures, empty if there are none."""
-        found = [str(one) for one in self.results if one.outcome is Outcome.WRONG]
+        found = [str(result) for result in self.results if result.outcome is Outcome.WRONG]
         unknown = self.share(Outcome.CANNOT_TELL)
         if unknown > CANNOT_TELL_AT_MOST:
             found.append(f"cannot tell in {unknown:.1%} of the cases, more than one in twenty")
@@ -139,13 +141,13 @@ class Figures:
     def fitting(self) -> float:
         """The part that the scheduler places, or would if it looked further."""
         return self._part(
-            one.played.judgement is Judgement.FITS or one.outcome is Outcome.MISSED
-            for one in self.results
+            result.played.judgement is Judgement.FITS or result.outcome is Outcome.MISSED
+            for result in self.results
         )
 
     def lines(self) -> Iterator[str]:
         """Yield the figures, one on a line."""
-        cases = [one.played.case for one in self.results]
+        cases = [result.played.case for result in self.results]
         yield f"cases                       {len(cases)}"
         yield f"fitting                     {self.fitting:.1%}"
         yield f"within one unit             {self._part(map(is_boundary, cases)):.1%}"
@@ -153,5 +155,5 @@ class Figures:
         yield f"one topology domain         {self._part(one.topology for one in cases):.1%}"
         yield f"topology spread             {self._part(one.is_spread for one in cases):.1%}"
         for outcome in Outcome:
-            count = sum(one.outcome is outcome for one in self.results)
+            count = sum(result.outcome is outcome for result in self.results)
             yield f"{outcome:<27} {count} ({self.share(outcome):.1%})"

@@ -55,8 +55,8 @@ def _wider(*arguments: Any) -> list[int]:
     return [limit + 1 for limit in domain_limits(*arguments)]
 
 
-def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *more: Any) -> Fit:
-    return fit_in_any_domain(snapshot, replace(request, topology_keys=()), *more)
+def _anywhere(snapshot: NodeSnapshot, request: PlacementRequest, *extra: Any) -> Fit:
+    return fit_in_any_domain(snapshot, replace(request, topology_keys=()), *extra)
 
 
 BUGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
@@ -83,10 +83,10 @@ def found_by(cases: Sequence[Case], bug: Mapping[str, Callable[..., Any]]) -> It
     with ExitStack() as stack:
         for name, instead in bug.items():
             stack.enter_context(mock.patch(f"gangboard.{name}", instead))
-        look, groups = on_paper(cases)
+        read, groups = on_paper(cases)
         for case in cases:
-            placing = look.unit(groups[case.name]).placing
+            placing = read.unit(groups[case.name]).placing
             fits = most(case) >= case.quorum
-            said = placing.assessment.now.answer if placing and placing.assessment else None
-            if said is (FitAnswer.NO if fits else FitAnswer.YES):
+            message = placing.assessment.now.answer if placing and placing.assessment else None
+            if message is (FitAnswer.NO if fits else FitAnswer.YES):
                 yield case

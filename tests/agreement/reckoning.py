@@ -29,18 +29,18 @@ def most(case: Case) -> int:
 
 def is_boundary(case: Case) -> bool:
     """Whether one member more, or one less, turns the answer."""
-    found = most(case)
-    if found < case.quorum:
-        return found == case.quorum - 1
+    result = most(case)
+    if result < case.quorum:
+        return result == case.quorum - 1
     if case.quorum < case.size:
-        return found == case.quorum
-    return any(most(one) < one.size for one in _with_one_more(case))
+        return result == case.quorum
+    return any(most(item) < item.size for item in _with_one_more(case))
 
 
 def _with_one_more(case: Case) -> Iterator[Case]:
-    for at, pod_set in enumerate(case.pod_sets):
+    for index, pod_set in enumerate(case.pod_sets):
         grown = replace(pod_set, count=pod_set.count + 1)
-        yield replace(case, pod_sets=(*case.pod_sets[:at], grown, *case.pod_sets[at + 1 :]))
+        yield replace(case, pod_sets=(*case.pod_sets[:index], grown, *case.pod_sets[index + 1 :]))
 
 
 def _most_on(nodes: Sequence[NodeSpec], pod_sets: Sequence[PodSetSpec]) -> int:
@@ -49,8 +49,8 @@ def _most_on(nodes: Sequence[NodeSpec], pod_sets: Sequence[PodSetSpec]) -> int:
         ways = list(_ways(node, pod_sets))
         reached = {
             tuple(
-                min(pod_set.count, placed + more)
-                for pod_set, placed, more in zip(pod_sets, before, way, strict=True)
+                min(pod_set.count, placed + extra)
+                for pod_set, placed, extra in zip(pod_sets, before, way, strict=True)
             )
             for before in reached
             for way in ways
@@ -66,7 +66,7 @@ def _most_spread(nodes: Sequence[NodeSpec], pod_set: PodSetSpec) -> int:
         value = _value(node, pod_set)
         if not value or not _is_counted(node, pod_set):
             continue
-        counts[value] = counts.get(value, 0) + sum(ask.counted for ask in node.runs)
+        counts[value] = counts.get(value, 0) + sum(run.counted for run in node.runs)
         room[value] = room.get(value, 0) + max(
             (way[0] for way in _ways(node, [pod_set])), default=0
         )
@@ -75,7 +75,7 @@ def _most_spread(nodes: Sequence[NodeSpec], pod_set: PodSetSpec) -> int:
         open_to = [value for value in counts if room[value] and _may_grow(pod_set, counts, value)]
         if not open_to:
             break
-        value = min(open_to, key=lambda one: counts[one])
+        value = min(open_to, key=lambda item: counts[item])
         counts[value] += pod_set.ask.counted
         room[value] -= 1
         placed += 1
@@ -131,13 +131,17 @@ def _fit_together(node: NodeSpec, pod_sets: Sequence[PodSetSpec], way: Counts) -
     everything = [*node.runs, *new]
     if len(everything) > node.pods:
         return False
-    for at, have in enumerate((node.cpu, node.memory, node.gpus)):
-        taken = sum(ask.amounts[at] for ask in everything)
-        if taken > have and any(ask.amounts[at] for ask in new):
+    for index, have in enumerate((node.cpu, node.memory, node.gpus)):
+        taken = sum(request.amounts[index] for request in everything)
+        if taken > have and any(request.amounts[index] for request in new):
             return False
-    ports = [ask.udp for ask in everything if ask.port]
+    ports = [request.udp for request in everything if request.port]
     if len(ports) != len(set(ports)):
         return False
     # Pods next to manually bound ones: only new pods are checked.
-    pairs = [(one, other) for at, one in enumerate(new) for other in (*node.runs, *new[:at])]
-    return not any(one.apart in other.avoided or other.apart in one.avoided for one, other in pairs)
+    pairs = [
+        (item, other) for index, item in enumerate(new) for other in (*node.runs, *new[:index])
+    ]
+    return not any(
+        item.apart in other.avoided or other.apart in item.avoided for item, other in pairs
+    )

@@ -27,20 +27,20 @@ def test_arithmetic_and_scheduler_agree(advised: Judged) -> None:
 def test_pods_in_the_same_rack_are_never_wrong(judged: Judged) -> None:
     """Pods of a set share no rack. Where members of several kinds are in one set we cannot tell."""
     results = judged.of(kept.RACKS)
-    outcomes = Counter(one.outcome for one in results)
+    outcomes = Counter(result.outcome for result in results)
     print(outcomes)
-    assert not [one for one in results if one.outcome is Outcome.WRONG]
+    assert not [result for result in results if result.outcome is Outcome.WRONG]
     assert outcomes[Outcome.AGREED] >= len(results) * 3 / 4
-    answers = {one.ours.answer for one in results if one.outcome is Outcome.AGREED}
+    answers = {result.ours.answer for result in results if result.outcome is Outcome.AGREED}
     assert answers == {FitAnswer.YES, FitAnswer.NO}
 
 
 def test_two_spread_constraints_are_never_wrong(judged: Judged) -> None:
     """A fit is never claimed. A misfit is claimed for nearly all refused gangs."""
     results = judged.of(kept.SPREADS)
-    outcomes = Counter((one.played.judgement, one.outcome) for one in results)
+    outcomes = Counter((result.played.judgement, result.outcome) for result in results)
     print(outcomes)
-    assert not [one for one in results if one.outcome is Outcome.WRONG]
+    assert not [result for result in results if result.outcome is Outcome.WRONG]
     assert outcomes[Judgement.FITS, Outcome.CANNOT_TELL] >= len(results) / 4
     assert outcomes[Judgement.REFUSED, Outcome.AGREED] >= len(results) / 3
     assert outcomes[Judgement.REFUSED, Outcome.CANNOT_TELL] <= len(results) / 12
@@ -55,16 +55,19 @@ def test_draws_are_fair_and_repeatable() -> None:
     assert all(2 <= len(case.nodes) <= 6 and 1 <= len(case.pod_sets) <= 3 for case in cases)
     # Anti-affinity, and that by a rule of one side only.
     asks = [
-        [ask for node in case.nodes for ask in node.runs]
+        [run for node in case.nodes for run in node.runs]
         + [pod_set.ask for pod_set in case.pod_sets]
         for case in cases
     ]
-    assert sum(any(ask.avoided for ask in one) for one in asks) / 200 >= 0.1
-    assert sum(any(ask.apart and ask.bystander for ask in one) for one in asks) / 200 >= 0.05
+    assert sum(any(request.avoided for request in item) for item in asks) / 200 >= 0.1
+    assert (
+        sum(any(request.apart and request.bystander for request in item) for item in asks) / 200
+        >= 0.05
+    )
     # Topology spread, half of which at least with pods that count already.
     spread = [case for case in cases if case.is_spread]
     assert len(spread) / 200 >= 0.12
-    assert sum(any(ask.counted for node in one.nodes for ask in node.runs) for one in spread) >= (
+    assert sum(any(run.counted for node in item.nodes for run in node.runs) for item in spread) >= (
         len(spread) / 2
     )
 
@@ -157,9 +160,9 @@ def test_pods_without_rules_share_a_node(judged: Judged) -> None:
 
 def test_members_with_a_rule_about_others_share_a_node_with_their_like_only(judged: Judged) -> None:
     """The rule of the first is about the second: two of a kind are together, both kinds are not."""
-    one = judged.results[kept.SHUNNED_ON_ONE_NODE]
-    assert one.played.judgement is Judgement.REFUSED, one
-    assert one.outcome is Outcome.AGREED, one
+    item = judged.results[kept.SHUNNED_ON_ONE_NODE]
+    assert item.played.judgement is Judgement.REFUSED, item
+    assert item.outcome is Outcome.AGREED, item
 
 
 def test_members_with_a_rule_about_others_find_two_nodes(judged: Judged) -> None:

@@ -19,14 +19,14 @@ def _run(site: Site, *, max_restarts: int | None = None, backoff: int = 0) -> Js
         "driver": {},
         "workers": {"replicas": 2, "pods": 2, "gpu": 1, "grace": 1, "backoff_limit": backoff},
     }
-    made = jobset("run", site.namespace, jobs=jobs, max_restarts=max_restarts)  # type: ignore[arg-type]
-    site.client.create(made)
+    created = jobset("run", site.namespace, jobs=jobs, max_restarts=max_restarts)  # type: ignore[arg-type]
+    site.client.create(created)
     return _settled(site)
 
 
 def _settled(site: Site, ready: int = 3) -> Json:
     return site.client.wait_for(
-        JOBSET, "JobSet", "run", site.namespace, until=lambda found: _ready(found) == ready
+        JOBSET, "JobSet", "run", site.namespace, until=lambda result: _ready(result) == ready
     )
 
 
@@ -45,8 +45,8 @@ def _child(site: Site, name: str = CHILD) -> Json:
 
 
 def _pods(site: Site, job_name: str = CHILD) -> list[Json]:
-    found = site.client.list("v1", "Pod", site.namespace, labels=f"job-name={job_name}")
-    return [item for item in found if "deletionTimestamp" not in item["metadata"]]
+    result = site.client.list("v1", "Pod", site.namespace, labels=f"job-name={job_name}")
+    return [item for item in result if "deletionTimestamp" not in item["metadata"]]
 
 
 def _texts(site: Site, job_name: str) -> list[str]:
@@ -70,13 +70,13 @@ def _suspend(site: Site, value: bool, *, dry_run: bool = False) -> Json:
 
 def _hold(site: Site) -> Json:
     owner = _child(site)["metadata"]["ownerReferences"][0]
-    made = {
+    created = {
         "apiVersion": HOLD,
         "kind": "Hold",
         "metadata": {"name": CHILD, "namespace": site.namespace, "ownerReferences": [owner]},
         "spec": {"jobName": CHILD, "ownerUID": owner["uid"], "by": "ada", "reason": "looking"},
     }
-    return site.client.create(made)
+    return site.client.create(created)
 
 
 def test_a_job_is_suspended_and_resumed(site: Site) -> None:
@@ -113,12 +113,12 @@ def test_an_unplaceable_gang_is_refused_with_the_scheduler_text(site: Site) -> N
     group = wait(
         lambda: next(
             (
-                found
-                for found in site.client.list(
+                result
+                for result in site.client.list(
                     "scheduling.k8s.io/v1beta1", "PodGroup", site.namespace
                 )
                 # Its first look may come before those of the last test have left.
-                if "4 scheduled, 1 remaining" in str(found["status"])
+                if "4 scheduled, 1 remaining" in str(result["status"])
             ),
             None,
         ),
@@ -136,8 +136,8 @@ def test_an_unplaceable_gang_is_refused_with_the_scheduler_text(site: Site) -> N
     double = f"pod group is unschedulable, pod group is unschedulable, {status}{tail}"
     single = f"pod group is unschedulable, {status}"
     own = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu."
-    wanted = sorted([own, single, double, double, double, double])
-    wait(lambda: _texts(site, "big") == wanted, what="its pods' texts")
+    expected = sorted([own, single, double, double, double, double])
+    wait(lambda: _texts(site, "big") == expected, what="its pods' texts")
 
 
 def test_a_suspended_child_job_is_resumed_by_jobset_and_loses_its_pods(site: Site) -> None:
@@ -183,8 +183,8 @@ def test_a_whole_jobset_is_suspended_and_resumed(site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: (
-            _ready(found) == 3 and found["status"]["conditions"][0]["status"] == "False"
+        until=lambda result: (
+            _ready(result) == 3 and result["status"]["conditions"][0]["status"] == "False"
         ),
     )
     condition = resumed["status"]["conditions"][0]
@@ -205,7 +205,7 @@ def test_a_hold_is_proved_holds_and_is_released(held_site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: (_row(found)["suspended"], _row(found)["ready"]) == (1, 1),
+        until=lambda result: (_row(result)["suspended"], _row(result)["ready"]) == (1, 1),
     )
     time.sleep(1)
     held = _child(site)
@@ -237,7 +237,7 @@ def test_a_hold_survives_a_restart_of_the_jobset(held_site: Site) -> None:
         "Job",
         CHILD,
         site.namespace,
-        until=lambda found: found["metadata"]["uid"] != before,
+        until=lambda result: result["metadata"]["uid"] != before,
     )
     assert born["spec"]["suspend"] is True
     assert _pods(site) == []
@@ -253,15 +253,15 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: found["status"].get("restarts") == 1,
+        until=lambda result: result["status"].get("restarts") == 1,
     )
     restarted = site.client.wait_for(
         JOBSET,
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: (
-            _ready(found) == 3 and found["status"]["conditions"][0]["status"] == "False"
+        until=lambda result: (
+            _ready(result) == 3 and result["status"]["conditions"][0]["status"] == "False"
         ),
     )
     condition = restarted["status"]["conditions"][0]
@@ -277,7 +277,7 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
         "JobSet",
         "run",
         site.namespace,
-        until=lambda found: found["status"].get("terminalState") == "Failed",
+        until=lambda result: result["status"].get("terminalState") == "Failed",
     )
     conditions = {c["type"]: c for c in failed["status"]["conditions"]}
     assert conditions["RestartingJobSet"]["reason"] == "JobSetFailed"

@@ -70,9 +70,9 @@ def test_pages_of_a_list_are_a_snapshot(site: Site) -> None:
     second = site.client.request("GET", site.pods, query={"limit": 3, "continue": token})
     token = second["metadata"]["continue"]
     third = site.client.request("GET", site.pods, query={"limit": 3, "continue": token})
-    seen = [_names(page) for page in (first, second, third)]
-    assert list(itertools.chain(*seen)) == [f"p-{number}" for number in range(7)]
-    assert [len(names) for names in seen] == [3, 3, 1]
+    observed = [_names(page) for page in (first, second, third)]
+    assert list(itertools.chain(*observed)) == [f"p-{number}" for number in range(7)]
+    assert [len(names) for names in observed] == [3, 3, 1]
     assert len({page["metadata"]["resourceVersion"] for page in (first, second, third)}) == 1
     assert first["metadata"]["remainingItemCount"] == 4
     assert second["metadata"]["remainingItemCount"] == 1
@@ -83,8 +83,8 @@ def test_pages_of_a_list_are_a_snapshot(site: Site) -> None:
 
 def test_a_selector_hides_how_many_remain(site: Site) -> None:
     for number in range(3):
-        made = pod(f"p-{number}", site.namespace, scheduler="nobody", labels={"side": "left"})
-        site.client.create(made)
+        created = pod(f"p-{number}", site.namespace, scheduler="nobody", labels={"side": "left"})
+        site.client.create(created)
     site.client.create(pod("other", site.namespace, scheduler="nobody"))
     page = site.client.request("GET", site.pods, query={"limit": 2, "labelSelector": "side=left"})
     assert _names(page) == ["p-0", "p-1"]
@@ -109,19 +109,19 @@ def test_a_watch_reports_every_change_after_its_version(site: Site) -> None:
         patch = {"metadata": {"labels": {"seen": "yes"}}}
         site.client.patch("v1", "Pod", "p-0", patch, site.namespace)
         site.client.delete("v1", "Pod", "new", site.namespace, grace=0)
-        found = list(itertools.islice(events, 4))
+        result = list(itertools.islice(events, 4))
     # Every deletion of a pod is seen twice: it is marked, then it goes.
-    assert [(event["type"], event["object"]["metadata"]["name"]) for event in found] == [
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in result] == [
         ("ADDED", "new"),
         ("MODIFIED", "p-0"),
         ("MODIFIED", "new"),
         ("DELETED", "new"),
     ]
-    assert found[2]["object"]["metadata"]["deletionGracePeriodSeconds"] == 0
-    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in found]
+    assert result[2]["object"]["metadata"]["deletionGracePeriodSeconds"] == 0
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in result]
     assert versions == sorted(versions)
     assert versions[0] > int(version)
-    assert all(event["object"]["kind"] == "Pod" for event in found)
+    assert all(event["object"]["kind"] == "Pod" for event in result)
 
 
 def test_a_watch_without_a_version_starts_with_existing_objects(site: Site) -> None:
@@ -244,7 +244,7 @@ def test_an_unknown_token_is_unauthorized(site: Site) -> None:
 
 
 def test_events_are_the_same_in_both_forms(site: Site) -> None:
-    made = {
+    created = {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": "e.1", "namespace": site.namespace},
@@ -262,7 +262,7 @@ def test_events_are_the_same_in_both_forms(site: Site) -> None:
         "firstTimestamp": "2026-11-21T09:00:00Z",
         "lastTimestamp": "2026-11-21T09:05:00Z",
     }
-    site.client.create(made)
+    site.client.create(created)
     new = site.client.get("events.k8s.io/v1", "Event", "e.1", site.namespace)
     assert new["note"] == "said in the old form"
     assert new["regarding"]["name"] == "p-0"

@@ -17,7 +17,7 @@ def _job(site: Site, name: str = "quiet") -> Json:
     """Make a suspended Job, which no controller has much to do with, and let it come to rest."""
     site.client.create(job(name, site.namespace, parallelism=2, suspend=True))
     return site.client.wait_for(
-        BATCH, "Job", name, site.namespace, until=lambda found: found["status"].get("conditions")
+        BATCH, "Job", name, site.namespace, until=lambda result: result["status"].get("conditions")
     )
 
 
@@ -77,23 +77,23 @@ def test_null_in_a_merge_patch_removes(site: Site) -> None:
     _job(site)
     both = {"metadata": {"annotations": {"a": "1", "b": "2"}}}
     site.client.patch(BATCH, "Job", "quiet", both, site.namespace)
-    one = {"metadata": {"annotations": {"a": None}}}
-    made = site.client.patch(BATCH, "Job", "quiet", one, site.namespace)
-    assert made["metadata"]["annotations"] == {"b": "2"}
+    item = {"metadata": {"annotations": {"a": None}}}
+    created = site.client.patch(BATCH, "Job", "quiet", item, site.namespace)
+    assert created["metadata"]["annotations"] == {"b": "2"}
 
 
 def test_a_json_patch_acts_when_its_tests_hold(site: Site) -> None:
-    found = _job(site)
+    result = _job(site)
     patch = [
-        {"op": "test", "path": "/metadata/uid", "value": found["metadata"]["uid"]},
-        {"op": "test", "path": "/metadata/generation", "value": found["metadata"]["generation"]},
+        {"op": "test", "path": "/metadata/uid", "value": result["metadata"]["uid"]},
+        {"op": "test", "path": "/metadata/generation", "value": result["metadata"]["generation"]},
         {"op": "replace", "path": "/spec/parallelism", "value": 1},
         {"op": "add", "path": "/metadata/annotations", "value": {"example.com~x": "y"}},
     ]
     patch[3]["value"] = {"x": "y"}
-    made = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
-    assert made["spec"]["parallelism"] == 1
-    assert made["metadata"]["annotations"]["x"] == "y"
+    created = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
+    assert created["spec"]["parallelism"] == 1
+    assert created["metadata"]["annotations"]["x"] == "y"
 
 
 def test_a_json_patch_with_a_failed_test_changes_nothing(site: Site) -> None:
@@ -114,14 +114,14 @@ def test_a_json_patch_with_a_failed_test_changes_nothing(site: Site) -> None:
 
 def test_a_missing_field_equals_null_in_a_test(site: Site) -> None:
     """So a JSON patch can bring the first annotation without wiping out another's."""
-    found = _job(site)
-    assert "annotations" not in found["metadata"]
+    result = _job(site)
+    assert "annotations" not in result["metadata"]
     patch = [
         {"op": "test", "path": "/metadata/annotations", "value": None},
         {"op": "add", "path": "/metadata/annotations", "value": {"x": "y"}},
     ]
-    made = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
-    assert made["metadata"]["annotations"] == {"x": "y"}
+    created = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
+    assert created["metadata"]["annotations"] == {"x": "y"}
     again = _refused(site, patch, type="json")
     assert (again.status, again.reason) == (422, "Invalid")
 
@@ -155,12 +155,12 @@ def test_a_patch_of_the_main_resource_leaves_the_status_and_the_other_way_round(
 ) -> None:
     site.client.create(pod("p", site.namespace, scheduler="nobody"))
     body = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Running"}}
-    made = site.client.patch("v1", "Pod", "p", body, site.namespace)
-    assert made["status"]["phase"] == "Pending"
+    created = site.client.patch("v1", "Pod", "p", body, site.namespace)
+    assert created["status"]["phase"] == "Pending"
     body = {"spec": {"nodeName": "n0"}, "status": {"phase": "Running"}}
-    made = site.client.patch("v1", "Pod", "p", body, site.namespace, subresource="status")
-    assert made["status"]["phase"] == "Running"
-    assert "nodeName" not in made["spec"]
+    created = site.client.patch("v1", "Pod", "p", body, site.namespace, subresource="status")
+    assert created["status"]["phase"] == "Running"
+    assert "nodeName" not in created["spec"]
 
 
 def test_a_patch_in_an_unknown_language_is_refused(site: Site) -> None:
@@ -173,11 +173,11 @@ def test_a_patch_in_an_unknown_language_is_refused(site: Site) -> None:
 
 def test_a_dry_run_answers_and_stores_nothing(site: Site) -> None:
     before = _job(site)
-    made = site.client.patch(
+    created = site.client.patch(
         BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, dry_run=True
     )
-    assert made["spec"]["suspend"] is False
-    assert made["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    assert created["spec"]["suspend"] is False
+    assert created["metadata"]["generation"] == before["metadata"]["generation"] + 1
     assert site.client.get(BATCH, "Job", "quiet", site.namespace)["spec"]["suspend"] is True
     site.client.create(pod("never", site.namespace, scheduler="nobody"), dry_run=True)
     assert site.client.find("v1", "Pod", "never", site.namespace) is None
@@ -201,12 +201,12 @@ def test_a_deletion_can_ask_for_the_uid(site: Site) -> None:
 
 def test_managed_fields_name_the_writer_of_a_field(site: Site) -> None:
     _job(site)
-    made = site.client.patch(
+    created = site.client.patch(
         BATCH, "Job", "quiet", {"spec": {"suspend": False}}, site.namespace, field_manager="someone"
     )
     owners = [
         entry["manager"]
-        for entry in made["metadata"]["managedFields"]
+        for entry in created["metadata"]["managedFields"]
         if "f:suspend" in entry["fieldsV1"].get("f:spec", {})
     ]
     assert owners == ["someone"]

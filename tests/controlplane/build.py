@@ -96,7 +96,7 @@ def build(names: Sequence[str] = ()) -> None:
 
 def _build(program: Program, folder: Path) -> None:
     print(f"{program.name}: building, {program.takes} the first time", flush=True)
-    began = time.monotonic()
+    started = time.monotonic()
     workspace = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
     try:
         (workspace / "bin").mkdir()
@@ -107,8 +107,8 @@ def _build(program: Program, folder: Path) -> None:
             _go(program, ["install", *flags, *program.binaries], GOBIN=str(workspace / "bin"))
         else:
             _go(program, ["mod", "download", program.manifests_from])
-        for package, kept in program.binaries.items():
-            (workspace / "bin" / _called(package)).rename(workspace / "bin" / kept)
+        for package, stored in program.binaries.items():
+            (workspace / "bin" / _called(package)).rename(workspace / "bin" / stored)
         sources = {program.manifests_from: program.manifests} if program.manifests else {}
         for source, names in (sources | program.other_manifests).items():
             answer = _go(program, ["list", "-m", "-f", "{{.Dir}}", source])
@@ -119,7 +119,7 @@ def _build(program: Program, folder: Path) -> None:
         workspace.rename(built_folder(program))
     finally:
         shutil.rmtree(workspace, ignore_errors=True)
-    print(f"{program.name}: built in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{program.name}: built in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def _called(package: str) -> str:
@@ -157,8 +157,8 @@ def _with_replacements(program: Program, folder: Path) -> Path:
             raise BuildError(f"{program.replaced} has no {file.relative_to(ours)} to replace")
     # The module cache is read-only; copy the bytes, not the mode.
     shutil.copytree(source, copy, copy_function=shutil.copyfile)
-    for made in (copy, *copy.rglob("*/")):
-        made.chmod(0o755)
+    for created in (copy, *copy.rglob("*/")):
+        created.chmod(0o755)
     for file in _replacements(program):
         shutil.copyfile(file, copy / file.relative_to(ours))
     for name in ("go.mod", "go.sum"):
@@ -180,17 +180,17 @@ def _go(program: Program, arguments: Sequence[str], **environment: str) -> str:
         check=False,
     )
     if done.returncode:
-        said = "\n".join(done.stderr.splitlines()[-30:])
+        message = "\n".join(done.stderr.splitlines()[-30:])
         raise BuildError(
-            f"go {arguments[0]} failed for {program.name} in modules/{program.module}:\n{said}"
+            f"go {arguments[0]} failed for {program.name} in modules/{program.module}:\n{message}"
         )
     return done.stdout
 
 
 def _copy_manifests(source: Path, names: Sequence[str], target: Path) -> None:
     for name in names:
-        found = source / name
-        files = sorted(found.glob("*.yaml")) if found.is_dir() else [found]
+        result = source / name
+        files = sorted(result.glob("*.yaml")) if result.is_dir() else [result]
         for file in files:
             place = target / file.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -156,10 +156,10 @@ def _key_usage(*, signs: bool) -> x509.KeyUsage:
 
 
 def _written(stem: Path, certificate: x509.Certificate, key: _Key) -> Pair:
-    made = Pair(stem.with_suffix(".crt"), stem.with_suffix(".key"))
-    _write_certificate(made.certificate, certificate)
-    _write_key(made.key, key)
-    return made
+    created = Pair(stem.with_suffix(".crt"), stem.with_suffix(".key"))
+    _write_certificate(created.certificate, certificate)
+    _write_key(created.key, key)
+    return created
 
 
 def _write_certificate(path: Path, certificate: x509.Certificate) -> None:

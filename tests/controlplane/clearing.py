@@ -45,8 +45,8 @@ def _force_away(
     client: Client, which: Callable[[Json], object], namespace: str | None = None
 ) -> bool:
     """Delete those pods immediately (without a kubelet). Return True if there were none."""
-    found = [pod for pod in client.list("v1", "Pod", namespace) if which(pod)]
-    for pod in found:
-        where = pod["metadata"]
-        client.delete("v1", "Pod", where["name"], where["namespace"], grace=0)
-    return not found
+    result = [pod for pod in client.list("v1", "Pod", namespace) if which(pod)]
+    for pod in result:
+        nodes = pod["metadata"]
+        client.delete("v1", "Pod", nodes["name"], nodes["namespace"], grace=0)
+    return not result

@@ -185,18 +185,20 @@ class Client:
         busy machine. Until then the API server accepts pods that it should refuse.
 
         """
-        made = []
+        created = []
         for obj in objects:
             try:
-                made.append(self.create(obj))
+                created.append(self.create(obj))
             except ApiError as error:
                 if error.reason != "AlreadyExists":
                     raise
                 path = f"{self._address(obj)}/{obj['metadata']['name']}"
-                made.append(self.request("PATCH", path, obj, content_type=_CONTENT_TYPES["merge"]))
+                created.append(
+                    self.request("PATCH", path, obj, content_type=_CONTENT_TYPES["merge"])
+                )
             if obj["kind"] == "ResourceQuota":
                 wait(partial(self._is_in_force, obj), what="a quota to be in force")
-        return made
+        return created
 
     def _is_in_force(self, quota: Json) -> bool:
         """Whether it refuses a Secret, of which it allows none."""
@@ -285,9 +287,9 @@ class Client:
         """Return the object once `until` holds for it. Raises `WaitError` with its last status."""
 
         def look() -> Json | None:
-            found = self.find(api_version, kind, name, namespace)
-            last.append(found)
-            return found if found is not None and until(found) else None
+            result = self.find(api_version, kind, name, namespace)
+            last.append(result)
+            return result if result is not None and until(result) else None
 
         last: SeenList = []
         return wait(
@@ -315,7 +317,7 @@ class Client:
 
 
 def wait(
-    look: Callable[[], T | None],
+    read: Callable[[], T | None],
     *,
     timeout: float = PATIENCE,
     every: float = 0.1,
@@ -328,15 +330,15 @@ def wait(
     Raises `WaitError` naming `what` and, from `seen`, the last state.
 
     """
-    began = time.monotonic()
+    started = time.monotonic()
     while True:
-        if found := look():
-            return found
-        waited = time.monotonic() - began
+        if result := read():
+            return result
+        waited = time.monotonic() - started
         if waited >= timeout:
             raise WaitError(f"{what}: not within {timeout:g} s; last seen: {seen()}")
         time.sleep(max(every, min(waited / 10, SLOWEST_LOOK)))
 
 
-def _dry(wanted: bool) -> dict[str, str | int]:
-    return {"dryRun": "All"} if wanted else {}
+def _dry(expected: bool) -> dict[str, str | int]:
+    return {"dryRun": "All"} if expected else {}

@@ -57,7 +57,7 @@ class ControlPlane:
         self._waking = threading.Lock()
         self._users = 0
         """Those who keep it awake."""
-        began = time.monotonic()
+        started = time.monotonic()
         self._supervisor = Supervisor(directory)
         self.folder = self._supervisor.folder
         try:
@@ -65,7 +65,7 @@ class ControlPlane:
         except BaseException:
             self.stop()
             raise
-        self.started_in = time.monotonic() - began
+        self.started_in = time.monotonic() - started
 
     @classmethod
     def start(cls, profile: str, *, directory: Path | None = None) -> ControlPlane:
@@ -129,7 +129,7 @@ class ControlPlane:
                 crd["apiVersion"],
                 crd["kind"],
                 crd["metadata"]["name"],
-                until=lambda found: is_true(found, "Established"),
+                until=lambda result: is_true(result, "Established"),
             )
 
     # Waking up
@@ -188,10 +188,10 @@ class ControlPlane:
         if self._resting or self._users:
             return {}
         ended = [name for name in self._processes if self._supervisor.exit_code(name) is not None]
-        said = {name: self.log_of(name) for name in ended}
+        message = {name: self.log_of(name) for name in ended}
         for name in ended:
             self.restart_process(name)
-        return said
+        return message
 
     # Processes
 
@@ -221,8 +221,8 @@ class ControlPlane:
     @property
     def process_ids(self) -> dict[str, int]:
         """The processes that run now (a paused one does) and their ids."""
-        found = {name: self._supervisor.process_id(name) for name in self._processes}
-        return {name: number for name, number in found.items() if number is not None}
+        result = {name: self._supervisor.process_id(name) for name in self._processes}
+        return {name: number for name, number in result.items() if number is not None}
 
     @contextmanager
     def kueue_configured(self, **configuration: object) -> Iterator[None]:

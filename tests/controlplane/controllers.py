@@ -36,18 +36,20 @@ class Controller:
 
 def controllers(layout: Layout) -> list[Controller]:
     """Return the objects the profile's controllers need."""
-    made = [_jobset(layout)]
+    created = [_jobset(layout)]
     if layout.kueue_certificates:
-        made.append(_kueue(layout, layout.kueue_certificates))
+        created.append(_kueue(layout, layout.kueue_certificates))
     if layout.profile.lws:
-        made.append(_lws(layout))
+        created.append(_lws(layout))
     if layout.profile.trainer:
-        made.append(_trainer(layout))
+        created.append(_trainer(layout))
     if layout.profile.kubeflow:
-        made += [_without_webhooks(layout, name) for name in ("training-operator", "mpi-operator")]
+        created += [
+            _without_webhooks(layout, name) for name in ("training-operator", "mpi-operator")
+        ]
     if layout.profile.kuberay:
-        made.append(_kuberay())
-    return made
+        created.append(_kuberay())
+    return created
 
 
 def _without_webhooks(layout: Layout, name: str) -> Controller:
@@ -219,7 +221,7 @@ def _undescribed(schema: Any) -> Any:
     of the processor time of its start.
     """
     if isinstance(schema, list):
-        return [_undescribed(one) for one in schema]
+        return [_undescribed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     # A field that is called so has a schema, not a text.
@@ -248,7 +250,7 @@ def _without_pods(crd: Json) -> Json:
 def _with_pods_unread(schema: Any) -> Any:
     """Return a schema that takes the specs of pods as they come."""
     if isinstance(schema, list):
-        return [_with_pods_unread(one) for one in schema]
+        return [_with_pods_unread(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     fields = schema.get("properties", {})

@@ -88,7 +88,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Record restarted processes before a test."""
     if report.when == "setup":
-        _healed.extend(str(said) for name, said in report.user_properties if name == _HEALED)
+        _healed.extend(str(message) for name, message in report.user_properties if name == _HEALED)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -192,9 +192,9 @@ class Namespaces:
 @pytest.fixture
 def namespace() -> Iterator[Namespaces]:
     """`namespace(plane)` makes a fresh namespace and returns its name."""
-    made = Namespaces()
-    yield made
-    made.delete()
+    created = Namespaces()
+    yield created
+    created.delete()
 
 
 class Fleets:
@@ -243,6 +243,6 @@ class Queues:
 @pytest.fixture
 def queues() -> Iterator[Queues]:
     """`queues(plane, namespace, {"cpu": "4"})` makes a queue and returns its name."""
-    made = Queues()
-    yield made
-    made.delete()
+    created = Queues()
+    yield created
+    created.delete()

@@ -94,18 +94,18 @@ def _that_fit() -> list[Json]:
 
 
 def _that_do_not(profile: Profile) -> list[Json]:
-    made = [
+    created = [
         job("pretrain", "team-a", parallelism=12, gpu=8, gang=12),
         job("h100-only", "team-a", parallelism=2, gpu=8, gang=2, node_selector={"pool": "h100"}),
         job("sweep", "team-b", parallelism=8, gang=8),  # the quota leaves it two pods
     ]
     if profile.gang_version == "v1alpha1":  # no PodGroups yet
-        made.append(workload("ring", "team-c", version="v1alpha1", templates={"ring": 4}))
-        made += _three_of_the_ring(("ring", "ring"))
+        created.append(workload("ring", "team-c", version="v1alpha1", templates={"ring": 4}))
+        created += _three_of_the_ring(("ring", "ring"))
     elif profile.gang_version:
-        made.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))
-        made += _three_of_the_ring("ring")
-    return made
+        created.append(podgroup("ring", "team-c", version=profile.gang_version, gang=4))
+        created += _three_of_the_ring("ring")
+    return created
 
 
 def _three_of_the_ring(group: str | tuple[str, str]) -> list[Json]:

@@ -59,13 +59,13 @@ tiers:
 
 def crds(names: Sequence[str] = NAMES) -> list[Json]:
     """Return the CRDs of these schedulers. Those of coscheduling are also Trainer's."""
-    found: dict[str, Json] = {}
+    result: dict[str, Json] = {}
     for name in names:
         for file in manifests(name):
-            for one in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
-                if one:
-                    found[one["metadata"]["name"]] = one
-    return list(found.values())
+            for obj in yaml.load_all(file.read_text(), Loader=yaml.CSafeLoader):
+                if obj:
+                    result[obj["metadata"]["name"]] = obj
+    return list(result.values())
 
 
 def require_built() -> None:
@@ -95,16 +95,16 @@ def started(plane: ControlPlane, names: Sequence[str] = NAMES) -> Iterator[Clien
 @contextmanager
 def served(client: Client, wanted: Sequence[Json]) -> Iterator[None]:
     """Make an API server serve these CRDs, and take those away at the end that were not there."""
-    there = {crd["metadata"]["name"] for crd in client.list(*_CRD)}
-    made = [crd for crd in wanted if crd["metadata"]["name"] not in there]
-    client.create_all(made)
-    for crd in made:
+    existing = {crd["metadata"]["name"] for crd in client.list(*_CRD)}
+    created = [crd for crd in wanted if crd["metadata"]["name"] not in existing]
+    client.create_all(created)
+    for crd in created:
         name = crd["metadata"]["name"]
-        client.wait_for(*_CRD, name, until=lambda one: is_true(one, "Established"))
+        client.wait_for(*_CRD, name, until=lambda item: is_true(item, "Established"))
     try:
         yield
     finally:
-        for crd in made:
+        for crd in created:
             client.delete(*_CRD, crd["metadata"]["name"])
 
 
@@ -184,8 +184,8 @@ def _commands(folder: Path, kubeconfig: Path) -> Mapping[str, tuple[list[str], s
     (folder / "coscheduling.json").write_text(json.dumps(plugin))
     (folder / "volcano.yaml").write_text(_VOLCANO)
 
-    def flags(**given: Any) -> list[str]:
-        return [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    def flags(**provided: Any) -> list[str]:
+        return [f"--{name.replace('_', '-')}={value}" for name, value in provided.items()]
 
     def at(index: int) -> str:
         return f"{HOST}:{ports[index]}"
@@ -314,11 +314,11 @@ def kai_queue(name: str, parent: str = "", *, gpus: int = -1, quota: int | None 
 
 def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> Json:
     """Return a Job of Volcano with the defaults of its webhook: task → its pod spec and `replicas`."""
-    made = []
-    for task, given in tasks.items():
-        pods = {key: value for key, value in given.items() if key != "replicas"}
-        made.append({"name": task, "replicas": given["replicas"], "template": {"spec": pods}})
-    total = sum(one["replicas"] for one in made)
+    created = []
+    for task, provided in tasks.items():
+        pods = {key: value for key, value in provided.items() if key != "replicas"}
+        created.append({"name": task, "replicas": provided["replicas"], "template": {"spec": pods}})
+    total = sum(item["replicas"] for item in created)
     return {
         "apiVersion": "batch.volcano.sh/v1alpha1",
         "kind": "Job",
@@ -328,7 +328,7 @@ def vcjob(name: str, namespace: str, tasks: Mapping[str, Json], **spec: Any) -> 
             "schedulerName": "volcano",
             "queue": "default",
             "maxRetry": 3,
-            "tasks": made,
+            "tasks": created,
             **spec,
         },
     }

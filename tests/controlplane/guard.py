@@ -107,13 +107,13 @@ class _Guard:
 
 def _children() -> list[int]:
     """Return our children, by /proc."""
-    found = []
+    result = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             fields = stat.read_text(errors="replace").rpartition(")")[2].split()
             if int(fields[1]) == os.getpid():
-                found.append(int(stat.parent.name))
-    return found
+                result.append(int(stat.parent.name))
+    return result
 
 
 def _serve(guard: _Guard, parent: int) -> None:
@@ -147,12 +147,12 @@ def _raise_over(_number: int, _frame: object) -> None:
 
 def main() -> None:
     """Arguments: the process id of the parent, and the folder to use, or none for a temporary one."""
-    parent, given = int(sys.argv[1]), sys.argv[2]
+    parent, value = int(sys.argv[1]), sys.argv[2]
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _raise_over)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     guard = _Guard()
-    folder = given or tempfile.mkdtemp(prefix="gangboard-test-")
+    folder = value or tempfile.mkdtemp(prefix="gangboard-test-")
     try:
         os.write(1, json.dumps({"folder": folder}).encode() + b"\n")
         _serve(guard, parent)
@@ -162,7 +162,7 @@ def main() -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         guard.end_all()
-        if not given:
+        if not value:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -99,7 +99,7 @@ def make_node(
     unschedulable: bool = False,
 ) -> Json:
     """Create one node and wait until pods can be placed on it; return it."""
-    made = node(
+    created = node(
         name,
         cpu=cpu,
         memory=memory,
@@ -108,23 +108,23 @@ def make_node(
         taints=taints,
         unschedulable=unschedulable,
     )
-    return make_nodes(client, [made])[0]
+    return make_nodes(client, [created])[0]
 
 
 def make_nodes(client: Client, nodes: Iterable[Json], *, timeout: float = PATIENCE) -> list[Json]:
     """Create all of them, then wait until pods can be placed on the last; return them as they are."""
-    made = [client.create(item) for item in nodes]
-    _wait_leased(client, made, timeout)
-    return made
+    created = [client.create(item) for item in nodes]
+    _wait_leased(client, created, timeout)
+    return created
 
 
-def _wait_leased(client: Client, made: Iterable[Json], timeout: float) -> None:
+def _wait_leased(client: Client, created: Iterable[Json], timeout: float) -> None:
     """Wait until a fake kubelet has each node. KWOK may ignore pods that are bound earlier."""
-    wanted = {_name(item): item["metadata"]["uid"] for item in made}
+    wanted = {_name(item): item["metadata"]["uid"] for item in created}
 
     def leased() -> bool:
-        found = {_name(lease): lease for lease in client.list(_LEASES, "Lease", _LEASES_IN)}
-        return all(name in found and _owner(found[name]) == uid for name, uid in wanted.items())
+        result = {_name(lease): lease for lease in client.list(_LEASES, "Lease", _LEASES_IN)}
+        return all(name in result and _owner(result[name]) == uid for name, uid in wanted.items())
 
     wait(leased, timeout=timeout, what=f"leases of nodes {sorted(wanted)}")
 
@@ -177,18 +177,18 @@ def lose_node(client: Client, name: str) -> None:
     client.patch_status("v1", "Node", name, {"conditions": [lost]})
     del lost["lastHeartbeatTime"]
     for pod in client.list("v1", "Pod"):
-        where = pod["metadata"]
+        nodes = pod["metadata"]
         if pod["spec"].get("nodeName") == name:
             status = {"conditions": [lost]}
             client.patch_status(
-                "v1", "Pod", where["name"], status, where["namespace"], type="strategic"
+                "v1", "Pod", nodes["name"], status, nodes["namespace"], type="strategic"
             )
 
 
 def wake_node(client: Client, name: str) -> None:
     """Let a silenced node report again, then its pods: all become ready that were ready before."""
     client.patch("v1", "Node", name, {"metadata": {"labels": {SILENT_LABEL: None}}})
-    client.wait_for("v1", "Node", name, until=lambda found: is_true(found, "Ready"))
+    client.wait_for("v1", "Node", name, until=lambda result: is_true(result, "Ready"))
 
 
 def cordon(client: Client, name: str, unschedulable: bool = True) -> None:

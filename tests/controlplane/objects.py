@@ -166,7 +166,7 @@ def jobset(
 
 def _replicated_job(name: str, entry: JobOptions) -> Json:
     pods = entry.get("pods", 1)
-    made: Json = {
+    created: Json = {
         "name": name,
         "replicas": entry.get("replicas", 1),
         "template": {
@@ -181,10 +181,10 @@ def _replicated_job(name: str, entry: JobOptions) -> Json:
         },
     }
     if entry.get("depends_on"):
-        made["dependsOn"] = [
+        created["dependsOn"] = [
             {"name": other, "status": status} for other, status in entry["depends_on"].items()
         ]
-    return made
+    return created
 
 
 def pod_template(options: PodOptions) -> Json:
@@ -342,5 +342,5 @@ def priority_class(name: str, value: int, **fields: Any) -> Json:
     """Return a PriorityClass; `fields` are further ones, such as `preemptionPolicy`."""
     metadata = {"name": name}
     version = "scheduling.k8s.io/v1"
-    made = {"apiVersion": version, "kind": "PriorityClass", "metadata": metadata, "value": value}
-    return {**made, **fields}
+    created = {"apiVersion": version, "kind": "PriorityClass", "metadata": metadata, "value": value}
+    return {**created, **fields}

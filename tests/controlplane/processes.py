@@ -81,7 +81,7 @@ class Layout:
 
 def processes(layout: Layout) -> dict[str, Process]:
     """Return the processes by name, in the order in which they have to start."""
-    made = (
+    created = (
         _etcd(layout),
         _apiserver(layout),
         _controller_manager(layout),
@@ -94,7 +94,7 @@ def processes(layout: Layout) -> dict[str, Process]:
         *([_training_operator(layout), _mpi_operator(layout)] if layout.profile.kubeflow else []),
         *([_kuberay(layout)] if layout.profile.kuberay else []),
     )
-    return {process.name: process for process in made}
+    return {process.name: process for process in created}
 
 
 def _etcd(layout: Layout) -> Process:
@@ -258,14 +258,14 @@ def _kueue(layout: Layout, certificates: KueueCertificates) -> Process:
 
 def _frameworks(profile: Profile) -> list[str]:
     """Return the kinds that Kueue manages: those whose objects it finds served."""
-    found = ["batch/job", "jobset.x-k8s.io/jobset"]
+    result = ["batch/job", "jobset.x-k8s.io/jobset"]
     if profile.trainer:
-        found.append("trainer.kubeflow.org/trainjob")
+        result.append("trainer.kubeflow.org/trainjob")
     if profile.kubeflow:
         kinds = ("jaxjob", "mpijob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")
-        found += [f"kubeflow.org/{kind}" for kind in kinds]
+        result += [f"kubeflow.org/{kind}" for kind in kinds]
     rays = ("rayjob", "raycluster", "rayservice") if profile.kuberay else ()
-    return [*found, *(f"ray.io/{kind}" for kind in rays)]
+    return [*result, *(f"ray.io/{kind}" for kind in rays)]
 
 
 def _lws(layout: Layout) -> Process:
@@ -351,8 +351,8 @@ def _kuberay(layout: Layout) -> Process:
 
 def free_ports() -> Ports:
     """Return free ports for a control plane."""
-    wanted = [field.name for field in fields(Ports)]
-    return Ports(**{name: free_port() for name in wanted})
+    expected = [field.name for field in fields(Ports)]
+    return Ports(**{name: free_port() for name in expected})
 
 
 def free_port() -> int:

@@ -36,7 +36,7 @@ def cluster_queue(
     """
     resources = [{"name": key, "nominalQuota": value} for key, value in quota.items()]
     flavors = [{"name": flavor, "resources": resources}]
-    made = {
+    created = {
         "namespaceSelector": {},
         "resourceGroups": [{"coveredResources": list(quota), "flavors": flavors}],
     }
@@ -44,7 +44,7 @@ def cluster_queue(
         "apiVersion": KUEUE,
         "kind": "ClusterQueue",
         "metadata": {"name": name},
-        "spec": made | (spec or {}),
+        "spec": created | (spec or {}),
     }
 
 
@@ -95,8 +95,8 @@ def cluster_queue_name(namespace: str, name: str) -> str:
 def kueue_workload(client: Client, owner: Json) -> Json | None:
     """Return the Workload that Kueue made for this Job or JobSet, if there is one by now."""
     selector = f"kueue.x-k8s.io/job-uid={owner['metadata']['uid']}"
-    found = client.list(KUEUE, "Workload", owner["metadata"]["namespace"], labels=selector)
-    return found[0] if found else None
+    result = client.list(KUEUE, "Workload", owner["metadata"]["namespace"], labels=selector)
+    return result[0] if result else None
 
 
 def wait_kueue_workload(
@@ -113,10 +113,10 @@ def wait_kueue_workload(
 
 def set_active(client: Client, workload: Json, active: bool) -> None:
     """Do to a Workload what `kueuectl stop workload` and `resume workload` do."""
-    where = workload["metadata"]
+    nodes = workload["metadata"]
     patch = {"spec": {"active": active}}
-    client.patch(KUEUE, "Workload", where["name"], patch, where["namespace"])
+    client.patch(KUEUE, "Workload", nodes["name"], patch, nodes["namespace"])
 
 
-def _if(until: Callable[[Json], object], found: Json | None) -> Json | None:
-    return found if found is not None and until(found) else None
+def _if(until: Callable[[Json], object], result: Json | None) -> Json | None:
+    return result if result is not None and until(result) else None

@@ -49,8 +49,8 @@ class Place:
 
     def conditions(self, api_version: str, kind: str, name: str) -> dict[str, str]:
         """Return {type: status} of one object's conditions."""
-        found = self.client.find(api_version, kind, name, self.namespace) or {}
-        conditions = found.get("status", {}).get("conditions") or []
+        result = self.client.find(api_version, kind, name, self.namespace) or {}
+        conditions = result.get("status", {}).get("conditions") or []
         return {item["type"]: item["status"] for item in conditions}
 
     def pods(self) -> list[Json]:
@@ -123,14 +123,14 @@ def snapshot(place: Place) -> dict[str, list[Json]]:
         kinds += [(f"scheduling.k8s.io/{version}", kind) for kind in served]
     if "v1alpha3" in place.profile.scheduling_versions:
         kinds.append(("scheduling.k8s.io/v1alpha3", "CompositePodGroup"))
-    found = {}
+    result = {}
     for api_version, kind in kinds:
         objects = place.client.list(api_version, kind, place.namespace)
         if objects:
-            found[place.client.path(api_version, kind)] = [_stripped(item) for item in objects]
+            result[place.client.path(api_version, kind)] = [_stripped(item) for item in objects]
     nodes = place.client.list("v1", "Node")
-    found[place.client.path("v1", "Node")] = [_stripped(item) for item in nodes]
-    return found
+    result[place.client.path("v1", "Node")] = [_stripped(item) for item in nodes]
+    return result
 
 
 def _stripped(obj: Json) -> Json:
@@ -173,8 +173,8 @@ def nominated(count: int) -> Test:
     """So many pods have no node and one that the scheduler keeps for them."""
 
     def test(place: Place) -> bool:
-        kept = [pod for pod in place.pods() if pod["status"].get("nominatedNodeName")]
-        return sum("nodeName" not in pod["spec"] for pod in kept) == count
+        stored = [pod for pod in place.pods() if pod["status"].get("nominatedNodeName")]
+        return sum("nodeName" not in pod["spec"] for pod in stored) == count
 
     return test
 
@@ -220,8 +220,8 @@ def jobset_counts(name: str, **counts: int) -> Test:
     """The sums over the JobSet's replicatedJobsStatus are these."""
 
     def test(place: Place) -> bool:
-        found = place.client.find(JOBSET, "JobSet", name, place.namespace) or {}
-        entries = found.get("status", {}).get("replicatedJobsStatus", [])
+        result = place.client.find(JOBSET, "JobSet", name, place.namespace) or {}
+        entries = result.get("status", {}).get("replicatedJobsStatus", [])
         return bool(entries) and all(
             sum(entry.get(key, 0) for entry in entries) == count for key, count in counts.items()
         )

@@ -29,8 +29,8 @@ _PLAIN = frozenset({"plain"})
 _OLD = frozenset({"1.36"})
 
 
-def _gang_job(place: Place, parallelism: int, gpu: int, **more: str) -> list[Json]:
-    selector = {"node_selector": {"pool": more["pool"]}} if "pool" in more else {}
+def _gang_job(place: Place, parallelism: int, gpu: int, **extra: str) -> list[Json]:
+    selector = {"node_selector": {"pool": extra["pool"]}} if "pool" in extra else {}
     return [
         job(
             "train",
@@ -38,7 +38,7 @@ def _gang_job(place: Place, parallelism: int, gpu: int, **more: str) -> list[Jso
             parallelism=parallelism,
             gpu=gpu,
             gang=place.gang(parallelism),
-            topology=more.get("topology"),
+            topology=extra.get("topology"),
             **selector,  # type: ignore[arg-type]
         )
     ]

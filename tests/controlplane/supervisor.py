@@ -56,10 +56,10 @@ class Supervisor:
         if directory is not None:
             directory.mkdir(parents=True, exist_ok=True)
         script = Path(__file__).with_name("guard.py")
-        given = str(directory.resolve()) if directory is not None else ""
+        value = str(directory.resolve()) if directory is not None else ""
         self._lock = threading.Lock()
         self._guard = subprocess.Popen(
-            [sys.executable, "-I", str(script), str(os.getpid()), given],
+            [sys.executable, "-I", str(script), str(os.getpid()), value],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,  # select must not miss a line that waits in a buffer
@@ -90,8 +90,8 @@ class Supervisor:
 
         """
         places = {"out": out, "cwd": cwd}
-        given = {key: str(place) for key, place in places.items() if place is not None}
-        command = {"argv": list(argv), "env": dict(env), "log": str(log), **given}
+        value = {key: str(place) for key, place in places.items() if place is not None}
+        command = {"argv": list(argv), "env": dict(env), "log": str(log), **value}
         return Started(self, name, self._ask(do="start", name=name, **command)["pid"])
 
     def stop(self, name: str) -> None:

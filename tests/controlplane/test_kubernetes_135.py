@@ -116,31 +116,31 @@ def _hold_installed(client: Client) -> Iterator[None]:
         client.wait_gone(*CRD)
 
 
-def _hold(where: str, owner: Json) -> Json:
+def _hold(namespace: str, owner: Json) -> Json:
     spec = {"jobName": "run-w-0", "ownerUID": owner["metadata"]["uid"], "by": "tests"}
-    metadata = {"name": "run-w-0", "namespace": where}
+    metadata = {"name": "run-w-0", "namespace": namespace}
     version = "gangboard.dev/v1alpha1"
     return {"apiVersion": version, "kind": "Hold", "metadata": metadata, "spec": spec}
 
 
-def _resumed_would_stay_suspended(client: Client, where: str) -> bool:
+def _resumed_would_stay_suspended(client: Client, namespace: str) -> bool:
     """The proof: a dry run shows the effect of an un-suspend."""
     resume = {"spec": {"suspend": False}}
-    answer = client.patch("batch/v1", "Job", "run-w-0", resume, where, dry_run=True)
+    answer = client.patch("batch/v1", "Job", "run-w-0", resume, namespace, dry_run=True)
     return bool(answer["spec"].get("suspend"))
 
 
-def _spec_of_held(client: Client, where: str) -> tuple[int, bool]:
+def _spec_of_held(client: Client, namespace: str) -> tuple[int, bool]:
     """Every change of the spec is another generation."""
-    held = client.get("batch/v1", "Job", "run-w-0", where)
+    held = client.get("batch/v1", "Job", "run-w-0", namespace)
     return held["metadata"]["generation"], held["spec"]["suspend"]
 
 
-def _uids(client: Client, where: str, job: str) -> set[str]:
-    pods = client.list("v1", "Pod", where, labels=f"batch.kubernetes.io/job-name={job}")
+def _uids(client: Client, namespace: str, job: str) -> set[str]:
+    pods = client.list("v1", "Pod", namespace, labels=f"batch.kubernetes.io/job-name={job}")
     return {item["metadata"]["uid"] for item in pods}
 
 
-def _both_ready(found: Json) -> bool:
-    entries = found.get("status", {}).get("replicatedJobsStatus", [])
+def _both_ready(result: Json) -> bool:
+    entries = result.get("status", {}).get("replicatedJobsStatus", [])
     return any(entry["ready"] == 2 for entry in entries)

@@ -14,14 +14,14 @@ pytestmark = pytest.mark.controlplane
 _PREFIX = "leaderworkerset.sigs.k8s.io"
 
 
-def _members(client: Client, where: str) -> dict[str, tuple[str, str]]:
+def _members(client: Client, namespace: str) -> dict[str, tuple[str, str]]:
     """Return pod → (its LeaderWorkerSet, its group) by its labels."""
-    found = {}
-    for pod in client.list("v1", "Pod", where):
+    result = {}
+    for pod in client.list("v1", "Pod", namespace):
         labels = pod["metadata"]["labels"]
         name, group = labels[f"{_PREFIX}/name"], labels[f"{_PREFIX}/group-index"]
-        found[pod["metadata"]["name"]] = (name, group)
-    return found
+        result[pod["metadata"]["name"]] = (name, group)
+    return result
 
 
 def test_each_replica_gets_a_group_of_pods(
@@ -55,8 +55,8 @@ def test_a_disaggregated_set_creates_a_set_for_each_role(
         return sorted(map(_role, client.list(LWS, "LeaderWorkerSet", where)))
 
     wait(lambda: roles() == ["decode", "prefill"], what="two LeaderWorkerSets", seen=roles)
-    for made in client.list(LWS, "LeaderWorkerSet", where):
-        (owner,) = made["metadata"]["ownerReferences"]
+    for created in client.list(LWS, "LeaderWorkerSet", where):
+        (owner,) = created["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == (
             "DisaggregatedSet",
             "serve",
@@ -65,6 +65,6 @@ def test_a_disaggregated_set_creates_a_set_for_each_role(
     wait(lambda: len(_members(client, where)) == 4, what="two pods of each role")
 
 
-def _role(made: Json) -> str:
-    role: str = made["metadata"]["labels"]["disaggregatedset.x-k8s.io/role"]
+def _role(created: Json) -> str:
+    role: str = created["metadata"]["labels"]["disaggregatedset.x-k8s.io/role"]
     return role

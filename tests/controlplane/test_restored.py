@@ -56,8 +56,8 @@ class Server:
             profile_named("1.37"), folder, free_ports(), certificates, folder / "unused", tokens
         )
         self._processes = {
-            name: one
-            for name, one in processes(layout).items()
+            name: item
+            for name, item in processes(layout).items()
             if name in ("etcd", "kube-apiserver")
         }
         self._probe = urllib3.PoolManager(ca_certs=str(certificates.ca), retries=False)
@@ -156,7 +156,7 @@ def test_a_watch_from_before_the_restore_is_silent_and_a_list_is_current(server:
     version, names = server.listed()
     assert names == {"kept"}
     assert is_lower(version, known)
-    began = time.monotonic()
+    started = time.monotonic()
     lines: list[bytes] = []
     watch = Watch(
         server.connection,
@@ -168,7 +168,7 @@ def test_a_watch_from_before_the_restore_is_silent_and_a_list_is_current(server:
     for batch in watch:
         lines += batch
     assert lines == []
-    assert time.monotonic() - began >= WATCHED_SECONDS - 0.5
+    assert time.monotonic() - started >= WATCHED_SECONDS - 0.5
     version, names = server.listed()
     assert names == {"kept", "after"}
     assert is_lower(version, known)

@@ -80,16 +80,16 @@ The API server asks both at once, and returns the first refusal.
 """
 
 
-def create_when_taken(client: Client, made: Json) -> None:
+def create_when_taken(client: Client, created: Json) -> None:
     """Create a TrainJob as soon as the webhooks know of its runtime, which was made just now."""
 
     def is_made() -> bool:
         try:
-            client.create(made)
+            client.create(created)
         except ApiError as error:
             if re.search(UNKNOWN_RUNTIME, error.message) is None:
                 raise
             return False
         return True
 
-    wait(is_made, what=f"TrainJob {made['metadata']['name']} to be taken")
+    wait(is_made, what=f"TrainJob {created['metadata']['name']} to be taken")

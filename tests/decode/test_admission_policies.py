@@ -112,7 +112,7 @@ def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
 
     Under another name: tests of the Hold itself may have installed it for the whole session.
     """
-    made: list[tuple[Client, str]] = []
+    created: list[tuple[Client, str]] = []
 
     def give(client: Client, manifest: Json, version: str) -> Json:
         plural = POLICY.plural if manifest["kind"] == POLICY.kind else BINDING.plural
@@ -123,12 +123,12 @@ def serve() -> Iterator[Callable[[Client, Json, str], Json]]:
             "metadata": {"name": "digest-of-gangboard-hold"},
         }
         client.request("POST", path, sent)
-        made.append((client, f"{path}/{sent['metadata']['name']}"))
-        spec: Json = client.request("GET", made[-1][1])["spec"]
+        created.append((client, f"{path}/{sent['metadata']['name']}"))
+        spec: Json = client.request("GET", created[-1][1])["spec"]
         return spec
 
     yield give
-    for client, path in made:
+    for client, path in created:
         client.request("DELETE", path)
 
 

@@ -94,10 +94,14 @@ def test_pods_are_ready_or_refused_as_expected(file: Path) -> None:
 @pytest.mark.parametrize("file", files({**WAITING}), ids=name)
 def test_containers_wait_for_the_expected_reason(file: Path) -> None:
     reason, init = WAITING[file.stem]
-    containers = [one for pod in captured(file, POD) for one in pod.containers]
-    waiting = [one for one in containers if (one.reason, one.init) == (reason, init)]
+    containers = [container for pod in captured(file, POD) for container in pod.containers]
+    waiting = [
+        container
+        for container in containers
+        if (container.reason, container.init) == (reason, init)
+    ]
     assert len(waiting) >= 2
-    assert {one.state for one in waiting} == {"waiting"}
+    assert {item.state for item in waiting} == {"waiting"}
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,9 @@ def reasons_read(path: Path) -> Iterator[str]:
                 yield from (value,) if isinstance(value, str) else value
             else:
                 yield from (
-                    one.value
-                    for one in ast.walk(other)
-                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                    item.value
+                    for item in ast.walk(other)
+                    if isinstance(item, ast.Constant) and isinstance(item.value, str)
                 )
 
 

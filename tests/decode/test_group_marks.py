@@ -22,8 +22,8 @@ def a_pod(scheduler: str | None = "default-scheduler", core: str = "", **marks: 
     spec: Json = {"schedulerName": scheduler}
     if core:
         spec["schedulingGroup"] = {"podGroupName": core}
-    found: Pod = model(PODS, with_identity({"spec": spec, "metadata": marks}))
-    return found
+    result: Pod = model(PODS, with_identity({"spec": spec, "metadata": marks}))
+    return result
 
 
 HIVE_LABEL = {"bees.example/hive": "big"}

@@ -108,7 +108,7 @@ def test_unknown_version_with_key_fields_is_decoded(
     assert _is_read(key, spec, RESOURCES[key].versions[0])
 
 
-@pytest.mark.parametrize("key", [key for key, one in RESOURCES.items() if one.fields])
+@pytest.mark.parametrize("key", [key for key, item in RESOURCES.items() if item.fields])
 def test_unknown_version_without_key_fields_is_rejected(key: str) -> None:
     assert not _is_read(key, {})
     assert _is_read(key, {}, RESOURCES[key].versions[0])

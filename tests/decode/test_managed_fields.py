@@ -19,8 +19,8 @@ JOBSET = registered(JobSet)
 
 
 def entry(manager: str, time: str, fields: object, **more: str) -> Json:
-    given = {"operation": "Update", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", **more}
-    return {"manager": manager, "time": time, "fieldsV1": fields, **given}
+    value = {"operation": "Update", "apiVersion": "batch/v1", "fieldsType": "FieldsV1", **more}
+    return {"manager": manager, "time": time, "fieldsV1": fields, **value}
 
 
 # A child Job created by JobSet, suspended by a user, with a status written by Kubernetes.
@@ -46,7 +46,9 @@ def test_owner_of_a_field() -> None:
 
 def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
     """Server-side apply lets several own a field of one value."""
-    several = [entry(name, f"2026-11-21T10:0{at}:00Z", SUSPENDED) for at, name in enumerate("bca")]
+    several = [
+        entry(name, f"2026-11-21T10:0{index}:00Z", SUSPENDED) for index, name in enumerate("bca")
+    ]
     assert who(several)[0] == "a"
     ours = entry("gangboard", "2026-11-21T10:09:00Z", SUSPENDED)
     assert who([*several, ours])[0] == "a"
@@ -102,7 +104,7 @@ def test_deactivated_entry_has_its_writer(active: bool) -> None:
         entry("kueue", "2026-11-27T10:22:08Z", {"f:spec": {"f:queueName": {}}}),
         entry("kubectl-patch", "2026-11-27T10:22:13Z", {"f:spec": {"f:active": {}}}),
     ]
-    workloads = next(one for one in Kueue.resources if one.kind == "Workload")
+    workloads = next(resource for resource in Kueue.resources if resource.kind == "Workload")
     obj = with_identity({"metadata": {"managedFields": entries}, "spec": {"active": active}})
     at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
     by = model(workloads, obj).deactivated_by

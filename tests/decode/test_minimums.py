@@ -97,7 +97,7 @@ SPECS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("key", "zero", "unset"), SPECS, ids=[one[0] for one in SPECS])
+@pytest.mark.parametrize(("key", "zero", "unset"), SPECS, ids=[spec[0] for spec in SPECS])
 def test_zero_reads_as_not_set(key: str, zero: dict[str, Any], unset: dict[str, Any]) -> None:
     assert built(key, zero) == built(key, unset)
 
@@ -124,4 +124,6 @@ def test_every_grouping_api_is_tested() -> None:
 
     """
     walked = {key for key, _, _ in SPECS} | {"podgangs.scheduler.grove.io"}
-    assert {one.key for api in registry.grouping_apis() for one in api.resources} <= walked
+    assert {
+        resource.key for api in registry.grouping_apis() for resource in api.resources
+    } <= walked

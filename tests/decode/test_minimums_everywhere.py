@@ -45,7 +45,7 @@ def _types(kind: inspect.Type) -> list[inspect.Type]:
     if isinstance(kind, inspect.Metadata):
         return _types(kind.type)
     parts = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
-    return [_types(one)[0] if isinstance(one, inspect.Metadata) else one for one in parts]
+    return [_types(item)[0] if isinstance(item, inspect.Metadata) else item for item in parts]
 
 
 def _is_policy(name: str, kind: inspect.Type) -> bool:
@@ -66,14 +66,14 @@ def _minimums(kind: inspect.Type, above: tuple[type, ...] = ()) -> Iterator[Path
         return
     for field in kind.fields:
         name = field.encode_name
-        for one in _types(field.type):
-            inner = _below(one)
-            if _is_policy(name, one):
+        for item in _types(field.type):
+            inner = _below(item)
+            if _is_policy(name, item):
                 yield from ((name, *number.split(".")) for number in _OF_POLICY)
-            elif _MINIMUM.match(name) and isinstance(inner or one, inspect.IntType):
+            elif _MINIMUM.match(name) and isinstance(inner or item, inspect.IntType):
                 yield (name,)
             else:
-                yield from ((name, *path) for path in _minimums(inner or one, (*above, kind.cls)))
+                yield from ((name, *path) for path in _minimums(inner or item, (*above, kind.cls)))
 
 
 def _written(
@@ -89,22 +89,22 @@ def _written(
         return "worker"
     if not isinstance(kind, inspect.StructType):
         return 4 if number is None else number
-    made: dict[str, Any] = {}
+    created: dict[str, Any] = {}
     within = (*above, kind.cls)
     for field in kind.fields:
         name = field.encode_name
-        value = next(one for one in _types(field.type) if not isinstance(one, inspect.NoneType))
+        value = next(item for item in _types(field.type) if not isinstance(item, inspect.NoneType))
         if path[:1] == (name,):
             if path[1:] or number is not None:
-                made[name] = _written(value, path[1:], number, full, within)
+                created[name] = _written(value, path[1:], number, full, within)
         elif name == "name" or (
             full
             and not _MINIMUM.match(name)
             and not _is_policy(name, value)
             and _is_filled(value, within)
         ):
-            made[name] = _written(value, (), None, full, within)
-    return made
+            created[name] = _written(value, (), None, full, within)
+    return created
 
 
 def _is_filled(kind: inspect.Type, above: tuple[type, ...]) -> bool:

@@ -37,8 +37,8 @@ from tests.gangs import assemble
 ELSEWHERE = "team-b"
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def graph_of(*objects: Made) -> OwnershipGraph:
@@ -48,15 +48,15 @@ def graph_of(*objects: Made) -> OwnershipGraph:
     return graph
 
 
-def owned_by(thing: Any, *owners: str) -> Any:
+def owned_by(item: Any, *owners: str) -> Any:
     """Return the object with these owner references, without a controller."""
-    return replace(thing, meta=replace(thing.meta, controller=None, owner_uids=owners))
+    return replace(item, meta=replace(item.meta, controller=None, owner_uids=owners))
 
 
-def controlled_by(thing: Any, of: Any) -> Any:
+def controlled_by(item: Any, of: Any) -> Any:
     ref = of.meta.ref
     controller = Controller(ref.group, ref.kind, ref.name, ref.uid)
-    return replace(thing, meta=replace(thing.meta, controller=controller, owner_uids=(ref.uid,)))
+    return replace(item, meta=replace(item.meta, controller=controller, owner_uids=(ref.uid,)))
 
 
 def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
@@ -240,8 +240,8 @@ def test_five_thousand_children() -> None:
 RING = Controller("example.com", "RingRun", "train", "uid-run")
 
 
-def unread(root: Made, *others: Made) -> tuple[str, ...]:
-    return unread_owners(assemble(root, others, now=NOW))  # type: ignore[arg-type]
+def unread(root: Made, *rest: Made) -> tuple[str, ...]:
+    return unread_owners(assemble(root, rest, now=NOW))  # type: ignore[arg-type]
 
 
 def test_an_owner_of_an_unsupported_kind_is_named() -> None:

@@ -49,12 +49,12 @@ def gang(root: Made, *objects: Made, **fields: Any) -> Gang:
 def rules(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Put other rules in the place of those of the registry."""
 
-    def use(*found: GangRule | UnitRule) -> None:
+    def use(*result: GangRule | UnitRule) -> None:
         monkeypatch.setattr(
-            reasons, "gang_rules", lambda: tuple(r for r in found if isinstance(r, GangRule))
+            reasons, "gang_rules", lambda: tuple(r for r in result if isinstance(r, GangRule))
         )
         monkeypatch.setattr(
-            reasons, "unit_rules", lambda: tuple(r for r in found if isinstance(r, UnitRule))
+            reasons, "unit_rules", lambda: tuple(r for r in result if isinstance(r, UnitRule))
         )
 
     return use

@@ -24,8 +24,8 @@ def fact(name: str, namespace: str = "team-a") -> Evidence:
 
 
 def test_a_short_finding_is_left_as_it_is() -> None:
-    one = finding("It waits.", *(fact(f"j{index}") for index in range(MAX_EVIDENCE)))
-    assert bounded_finding(one, "team-a") is one
+    item = finding("It waits.", *(fact(f"j{index}") for index in range(MAX_EVIDENCE)))
+    assert bounded_finding(item, "team-a") is item
 
 
 def test_evidence_beyond_the_limit_is_counted_and_hidden_names_are_kept() -> None:

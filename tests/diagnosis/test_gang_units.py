@@ -42,8 +42,8 @@ def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
     return {unit.name: unit for unit in units_of(gang(*objects, **fields))}
 
 
-def names(things: Any) -> list[str]:
-    return [obj.meta.ref.name for obj in things]
+def names(items: Any) -> list[str]:
+    return [obj.meta.ref.name for obj in items]
 
 
 # Units
@@ -95,9 +95,9 @@ def test_the_group_of_one_job_has_the_name_of_the_job() -> None:
     ]
     units = the_units(jobset, *jobs, *groups, *pods)
     assert list(units) == ["run-workers-0", "run-workers-1"]
-    one = units["run-workers-1"]
-    assert (one.noun, one.quorum, one.desired, one.group) == ("Job", 2, 2, groups[1])
-    assert one.group_name == "run-workers-1-5f-pgt"
+    item = units["run-workers-1"]
+    assert (item.noun, item.quorum, item.desired, item.group) == ("Job", 2, 2, groups[1])
+    assert item.group_name == "run-workers-1-5f-pgt"
 
 
 def test_a_group_of_a_job_is_its_unit_before_there_are_pods() -> None:
@@ -246,8 +246,8 @@ def test_a_bare_group_desires_its_existing_pods_or_its_quorum() -> None:
     (unit,) = units_of(facts)
     assert (facts.owner.desired, unit.desired, unit.quorum) == (4, 4, 4)
     assert (unit.name, unit.noun, unit.group) == ("half", "group", group)
-    more = [a_pod(f"m-{index}", group="half") for index in range(6)]
-    assert gang(group, *more).owner.desired == 6
+    extra = [a_pod(f"m-{index}", group="half") for index in range(6)]
+    assert gang(group, *extra).owner.desired == 6
 
 
 def test_pods_of_other_gangs_count_towards_the_quorum_of_a_bare_group() -> None:

@@ -43,12 +43,12 @@ def verdict(*objects: Owner | Pod | Hold | QueueEntry, **owner: Any) -> Verdict:
     )
 
 
-def job(found: Verdict, name: str = "run-workers-1") -> JobState:
-    return next(item for item in found.jobs if item.ref.name == name)
+def job(result: Verdict, name: str = "run-workers-1") -> JobState:
+    return next(item for item in result.jobs if item.ref.name == name)
 
 
-def idle(found: Verdict) -> list[str]:
-    return [item.value for item in found.finding.evidence if item.label == "Hold without effect"]
+def idle(result: Verdict) -> list[str]:
+    return [item.value for item in result.finding.evidence if item.label == "Hold without effect"]
 
 
 def test_a_held_job_shows_its_hold() -> None:

@@ -60,17 +60,17 @@ def a_member(name: str, ring: str = "run-0", of: str = "run", **fields: Any) -> 
     return a_pod(name, of=CONTROLLER, labels={LABEL: of, RING: ring}, **fields)
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
-def uids(*things: Made) -> tuple[str, ...]:
-    return tuple(sorted(uid(obj) for obj in things))
+def uids(*items: Made) -> tuple[str, ...]:
+    return tuple(sorted(uid(obj) for obj in items))
 
 
 def the_units(*objects: Any) -> dict[str, Unit]:
-    root, *others = objects
-    facts = assemble(root, others, now=NOW, gang_api_version="v1beta1")
+    root, *rest = objects
+    facts = assemble(root, rest, now=NOW, gang_api_version="v1beta1")
     return {unit.name: unit for unit in units_of(facts)}
 
 

@@ -119,8 +119,8 @@ def test_a_count_that_stays_keeps_its_time() -> None:
     later = NOW + timedelta(seconds=20)
     same = assess(gang(job, *pods_of(job, 1), memory=first, now=later))
     assert memory_of(same).created_since == NOW
-    more = assess(gang(job, *pods_of(job, 2), memory=first, now=later))
-    assert (memory_of(more).created, memory_of(more).created_since) == (2, later)
+    extra = assess(gang(job, *pods_of(job, 2), memory=first, now=later))
+    assert (memory_of(extra).created, memory_of(extra).created_since) == (2, later)
 
 
 def test_the_last_time_at_quorum_is_remembered() -> None:
@@ -130,10 +130,10 @@ def test_the_last_time_at_quorum_is_remembered() -> None:
     memory = assess(gang(job, group, *two)).memory
     assert memory["train"].whole_at == NOW
     assert memory["train"].reached_size_at is None
-    one = assess(gang(job, group, two[0], memory=memory, now=later)).memory
-    assert one["train"].whole_at == NOW
+    item = assess(gang(job, group, two[0], memory=memory, now=later)).memory
+    assert item["train"].whole_at == NOW
     three = pods_of(job, 3, on="n0", group=group)
-    full = assess(gang(job, group, *three, memory=one, now=later)).memory
+    full = assess(gang(job, group, *three, memory=item, now=later)).memory
     assert (full["train"].whole_at, full["train"].reached_size_at) == (later, later)
 
 

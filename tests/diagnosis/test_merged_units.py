@@ -187,13 +187,13 @@ FREE = st.lists(st.integers(0, 8), min_size=1, max_size=3)
 ASKED = st.lists(st.integers(1, 9), min_size=2, max_size=4)
 
 
-def have_room(free: Sequence[int], asked: Sequence[int]) -> bool:
+def have_room(free: Sequence[int], requested: Sequence[int]) -> bool:
     """Whether all of them find a place, by trying every way."""
-    for places in product(range(len(free)), repeat=len(asked)):
+    for places in product(range(len(free)), repeat=len(requested)):
         taken = [0] * len(free)
-        for place, cpus in zip(places, asked, strict=True):
+        for place, cpus in zip(places, requested, strict=True):
             taken[place] += cpus
-        if all(here <= there for here, there in zip(taken, free, strict=True)):
+        if all(here <= existing for here, existing in zip(taken, free, strict=True)):
             return True
     return False
 
@@ -235,8 +235,8 @@ def test_pods_with_a_node_are_not_in_the_sum() -> None:
 
 def test_running_jobs_use_capacity_and_count_as_placed() -> None:
     jobset = a_jobset("run", role(jobs=3))
-    first, *others = child_jobs(jobset)
-    pods = [*pods_of(first, 1, on="c"), *(pod for job in others for pod in waiting(job))]
+    first, *rest = child_jobs(jobset)
+    pods = [*pods_of(first, 1, on="c"), *(pod for job in rest for pod in waiting(job))]
     verdict = assess(gang(role(jobs=3), pods=pods, nodes=(*HALF_FREE, cpu_node("c", used=6))))
     assert verdict.finding.code == "partly-placed"
     assert "1 of 3 pods" in verdict.finding.message
@@ -251,13 +251,13 @@ def test_jobs_that_need_no_node_now_are_excluded(state: str) -> None:
     """Three Jobs, of which one is held, has gated pods, or comes after the others."""
     later = replace(role("later", 1), depends_on=(Dependency("cells", "Ready"),))
     roles = (role(), later) if state == "depends" else (role(jobs=3),)
-    *others, last = child_jobs(a_jobset("run", *roles))
-    pods = [pod for job in others for pod in waiting(job)]
+    *rest, last = child_jobs(a_jobset("run", *roles))
+    pods = [pod for job in rest for pod in waiting(job)]
     if state == "held":
         last = replace(last, suspended=True)
     if state == "gated":
         pods += pods_of(last, 1, gates=("example.com/later",))
-    jobs = others if state == "depends" else [*others, last]
+    jobs = rest if state == "depends" else [*rest, last]
     verdict = assess(gang(*roles, jobs=jobs, pods=pods))
     assert "2 pods of 2 Jobs need 12 CPUs" in verdict.finding.message
 
@@ -265,8 +265,8 @@ def test_jobs_that_need_no_node_now_are_excluded(state: str) -> None:
 def test_unattempted_pods_need_a_node() -> None:
     """They ask for the same room, and may get it before the others."""
     roles = role(jobs=3)
-    *others, last = child_jobs(a_jobset("run", roles))
-    pods = [*(pod for job in others for pod in waiting(job)), *pods_of(last, 1, created_at=ago(2))]
+    *rest, last = child_jobs(a_jobset("run", roles))
+    pods = [*(pod for job in rest for pod in waiting(job)), *pods_of(last, 1, created_at=ago(2))]
     assert "3 pods of 3 Jobs need 18 CPUs" in assess(gang(roles, pods=pods)).finding.message
 
 

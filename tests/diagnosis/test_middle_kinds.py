@@ -57,20 +57,20 @@ def a_part(name: str = "part", of: Made | Controller | None = None) -> Owner:
     return Owner(meta=a_meta("example.com", "Part", name, of=of))
 
 
-def uids(*things: Made) -> set[str]:
-    return {obj.meta.ref.uid for obj in things}
+def uids(*items: Made) -> set[str]:
+    return {obj.meta.ref.uid for obj in items}
 
 
-def the_graph(*things: Made) -> OwnershipGraph:
+def the_graph(*items: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for obj in things:
+    for obj in items:
         graph.put(obj)
     return graph
 
 
-def gangs(*things: Made) -> dict[str, set[str]]:
+def gangs(*items: Made) -> dict[str, set[str]]:
     """Return root → members, after it was the same in every order (of six at most)."""
-    orders = permutations(things) if len(things) < 7 else (things, things[::-1])
+    orders = permutations(items) if len(items) < 7 else (items, items[::-1])
     pictures = []
     for order in orders:
         graph = the_graph(*order)
@@ -116,11 +116,11 @@ def test_an_owner_adopts_and_releases_its_whole_tree() -> None:
 
 
 def test_a_ring_of_owners_loses_no_pod_and_counts_none_twice() -> None:
-    one = a_part("one", of=Controller("example.com", "Part", "two", "uid-two"))
-    two = a_part("two", of=one)
+    item = a_part("one", of=Controller("example.com", "Part", "two", "uid-two"))
+    two = a_part("two", of=item)
     itself = a_part("self", of=Controller("example.com", "Part", "self", "uid-self"))
-    pods = (a_pod("p1", of=one), a_pod("p2", of=two), a_pod("p3", of=itself))
-    result = gangs(one, two, itself, *pods)
+    pods = (a_pod("p1", of=item), a_pod("p2", of=two), a_pod("p3", of=itself))
+    result = gangs(item, two, itself, *pods)
     assert result == {f"uid-p{number}": {f"uid-p{number}"} for number in (1, 2, 3)}
 
 
@@ -155,9 +155,9 @@ def test_the_top_group_is_the_gang_if_there_is_no_owner() -> None:
 
 
 def test_groups_that_own_each_other_are_in_one_gang() -> None:
-    one = a_group("one", of=Controller("scheduling.k8s.io", "PodGroup", "two", "uid-two"))
-    two = a_group("two", of=one)
-    assert gangs(one, two) == {"uid-one": uids(one, two)}
+    item = a_group("one", of=Controller("scheduling.k8s.io", "PodGroup", "two", "uid-two"))
+    two = a_group("two", of=item)
+    assert gangs(item, two) == {"uid-one": uids(item, two)}
 
 
 def test_events_about_an_intermediate_object_belong_to_its_gang() -> None:

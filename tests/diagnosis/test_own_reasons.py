@@ -70,10 +70,10 @@ def members(placed: int, waiting: int = 0, **fields: Any) -> list[Pod]:
     ]
 
 
-def judged(*things: Made) -> Verdict:
-    root, *others = things
+def judged(*items: Made) -> Verdict:
+    root, *rest = items
     assert isinstance(root, Owner)
-    taken: list[Any] = others
+    taken: list[Any] = rest
     return assess(assemble(root, taken, now=NOW, gang_api_version="v1beta1"))
 
 

@@ -34,8 +34,8 @@ def graph_of(*objects: Made) -> OwnershipGraph:
     return graph
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def members(graph: OwnershipGraph, root: Made) -> set[str]:

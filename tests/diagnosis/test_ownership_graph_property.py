@@ -52,10 +52,10 @@ def _controller(uid: str | None) -> Controller | None:
 
 def _references(draw: Any, of: Controller | None) -> dict[str, Any]:
     """Words of the metadata: the controller, further owners, and a namespace in which some of them are."""
-    others = draw(st.sampled_from([(), (), (), ("o0",), ("o2", "o1"), ("unknown", "o3")]))
+    rest = draw(st.sampled_from([(), (), (), ("o0",), ("o2", "o1"), ("unknown", "o3")]))
     return {
         "of": of,
-        "owner_uids": (*((of.uid,) if of else ()), *others),
+        "owner_uids": (*((of.uid,) if of else ()), *rest),
         "namespace": draw(st.sampled_from([NAMESPACE] * 5 + ["team-b"])),
     }
 
@@ -142,8 +142,8 @@ def attachments(draw: Any) -> Model:
     if uid[0] == "h":
         text = _references(draw, _controller(draw(owner_uid)))
         return a_hold(of, name=uid, uid=uid, owner_uid=about, **text)
-    where = _references(draw, None)["namespace"]
-    return an_entry(of, uid, uid=uid, owner_uid=about, namespace=where)
+    nodes = _references(draw, None)["namespace"]
+    return an_entry(of, uid, uid=uid, owner_uid=about, namespace=nodes)
 
 
 steps = st.lists(

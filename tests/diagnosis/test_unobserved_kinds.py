@@ -21,11 +21,9 @@ PODCLIQUES = Unobserved("podcliques.grove.io", "forbidden", "")
 PODS = Unobserved("pods", "forbidden", "")
 
 
-def under(thing: Owner, group: str, kind: str) -> Owner:
+def under(item: Owner, group: str, kind: str) -> Owner:
     """The same object, controlled by one of that kind."""
-    return replace(
-        thing, meta=replace(thing.meta, controller=Controller(group, kind, "x", "uid-x"))
-    )
+    return replace(item, meta=replace(item.meta, controller=Controller(group, kind, "x", "uid-x")))
 
 
 @pytest.mark.parametrize(

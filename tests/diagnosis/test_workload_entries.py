@@ -37,8 +37,8 @@ def the_units(*objects: Any, **fields: Any) -> dict[str, Unit]:
     return {unit.name: unit for unit in units_of(gang(*objects, **fields))}
 
 
-def uids(*things: Made) -> set[str]:
-    return {obj.meta.ref.uid for obj in things}
+def uids(*items: Made) -> set[str]:
+    return {obj.meta.ref.uid for obj in items}
 
 
 def bare(number: int, group: str, name: str = "ring", **fields: Any) -> tuple[Pod, ...]:
@@ -102,16 +102,16 @@ def test_a_newer_minor_is_not_read_so() -> None:
 
 
 def test_strangers_share_the_replica_and_not_only_the_workload() -> None:
-    one = a_job("one", group_name="plan/workers/0")
+    obj = a_job("one", group_name="plan/workers/0")
     two = a_job("two", group_name="plan/workers/0")
     apart = a_job("apart", group_name="plan/workers/1")
-    pods = {job.meta.ref.name: pods_of(job, 1) for job in (one, two, apart)}
-    graph = graph_of(PLAN, one, two, apart, *(pod for result in pods.values() for pod in result))
-    assert set(graph.foreign_pods(one.meta.ref.uid)) == uids(*pods["two"])
+    pods = {job.meta.ref.name: pods_of(job, 1) for job in (obj, two, apart)}
+    graph = graph_of(PLAN, obj, two, apart, *(pod for result in pods.values() for pod in result))
+    assert set(graph.foreign_pods(obj.meta.ref.uid)) == uids(*pods["two"])
     assert graph.foreign_pods(apart.meta.ref.uid) == ()
     # A pod that starts to run does not touch pods of another replica.
     (pod,) = pods["two"]
-    assert graph.put(replace(pod, phase="Running", node="n0")) == uids(one, two)
+    assert graph.put(replace(pod, phase="Running", node="n0")) == uids(obj, two)
 
 
 # Units

@@ -23,13 +23,13 @@ def test_a_lineage_ends_at_a_missing_parent() -> None:
 
 
 def test_a_cycle_ends_the_lineage() -> None:
-    a, b, c = (shared_quota(one, cohort=up) for one, up in (("a", "b"), ("b", "c"), ("c", "b")))
+    a, b, c = (shared_quota(item, cohort=up) for item, up in (("a", "b"), ("b", "c"), ("c", "b")))
     queue = a_queue("gpu", cohort="a")
     tree = QueueTree([a, b, c, queue, shared_quota("self", cohort="self")])
     assert tree.lineage(queue) == (queue, a, b, c)
     assert tree.is_circular(queue)
     assert tree.is_circular(shared_quota("self", cohort="self"))
-    assert tree.subtree(c.name) == {one.name for one in (a, b, c, queue)}
+    assert tree.subtree(c.name) == {item.name for item in (a, b, c, queue)}
 
 
 def test_replaced_queue_moves_to_its_new_parent() -> None:

@@ -86,22 +86,22 @@ class Place(PlaceOnBoard):
             "PodGroup",
             name,
             self.name,
-            until=lambda found: found.get("status", {}).get("phase") == phase,
+            until=lambda result: result.get("status", {}).get("phase") == phase,
         )
 
     def gang(self, minimum: int, cpu: str = "1", name: str = "run", **spec: Any) -> None:
         """Make a PodGroup and as many pods as it needs."""
         self.group(minimum, name, **spec)
-        more = {"queue": spec["queue"]} if self.version == KAI and "queue" in spec else {}
-        self.pods(minimum, cpu, name, **more)
+        extra = {"queue": spec["queue"]} if self.version == KAI and "queue" in spec else {}
+        self.pods(minimum, cpu, name, **extra)
 
     def placed(self, name: str = "run") -> list[str]:
         """Return the names of its pods that have a node."""
         result = self.client.list("v1", "Pod", self.name)
         return [
-            one["metadata"]["name"]
-            for one in result
-            if one["metadata"]["name"].startswith(name) and is_true(one, "PodScheduled")
+            obj["metadata"]["name"]
+            for obj in result
+            if obj["metadata"]["name"].startswith(name) and is_true(obj, "PodScheduled")
         ]
 
     def wait_placed(self, number: int, name: str = "run") -> None:
@@ -185,7 +185,7 @@ def queue_closed(place: Place) -> None:
     for name in ("closed", "open"):
         place.client.create(volcano_queue(f"{place.name}-{name}"))
     queue = f"{place.name}-closed"
-    created = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda one: one.get("status"))
+    created = place.client.wait_for(VOLCANO, "Queue", queue, until=lambda item: item.get("status"))
     target = {
         "apiVersion": VOLCANO,
         "kind": "Queue",
@@ -196,7 +196,7 @@ def queue_closed(place: Place) -> None:
     command = {"apiVersion": _BUS, "kind": "Command", "metadata": meta, "target": target}
     place.client.create({**command, "action": "CloseQueue"})
     place.client.wait_for(
-        VOLCANO, "Queue", queue, until=lambda one: one["status"].get("state") == "Closed"
+        VOLCANO, "Queue", queue, until=lambda obj: obj["status"].get("state") == "Closed"
     )
     place.gang(2, queue=queue)
     place.gang(2, name="twin", queue=f"{place.name}-open")
@@ -237,9 +237,9 @@ def let_in_again(place: Place) -> None:
 
 def queue_gone(place: Place) -> None:
     """Its queue does not exist. Twin: it exists."""
-    there = f"{place.name}-there"
+    existing = f"{place.name}-there"
     is_volcano = place.version == VOLCANO
-    place.client.create(volcano_queue(there) if is_volcano else kai_queue(there, "kai-root"))
+    place.client.create(volcano_queue(existing) if is_volcano else kai_queue(existing, "kai-root"))
     place.gang(2, queue=f"{place.name}-gone")
     place.gang(2, name="twin", queue=f"{place.name}-there")
 

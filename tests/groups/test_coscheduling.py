@@ -71,14 +71,14 @@ def test_pods_name_it_by_a_label_that_schedulers_of_any_own_name_read() -> None:
 
 
 def member(name: str, **fields: Any) -> Pod:
-    given = {"scheduler_name": PLUGIN, "other_scheduler": True, **fields}
-    return a_pod(name, group="ring", group_kind=KIND, **given)
+    value = {"scheduler_name": PLUGIN, "other_scheduler": True, **fields}
+    return a_pod(name, group="ring", group_kind=KIND, **value)
 
 
 def ignoring(name: str, **fields: Any) -> Pod:
     """A pod of the stock scheduler."""
-    given = {"scheduler_name": "default-scheduler", "other_scheduler": False, **fields}
-    return member(name, ignores_group=True, **given)
+    value = {"scheduler_name": "default-scheduler", "other_scheduler": False, **fields}
+    return member(name, ignores_group=True, **value)
 
 
 def verdict_of(group: Group, *pods: Pod, **known: Any) -> Verdict:

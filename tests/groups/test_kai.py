@@ -250,11 +250,11 @@ def test_the_grace_period_below_the_minimum_is_a_field_of_the_group(
 
 def test_a_queue_the_scheduler_calls_missing() -> None:
     """Since 0.17 it says so; near miss: a Queue that exists was made after that."""
-    said = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
-    code, health, message = finding_summary(a_group(said))
+    reported = condition("QueueDoesNotExist", "Queue 'team-a' does not exist")
+    code, health, message = finding_summary(a_group(reported))
     assert (code, health) == ("queue-missing", Health.BLOCKED)
     assert message.startswith("Queue team-a does not exist")
-    created = finding_summary(a_group(said), queues=[a_queue("team-a")], known_kinds=QUEUES)
+    created = finding_summary(a_group(reported), queues=[a_queue("team-a")], known_kinds=QUEUES)
     assert created[0] == "unschedulable"
 
 

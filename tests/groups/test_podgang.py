@@ -25,7 +25,9 @@ def a_podgang(status: Json | None = None, **spec: object) -> Group:
 def test_each_podclique_is_a_role_with_its_requests() -> None:
     result = a_podgang()
     assert result.policy is Policy.GANG
-    assert [(one.name, one.quorum, one.members) for one in result.templates] == [
+    assert [
+        (template.name, template.quorum, template.members) for template in result.templates
+    ] == [
         ("chat-0-pre", 2, ("a", "b")),
         ("chat-0-dec", 0, ()),
     ]

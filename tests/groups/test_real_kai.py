@@ -68,10 +68,10 @@ class GrovePlace(PlaceOnBoard):
         """Make one of two PodCliques, and no pod of the second."""
         created = []
         for part in ("web", "decode"):
-            one = clique(part, 1, 1, on={POOL: self.name})
-            one["labels"] = {"kai.scheduler/queue": "kai-open"}
-            one["spec"]["podSpec"]["schedulerName"] = "kai-scheduler"
-            created.append(one)
+            obj = clique(part, 1, 1, on={POOL: self.name})
+            obj["labels"] = {"kai.scheduler/queue": "kai-open"}
+            obj["spec"]["podSpec"]["schedulerName"] = "kai-scheduler"
+            created.append(obj)
         operator = self.operators[name] = Operator(self.client)
         operator.create(podcliqueset(name, self.name, created), lacking=1)
         return operator

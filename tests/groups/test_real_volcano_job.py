@@ -92,21 +92,21 @@ def _last_try(place: Place) -> None:
 def _restart_waits(place: Place) -> None:
     """A pod fails, and another one cannot end: its node does not answer. Twin: all of its pods end."""
     restart = [{"event": "PodFailed", "action": "RestartJob"}]
-    lost, more = (
+    lost, extra = (
         node(f"{place.name}-{name}", cpu=cpu, labels={POOL: place.name})
         for name, cpu in (("lost", "1"), ("more", "4"))
     )
     make_nodes(place.client, [lost])
     place.job(policies=restart)
     place.wait_told("running")
-    make_nodes(place.client, [more])
+    make_nodes(place.client, [extra])
     place.job("twin", policies=restart)
     place.wait_told("running", "twin")
-    kept = place.pod_on(f"{place.name}-lost")
-    place.client.patch("v1", "Pod", kept, {"metadata": {"annotations": LINGER}}, place.name)
+    stored = place.pod_on(f"{place.name}-lost")
+    place.client.patch("v1", "Pod", stored, {"metadata": {"annotations": LINGER}}, place.name)
     lose_node(place.client, f"{place.name}-lost")
-    for one in (place.pod_on(place.name), "twin-driver-0"):
-        place.client.patch_status("v1", "Pod", one, {"phase": "Failed"}, place.name)
+    for item in (place.pod_on(place.name), "twin-driver-0"):
+        place.client.patch_status("v1", "Pod", item, {"phase": "Failed"}, place.name)
     place.wait_phase("Restarting")
 
 
@@ -184,12 +184,12 @@ def test_a_restart_continues_after_a_pod_of_a_lost_node_is_force_deleted(
     place = places["vcjob-restart-waits"]
     lost = f"{place.name}-lost"
     place.wait_told("restarting")
-    kept, told = place.pod_on(lost), place.told()
-    assert told["message"] == (
+    kept, verdicts = place.pod_on(lost), place.told()
+    assert verdicts["message"] == (
         f"Restart 1 of 3: 0 of 3 pods are ready; pod {kept} is still being deleted on node {lost}, which is "
         "NotReady."
     )
-    assert told["advice"] == [
+    assert verdicts["advice"] == [
         f"Bring node {lost} back: a member is still bound to it.",
         f"If it is off for good, delete node {lost}, or force-delete pod {kept}: kubectl --context test "
         f"delete pod -n {place.name} {kept} --grace-period=0 --force",
@@ -233,11 +233,11 @@ def test_the_actor_may_create_volcano_commands_only(
         command(owners=[other]),
         command(owners=[target, other]),
     ]
-    for one in denied:
-        place.client.create(one, dry_run=True)  # an admin may
+    for item in denied:
+        place.client.create(item, dry_run=True)  # an admin may
         with pytest.raises(ApiError, match="gangboard-actor-commands") as caught:
-            accounts.actor.create(one, dry_run=True)
-        assert caught.value.status in (403, 422), one
+            accounts.actor.create(item, dry_run=True)
+        assert caught.value.status in (403, 422), item
     with pytest.raises(ApiError, match="cannot patch"):
         accounts.actor.patch(VCJOB, "Job", "twin", {"spec": {"maxRetry": 9}}, place.name)
     with pytest.raises(ApiError, match="cannot delete"):

@@ -41,7 +41,7 @@ def test_near_misses_have_their_own_messages(places: dict[str, Place]) -> None:
 
 def test_the_gang_shows_the_cause_of_waiting_placeholders(places: dict[str, Place]) -> None:
     place = places["yunikorn-placeholders"]
-    begun = (
+    started = (
         "YuniKorn holds 3 pods back until the placeholders of application yunikorn-placeholders-{name} all "
         "have a node, and finds no node for {number}: node(s) didn't match Pod's node affinity/selector ("
     )
@@ -50,11 +50,11 @@ def test_the_gang_shows_the_cause_of_waiting_placeholders(places: dict[str, Plac
         def told(name: str = name) -> str:
             return str(place.told(name)["message"])
 
-        wait(partial(_begins, told, begun.format(name=name, number=number)), what=name, seen=told)
+        wait(partial(_begins, told, started.format(name=name, number=number)), what=name, seen=told)
 
 
-def _begins(told: Callable[[], str], words: str) -> bool:
-    return told().startswith(words)
+def _begins(verdicts: Callable[[], str], words: str) -> bool:
+    return verdicts().startswith(words)
 
 
 def test_a_placeholder_is_in_no_gang(places: dict[str, Place]) -> None:

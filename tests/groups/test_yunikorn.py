@@ -91,8 +91,8 @@ def test_a_placeholder_is_in_no_gang(domain: str) -> None:
 
 def members(number: int = 2, **fields: Any) -> list[Pod]:
     job = a_job("etl", pods=2)
-    given = {"of": job, "scheduler_name": "yunikorn", "other_scheduler": True, **fields}
-    return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **given) for n in range(number)]
+    value = {"of": job, "scheduler_name": "yunikorn", "other_scheduler": True, **fields}
+    return [a_pod(f"p{n}", group="etl-7", group_kind=KIND, **value) for n in range(number)]
 
 
 def event_of(pod: Pod, note: str, reason: str = "Informational", *, before: float = 30) -> Event:
@@ -114,7 +114,7 @@ def test_a_full_queue_is_explained_by_its_event() -> None:
     assert finding.message == (
         "Queue root.data has no room for 2 pods: each asks for 4 CPUs, and 2.5 is left."
     )
-    assert [one.value for one in finding.evidence] == [NO_QUOTA]
+    assert [item.value for item in finding.evidence] == [NO_QUOTA]
 
 
 def test_a_user_quota_is_distinguished_from_a_queue_quota() -> None:
@@ -320,10 +320,9 @@ def test_a_running_pod_is_no_longer_rejected() -> None:
         "exceeds-quota",
         "failed",
     )
-    others = members(phase="Failed", reason="Evicted")
+    rest = members(phase="Failed", reason="Evicted")
     assert (
-        finding_of(others, event_of(others[0], TOO_LARGE, "ApplicationFailed")).code
-        != "exceeds-quota"
+        finding_of(rest, event_of(rest[0], TOO_LARGE, "ApplicationFailed")).code != "exceeds-quota"
     )
 
 

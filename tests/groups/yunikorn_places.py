@@ -51,7 +51,7 @@ class Place(PlaceOnBoard):
 
         def placed() -> int:
             result = self.client.list("v1", "Pod", self.name, labels=f"job-name={name}")
-            return sum(is_true(one, "PodScheduled") for one in result)
+            return sum(is_true(item, "PodScheduled") for item in result)
 
         wait(lambda: placed() == number, what=f"{number} of {name} in {self.name}", timeout=60)
 
@@ -63,8 +63,8 @@ class BarePlace(Place):
 
     def _make(self, number: int, name: str, cpu: str, given: dict[str, Any]) -> None:
         names = [name, *(f"{name}-{index}" for index in range(1, number))]
-        for one in names:
-            self.client.create(pod(one, self.name, cpu=cpu, node_selector=self.pool, **given))
+        for item in names:
+            self.client.create(pod(item, self.name, cpu=cpu, node_selector=self.pool, **given))
 
 
 def _whole(place: Place) -> None:

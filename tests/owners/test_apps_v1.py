@@ -47,13 +47,13 @@ def of_replicaset(name: str, hash_: str, suffix: str = "x7k2p", **fields: Any) -
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def finding_of(root: Owner, *objects: Group | Pod) -> Finding:
@@ -192,7 +192,7 @@ def test_a_statefulset_is_a_gang_while_a_pod_of_it_names_a_group() -> None:
     for order in _all_orders(owner, ring, grouped, alone):
         graph = graph_of(*order)
         assert graph.roots() == {uid(owner)}
-        assert set(graph.members(uid(owner))) == {uid(one) for one in order}
+        assert set(graph.members(uid(owner))) == {uid(item) for item in order}
         assert graph.remove(uid(grouped)) == {uid(owner), uid(ring)}
         assert graph.roots() == {uid(ring)}, "a group without pods stands for itself"
 
@@ -211,7 +211,7 @@ def test_a_deployment_is_a_gang_by_the_pods_of_its_replicasets() -> None:
     for order in _all_orders(owner, ring, old, new):
         graph = graph_of(*order)
         assert graph.roots() == {uid(owner)}
-        assert set(graph.members(uid(owner))) == {uid(one) for one in order}
+        assert set(graph.members(uid(owner))) == {uid(item) for item in order}
         assert set(graph.makers(graph.members(uid(owner)))) == {"uid-web-5d9f", "uid-web-7c1b"}
 
 

@@ -58,9 +58,9 @@ CASES: dict[str, Case] = {
 def finding_for(kind: str, status: dict[str, Any]) -> Finding:
     """Return the verdict on an owner with that status that another cluster runs."""
     (of_kind,) = [
-        one
-        for one in owner_kinds()
-        if one.resource.kind == kind and one.resource.group != "batch.volcano.sh"
+        item
+        for item in owner_kinds()
+        if item.resource.kind == kind and item.resource.group != "batch.volcano.sh"
     ]
     spec = dict(CASES[kind][0])
     *above, field = of_kind.managed_by_field[1:]

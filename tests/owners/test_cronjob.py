@@ -96,7 +96,7 @@ def test_each_run_is_a_gang_and_the_cronjob_is_none() -> None:
     created: list[Made] = [maker, *runs, *pods]
     for order in (created, created[::-1]):
         graph = OwnershipGraph()
-        touched = [graph.put(thing) for thing in order]
+        touched = [graph.put(item) for item in order]
         assert graph.roots() == {run.meta.ref.uid for run in runs}
         assert graph.root_of(maker.meta.ref.uid) is None
         assert "uid-nightly" not in set().union(*touched)

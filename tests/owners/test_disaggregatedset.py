@@ -54,7 +54,7 @@ def serve(**roles: Json) -> Owner:
                 "resourceVersion": "456",
                 "creationTimestamp": "2026-11-20T09:00:00Z",
             },
-            "spec": {"roles": [{"name": name, "spec": one} for name, one in requested.items()]},
+            "spec": {"roles": [{"name": name, "spec": item} for name, item in requested.items()]},
         },
     )
     return owner
@@ -95,17 +95,17 @@ def pods(of: Owner, replica: int = 0, size: int = 2, on: str = "n0") -> list[Pod
 
 
 def judged(*objects: Owner | Pod) -> Verdict:
-    root, *others = objects
-    return assess(assemble(root, others, now=NOW))
+    root, *rest = objects
+    return assess(assemble(root, rest, now=NOW))
 
 
 def test_a_set_is_one_gang_with_its_workloads_and_their_pods() -> None:
     prefill, decode = made("prefill"), made("decode")
-    there: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
-    for order in (there, there[::-1]):
+    existing: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
+    for order in (existing, existing[::-1]):
         graph = OwnershipGraph()
-        for thing in order:
-            graph.put(thing)
+        for item in order:
+            graph.put(item)
         assert graph.roots() == {"uid-serve"}
         assert len(graph.members("uid-serve")) == 7
 

@@ -105,7 +105,11 @@ def _resource(obj: Json) -> Resource:
     if obj["kind"] == "Pod":
         return POD
     group = obj["apiVersion"].rpartition("/")[0]
-    result = (one for one in registry.resources() if (one.group, one.kind) == (group, obj["kind"]))
+    result = (
+        resource
+        for resource in registry.resources()
+        if (resource.group, resource.kind) == (group, obj["kind"])
+    )
     return next(result)
 
 
@@ -137,22 +141,22 @@ class Play:
 
     def refuse(self, *names: str) -> None:
         """Let the scheduler find no room for these pods."""
-        said = {
+        message = {
             "reason": "Unschedulable",
             "message": "0/1 nodes are available: 1 Insufficient cpu.",
         }
         for name in names:
-            condition = {"type": "PodScheduled", "status": "False", **said}
+            condition = {"type": "PodScheduled", "status": "False", **message}
             self.obj("Pod", name)["status"] = {"phase": "Pending", "conditions": [condition]}
 
     def verdict(self) -> Verdict:
         models = self.store.models()
-        root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
-        others = [one for one in models if one is not root]
+        root = next(item for item in models if item.meta.ref.kind == "PodCliqueSet")
+        rest = [item for item in models if item is not root]
         return assess(
             assemble(
                 root,
-                others,
+                rest,
                 now=NOW,
                 events=self.events,
                 gang_api_version=SERVED[self.version],
@@ -180,8 +184,8 @@ def test_a_set_is_one_gang_with_all_its_objects_in_every_form(version: str) -> N
     models = play.store.models()
     for order in (models, models[::-1]):
         graph = OwnershipGraph()
-        for one in order:
-            graph.put(one)
+        for item in order:
+            graph.put(item)
         assert graph.roots() == {"uid-PodCliqueSet-chat"}
         assert len(graph.members("uid-PodCliqueSet-chat")) == len(models)
 
@@ -205,15 +209,15 @@ def test_pods_that_only_their_label_leads_to_it_are_its_own() -> None:
     """Near miss: `part-of` alone, which many things have, leads nowhere."""
     play = played("")
     orphan = play.store.models()
-    for one in orphan:
-        if isinstance(one, Pod):
-            object.__setattr__(one.meta, "controller", None)
-            object.__setattr__(one.meta, "owner_uids", ())
+    for obj in orphan:
+        if isinstance(obj, Pod):
+            object.__setattr__(obj.meta, "controller", None)
+            object.__setattr__(obj.meta, "owner_uids", ())
     graph = OwnershipGraph()
-    for one in orphan:
-        graph.put(one)
+    for obj in orphan:
+        graph.put(obj)
     assert graph.roots() == {"uid-PodCliqueSet-chat"}
-    stranger = next(one for one in play.store.models() if isinstance(one, Pod))
+    stranger = next(obj for obj in play.store.models() if isinstance(obj, Pod))
     object.__setattr__(stranger.meta, "controller", None)
     object.__setattr__(stranger.meta, "owner_uids", ())
     object.__setattr__(stranger.meta.ref, "uid", "uid-stranger")
@@ -382,13 +386,13 @@ def test_a_scaled_podgang_waits_for_the_placement_of_its_base() -> None:
     play.refuse("chat-0-pre-1")
     play.operator.cliques.pop("chat-0-more-1-dec")
     play.operator.observe()
-    result = {one.unit: one for one in play.verdict().findings}["chat-0-more-1-dec"]
+    result = {finding.unit: finding for finding in play.verdict().findings}["chat-0-more-1-dec"]
     assert (result.code, result.health) == ("scheduling-gated", Health.WAITING)
     assert result.message == (
         "PodClique chat-0-more-1-dec: 3 of 3 pods wait for base PodGang chat-0: PodClique "
         "chat-0-pre has 1 of 2 pods placed."
     )
-    assert [one.value for one in result.evidence[:2]] == ["1", "2"]
+    assert [item.value for item in result.evidence[:2]] == ["1", "2"]
 
 
 def test_a_placed_base_leaves_only_the_operator_to_wait_for() -> None:
@@ -508,7 +512,7 @@ def test_a_backend_that_cannot_express_it_is_quoted() -> None:
 
 def test_an_event_of_a_backend_is_quoted() -> None:
     play = gated()
-    podgang = next(one for one in play.store.models() if one.meta.ref.kind == "PodGang")
+    podgang = next(item for item in play.store.models() if item.meta.ref.kind == "PodGang")
     note = "topology name cannot be empty when topology constraints are defined"
     play.events = [an_event(podgang, "KAIBackendMappingFailed", note=note)]
     code, health, message = play.told()
@@ -568,7 +572,7 @@ def test_an_error_is_evidence_for_any_finding() -> None:
 
 
 def of_kind(play: Play, kind: str) -> Owner:
-    result: Owner = next(one for one in play.store.models() if one.meta.ref.kind == kind)
+    result: Owner = next(item for item in play.store.models() if item.meta.ref.kind == kind)
     return result
 
 
@@ -648,9 +652,9 @@ def test_a_template_that_cannot_be_read_in_part_is_a_problem_and_the_rest_is_kep
 
 def test_groups_of_a_podgang_without_its_set_are_the_gang_of_that_podgang() -> None:
     play = played("v1alpha3")
-    models = [one for one in play.store.models() if isinstance(one, Group)]
+    models = [item for item in play.store.models() if isinstance(item, Group)]
     graph = OwnershipGraph()
-    for one in models:
-        graph.put(one)
+    for item in models:
+        graph.put(item)
     assert graph.roots() == {"uid-PodGang-chat-0"}
     assert len(graph.members("uid-PodGang-chat-0")) == len(models)

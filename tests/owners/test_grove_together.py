@@ -30,11 +30,11 @@ ALL = (
 
 def judged(play: Play, nodes: tuple[NodeInfo, ...], **known: Any) -> Verdict:
     models = play.store.models()
-    root = next(one for one in models if one.meta.ref.kind == "PodCliqueSet")
+    root = next(model for model in models if model.meta.ref.kind == "PodCliqueSet")
     return assess(
         assemble(
             root,
-            [one for one in models if one is not root],
+            [model for model in models if model is not root],
             now=NOW,
             gang_api_version=SERVED[play.version],
             room=ClusterCapacity(nodes),
@@ -45,7 +45,7 @@ def judged(play: Play, nodes: tuple[NodeInfo, ...], **known: Any) -> Verdict:
 
 
 def rows(verdict: Verdict) -> set[tuple[str, str]]:
-    return {(one.unit, one.code) for one in verdict.findings}
+    return {(finding.unit, finding.code) for finding in verdict.findings}
 
 
 @pytest.mark.parametrize("nodes", [CRUMBS, HALVES])
@@ -148,7 +148,11 @@ def test_each_podgang_of_a_clique_has_a_finding() -> None:
             "tail": {"dec": [1, 2], "post": [0, 1]},
         },
     )
-    result = {one.code: one.message for one in judged(play, CRUMBS).findings if not one.unit}
+    result = {
+        finding.code: finding.message
+        for finding in judged(play, CRUMBS).findings
+        if not finding.unit
+    }
     assert set(result) == {"fragmented", "insufficient-resources"}
     assert "3 pods" in result["fragmented"]
     assert "4 pods" in result["insufficient-resources"]

@@ -268,7 +268,7 @@ def test_a_restart_in_place_counts_by_the_attempt_of_its_pods() -> None:
 
 def test_each_role_waits_for_its_predecessor_in_order() -> None:
     owner = jobset(role("a"), role("b"), role("c"), startupPolicy={"startupPolicyOrder": "InOrder"})
-    assert [one.depends_on for one in owner.roles] == [
+    assert [item.depends_on for item in owner.roles] == [
         (),
         (Dependency("a", "Ready", "startupPolicy"),),
         (Dependency("b", "Ready", "startupPolicy"),),
@@ -330,7 +330,7 @@ def test_a_group_that_all_parts_bring_along() -> None:
     assert (together.group_name, together.priority_class) == ("ring", "high")
     apart = jobset(bringing("driver", "a"), bringing("workers", "b"))
     assert apart.group_name == ""
-    assert [one.group_name for one in apart.roles] == ["a", "b"]
+    assert [item.group_name for item in apart.roles] == ["a", "b"]
 
 
 def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
@@ -379,8 +379,8 @@ def test_an_ordered_startup_is_a_gang_per_replicated_job() -> None:
         "Each ReplicatedJob is a gang of its own (spec.scheduling; they start one after the other)"
     )
     assert _asked(*IN_ORDER, scheduling=GANG) == ("gang", GangForm.PER_ROLE, None, words)
-    quorums = [one.gang_request for one in jobset(*IN_ORDER, scheduling=GANG).roles]
-    assert [one.quorum if one else None for one in quorums] == [1, 6]
+    quorums = [item.gang_request for item in jobset(*IN_ORDER, scheduling=GANG).roles]
+    assert [quorum.quorum if quorum else None for quorum in quorums] == [1, 6]
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_two_billion_jobs_are_counted_and_not_named() -> None:
     spec = {"replicatedJobs": [role(name, replicas=2**31 - 1) for name in ("driver", "workers")]}
     owner, problem = read(JOBSET, with_identity({"spec": spec}, "run"))
     assert owner.desired == 2 * (2**31 - 1)
-    assert [len(one.child_names) for one in owner.roles] == [MAX_CHILDREN, 1]
+    assert [len(item.child_names) for item in owner.roles] == [MAX_CHILDREN, 1]
     assert problem is not None
     assert not problem.lost
     assert "it asks for 4,294,967,294 Jobs, of which only the first 5,000" in problem.sentence
@@ -525,12 +525,12 @@ def test_captured_jobsets_have_the_state_of_their_name(file: Any) -> None:
     assert (policies.success_operator, policies.in_order) == ("All", False)
     assert policies.restart_strategy == ("" if owner.max_restarts is None else "Recreate")
     assert (owner.independent_claim, owner.last_action) == ("", "")
-    names = {name for one in owner.roles for name in one.child_names}
+    names = {name for item in owner.roles for name in item.child_names}
     assert {job.meta.ref.name for job in jobs} <= names
     for job in jobs:
         assert job.meta.controller is not None
         assert job.meta.controller.uid == owner.meta.ref.uid
-        assert job.role_name in {one.name for one in owner.roles}
+        assert job.role_name in {item.name for item in owner.roles}
         assert job.attempt.partition(".")[0].isdecimal()
     assert owner.suspended == state.startswith("suspended")
     ended = {
@@ -542,7 +542,7 @@ def test_captured_jobsets_have_the_state_of_their_name(file: Any) -> None:
     if state in ("running", "resumed", "shared-group"):
         assert owner.desired == 5
         assert {job.meta.ref.name for job in jobs} == names
-        assert [one.ready for one in owner.roles] == [1, 2]
+        assert [item.ready for item in owner.roles] == [1, 2]
     if state == "resumed":
         assert owner.resumed_at is not None
     if state == "failed":

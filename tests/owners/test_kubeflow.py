@@ -100,7 +100,7 @@ def read(
 
 
 def registry_of(kind: str) -> Any:
-    return next(one for one in OWNERS if one.label == kind)
+    return next(owner for owner in OWNERS if owner.label == kind)
 
 
 def pytorch(*conditions: Json, workers: int = 2, **options: Any) -> Owner:
@@ -147,11 +147,11 @@ def _labels(role: str) -> dict[str, str]:
     }
 
 
-def verdict_of(owner: Owner, *things: Made, whole: tuple[str, ...] = ()) -> Verdict:
+def verdict_of(owner: Owner, *items: Made, whole: tuple[str, ...] = ()) -> Verdict:
     """Judge a gang; units named in `whole` ran whole a minute ago."""
     memory = {name: UnitMemory(whole_at=ago(60), created_since=ago(60)) for name in whole}
-    events = tuple(thing for thing in things if isinstance(thing, Event))
-    objects = [thing for thing in things if not isinstance(thing, Event | Node)]
+    events = tuple(item for item in items if isinstance(item, Event))
+    objects = [item for item in items if not isinstance(item, Event | Node)]
     return assess(assemble(owner, objects, now=NOW, memory=memory, events=events))
 
 
@@ -258,8 +258,8 @@ def test_launcher_and_workers_are_one_gang_separate_from_a_namesake_of_another_k
     job = launcher(owner)
     created: list[Made] = [launched(job), *(worker(owner, n) for n in range(3)), job, owner]
     graph = OwnershipGraph()
-    for thing in (*created, other, member(other, "master")):
-        graph.put(thing)
+    for item in (*created, other, member(other, "master")):
+        graph.put(item)
     assert graph.roots() == {"uid-run", "uid-other"}
     assert len(graph.members("uid-run")) == len(created)
 
@@ -273,8 +273,8 @@ def test_pods_without_an_owner_reference_are_distinguished_by_their_operator() -
         member(other, "master"), meta=replace(mine.meta, ref=replace(mine.meta.ref, uid="p"))
     )
     graph = OwnershipGraph()
-    for thing in (owner, other, mine, theirs):
-        graph.put(thing)
+    for item in (owner, other, mine, theirs):
+        graph.put(item)
     assert graph.root_of(mine.meta.ref.uid) == "uid-run"
     assert graph.root_of("p") == "uid-other"
 
@@ -383,13 +383,13 @@ def test_a_minimum_in_the_job_is_lowered_in_the_job(api: str) -> None:
     )
     pods = [
         replace(
-            one,
+            item,
             group_name="run",
             group_kind=f"PodGroup.{api}",
             scheduler_name="gangs",
             other_scheduler=True,
         )
-        for one in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
+        for item in (member(owner, "master"), *(member(owner, "worker", n) for n in range(2)))
     ]
     result = verdict_of(owner, group, *pods)
     assert result.finding.code == "below-quorum"
@@ -423,7 +423,7 @@ def test_a_restart_lasts_as_long_as_the_operator_reports_it() -> None:
         result = verdict_of(owner, *pods, whole=("Master", "Worker"))
         assert finding_summary(result) == expected
         if conditions:
-            quoted = {one.label: one.value for one in result.finding.evidence}
+            quoted = {item.label: item.value for item in result.finding.evidence}
             assert quoted["Restarting"] == f"PyTorchJobRestarting: {said['message']}"
 
 
@@ -544,7 +544,7 @@ def test_a_launcher_that_fails_without_workers_is_the_symptom() -> None:
     result = verdict_of(owner, job, crashing(job), *short)
     assert result.finding.unit == "Worker"
     assert result.finding.code in ("partly-placed", "unschedulable")
-    second = next(one for one in result.findings if one.unit == "run-launcher")
+    second = next(finding for finding in result.findings if finding.unit == "run-launcher")
     assert (second.code, second.symptom) == ("dependency-waiting", True)
     assert values_in(second.message) == "run-launcher 3 1 4"
     all_up = [worker(owner, n, on="n0") for n in range(3)]
@@ -559,7 +559,7 @@ def test_a_launcher_is_created_after_all_workers_are_ready() -> None:
     owner = mpi(launcherCreationPolicy="WaitForWorkersReady")
     up = [worker(owner, n, on="n0") for n in range(2)]
     result = verdict_of(owner, *up, worker(owner, 2, on="n0", ready=False))
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.symptom
     assert waits.message == "Job run-launcher is not made before all 3 workers are ready: 2 are."
     full = verdict_of(
@@ -598,7 +598,7 @@ def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> 
     assert result.finding.advice_texts == (
         "Have them re-created: kubectl delete pod -n team-a run-worker-1",
     )
-    quoted = {one.label: one.value for one in result.finding.evidence}
+    quoted = {item.label: item.value for item in result.finding.evidence}
     assert quoted["Failed"] == "MPIJobEvicted: 1/3 workers are evicted"
 
 
@@ -611,12 +611,12 @@ def test_the_command_names_every_pod_or_is_omitted(pods: int, words: int) -> Non
 
 def test_the_end_of_an_mpijob() -> None:
     """The operator puts the reason of the last failed pod behind a slash."""
-    said = condition(
+    message = condition(
         "Failed",
         reason="BackoffLimitExceeded/",
         message="Job has reached the specified backoff limit: ",
     )
-    ended = mpi(said, status={"completionTime": "2026-11-21T11:59:00Z"})
+    ended = mpi(message, status={"completionTime": "2026-11-21T11:59:00Z"})
     job = launcher(ended, finish=None)
     assert finding_summary(verdict_of(ended, job)) == (
         "failed",

@@ -177,8 +177,8 @@ def test_its_pods_are_its_gang_by_their_labels_and_a_plain_statefulset_is_none()
     plain = a_pod("db-0", of=Controller("apps", "StatefulSet", "db", "uid-db"))
     graph = OwnershipGraph()
     created: list[Made] = [*pods, plain, owner]
-    for thing in created:
-        graph.put(thing)
+    for item in created:
+        graph.put(item)
     assert graph.roots() == {"uid-run"}
     assert len(graph.members("uid-run")) == 7
 
@@ -248,8 +248,8 @@ def test_no_lever_suspends_a_set_and_the_cause_is_shown() -> None:
 
 def test_each_pod_is_shown_with_its_replica() -> None:
     pods = [member(replica, index) for replica in (0, 1) for index in (0, 1, 2)]
-    shown = judged(lws(), *pods).pods
-    assert [one.part for one in shown] == ["run-0"] * 3 + ["run-1"] * 3
+    displayed = judged(lws(), *pods).pods
+    assert [item.part for item in displayed] == ["run-0"] * 3 + ["run-1"] * 3
 
 
 def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
@@ -258,7 +258,7 @@ def _refused(away: Any, which: str = "leader") -> tuple[str, str]:
     rollout = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
     owner = model(OWNER.resource, {**LWS, "spec": {**LWS["spec"], "rolloutStrategy": rollout}})
     event = an_event(owner, "FailedCreate", f"Failed to create {which} statefulset")
-    (rule,) = (one for one in OWNER.rules if one.code == "pod-creation-refused")
+    (rule,) = (rule for rule in OWNER.rules if rule.code == "pod-creation-refused")
     finding = rule.find(unit_of(owner, event, desired=6))
     assert finding is not None
     return finding.message, finding.advice_texts[0]

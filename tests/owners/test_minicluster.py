@@ -57,7 +57,7 @@ def minicluster(**spec: Any) -> Owner:
 
 
 def its_job(of: Owner, **fields: Any) -> Owner:
-    given = {
+    value = {
         "uid": "uid-job",
         "desired": 4,
         "parallelism": 4,
@@ -65,7 +65,7 @@ def its_job(of: Owner, **fields: Any) -> Owner:
         "indexed": True,
         **fields,
     }
-    return a_job("lammps", of=of, **given)
+    return a_job("lammps", of=of, **value)
 
 
 def judged(owner: Owner, *objects: Linked) -> Verdict:
@@ -78,8 +78,8 @@ def test_a_minicluster_is_one_gang_with_its_job_and_pods() -> None:
     pods = [a_pod(f"lammps-{index}-x", of=job, index=index, on="n0") for index in range(4)]
     graph = OwnershipGraph()
     created: list[Linked] = [*pods, job, owner]
-    for thing in created:
-        graph.put(thing)
+    for item in created:
+        graph.put(item)
     assert graph.roots() == {"uid-lammps"}
     result = judged(owner, job, *pods)
     assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
@@ -122,7 +122,7 @@ def test_the_status_alone_is_not_trusted_and_the_minimum_size_is_no_quorum() -> 
     result = judged(owner, job, *placed, *rest)
     assert (result.finding.code, result.finding.health.value) == ("partly-placed", "degraded")
     assert {"spec.minSize": "2"}.items() <= {
-        one.label: one.value for one in result.finding.evidence
+        item.label: item.value for item in result.finding.evidence
     }.items()
     assert OWNER.facts(owner) == {"minSize": "2", "maxSize": "8"}
 

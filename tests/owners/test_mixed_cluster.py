@@ -147,9 +147,9 @@ def _of_ray(workers: int = 2, labels: dict[str, str] | None = None) -> list[Json
     ]
 
 
-def _on(made: Json) -> Json:
-    made["spec"]["nodeSelector"] = POOL
-    return made
+def _on(created: Json) -> Json:
+    created["spec"]["nodeSelector"] = POOL
+    return created
 
 
 def _app(kind: str, name: str, *, group: str = "", **spec: Any) -> Json:
@@ -223,10 +223,10 @@ def _pods_of(client: Client, trainjob: str) -> list[Json]:
     return client.list("v1", "Pod", WHERE, labels=f"jobset.sigs.k8s.io/jobset-name={trainjob}")
 
 
-def _listed(found: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
+def _listed(result: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
     """Return gangs as `GANGS` has them; several of one name must be alike, else each stands for itself."""
     rows = Counter(
-        (gang["kind"], gang["name"], gang["code"], gang["members"]["created"]) for gang in found
+        (gang["kind"], gang["name"], gang["code"], gang["members"]["created"]) for gang in result
     )
     return {(kind, name): (number, code, pods) for (kind, name, code, pods), number in rows.items()}
 
@@ -252,27 +252,27 @@ def test_every_kind_of_the_table_is_listed(cluster: Client, board: Installation)
         for resource in api.resources
         if resource.kind == "PodGroup" and api.groups_of is None
     }
-    shown = {(gang["api_group"], gang["kind"]) for gang in board.gangs(namespace=WHERE)}
+    displayed = {(gang["api_group"], gang["kind"]) for gang in board.gangs(namespace=WHERE)}
     # A PodGroup of Volcano is that of its Job.
-    assert kinds | groups - {("scheduling.volcano.sh", "PodGroup")} <= shown
+    assert kinds | groups - {("scheduling.volcano.sh", "PodGroup")} <= displayed
 
 
 def test_each_pod_is_in_one_gang(cluster: Client, board: Installation) -> None:
     """Summed against the API server."""
-    there = {
-        one["metadata"]["uid"]: one["metadata"].get("labels", {}).get("app", "")
-        for one in cluster.list("v1", "Pod", WHERE)
+    existing = {
+        obj["metadata"]["uid"]: obj["metadata"].get("labels", {}).get("app", "")
+        for obj in cluster.list("v1", "Pod", WHERE)
     }
-    occupants = {uid: app for uid, app in there.items() if app in OCCUPANTS}
-    shown: list[str] = []
+    occupants = {uid: app for uid, app in existing.items() if app in OCCUPANTS}
+    displayed: list[str] = []
     for gang in board.gangs(namespace=WHERE):
         detail = board.get(f"gangs/{gang['id']}/")
         pods = detail["members"]["pods"]
         assert len(pods) == gang["members"]["created"], gang["name"]
-        shown += [one["uid"] for one in pods]
+        displayed += [item["uid"] for item in pods]
     assert Counter(occupants.values()) == OCCUPANTS
-    assert sorted(shown) == sorted(there.keys() - occupants.keys())
-    assert len(shown) == sum(number * pods for number, _, pods in GANGS.values())
+    assert sorted(displayed) == sorted(existing.keys() - occupants.keys())
+    assert len(displayed) == sum(number * pods for number, _, pods in GANGS.values())
 
 
 def test_ordered_workloads_are_reported_and_unread_owners_named(

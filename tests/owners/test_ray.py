@@ -249,8 +249,8 @@ def test_a_rayjob_is_one_gang_with_its_cluster_pods_and_submitter() -> None:
     pods = [*pods_of(cluster), a_pod("tune-abcde", of=submitter, on="n0")]
     graph = OwnershipGraph()
     created: list[Linked] = [*pods, cluster, submitter, job]
-    for thing in created:
-        graph.put(thing)
+    for item in created:
+        graph.put(item)
     assert graph.roots() == {"uid-tune"}
     result = verdict_of(job, cluster, submitter, *pods)
     assert finding_summary(result) == ("running", "running", "All 5 pods are ready.")
@@ -308,7 +308,7 @@ def test_a_rayservice_upgrade_is_one_gang_of_two_clusters() -> None:
     result = verdict_of(service, active, pending, *pods_of(active), head, *refused)
     assert (result.members.desired, result.members.ready) == (8, 5)
     assert result.finding.unit == "llm-b-gpu"
-    assert {one.part for one in result.pods} == {
+    assert {pod.part for pod in result.pods} == {
         "llm-a-headgroup", "llm-a-gpu", "llm-b-headgroup", "llm-b-gpu",
     }  # fmt: skip
     replaced = rayservice({"activeServiceStatus": {"rayClusterName": "llm-b"}})
@@ -337,7 +337,7 @@ def test_workers_that_wait_for_the_head_are_a_symptom() -> None:
     head = ray_pod(cluster, "headgroup", text=NO_ROOM)
     result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
     assert result.finding.unit == "headgroup"
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.symptom
     assert waits.health.value == "waiting"
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which has no node."
@@ -354,9 +354,9 @@ def test_a_starting_head_precedes_its_waiting_workers() -> None:
     assert finding_summary(result) == (
         "starting", "starting", "Ray group headgroup: The pod is placed; 1 is not ready yet.",
     )  # fmt: skip
-    said = {one.label: one.value for one in result.finding.evidence}
-    assert said["HeadPodReady"] == "ContainersNotReady: containers with unready"
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    message = {item.label: item.value for item in result.finding.evidence}
+    assert message["HeadPodReady"] == "ContainersNotReady: containers with unready"
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which is not ready."
 
 
@@ -364,18 +364,18 @@ def test_workers_do_not_wait_for_a_ready_head() -> None:
     cluster = raycluster()
     head = ray_pod(cluster, "headgroup", on="n0")
     result = verdict_of(cluster, head, *(waiting_for_head(cluster, index) for index in range(3)))
-    assert "dependency-waiting" not in {one.code for one in result.findings}
+    assert "dependency-waiting" not in {finding.code for finding in result.findings}
     # Pods that passed the check do not have it either.
     done = [waiting_for_head(cluster, index, "terminated") for index in range(3)]
     unready = ray_pod(cluster, "headgroup", on="n0", ready=False)
     result = verdict_of(cluster, unready, *done)
-    assert "dependency-waiting" not in {one.code for one in result.findings}
+    assert "dependency-waiting" not in {finding.code for finding in result.findings}
 
 
 def test_workers_without_a_head_are_reported() -> None:
     cluster = raycluster()
     result = verdict_of(cluster, *(waiting_for_head(cluster, index) for index in range(3)))
-    waits = next(one for one in result.findings if one.code == "dependency-waiting")
+    waits = next(finding for finding in result.findings if finding.code == "dependency-waiting")
     assert waits.message == "Ray group gpu: 3 of 3 pods wait for the head, which does not exist."
 
 
@@ -392,7 +392,7 @@ def test_pods_with_different_requests_are_named_by_their_groups() -> None:
     ]
     placing = placing_of(merge_units(facts := assemble(cluster, pods, now=NOW), units_of(facts)))
     assert placing is not None
-    names = [one.shape.name for one in placing.request.pod_sets]
+    names = [pod_set.shape.name for pod_set in placing.request.pod_sets]
     assert names == ["gpu", "headgroup"]
 
 
@@ -425,8 +425,8 @@ def test_no_worker_is_created_before_the_head() -> None:
     result = verdict_of(cluster)
     assert finding_summary(result)[:2] == ("pod-creation-refused", "blocked")
     assert result.finding.unit == "headgroup"
-    others = [one for one in result.findings if one.unit == "gpu"]
-    assert [(one.symptom, one.health.value, one.message) for one in others] == [
+    rest = [finding for finding in result.findings if finding.unit == "gpu"]
+    assert [(item.symptom, item.health.value, item.message) for item in rest] == [
         (True, "waiting",
          "Ray group gpu: 0 of 3 pods exist. KubeRay makes them after the head, which it cannot make."),
     ]  # fmt: skip
@@ -484,7 +484,7 @@ def test_a_rayservice_whose_pods_are_ready_may_not_answer() -> None:
     }
     assert finding_summary(_served(broken))[1] == "degraded"
     assert "chat DEPLOY_FAILED: ModuleNotFoundError" in finding_summary(_served(broken))[2]
-    steps = [step for one in _served(broken).findings for step in one.advice]
+    steps = [step for finding in _served(broken).findings for step in finding.advice]
     assert [step.command for step in steps] == [
         ("kubectl", "describe", "rayservices.ray.io", "llm", "-n", "team-a")
     ]
@@ -703,11 +703,11 @@ def test_a_suspended_owner_is_reported_as_suspended() -> None:
 
 def test_the_page_shows_facts_of_a_rayjob() -> None:
     assert RAYJOB.facts is not None
-    kept = rayjob(
+    stored = rayjob(
         {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "rayClusterName": "tune-a"},
         shutdownAfterJobFinishes=False,
     )
-    assert RAYJOB.facts(kept) == {
+    assert RAYJOB.facts(stored) == {
         "Deployment": "Complete",
         "Ray job": "SUCCEEDED",
         "RayCluster": "tune-a, kept after the end (shutdownAfterJobFinishes is false)",

@@ -49,7 +49,7 @@ class Place(PlaceOnBoard):
     def set(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> Json:
         """Return a PodCliqueSet on the nodes of this place: (clique, pods, minimum, cpu) each."""
         on = {POOL: self.name}
-        created = [clique(one, pods, least, cpu=cpu, on=on) for one, pods, least, cpu in cliques]
+        created = [clique(item, pods, least, cpu=cpu, on=on) for item, pods, least, cpu in cliques]
         return podcliqueset(name, self.name, created, **options)
 
     def play(self, name: str, *cliques: tuple[str, int, int, str], **options: Any) -> None:
@@ -60,7 +60,7 @@ class Place(PlaceOnBoard):
         """Return how many pods of a PodCliqueSet have a node."""
         labels = f"app.kubernetes.io/part-of={name}"
         pods = self.client.list("v1", "Pod", self.name, labels=labels)
-        return sum(is_true(one, "PodScheduled") for one in pods)
+        return sum(is_true(pod, "PodScheduled") for pod in pods)
 
     def findings(self, name: str = "run") -> list[Json]:
         """Return all that is found of it."""
@@ -221,7 +221,7 @@ SITUATIONS_ON: dict[str, dict[str, Situation[Place]]] = {
     },
 }  # fmt: skip
 """Cluster → situations played there."""
-SITUATIONS = {name: one for on_one in SITUATIONS_ON.values() for name, one in on_one.items()}
+SITUATIONS = {name: item for on_one in SITUATIONS_ON.values() for name, item in on_one.items()}
 
 
 @pytest.fixture(scope="module")
@@ -267,13 +267,13 @@ def test_a_minimum_that_fits_is_advised_with_recreation(
 ) -> None:
     """Grove's webhook rejects changes of `minAvailable` (admission/pcs/validation/podcliqueset.go)."""
     place = places["one-group-waits"]
-    wanted = (
+    expected = (
         "Lower the quorum of PodClique run-0-dec in PodCliqueSet run from 2 to 1: 1 pod fits now "
         "(needs re-creating)."
     )
     wait(
-        lambda: any(wanted in finding["advice"] for finding in place.findings()),
-        what=wanted,
+        lambda: any(expected in finding["advice"] for finding in place.findings()),
+        what=expected,
         seen=lambda: [finding["advice"] for finding in place.findings()],
         timeout=60,
     )
@@ -283,7 +283,7 @@ def test_its_groups_are_drawn_as_a_tree_from_the_podgang_down(places: dict[str, 
     place = places["tree-whole"]
     gang = place.told()["id"]
     groups = place.installation.get(f"gangs/{gang}/")["groups"]
-    assert [(one["kind"], one["name"]) for one in groups] == [
+    assert [(group["kind"], group["name"]) for group in groups] == [
         ("PodGang", "run-0"),
         ("Workload", "run-0"),
         ("CompositePodGroup", "run-0"),

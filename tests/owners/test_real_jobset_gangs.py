@@ -266,14 +266,14 @@ def test_a_group_of_several_replicated_jobs_shows_its_placement_and_jobs(
         keys = ("quorum", "topology_keys", "domains", "priority", "disruption_mode", "claims")
         return {"matrix": detail["group_matrix"], **{key: group.get(key) for key in keys}}
 
-    none, one, two = ({"pods": number, "ready": number} for number in range(3))
+    none, element, two = ({"pods": number, "ready": number} for number in range(3))
     expected = {
         "matrix": {
             "of_roles": False,
             "columns": ["run-init-0", "run-leader-0", "run-workers-0"],
             "rows": [
-                {"group": "run-init", "cells": [one, none, none]},
-                {"group": "run-leader-workers", "cells": [none, one, two]},
+                {"group": "run-init", "cells": [element, none, none]},
+                {"group": "run-leader-workers", "cells": [none, element, two]},
             ],
         },
         "quorum": 3,

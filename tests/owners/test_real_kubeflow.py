@@ -43,8 +43,8 @@ def test_users_see_the_expected_verdict(places: dict[str, Place], name: str) -> 
 
 def test_the_symptom_follows_the_cause(places: dict[str, Place]) -> None:
     findings = places["mpi-launcher-crashes"].detail()["findings"]
-    told = {one["unit"]: (one["code"], one["message"]) for one in findings}
-    code, message = told["run-launcher"]
+    verdicts = {finding["unit"]: (finding["code"], finding["message"]) for finding in findings}
+    code, message = verdicts["run-launcher"]
     assert code == "dependency-waiting"
     assert message.startswith(
         "Job run-launcher: The launcher can start nothing before both workers are ready: 0 are."
@@ -53,13 +53,13 @@ def test_the_symptom_follows_the_cause(places: dict[str, Place]) -> None:
 
 def test_operator_messages_are_evidence(places: dict[str, Place]) -> None:
     said = {
-        one["label"]: one["value"]
-        for one in places["mpi-evicted"].detail()["findings"][0]["evidence"]
+        item["label"]: item["value"]
+        for item in places["mpi-evicted"].detail()["findings"][0]["evidence"]
     }
     assert said["Failed"] == "MPIJobEvicted: 1/2 workers are evicted"
     said = {
-        one["label"]: one["value"]
-        for one in places["torch-restarting"].detail()["findings"][0]["evidence"]
+        item["label"]: item["value"]
+        for item in places["torch-restarting"].detail()["findings"][0]["evidence"]
     }
     assert "is restarting because" in said["Restarting"]
 

@@ -69,8 +69,8 @@ class Place(PlaceOnBoard):
             pod
             for pod, obj in self.pods(name).items()
             if any(
-                (one["type"], one["status"]) == ("Ready", "True")
-                for one in obj["status"].get("conditions", ())
+                (item["type"], item["status"]) == ("Ready", "True")
+                for item in obj["status"].get("conditions", ())
             )
         }
 
@@ -288,9 +288,9 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
         result = place.installation.gangs(kind="DisaggregatedSet", namespace=place.name)
         return next(
             (
-                (one["code"], one["health"], one["message"], one["members"]["ready"])
-                for one in result
-                if one["name"] == name
+                (item["code"], item["health"], item["message"], item["members"]["ready"])
+                for item in result
+                if item["name"] == name
             ),
             (),
         )
@@ -298,14 +298,14 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
     def decode() -> str:
         """Return the name of the LeaderWorkerSet of the role: its revision is the controller's."""
         listed = place.client.list(LWS, "LeaderWorkerSet", place.name)
-        labels = {one["metadata"]["name"]: one["metadata"].get("labels", {}) for one in listed}
+        labels = {obj["metadata"]["name"]: obj["metadata"].get("labels", {}) for obj in listed}
         key = "disaggregatedset.x-k8s.io"
-        wanted = ("serve", "decode")
+        desired = ("serve", "decode")
         return next(
             (
                 n
                 for n, o in labels.items()
-                if (o.get(f"{key}/name"), o.get(f"{key}/role")) == wanted
+                if (o.get(f"{key}/name"), o.get(f"{key}/role")) == desired
             ),
             "",
         )

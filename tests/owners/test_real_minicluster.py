@@ -94,6 +94,6 @@ def test_no_lever_suspends_a_minicluster_and_the_cause_is_shown(
 ) -> None:
     places["whole"].wait_told("running")
     (job,) = places["whole"].detail()["jobs"]
-    suspend = next(one for one in job["actions"] if one["verb"] == "suspend")
+    suspend = next(action for action in job["actions"] if action["verb"] == "suspend")
     assert not suspend["allowed"]
     assert places["split"].detail()["findings"][0]["code"] == "partly-placed"

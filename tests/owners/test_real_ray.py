@@ -79,7 +79,7 @@ class RayPlace(PlaceOnBoard):
     def clusters(self, name: str = "run") -> list[Json]:
         """Return the RayClusters of one."""
         listed = self.client.list(RAY, "RayCluster", self.name)
-        return [one for one in listed if one["metadata"]["name"].startswith(f"{name}-")]
+        return [obj for obj in listed if obj["metadata"]["name"].startswith(f"{name}-")]
 
 
 class ClusterPlace(RayPlace):
@@ -163,7 +163,11 @@ def _refused(place: ClusterPlace) -> None:
         }
     )
     place.client.wait_for(
-        "v1", "ResourceQuota", "team", place.name, until=lambda one: "used" in one.get("status", {})
+        "v1",
+        "ResourceQuota",
+        "team",
+        place.name,
+        until=lambda item: "used" in item.get("status", {}),
     )
     place.run("twin", workers=1)
     place.wait_told("running", "twin")

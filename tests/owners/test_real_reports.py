@@ -98,12 +98,12 @@ class VolcanoPlace(PlaceOnBoard):
         self.client.create({**group, "status": {"phase": phase, "running": 1}})
         labels = {"volcano.sh/job-name": name, "volcano.sh/task-spec": "worker"}
         notes = {"scheduling.k8s.io/group-name": f"{name}-g"}
-        one = pod(
+        obj = pod(
             f"{name}-worker-0", self.name, labels=labels, annotations=notes, node_selector=on,
             scheduler="volcano",
         )  # fmt: skip
-        one["metadata"]["ownerReferences"] = [reference(created)]
-        bind(self.client, self.client.create(one), self.name)
+        obj["metadata"]["ownerReferences"] = [reference(created)]
+        bind(self.client, self.client.create(obj), self.name)
 
 
 def _kept_by_lost_node(place: Torch) -> None:
@@ -158,7 +158,11 @@ def _statefulset_refused(place: LwsPlace) -> None:
         {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": limit}
     )
     place.client.wait_for(
-        "v1", "ResourceQuota", "few", place.name, until=lambda one: "used" in one.get("status", {})
+        "v1",
+        "ResourceQuota",
+        "few",
+        place.name,
+        until=lambda item: "used" in item.get("status", {}),
     )
     for name in ("twin", "run"):
         created = leaderworkerset(name, place.name, replicas=1, size=2)

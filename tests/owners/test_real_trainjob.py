@@ -54,10 +54,10 @@ class Place(PlaceOnBoard):
     ) -> str:
         """Make a runtime whose pods are for the nodes of this place, or of a pool; return its name."""
         full = f"{self.name}-{name}"
-        where = {"node_selector": {POOL: pool or self.name}}
-        pods: PodOptions = {"cpu": cpu, **options.pop("node", {}), **where}  # type: ignore[typeddict-item]
+        nodes = {"node_selector": {POOL: pool or self.name}}
+        pods: PodOptions = {"cpu": cpu, **options.pop("node", {}), **nodes}  # type: ignore[typeddict-item]
         if "initializer" in options:
-            options["initializer"] = {**options["initializer"], **where}
+            options["initializer"] = {**options["initializer"], **nodes}
         self.client.create(runtime(full, node=pods, **options))
         self.runtimes.append(full)
         return full
@@ -295,8 +295,8 @@ def test_the_user_who_restores_the_jobset_is_named(places: dict[str, Place]) -> 
 
 
 def test_the_controller_message_explains_the_end(places: dict[str, Place]) -> None:
-    told = places["failed"].told()
-    assert "run-node-0" in told["message"]
+    verdicts = places["failed"].told()
+    assert "run-node-0" in verdicts["message"]
     assert "first failed job: run-node-0" in str(places["failed"].detail()["findings"])
 
 
@@ -362,11 +362,11 @@ def test_a_jobset_that_was_suspended_below_is_put_back_with_new_pods(
     place = places["resumed"]
     place.wait_running(2)
     before = set(place.pods())
-    looks = count()
+    polls = count()
 
     def have_other_pods() -> bool:
         now = set(place.pods())
-        if now == before and next(looks) % LOOKS_A_TRY == 0:
+        if now == before and next(polls) % LOOKS_A_TRY == 0:
             place.suspend_jobset()
         return len(now) == 2 and not now & before
 

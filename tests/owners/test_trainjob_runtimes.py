@@ -65,7 +65,7 @@ def jobset(**pods: int) -> Owner:
 
 def completed(known: Blueprint | None, *created: Owner, root: Owner | None = None) -> Owner:
     owner = root or trainjob()
-    uids = {one.meta.ref.uid for one in (owner, *created)}
+    uids = {obj.meta.ref.uid for obj in (owner, *created)}
     return completed_tree(owner, created, uids, () if known is None else (known,))[0]
 
 
@@ -87,8 +87,8 @@ def test_its_runtime_and_its_progress_are_facts() -> None:
     }
     result = OWNER.facts(trainjob(status={"trainerStatus": status}))
     assert result["Progress"] == "42 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
-    begun = OWNER.facts(trainjob(status={"trainerStatus": {"progressPercentage": 0}}))
-    assert begun["Progress"] == "0 %"
+    started = OWNER.facts(trainjob(status={"trainerStatus": {"progressPercentage": 0}}))
+    assert started["Progress"] == "0 %"
     assert "Progress" not in OWNER.facts(trainjob(status={"trainerStatus": {}}))
 
 

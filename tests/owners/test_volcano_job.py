@@ -52,17 +52,17 @@ def a_vcjob(phase: str = "Pending", *, retries: int = 0, **spec: Any) -> Owner:
 
 def its_group(job: Owner, phase: str = "Inqueue", **fields: Any) -> Group:
     meta = a_meta(GROUP, "PodGroup", "mnist-v1", version="v1beta1", of=job)
-    given = {"detail": {"phase": phase}, "queue": "default", **fields}
-    return Group(meta, Policy.GANG, quorum=3, **given)
+    value = {"detail": {"phase": phase}, "queue": "default", **fields}
+    return Group(meta, Policy.GANG, quorum=3, **value)
 
 
 def pods_of(job: Owner, group: Group, **fields: Any) -> list[Pod]:
     tasks = ["driver", "worker", "worker"]
     return [
         member(
-            group, f"mnist-{n}", "volcano", of=job, labels={"volcano.sh/task-spec": one}, **fields
+            group, f"mnist-{n}", "volcano", of=job, labels={"volcano.sh/task-spec": item}, **fields
         )
-        for n, one in enumerate(tasks)
+        for n, item in enumerate(tasks)
     ]
 
 
@@ -181,7 +181,7 @@ def test_a_restart_waits_for_objects_of_its_controller() -> None:
     assert result.advice_texts == (
         "Start Volcano's controller (vc-controller-manager) if it does not run, and look into its log.",
     )
-    assert [one.code for one in restarting().findings] == ["restarting"]
+    assert [finding.code for finding in restarting().findings] == ["restarting"]
 
 
 def test_a_restart_that_has_just_begun_has_no_advice() -> None:

@@ -52,7 +52,7 @@ def waiting(
     if quorum is not None:
         objects.append(a_group(quorum=quorum, of=job, topology_keys=keys))
     room = ClusterCapacity(
-        tuple(sorted(nodes, key=lambda one: one.name)), running_gangs=lambda: running_gangs
+        tuple(sorted(nodes, key=lambda item: item.name)), running_gangs=lambda: running_gangs
     )
     unit = unit_of(job, *objects, facts={"room": room, "kubernetes": minor})
     return replace(unit, placing=placing_of(unit))
@@ -65,12 +65,12 @@ def resident(name: str, priority: int = 0, kind: str = "Job", **gpus: int) -> Ru
     return RunningGang(ref.uid, ref, priority, loads, suspendable=kind != "Pod")
 
 
-def kinds(found: Sequence[Advice]) -> list[AdviceKind]:
-    return [one.change for one in found]
+def kinds(result: Sequence[Advice]) -> list[AdviceKind]:
+    return [item.change for item in result]
 
 
-def advice_of_kind(found: Sequence[Advice], change: AdviceKind) -> Advice:
-    return next(one for one in found if one.change is change)
+def advice_of_kind(result: Sequence[Advice], change: AdviceKind) -> Advice:
+    return next(item for item in result if item.change is change)
 
 
 def test_the_least_is_freed_on_the_fewest_nodes() -> None:
@@ -166,13 +166,13 @@ def test_capacity_the_driver_may_take_is_not_advised() -> None:
 def test_each_pod_that_a_term_is_about_has_to_go() -> None:
     """The node has room: two pods with the label are in the way, and one of them is not enough."""
     needs = PodConstraints(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
+    existing = replace(node("a", 8), now=Requested({GPU: 2}, 2, matched_terms={S: 2}))
     gangs = [
         replace(resident(name), loads={"a": Requested({GPU: 1}, 1, matched_terms={S: 1})})
         for name in ("one", "two")
     ]
     result = advice_of_kind(
-        advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
+        advise(waiting([existing], 1, 1, quorum=1, running_gangs=gangs, needs=needs)),
         AdviceKind.SUSPEND_GANGS,
     )
     assert sorted(ref.name for ref in result.gangs) == ["one", "two"]
@@ -180,7 +180,7 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
         "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
         "2 GPUs together: then the pod fits."
     )
-    alone = advise(waiting([there], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
+    alone = advise(waiting([existing], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
     assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
     assert AdviceKind.WAIT_FOR_ROOM not in kinds(alone)
 
@@ -241,11 +241,11 @@ def test_uncordoning_a_full_node_is_not_advised() -> None:
 @pytest.mark.parametrize("says", ["DrainInProgress", "MaintenancePlanned"])
 def test_a_node_in_maintenance_is_not_advised(says: str) -> None:
     """Its admin keeps pods away on purpose: neither is its cordon to be lifted, nor its taint to be tolerated."""
-    said = (a_condition(says),)
-    cordoned = node("a", unschedulable=True, taints=(CORDON,), lifecycle=said)
+    message = (a_condition(says),)
+    cordoned = node("a", unschedulable=True, taints=(CORDON,), lifecycle=message)
     remaining = kinds(advise(waiting([cordoned, node("b", 4, 4)], 1, 4, quorum=1)))
     assert remaining == [AdviceKind.WAIT_FOR_ROOM]
-    tainted = node("a", taints=(INFRA,), lifecycle=said)
+    tainted = node("a", taints=(INFRA,), lifecycle=message)
     other = node("b", taints=(INFRA,))
     assert kinds(advise(waiting([tainted], 1, 4, quorum=1))) == []
     result = advice_of_kind(advise(waiting([tainted, other], 1, 4, quorum=1)), AdviceKind.TOLERATE)
@@ -366,7 +366,7 @@ def test_two_gangs_that_make_a_place_only_together() -> None:
 
 
 def test_a_gang_of_thousands_is_not_listed_by_node() -> None:
-    nodes = [node(f"n{at}", 8, 8) for at in range(2_100)]
+    nodes = [node(f"n{index}", 8, 8) for index in range(2_100)]
     result = kinds(advise(waiting(nodes, 2_100, 8, quorum=2_100)))
     assert AdviceKind.WAIT_FOR_ROOM not in result
 
@@ -381,9 +381,9 @@ def test_gangs_of_higher_priority_or_without_a_lever_are_not_suspended() -> None
 
 
 def test_the_lowest_priority_precedes_the_shortest_run() -> None:
-    began = datetime(2026, 1, 1, tzinfo=UTC)
+    started = datetime(2026, 1, 1, tzinfo=UTC)
     old, young, vital = (
-        replace(resident(name, priority, a=4), oldest_pod_at=began + timedelta(hours=hours))
+        replace(resident(name, priority, a=4), oldest_pod_at=started + timedelta(hours=hours))
         for name, priority, hours in (("old", 1, 0), ("young", 1, 9), ("vital", 3, 99))
     )
     nodes = [node("a", 12, 12)]

@@ -45,9 +45,9 @@ def deleted_gang(name: str, minutes: float, **gpus: int) -> RunningGang:
 
 
 def advised(
-    nodes: Sequence[NodeInfo], pods: int, gpu: int, *there: RunningGang, **options: Any
+    nodes: Sequence[NodeInfo], pods: int, gpu: int, *existing: RunningGang, **options: Any
 ) -> tuple[Advice, ...]:
-    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=there, **options))
+    return advise(waiting(nodes, pods, gpu, quorum=pods, running_gangs=existing, **options))
 
 
 FULL = node("a", 4, 4)
@@ -104,15 +104,15 @@ def test_the_first_sufficient_deadline_is_named() -> None:
 
 def test_several_deadlines_are_named_if_one_is_not_enough() -> None:
     nodes = [FULL, node("b", 4, 4)]
-    one, other = held("one", ending(5, a=4)), held("other", ending(9, b=4))
-    result = advised(nodes, 2, 4, other, one)[0]
+    item, other = held("one", ending(5, a=4)), held("other", ending(9, b=4))
+    result = advised(nodes, 2, 4, other, item)[0]
     assert result.text == (
         "Wait for Job team-b/one and Job team-b/other, which end by 12:09 UTC at the latest "
         "(their deadlines): then both pods fit."
     )
     assert result.until == NOW + timedelta(minutes=5)
     # Two of many are named.
-    parts = [held(f"g{at}", ending(at + 1, a=1)) for at in range(4)]
+    parts = [held(f"g{index}", ending(index + 1, a=1)) for index in range(4)]
     result = advised([FULL], 1, 4, *parts)[0]
     assert result.text.startswith(
         "Wait for Job team-b/g0, Job team-b/g1 and 2 others, which end by 12:04 UTC"
@@ -234,11 +234,11 @@ def test_suspending_counts_only_permanent_pods() -> None:
 
 def test_a_pod_with_anti_affinity_is_terminating() -> None:
     needs = PodConstraints(anti_affinity=(S,))
-    there = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
+    existing = replace(node("a", 8), now=Requested({GPU: 2}, 1, matched_terms={S: 1}))
     load = {"a": Requested({GPU: 2}, 1, matched_terms={S: 1})}
     end = Termination(NOW + timedelta(minutes=1), load, deleted=True)
     gone = replace(resident("gone"), loads=load, terminations=(end,), by_suspending={})
-    (result,) = advised([there], 1, 1, gone, needs=needs)
+    (result,) = advised([existing], 1, 1, gone, needs=needs)
     assert result.text == "Wait: 1 pod on node a will be gone by 12:01 UTC; then the pod fits."
 
 
@@ -251,8 +251,8 @@ def test_a_finding_with_a_known_end_is_judged_again_when_it_must_have_come() -> 
     """Names of gangs and nodes are evidence, so that who may not see them reads none."""
     text = f"0/1 nodes are available: 1 Insufficient {GPU}."
     nodes = [FULL, node("b", 4, 4)]
-    there = [deleted_gang("gone", 2, a=4), held("batch", ending(12.5, b=4))]
-    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=there, text=text)
+    existing = [deleted_gang("gone", 2, a=4), held("batch", ending(12.5, b=4))]
+    unit = waiting(nodes, 2, 4, quorum=2, running_gangs=existing, text=text)
     finding = ask("insufficient-resources", unit)
     assert finding is not None
     assert finding.advice_texts[0].startswith("Wait for Job team-b/batch, which ends at 12:13 UTC")

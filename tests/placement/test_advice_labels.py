@@ -25,7 +25,7 @@ def advice_for_labels(*nodes: NodeInfo, **selected: str) -> list[Advice]:
     room = ClusterCapacity(tuple(nodes))
     unit = unit_of(job, *pods_of(job, 2, needs=needs), facts={"room": room, "kubernetes": (1, 37)})
     result = advise(replace(unit, placing=placing_of(unit)))
-    return [one for one in result if one.change is AdviceKind.SELECT]
+    return [item for item in result if item.change is AdviceKind.SELECT]
 
 
 def test_the_values_that_do_are_named() -> None:
@@ -46,7 +46,7 @@ def test_the_values_that_do_are_named() -> None:
 def test_a_label_value_with_too_little_capacity_is_not_advised() -> None:
     """There is one a100 node, and the l4 nodes have no GPU."""
     nodes = (of("a", "h100"), of("b", "h100"), of("c", "a100"), of("d", "l4", gpu=0))
-    assert [one.values for one in advice_for_labels(*nodes)] == [("h100",)]
+    assert [item.values for item in advice_for_labels(*nodes)] == [("h100",)]
 
 
 def test_a_label_value_that_fits_only_when_empty_is_marked() -> None:

@@ -125,8 +125,8 @@ def at_quorum(*, others: int = 0, unasked: bool = False) -> Unit:
 
 
 def test_a_quorum_that_is_met_is_not_lowered() -> None:
-    for others in (0, 2, 4):
-        unit = at_quorum(others=others)
+    for rest in (0, 2, 4):
+        unit = at_quorum(others=rest)
         assert unit.placing is not None
         assert unit.placing.request.needed == 3
         assert AdviceKind.QUORUM not in kinds(advise(unit))
@@ -154,10 +154,10 @@ def test_the_nodes_of_a_gang_that_keeps_some_are_forgotten_with_its_advice() -> 
     room, request = unit.gang.cluster.room, placement_request_of(unit)
     snapshot, shape = nodes_to_free(unit), request.pod_sets[0].shape
     assert snapshot is not snapshot_of(room)
-    kept = weakref.ref(snapshot)
+    stored = weakref.ref(snapshot)
     running_gangs_of(room, snapshot).gains(
         snapshot, feasible_nodes_of(snapshot, shape), shape, np.zeros(2, dtype=np.int64)
     )
     del snapshot
     gc.collect()
-    assert kept() is None
+    assert stored() is None

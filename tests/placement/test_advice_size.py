@@ -60,11 +60,11 @@ def advise_job(
 
 def advised(unit: Unit, *changes: AdviceKind) -> list[Advice]:
     unit = replace(unit, placing=placing_of(unit))
-    return [one for one in advise(unit) if one.change in changes]
+    return [item for item in advise(unit) if item.change in changes]
 
 
-def texts(found: Sequence[Advice]) -> list[str]:
-    return [one.text for one in found]
+def texts(result: Sequence[Advice]) -> list[str]:
+    return [item.text for item in result]
 
 
 # Method of the change
@@ -75,10 +75,10 @@ def test_a_change_in_place_is_a_command_of_all_its_fields() -> None:
     job = a_train(gang_request=GIVEN)
     quorum, size = sorted(
         advise_job(job, a_group("g", quorum=4, of=job)),
-        key=lambda one: one.change is AdviceKind.SIZE,
+        key=lambda item: item.change is AdviceKind.SIZE,
     )
     start = ("kubectl", "patch", "jobs.batch", "train", "-n", "team-a", "--type=merge", "-p")
-    assert {one.command[:-1] for one in (quorum, size)} == {start}
+    assert {item.command[:-1] for item in (quorum, size)} == {start}
     gang = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     assert json.loads(quorum.command[-1]) == {"spec": {"scheduling": gang}}
     assert json.loads(size.command[-1]) == {
@@ -97,13 +97,13 @@ def test_a_group_of_its_own_is_patched_itself() -> None:
 def test_recreated_owners_get_no_command() -> None:
     job = a_train(gang_request=GIVEN)
     result = advise_job(job, a_group("g", quorum=4, of=job), minor=V136)
-    assert {one.method for one in result} <= {ChangeMethod.RECREATE}
-    assert not any(one.command for one in result)
+    assert {item.method for item in result} <= {ChangeMethod.RECREATE}
+    assert not any(item.command for item in result)
 
 
 def test_no_command_with_a_name_that_a_shell_takes_otherwise() -> None:
     result = advise_job(replace_name(a_train(), "train; reboot"))
-    assert [(one.method, one.command) for one in result] == [(ChangeMethod.IN_PLACE, ())]
+    assert [(item.method, item.command) for item in result] == [(ChangeMethod.IN_PLACE, ())]
 
 
 def replace_name(job: Owner, name: str) -> Owner:
@@ -156,14 +156,14 @@ def test_an_entry_of_a_kubernetes_135_workload_cannot_be_resized() -> None:
     group = replace(
         plan, policy=Policy.GANG, quorum=4, entry=WorkloadEntry("plan", "workers"), templates=()
     )
-    assert AdviceKind.SIZE not in [one.change for one in advise_job(job, group, minor=V135)]
+    assert AdviceKind.SIZE not in [item.change for item in advise_job(job, group, minor=V135)]
 
 
 def test_a_quorum_that_is_not_the_size_is_not_lowered_with_it() -> None:
     """A user changed the PodGroup itself, so the reaction of its controller is unknown."""
     job = a_train(gang_request=LEFT_OPEN)
     result = advise_job(job, a_group("g", quorum=3, of=job))
-    assert [one.change for one in result] == [AdviceKind.QUORUM]
+    assert [item.change for item in result] == [AdviceKind.QUORUM]
 
 
 def test_a_group_that_is_not_known_is_no_group_without_a_quorum() -> None:
@@ -192,7 +192,7 @@ def test_a_list_of_work_keeps_its_completions() -> None:
 
 def test_finished_pods_reduce_the_advised_size() -> None:
     job = a_train(completions=100, desired=34, succeeded_pods=30)
-    assert [one.count for one in advise_job(job)] == [2]
+    assert [item.count for item in advise_job(job)] == [2]
 
 
 def test_a_list_of_work_in_a_gang_too() -> None:
@@ -213,11 +213,11 @@ def test_a_bound_pod_is_not_removed() -> None:
     """With two completions only the indexes 0 and 1 are left, and index 3 is the one that runs."""
     job = a_train()
     nodes = (node("a", 4, 4), node("b", 4))
-    *others, last = pods_of(job, 4)
-    assert advise_job(job, nodes=nodes, pods=[*others, replace(last, node="a")]) == []
+    *remaining, last = pods_of(job, 4)
+    assert advise_job(job, nodes=nodes, pods=[*remaining, replace(last, node="a")]) == []
     first, *rest = pods_of(job, 4)
     result = advise_job(job, nodes=nodes, pods=[replace(first, node="a"), *rest])
-    assert [one.count for one in result] == [2]
+    assert [item.count for item in result] == [2]
 
 
 # What never fits
@@ -225,7 +225,7 @@ def test_a_bound_pod_is_not_removed() -> None:
 
 def pool(free: int, number: int = 6) -> list[NodeInfo]:
     """So many nodes with 4 GPUs, all but some of them taken by others."""
-    return [node(f"n{at}", 4, 0 if at < free else 4) for at in range(number)]
+    return [node(f"n{index}", 4, 0 if index < free else 4) for index in range(number)]
 
 
 @pytest.mark.parametrize(("free", "now"), [(1, "1 now"), (0, "none now")])
@@ -258,9 +258,9 @@ def test_members_with_a_node_stay_in_the_size() -> None:
     """Two run on nodes of their own; of the other six places one is free."""
     job = a_job("train", pods=10, requests=requests(gpu="4"))
     pods = pods_of(job, 10)
-    there = [replace(pod, node=f"own{at}") for at, pod in enumerate(pods[:2])]
+    existing = [replace(pod, node=f"own{index}") for index, pod in enumerate(pods[:2])]
     nodes = [*pool(1), node("own0", 4, 4), node("own1", 4, 4)]
-    (result,) = advise_job(job, nodes=nodes, pods=[*there, *pods[2:]])
+    (result,) = advise_job(job, nodes=nodes, pods=[*existing, *pods[2:]])
     assert result.text.endswith("from 10 to 8: that many fit when empty, 3 now (no restart).")
 
 
@@ -326,13 +326,13 @@ def test_a_jobset_loses_one_job() -> None:
     """Three of four pods have a node, and there is no other; the JobSet cannot be changed."""
     jobset = a_jobset("run", workers())
     full = [node(name, 4, 4) for name in "abc"]
-    on = {f"run-workers-0-{at}": name for at, name in enumerate("abc")}
-    said = (
+    on = {f"run-workers-0-{index}": name for index, name in enumerate("abc")}
+    message = (
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
         "3: that many fit now (needs re-creating)."
     )
-    assert advise_jobset(jobset, full, on) == [said]
-    assert advise_jobset(jobset, [node(name, 4) for name in "abc"], minor=V136) == [said]
+    assert advise_jobset(jobset, full, on) == [message]
+    assert advise_jobset(jobset, [node(name, 4) for name in "abc"], minor=V136) == [message]
 
 
 def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
@@ -340,7 +340,7 @@ def test_a_jobset_of_several_jobs_has_fewer_of_them() -> None:
     nodes = [node(name, 4) for name in "abcde"]
     assert advise_jobset(jobset, nodes, minor=V136) == []  # the last one fits by itself
     full = [node(name, 4, 4) for name in "abcd"] + [node("e", 4)]
-    on = {f"run-workers-{at // 2}-{at % 2}": name for at, name in enumerate("abcd")}
+    on = {f"run-workers-{index // 2}-{index % 2}": name for index, name in enumerate("abcd")}
     assert advise_jobset(jobset, full, on, minor=V136) == [
         "Lower the replicas of replicatedJobs[workers] of JobSet run from 3 to 2: that many fit now "
         "(needs re-creating)."
@@ -361,9 +361,9 @@ def test_the_other_roles_keep_their_capacity() -> None:
     jobset = a_jobset("run", driver, workers())
     on = {"run-driver-0-0": "c"}
     nodes = [node("a", 4), node("b", 4), node("c", 1, 1)]
-    said = advise_jobset(jobset, nodes, on)
+    message = advise_jobset(jobset, nodes, on)
     # On a or b the driver would take the place of a worker, and the scheduler may put it there.
-    assert said == [
+    assert message == [
         "Lower the parallelism and completions of replicatedJobs[workers] of JobSet run from 4 to "
         "1: that many fit now (needs re-creating)."
     ]

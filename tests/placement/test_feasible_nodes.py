@@ -73,7 +73,7 @@ def test_the_first_matching_filter_excludes_a_node() -> None:
     ]
     result = eligibility(nodes, shape(gpu=2))
     assert result.eligible == ("soft", "used")
-    assert {one: excluded.examples for one, excluded in result.excluded.items()} == {
+    assert {item: excluded.examples for item, excluded in result.excluded.items()} == {
         Filter.MISSING_RESOURCE: ("bare",),
         Filter.TOO_SMALL: ("small", "staying"),
         Filter.UNSAID: ("blank",),
@@ -82,7 +82,7 @@ def test_the_first_matching_filter_excludes_a_node() -> None:
         Filter.TAINT: ("taint",),
         Filter.UNREADABLE: ("malformed",),
     }
-    assert list(result.excluded) == [one for one in Filter if one in result.excluded]
+    assert list(result.excluded) == [item for item in Filter if item in result.excluded]
 
 
 def test_a_resource_absent_on_all_nodes() -> None:

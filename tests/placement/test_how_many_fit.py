@@ -30,10 +30,10 @@ def test_all_waiting_pods_count_to_a_quorum() -> None:
 
 def test_pod_slots_limit_the_fit() -> None:
     """One place on a node, two on another, where there are cores for one pod."""
-    one = replace(big("a"), now=Requested({"cpu": 0}, 7))
+    item = replace(big("a"), now=Requested({"cpu": 0}, 7))
     two = replace(big("b"), now=Requested({"cpu": 6000}, 6))
     text = "0/2 nodes are available: 2 Too many pods."
-    assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(one, two), text=text)) == (
+    assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(item, two), text=text)) == (
         "4 pods need a place, and the 2 usable nodes take 3 more: only 2 of 4 fit."
     )
 
@@ -110,6 +110,6 @@ def test_anti_affinity_by_zone_allows_one_pod_per_zone() -> None:
     )
     # By two labels it is not worked out: how many have room is all that is known.
     both = PodConstraints(anti_affinity=(ZONED, RACKED))
-    racks = room_of(*(replace(one, labels={**one.labels, "rack": "r"}) for one in zones))
+    racks = room_of(*(replace(zone, labels={**zone.labels, "rack": "r"}) for zone in zones))
     unit = gang(5, asks(cpu="6"), racks, needs=both, **like)
     assert "but at most 4 of 5 fit on the 4 usable nodes even when empty" in told(LARGE, unit)

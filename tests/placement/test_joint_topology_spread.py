@@ -42,10 +42,10 @@ def constraints(draw: st.DrawFn) -> tuple[Spread, ...]:
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
     result = []
-    for at in range(draw(st.integers(1, 4))):
-        one = draw(rooms(f"n{at}"))
+    for index in range(draw(st.integers(1, 4))):
+        item = draw(rooms(f"n{index}"))
         rack = draw(st.sampled_from(["p", "q", "p", "q", ""]))
-        result.append(replace(one, labels={**one.labels, **({RACK: rack} if rack else {})}))
+        result.append(replace(item, labels={**item.labels, **({RACK: rack} if rack else {})}))
     return result
 
 
@@ -83,14 +83,16 @@ BOTH = (Spread(ZONE, S), Spread(HOSTNAME, S))
 def zoned(**zones: list[int]) -> list[NodeInfo]:
     """Nodes with so many free GPUs in each zone."""
     return [
-        node(f"{zone}{at}", gpu=gpus, labels={ZONE: zone})
+        node(f"{zone}{index}", gpu=gpus, labels={ZONE: zone})
         for zone, free in zones.items()
-        for at, gpus in enumerate(free)
+        for index, gpus in enumerate(free)
     ]
 
 
-def at_most(one: Shape, nodes: list[NodeInfo], count: int = 40, when: When = When.CURRENT) -> int:
-    answers = [check_fit(gang(count, one), nodes, when, at).answer for at in range(1, count + 1)]
+def at_most(item: Shape, nodes: list[NodeInfo], count: int = 40, when: When = When.CURRENT) -> int:
+    answers = [
+        check_fit(gang(count, item), nodes, when, index).answer for index in range(1, count + 1)
+    ]
     return answers.index(FitAnswer.NO) if FitAnswer.NO in answers else count
 
 
@@ -99,9 +101,9 @@ def test_the_sum_of_single_constraints_exceeds_the_joint_limit(fit: Callable[...
     # Six over zones is 3 + 3, over hosts 2 + 2 + 2. With two hosts in a and one in b both end at 5:
     # with (2 1 | 2) a third on b0 is two more than the emptiest host, a fourth in a two more than b.
     nodes = zoned(a=[4, 4], b=[4])
-    for one in BOTH:
+    for item in BOTH:
         assert (
-            check_fit(gang(6, shape(gpu=1, spreads=(one,))), nodes, When.CURRENT, 6).answer
+            check_fit(gang(6, shape(gpu=1, spreads=(item,))), nodes, When.CURRENT, 6).answer
             is FitAnswer.YES
         )
     request = gang(6, shape(gpu=1, spreads=BOTH))

@@ -15,10 +15,10 @@ from tests.placement.making import CORDON, node, port, shape
 LABELLED = node("n1", labels={"pool": "a", "rank": "5", "empty": ""})
 
 
-def is_selected(one: NodeInfo, asked: Shape) -> bool:
+def is_selected(info: NodeInfo, requested: Shape) -> bool:
     """Whether the columns and the oracle select the node."""
-    result = bool(feasible_nodes_of(NodeSnapshot([one]), asked).eligible()[0])
-    assert result == single_node.is_selected(one, asked)
+    result = bool(feasible_nodes_of(NodeSnapshot([info]), requested).eligible()[0])
+    assert result == single_node.is_selected(info, requested)
     return result
 
 
@@ -116,14 +116,14 @@ def test_which_effects_keep_a_pod_away(effect: str, keeps_away: bool) -> None:
 
 
 def test_a_cordon_counts_with_and_without_its_taint() -> None:
-    for one in (
+    for item in (
         node("n1", unschedulable=True),
         node("n1", unschedulable=True, taints=(CORDON,)),
         node("n1", taints=(CORDON,)),
     ):
-        assert untolerated(one, shape()) == [CORDON]
+        assert untolerated(item, shape()) == [CORDON]
         tolerant = shape(tolerations=(Toleration(CORDON.key, "Exists", "", "NoSchedule"),))
-        assert untolerated(one, tolerant) == []
+        assert untolerated(item, tolerant) == []
 
 
 @pytest.mark.parametrize(

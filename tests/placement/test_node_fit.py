@@ -22,8 +22,8 @@ GPU = "nvidia.com/gpu"
 ROOM = {GPU: 8, "cpu": 64_000, "memory": 2**40, "pods": 110}
 
 
-def answer(pod: Pod, *there: Pod, **node: Any) -> NodeFit:
-    requested = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), there, (pod,))
+def answer(pod: Pod, *existing: Pod, **node: Any) -> NodeFit:
+    requested = NodeFitCheck(a_node("n0", allocatable=ROOM, **node), existing, (pod,))
     (shape,) = requested.shapes_of((pod,))
     return requested.check(shape)
 
@@ -77,9 +77,9 @@ def test_a_host_port_that_a_pod_has_is_taken() -> None:
 
 def test_a_pod_on_the_node_keeps_others_out_of_its_zone() -> None:
     away = replace(R, topology_key="zone")
-    there = runs("1", needs=PodConstraints(anti_affinity=(away,)))
+    existing = runs("1", needs=PodConstraints(anti_affinity=(away,)))
     result = answer(
-        wants("1", labels={"app": "r"}, namespace="team-a"), there, labels={"zone": "a"}
+        wants("1", labels={"app": "r"}, namespace="team-a"), existing, labels={"zone": "a"}
     )
     assert (result.pods, result.limit) == (0, "required anti-affinity")
 

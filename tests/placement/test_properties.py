@@ -38,16 +38,16 @@ def loads(draw: st.DrawFn) -> Requested:
     )
 
 
-def merged(one: Requested, other: Requested) -> Requested:
-    amounts = {key: one.amounts[key] + other.amounts[key] for key in one.amounts}
-    pods = one.pods + other.pods
-    ports = one.host_ports | other.host_ports
+def merged(requested: Requested, other: Requested) -> Requested:
+    amounts = {key: requested.amounts[key] + other.amounts[key] for key in requested.amounts}
+    pods = requested.pods + other.pods
+    ports = requested.host_ports | other.host_ports
     return Requested(
         amounts,
         pods,
         ports,
-        {**one.anti_affinity, **other.anti_affinity},
-        {**one.matched_terms, **other.matched_terms},
+        {**requested.anti_affinity, **other.anti_affinity},
+        {**requested.matched_terms, **other.matched_terms},
     )
 
 
@@ -92,14 +92,14 @@ def shapes(draw: st.DrawFn, name: str) -> Shape:
 @st.composite
 def gangs(draw: st.DrawFn) -> PlacementRequest:
     counts = draw(st.sampled_from([(1,), (3,), (5,), (1, 2), (2, 3), (1, 4), (1, 2, 2)]))
-    pod_sets = tuple(PodSet(draw(shapes(f"s{at}")), count) for at, count in enumerate(counts))
+    pod_sets = tuple(PodSet(draw(shapes(f"s{index}")), count) for index, count in enumerate(counts))
     quorum = draw(st.one_of(st.none(), st.integers(1, sum(counts))))
     return PlacementRequest(pod_sets, quorum, ("rack",) if draw(st.integers(0, 3)) == 3 else ())
 
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
-    nodes = [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 3)))]
+    nodes = [draw(rooms(f"n{index}")) for index in range(draw(st.integers(1, 3)))]
     if draw(st.booleans()):
         twin = nodes[0]
         nodes[-1] = replace(twin, name="twin", labels={**twin.labels, HOSTNAME: "twin"})
@@ -135,24 +135,24 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeInfo]]:
     pod_sets = tuple(
         PodSet(
             Shape(
-                f"s{at}",
+                f"s{index}",
                 {"cpu": Decimal(draw(st.integers(1, 3))), "gpu": Decimal(draw(st.integers(0, 3)))},
                 anti_affinity=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 4, *ANTI_AFFINITY[:3]])),
                 matched_terms=draw(st.sampled_from([*ANTI_AFFINITY[:1] * 2, *ANTI_AFFINITY[:3]])),
             ),
             count,
         )
-        for at, count in enumerate(counts)
+        for index, count in enumerate(counts)
     )
     of = {
-        resource: sum(int(one.shape.requests[resource]) * one.count for one in pod_sets)
+        resource: sum(int(pod_set.shape.requests[resource]) * pod_set.count for pod_set in pod_sets)
         for resource in ("cpu", "gpu")
     }
     share = draw(st.integers(2, 3))
     nodes = [
         NodeInfo(
-            f"n{at}",
-            {HOSTNAME: f"n{at}", "pool": "x", "rack": "a"},
+            f"n{index}",
+            {HOSTNAME: f"n{index}", "pool": "x", "rack": "a"},
             allocatable={
                 "cpu": 1000 * (of["cpu"] // share + draw(st.integers(0, 1))),
                 "gpu": of["gpu"] // share + draw(st.integers(0, 1)),
@@ -161,7 +161,7 @@ def tight(draw: st.DrawFn) -> tuple[PlacementRequest, list[NodeInfo]]:
             now=Requested({"cpu": 0, "gpu": 0}),
             pinned=Requested({"cpu": 0, "gpu": 0}),
         )
-        for at in range(share)
+        for index in range(share)
     ]
     return PlacementRequest(pod_sets), nodes
 

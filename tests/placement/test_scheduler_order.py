@@ -31,7 +31,7 @@ def cpus(name: str, cores: str, **options: object) -> Shape:
 def finds_placement(
     nodes: Sequence[NodeInfo], *pod_sets: tuple[Shape, int], keys: tuple[str, ...] = ()
 ) -> bool:
-    request = PlacementRequest(tuple(PodSet(*one) for one in pod_sets), topology_keys=keys)
+    request = PlacementRequest(tuple(PodSet(*pod_set) for pod_set in pod_sets), topology_keys=keys)
     return is_found_in_scheduler_order(request, NodeSnapshot(nodes), request.size)
 
 
@@ -81,7 +81,9 @@ def test_any_domain_will_do() -> None:
 def test_the_number_of_orders_is_bounded() -> None:
     def played(*counts: int) -> int:
         """All orders of pods together. Without nodes there is no other work."""
-        pod_sets = tuple(PodSet(cpus(f"s{at}", "1"), count) for at, count in enumerate(counts))
+        pod_sets = tuple(
+            PodSet(cpus(f"s{index}", "1"), count) for index, count in enumerate(counts)
+        )
         return scoring_cost(PlacementRequest(pod_sets), NodeSnapshot(()))
 
     assert played(1, 1) == 3 * 2

@@ -56,8 +56,8 @@ def test_gpus_of_two_vendors_are_distinguished() -> None:
 
 
 def test_two_amounts_that_differ_never_look_alike() -> None:
-    needed, there = needed_and_available("memory", 131899492 * 1024, 131899491 * 1024)
-    assert (needed, there) == ("131899492Ki of memory", "131899491Ki")
+    needed, existing = needed_and_available("memory", 131899492 * 1024, 131899491 * 1024)
+    assert (needed, existing) == ("131899492Ki of memory", "131899491Ki")
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def offering(name: str, **amounts: str) -> Node:
 
 def waiting(*nodes: Node, count: int = 2, **options: Any) -> Unit:
     usage = Usage()
-    for one in nodes:
-        usage.put_node(one)
+    for item in nodes:
+        usage.put_node(item)
     return gang(count, asks(4), usage.capacity(), text=texts.GPU_SHORT, **options)
 
 
@@ -56,7 +56,7 @@ STATUSES: list[Any] = [None, {}, {"allocatable": None}, {"allocatable": {}}, {"c
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_all_nodes_are_silent(status: Any) -> None:
-    unit = waiting(*(registered(f"n{at}", status) for at in range(3)))
+    unit = waiting(*(registered(f"n{index}", status) for index in range(3)))
     assert blocked_reason(unit) == (
         "nodes-unschedulable",
         "no node is known that could host 2 pods, and 3 nodes have not said what they offer yet",
@@ -136,22 +136,22 @@ def test_a_node_with_unreadable_amounts_is_not_silent() -> None:
     unit = waiting(broken)
     answer = placing_of(unit)
     assert answer is not None
-    (one,) = answer.shapes
-    assert list(one.eligibility.excluded) == [Filter.UNREADABLE]
+    (item,) = answer.shapes
+    assert list(item.eligibility.excluded) == [Filter.UNREADABLE]
 
 
 def test_vectorised_results_equal_results_by_node() -> None:
     silent, speaking = NodeInfo("n1", {"rack": "a"}), node("n1", labels={"rack": "a"})
-    others = (node("n0"), NodeInfo("n2", taints=(CORDON,)), node("n3", gpu=0))
-    for one in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
+    rest = (node("n0"), NodeInfo("n2", taints=(CORDON,)), node("n3", gpu=0))
+    for item in (shape(gpu=4), shape(), Shape("none", {PODS: Decimal(0)})):
         for was, is_now in ((silent, speaking), (speaking, silent)):
-            nodes = (*others, is_now)
+            nodes = (*rest, is_now)
             for snapshot in (
                 NodeSnapshot(nodes),
-                NodeSnapshot((*others, was)).changed({"n1": is_now}),
+                NodeSnapshot((*rest, was)).changed({"n1": is_now}),
             ):
-                feasible = feasible_nodes_of(snapshot, one)
+                feasible = feasible_nodes_of(snapshot, item)
                 for keys in ((), ("rack",)):
-                    assert feasible.eligibility(keys) == eligibility(nodes, one, keys)
-                    told = eligibility(nodes, one, keys).eligible
-                    assert tuple(compress(snapshot.names, feasible.eligible(keys))) == told
+                    assert feasible.eligibility(keys) == eligibility(nodes, item, keys)
+                    verdicts = eligibility(nodes, item, keys).eligible
+                    assert tuple(compress(snapshot.names, feasible.eligible(keys))) == verdicts

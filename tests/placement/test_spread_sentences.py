@@ -147,10 +147,10 @@ def test_a_node_name_has_a_reference() -> None:
     nodes = room_of(big("a"), big("b", used=8))
     unit = plain(4, ONE_CORE, nodes, needs=spread(HOSTNAME), labels=LABELS, text=SAYS)
     finding = found("spread-constraints", unit)
-    (one,) = [one for one in finding.evidence if one.label == f"fewest by {HOSTNAME}"]
-    assert one.value == "b"
-    assert one.source is not None
-    assert (one.source.kind, one.source.name) == ("Node", "b")
+    (item,) = [item for item in finding.evidence if item.label == f"fewest by {HOSTNAME}"]
+    assert item.value == "b"
+    assert item.source is not None
+    assert (item.source.kind, item.source.name) == ("Node", "b")
 
 
 def test_members_with_a_node_are_among_those_that_count() -> None:
@@ -194,7 +194,7 @@ def test_the_table_counts_the_spread_limit() -> None:
     unit = gang(4, ONE_CORE, nodes, needs=spread(), labels=LABELS, text=SAYS)
     (row,) = fit_rows(unit)
     assert (row.fits_now, row.fits_empty, row.open_nodes) == (0, 16, 0)
-    assert [(one.label, one.nodes, one.examples) for one in row.saturated] == [
+    assert [(item.label, item.nodes, item.examples) for item in row.saturated] == [
         ("cpu", 1, ("b0",)),
         ("topology spread", 1, ("a0",)),
     ]

@@ -31,9 +31,9 @@ def rooms(draw: st.DrawFn, name: str) -> NodeInfo:
     pinned = Requested(
         EMPTY, matched_terms={S: draw(st.integers(0, 2))} if draw(st.booleans()) else {}
     )
-    more = draw(st.integers(0, 2))
+    extra = draw(st.integers(0, 2))
     pods = draw(st.integers(0, 2))
-    number = pinned.matched_terms.get(S, 0) + more
+    number = pinned.matched_terms.get(S, 0) + extra
     return NodeInfo(
         name,
         labels | ({ZONE: zone} if zone else {}),
@@ -70,7 +70,7 @@ def shapes(draw: st.DrawFn) -> Shape:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[NodeInfo]:
-    return [draw(rooms(f"n{at}")) for at in range(draw(st.integers(1, 4)))]
+    return [draw(rooms(f"n{index}")) for index in range(draw(st.integers(1, 4)))]
 
 
 @given(shapes(), st.integers(1, 6), clusters(), st.sampled_from(When), WAYS)
@@ -95,9 +95,9 @@ def test_agrees_with_every_order_of_placing(
 def zoned(**zones: list[int]) -> list[NodeInfo]:
     """Nodes with so many free GPUs in each zone."""
     return [
-        node(f"{zone}{at}", gpu=gpus, labels={ZONE: zone})
+        node(f"{zone}{index}", gpu=gpus, labels={ZONE: zone})
         for zone, free in zones.items()
-        for at, gpus in enumerate(free)
+        for index, gpus in enumerate(free)
     ]
 
 
@@ -105,12 +105,12 @@ def spread(**options: Any) -> Shape:
     return shape(gpu=1, spreads=(Spread(ZONE, S, **options),))
 
 
-def most(one: Shape, nodes: list[NodeInfo]) -> int:
+def most(item: Shape, nodes: list[NodeInfo]) -> int:
     return max(
         (
-            at
-            for at in range(1, 40)
-            if check_fit(gang(40, one), nodes, When.CURRENT, at).answer is FitAnswer.YES
+            index
+            for index in range(1, 40)
+            if check_fit(gang(40, item), nodes, When.CURRENT, index).answer is FitAnswer.YES
         ),
         default=0,
     )
@@ -135,11 +135,11 @@ def test_a_zone_without_usable_nodes_counts() -> None:
 def test_nodes_that_the_selector_excludes_are_no_domain() -> None:
     nodes = [*zoned(a=[4]), node("b0", labels={ZONE: "b", "pool": "y"})]
     nodes[0] = node("a0", labels={ZONE: "a", "pool": "x"})
-    one = shape(gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S),))
+    item = shape(gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S),))
     other = shape(
         gpu=1, node_selector={"pool": "x"}, spreads=(Spread(ZONE, S, honours_affinity=False),)
     )
-    assert most(one, nodes) == 4
+    assert most(item, nodes) == 4
     assert most(other, nodes) == 1
 
 

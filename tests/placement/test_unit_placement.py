@@ -38,7 +38,7 @@ from tests.domain_objects import (
 )
 from tests.placement.making import CORDON, GPU, S, T, node, port
 
-FOUR = tuple(node(f"n{at}") for at in range(4))
+FOUR = tuple(node(f"n{index}") for index in range(4))
 
 
 def a_gang(
@@ -48,13 +48,13 @@ def a_gang(
     job = a_job(pods=waiting + len(on), requests=requests(gpu=ask))
     group = a_group(quorum=quorum, of=job)
     ask_of = {"requests": requests(gpu=ask), "of": job, "group": group, **pod}
-    placed = [a_pod(f"train-p{at}", on=name, **ask_of) for at, name in enumerate(on)]
-    return job, group, *placed, *(a_pod(f"train-{at}", **ask_of) for at in range(waiting))
+    placed = [a_pod(f"train-p{index}", on=name, **ask_of) for index, name in enumerate(on)]
+    return job, group, *placed, *(a_pod(f"train-{index}", **ask_of) for index in range(waiting))
 
 
 def a_unit_of(objects: tuple[Any, ...], nodes: tuple[NodeInfo, ...] = FOUR, **facts: Any) -> Unit:
-    owner, *others = objects
-    return a_unit(facts_of(owner, *others, **{"room": ClusterCapacity(nodes), **facts}))
+    owner, *rest = objects
+    return a_unit(facts_of(owner, *rest, **{"room": ClusterCapacity(nodes), **facts}))
 
 
 def placing_for(unit: Unit) -> PlacementResult:
@@ -69,8 +69,8 @@ def cause(answer: PlacementResult) -> PlacementCause:
 
 
 def only_shape(answer: PlacementResult) -> ShapeFit:
-    (one,) = answer.shapes
-    return one
+    (item,) = answer.shapes
+    return item
 
 
 # Who waits
@@ -134,8 +134,8 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
     foreign_pod = a_pod(
         "guest-0", of=a_job("guest"), group=group.meta.ref.name, requests=requests(cpu="2")
     )
-    there = replace(foreign_pod, node="n0")
-    unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, there))
+    existing = replace(foreign_pod, node="n0")
+    unit = a_unit_of((job, group, *pods), foreign_pods=(foreign_pod, existing))
     request = placement_request_of(unit)
     assert {pod_set.shape.name: pod_set.count for pod_set in request.pod_sets} == {
         "train": 1,
@@ -150,7 +150,7 @@ def test_pods_of_another_gang_in_the_group_are_placed_with_it() -> None:
 def a_set(*parts: Any, **pod: Any) -> Unit:
     jobset = a_jobset("run", *parts)
     jobs = child_jobs(jobset)
-    pods = [one for job in jobs for one in pods_of(job, job.desired, **pod)]
+    pods = [item for job in jobs for item in pods_of(job, job.desired, **pod)]
     return a_unit_of((jobset, *jobs, *pods))
 
 
@@ -266,23 +266,23 @@ def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
             reverse=True,
         )
     )
-    assert [set(one.matched_terms) for one in (first, second, third)] == [{S}, {T}, set()]
-    assert [set(one.anti_affinity) for one in (first, second, third)] == [set(), set(), {T}]
+    assert [set(item.matched_terms) for item in (first, second, third)] == [{S}, {T}, set()]
+    assert [set(item.anti_affinity) for item in (first, second, third)] == [set(), set(), {T}]
     assert second.unsupported == ("anti-affinity of other pods",)
     assert first.unsupported == third.unsupported == ()
 
 
 def test_a_pod_with_a_term_keeps_members_out() -> None:
-    kept = (replace(node("n0"), now=Requested({}, 1, anti_affinity={S: 1})),)
+    stored = (replace(node("n0"), now=Requested({}, 1, anti_affinity={S: 1})),)
     job, group, *_ = a_gang(2, quorum=2)
-    ask = {"requests": requests(gpu="1"), "of": job, "group": group}
-    pods = [a_pod(f"train-{at}", labels={"app": "s"}, **ask) for at in range(2)]
-    answer = placing_for(a_unit_of((job, group, *pods), kept))
+    request = {"requests": requests(gpu="1"), "of": job, "group": group}
+    pods = [a_pod(f"train-{index}", labels={"app": "s"}, **request) for index in range(2)]
+    answer = placing_for(a_unit_of((job, group, *pods), stored))
     assert cause(answer) is PlacementCause.CONSTRAINED
     assert answer.assessment is not None
     assert answer.assessment.constraints == (Constraint.ANTI_AFFINITY,)
-    others = [replace(pod, labels={"app": "u"}) for pod in pods]
-    assert cause(placing_for(a_unit_of((job, group, *others), kept))) is PlacementCause.FITS
+    rest = [replace(pod, labels={"app": "u"}) for pod in pods]
+    assert cause(placing_for(a_unit_of((job, group, *rest), stored))) is PlacementCause.FITS
     # Two of them share a node, because they have no anti-affinity.
     beside = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
     assert cause(placing_for(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
@@ -293,35 +293,38 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
 
 def test_reserved_capacity_is_available_to_its_own_pods() -> None:
     # Both nodes are full with the reservations of the two pods themselves.
-    kept = tuple(
-        replace(node(f"n{at}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
-        for at in range(2)
+    stored = tuple(
+        replace(node(f"n{index}"), now=Requested({GPU: 4, "cpu": 500}, 2, frozenset({port(80)})))
+        for index in range(2)
     )
     job, group, *_ = a_gang(2, quorum=2)
-    ask = {"requests": requests(gpu="4"), "of": job, "group": group}
+    request = {"requests": requests(gpu="4"), "of": job, "group": group}
     needs = PodConstraints(host_ports=frozenset({port(80)}))
-    pods = [a_pod(f"train-{at}", nominated_node=f"n{at}", needs=needs, **ask) for at in range(2)]
-    unit = a_unit_of((job, group, *pods), kept)
+    pods = [
+        a_pod(f"train-{index}", nominated_node=f"n{index}", needs=needs, **request)
+        for index in range(2)
+    ]
+    unit = a_unit_of((job, group, *pods), stored)
     assert nodes_for(unit)[0].now == Requested({GPU: 0, "cpu": 500}, 1)
     assert cause(placing_for(unit)) is PlacementCause.FITS
-    others = [replace(pod, nominated_node="") for pod in pods]
-    assert cause(placing_for(a_unit_of((job, group, *others), kept))) is not PlacementCause.FITS
+    rest = [replace(pod, nominated_node="") for pod in pods]
+    assert cause(placing_for(a_unit_of((job, group, *rest), stored))) is not PlacementCause.FITS
 
 
 def test_a_port_that_a_running_member_holds_stays_taken() -> None:
     taken = replace(node("n0"), now=Requested({GPU: 2}, 2, frozenset({port(80)}), {S: 2}, {S: 2}))
     needs = PodConstraints(host_ports=frozenset({port(80)}), anti_affinity=(S,))
     job, group, *_ = a_gang(1, on=("n0",))
-    ask = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
-    ask["labels"] = {"app": "s"}
-    pods = (a_pod("train-0", on="n0", **ask), a_pod("train-1", nominated_node="n0", **ask))
+    request = {"requests": requests(gpu="1"), "of": job, "group": group, "needs": needs}
+    request["labels"] = {"app": "s"}
+    pods = (a_pod("train-0", on="n0", **request), a_pod("train-1", nominated_node="n0", **request))
     unit = a_unit_of((job, group, *pods), (taken,))
     assert nodes_for(unit)[0].now == Requested({GPU: 1}, 1, frozenset({port(80)}), {S: 1}, {S: 1})
 
 
 # Topology
 
-RACKS = tuple(node(f"n{at}", labels={"rack": "ab"[at // 2]}) for at in range(4))
+RACKS = tuple(node(f"n{index}", labels={"rack": "ab"[index // 2]}) for index in range(4))
 
 
 def test_members_with_a_node_have_chosen_the_rack() -> None:
@@ -355,7 +358,7 @@ def test_the_fit_table_of_members_whose_rack_is_chosen() -> None:
 
 def test_the_chosen_rack_is_full() -> None:
     """A full node elsewhere does not help and counts as elsewhere."""
-    full = [replace(one, now=Requested({GPU: 4}, 1)) for one in RACKS]
+    full = [replace(rack, now=Requested({GPU: 4}, 1)) for rack in RACKS]
     job, group, *pods = a_gang(1, quorum=3, ask="4", on=("n2", "n3"))
     group = replace(a_group(quorum=3, of=job), topology_keys=("rack",))
     answer = placing_for(a_unit_of((job, group, *pods), (RACKS[0], *full[1:])))
@@ -413,12 +416,12 @@ def exclusion_code_of(unit: Unit) -> str:
 def test_which_filter_is_the_trouble() -> None:
     pool = PodConstraints((("pool", "a"),))
     cordoned = node("n8", unschedulable=True, taints=(CORDON,))
-    tainted = [node(f"t{at}", taints=(Taint("gpu", "NoSchedule"),)) for at in range(2)]
+    tainted = [node(f"t{index}", taints=(Taint("gpu", "NoSchedule"),)) for index in range(2)]
     assert exclusion_code_of(a_unit_of(a_gang(2, needs=pool))) == "no-matching-node"
     # n8 is the only requested node, and it is cordoned.
-    wanted = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
+    expected = replace(cordoned, labels={HOSTNAME: "n8", "pool": "a"})
     assert (
-        exclusion_code_of(a_unit_of(a_gang(2, needs=pool), (*FOUR, wanted)))
+        exclusion_code_of(a_unit_of(a_gang(2, needs=pool), (*FOUR, expected)))
         == "nodes-unschedulable"
     )
     # Two are tainted, one is cordoned.
@@ -464,8 +467,8 @@ def test_only_the_shape_without_a_node_is_named() -> None:
 
 def test_pods_of_a_node_are_used_up() -> None:
     full = tuple(
-        replace(one, allocatable={**one.allocatable, PODS: 2}, now=Requested(pods=2))
-        for one in FOUR
+        replace(item, allocatable={**item.allocatable, PODS: 2}, now=Requested(pods=2))
+        for item in FOUR
     )
     answer = placing_for(a_unit_of(a_gang(2), full))
     assert answer.assessment is not None
@@ -485,8 +488,10 @@ def test_pods_of_the_only_nodes_with_devices_are_used_up() -> None:
     assert (cause(answer), answer.assessment.deciding) == (PlacementCause.FRAGMENTED, "")
     # With devices wanted for two pods, only pods are lacking: one is left on each of two nodes.
     tight = tuple(
-        replace(node(f"n{at}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Requested(pods=2))
-        for at in range(2)
+        replace(
+            node(f"n{index}"), allocatable={"cpu": 8000, GPU: 4, PODS: 3}, now=Requested(pods=2)
+        )
+        for index in range(2)
     )
     answer = placing_for(a_unit_of(a_gang(3), tight))
     assert answer.assessment is not None

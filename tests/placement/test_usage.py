@@ -52,8 +52,8 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any
 
 def filled(nodes: Iterable[Node] = (), pods: Iterable[Pod] = ()) -> Usage:
     usage = Usage()
-    for one in nodes:
-        usage.put_node(one)
+    for item in nodes:
+        usage.put_node(item)
     for other in pods:
         usage.put_pod(other)
     return usage
@@ -70,10 +70,10 @@ def test_an_empty_cluster_has_no_nodes_and_no_obstacle() -> None:
 
 def test_nodes_are_in_the_order_of_their_names_and_as_they_are() -> None:
     taints = (Taint("gpu", "NoSchedule"),)
-    more = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
+    extra = {"labels": {"a": "b"}, "taints": taints, "unschedulable": True}
     room = {"allocatable": {"cpu": 4000}, "unreadable": frozenset({GPU})}
-    usage = filled([node("n2"), node("n10", ready=None, **more, **room), node("n1")])
-    assert [one.name for one in usage.capacity().nodes] == ["n1", "n10", "n2"]
+    usage = filled([node("n2"), node("n10", ready=None, **extra, **room), node("n1")])
+    assert [item.name for item in usage.capacity().nodes] == ["n1", "n10", "n2"]
     assert usage.capacity().nodes[1] == NodeInfo("n10", {"a": "b"}, taints, True, False, **room)  # type: ignore[arg-type]
 
 
@@ -99,9 +99,9 @@ def test_finished_pods_use_no_capacity_and_terminating_pods_do() -> None:
 def test_a_nominated_pod_is_on_its_node_until_it_is_bound_elsewhere() -> None:
     nominated = pod(on="", phase="Pending", nominated_node="n1", asks={"gpu": "1"})
     usage = filled([node("n1"), node("n2")], [nominated])
-    assert [one.now.pods for one in usage.capacity().nodes] == [1, 0]
+    assert [item.now.pods for item in usage.capacity().nodes] == [1, 0]
     assert usage.put_pod(replace(nominated, node="n2"))
-    assert [one.now.pods for one in usage.capacity().nodes] == [0, 1]
+    assert [item.now.pods for item in usage.capacity().nodes] == [0, 1]
 
 
 def test_pods_without_a_node_use_no_capacity() -> None:
@@ -355,14 +355,14 @@ class Cluster:
 
     def on(self, name: str) -> list[Pod]:
         return [
-            one
-            for one in self.pods.values()
-            if (one.node or one.nominated_node) == name and one.phase != "Succeeded"
+            item
+            for item in self.pods.values()
+            if (item.node or item.nominated_node) == name and item.phase != "Succeeded"
         ]
 
     def room(self, name: str) -> NodeInfo:
         here = self.on(name)
-        one = self.nodes[name]
+        item = self.nodes[name]
         live = [other for other in self.pods.values() if other.phase != "Succeeded"]
         terms = {
             term
@@ -374,12 +374,12 @@ class Cluster:
         terms |= {COUNT for other in live if other.needs.spreads and not other.node}
         return NodeInfo(
             name,
-            unschedulable=one.unschedulable,
-            ready=one.ready is not None and one.ready.status == "True",
-            allocatable=one.allocatable,
+            unschedulable=item.unschedulable,
+            ready=item.ready is not None and item.ready.status == "True",
+            allocatable=item.allocatable,
             now=counted(here, terms),
             pinned=counted([other for other in here if other.stays], terms),
-            unreadable=one.unreadable | {key for other in here for key in other.unread_requests},
+            unreadable=item.unreadable | {key for other in here for key in other.unread_requests},
         )
 
     def rooms(self) -> tuple[NodeInfo, ...]:
@@ -388,21 +388,21 @@ class Cluster:
 
 def counted(pods: list[Pod], terms: set[PodTerm]) -> Requested:
     amounts: dict[str, int] = {}
-    for one in pods:
-        for resource, amount in one.requests.items():
+    for item in pods:
+        for resource, amount in item.requests.items():
             whole = math.ceil(amount * (1000 if resource == "cpu" else 1))
             amounts[resource] = amounts.get(resource, 0) + whole
     return Requested(
         {resource: amount for resource, amount in amounts.items() if amount},
         len(pods),
-        frozenset(port for one in pods for port in one.needs.host_ports),
-        Counter(term for one in pods for term in one.needs.anti_affinity),
+        frozenset(port for item in pods for port in item.needs.host_ports),
+        Counter(term for item in pods for term in item.needs.anti_affinity),
         Counter(
-            term if term != COUNT or one.node else COUNT.of_nominated
-            for one in pods
+            term if term != COUNT or item.node else COUNT.of_nominated
+            for item in pods
             for term in terms
-            if matches_pod(term, "team-a", one.labels)
-            and (term != COUNT or one.meta.deleting_since is None)
+            if matches_pod(term, "team-a", item.labels)
+            and (term != COUNT or item.meta.deleting_since is None)
         ),
     )
 
@@ -414,8 +414,8 @@ def apply(change: Any, usage: Usage, cluster: Cluster) -> bool:
     if isinstance(change, Pod):
         cluster.pods[change.meta.ref.uid] = change
         return usage.put_pod(change)
-    what, name = change
-    if what == "node":
+    description, name = change
+    if description == "node":
         cluster.nodes.pop(name, None)
         return usage.remove_node(name)
     cluster.pods.pop(name, None)
@@ -427,18 +427,18 @@ def test_any_sequence_of_changes_equals_a_full_count(changes: list[Any]) -> None
     usage, cluster = Usage(), Cluster()
     before, room = cluster.rooms(), usage.capacity()
     for change in changes:
-        seen = apply(change, usage, cluster)
+        observed = apply(change, usage, cluster)
         after = cluster.rooms()
         # It may say that something has changed where two changes undo each other, never the reverse.
-        assert seen or after == before
+        assert observed or after == before
         assert usage.capacity().nodes == after
-        if not seen:
+        if not observed:
             assert usage.capacity() is room
         for name in cluster.nodes:
-            assert usage.pods_on(name) == {one.meta.ref.uid for one in cluster.on(name)}
+            assert usage.pods_on(name) == {obj.meta.ref.uid for obj in cluster.on(name)}
         before, room = after, usage.capacity()
     every = usage.load_of(list(cluster.pods))
-    assert every == {one.name: one.now for one in before if one.now.pods}
+    assert every == {item.name: item.now for item in before if item.now.pods}
 
 
 @given(CHANGES)

@@ -45,7 +45,7 @@ def summarize_reason(
     assert reason is not None
     advice = advise(unit)
     first = advice[0].text if advice else ""
-    return reason.code, reason.text, [one.change for one in advice], first
+    return reason.code, reason.text, [item.change for item in advice], first
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,10 @@ REFUSED = "test.gangboard.dev/refused"
 
 def answer(place: Place, name: str, state: str, message: str, **status: Any) -> None:
     """Let the check of a Workload that has its quota answer."""
-    where = place.wait_entry(name, "QuotaReserved")["metadata"]
+    nodes = place.wait_entry(name, "QuotaReserved")["metadata"]
     check = {"name": CHECK, "state": state, "message": message, "lastTransitionTime": now()}
-    told = {"admissionChecks": [check], **status}
-    place.client.patch_status(KUEUE, "Workload", where["name"], told, place.name)
+    verdicts = {"admissionChecks": [check], **status}
+    place.client.patch_status(KUEUE, "Workload", nodes["name"], verdicts, place.name)
 
 
 # 2: the cause is cut off
@@ -57,7 +57,7 @@ def _elsewhere(place: Place) -> None:
             "JobSet",
             name,
             place.name,
-            until=lambda found: found["spec"].get("suspend") is False,
+            until=lambda result: result["spec"].get("suspend") is False,
         )
         counts = {"active": 1, "succeeded": 0, "failed": 0, "suspended": 0, "ready": ready}
         copied = {"replicatedJobsStatus": [{"name": "w", **counts}]}
@@ -88,7 +88,7 @@ def _policy(place: Place) -> list[Json]:
     policy = {"kind": "ValidatingAdmissionPolicy", "spec": spec}
     bound = {"policyName": metadata["name"], "validationActions": ["Deny"]}
     binding = {"kind": "ValidatingAdmissionPolicyBinding", "spec": bound}
-    return [{"apiVersion": version, "metadata": metadata, **one} for one in (policy, binding)]
+    return [{"apiVersion": version, "metadata": metadata, **item} for item in (policy, binding)]
 
 
 def _not_resumed(place: Place) -> None:
@@ -107,9 +107,9 @@ def _not_resumed(place: Place) -> None:
         return False
 
     wait(is_in_force, what="the policy to be in force", timeout=60)
-    for name, more in (("run", labels), ("twin", {})):
+    for name, extra in (("run", labels), ("twin", {})):
         created = job(name, place.name, parallelism=2, suspend=True)
-        created["metadata"]["labels"] = in_queue("queue") | more
+        created["metadata"]["labels"] = in_queue("queue") | extra
         place.client.create(created)
     place.wait_entry("run", "Admitted")
     place.judged_at = datetime.now(UTC)
@@ -184,11 +184,11 @@ def _lose_first(place: Place, name: str) -> str:
 
 def _waiting_for(place: Place, name: str) -> list[str]:
     """Return the nodes that pods of a JobSet without a node ask for."""
-    return [_pin(one) for one in place.pods(name) if not one["spec"].get("nodeName")]
+    return [_pin(item) for item in place.pods(name) if not item["spec"].get("nodeName")]
 
 
-def _pin(one: Json) -> str:
-    return str((one["spec"].get("nodeSelector") or {}).get(HOSTNAME, ""))
+def _pin(obj: Json) -> str:
+    return str((obj["spec"].get("nodeSelector") or {}).get(HOSTNAME, ""))
 
 
 # 12: labels of two sources

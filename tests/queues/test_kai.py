@@ -51,8 +51,8 @@ def test_a_parent_queue_admits_no_gangs() -> None:
 def test_unset_amounts_are_empty() -> None:
     """Seen on v0.12.0: "Limit is 0 GPUs", "Limit is 0 cores" where limits are not set; -1 is no bound."""
     result = a_queue({"resources": {"gpu": {"quota": 4}, "cpu": {"quota": -1, "limit": -1}}})
-    told = {one.resource: (one.nominal, one.terms[0].amount) for one in result.quotas}
-    assert told == {
+    verdicts = {quota.resource: (quota.nominal, quota.terms[0].amount) for quota in result.quotas}
+    assert verdicts == {
         "nvidia.com/gpu": (Decimal(4), Decimal(0)),
         "cpu": (None, None),
         "memory": (Decimal(0), Decimal(0)),

@@ -224,8 +224,8 @@ def test_a_partial_admission_has_both_numbers() -> None:
     """Pods that are done are left out of a later admission."""
     pod_sets = {"podSets": [{"name": "main", "count": 5}]}
 
-    def numbers(given: int, done: int = 0) -> tuple[int, int]:
-        admission = {"podSetAssignments": [{"name": "main", "count": given}]}
+    def numbers(value: int, done: int = 0) -> tuple[int, int]:
+        admission = {"podSetAssignments": [{"name": "main", "count": value}]}
         gone = [{"name": "main", "count": done}]
         read = entry(
             {"spec": pod_sets, "status": {"admission": admission, "reclaimablePods": gone}}

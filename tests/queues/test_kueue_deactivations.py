@@ -67,8 +67,10 @@ def test_unplaced_pods_are_distinguished_from_unready_pods(cause: str, told: str
 
 def test_each_of_several_checks_has_its_message() -> None:
     """Kueue joins them in one text, by name (buildAdmissionChecksMessage of v0.19.2)."""
-    said = 'AdmissionChecks in Rejected state: "burst" (no room (16 of 16)); "budget" (over by 3)'
-    over = _deactivated("AdmissionCheck", said, active=False).given_up
+    message = (
+        'AdmissionChecks in Rejected state: "burst" (no room (16 of 16)); "budget" (over by 3)'
+    )
+    over = _deactivated("AdmissionCheck", message, active=False).given_up
     assert over is not None
     assert over.cause == "checks budget (“over by 3”) and burst (“no room (16 of 16)”) refused it"
 

@@ -154,7 +154,7 @@ def test_the_shortage_of_a_later_pod_set_includes_the_earlier() -> None:
     parts = f"{short.format('master', 'default', 1)}, {short.format('worker', 'default', 3)}"
     message = only_message(waiting(parts))
     assert message.cause == "3 more cpu of flavor default must become free"
-    assert [(one.flavor, one.amount) for one in message.lacks] == [("default", Decimal(3))]
+    assert [(lack.flavor, lack.amount) for lack in message.lacks] == [("default", Decimal(3))]
     apart = f"{short.format('master', 'small', 1)}, {short.format('worker', 'large', 2)}"
     assert only_message(waiting(apart)).cause == (
         "1 more cpu of flavor small must become free and 2 more cpu of flavor large must become free"

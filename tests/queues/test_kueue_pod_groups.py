@@ -37,8 +37,8 @@ def workload(
 ) -> QueueEntry:
     """Return a Workload as Kueue writes it for pods, or for what `kind` says."""
     owners = [
-        {"apiVersion": "v1", "kind": kind, "name": one.meta.ref.name, "uid": one.meta.ref.uid}
-        for one in members
+        {"apiVersion": "v1", "kind": kind, "name": member.meta.ref.name, "uid": member.meta.ref.uid}
+        for member in members
     ]
     obj: Json = {
         "metadata": {
@@ -55,23 +55,23 @@ def workload(
 
 def graph_of(*objects: Made) -> OwnershipGraph:
     graph = OwnershipGraph()
-    for thing in objects:
-        graph.put(thing)
+    for obj in objects:
+        graph.put(obj)
     return graph
 
 
-def uid(thing: Made) -> str:
-    return thing.meta.ref.uid
+def uid(item: Made) -> str:
+    return item.meta.ref.uid
 
 
 def verdict_of(root: Owner | Pod | QueueEntry, *objects: Made) -> Verdict:
     """Return the verdict on the gang of `root` among these objects of its cluster."""
-    every = {uid(one): one for one in (root, *objects)}
+    every = {uid(item): item for item in (root, *objects)}
     graph = graph_of(*every.values())
     members = graph.members(uid(root))
     assert members, f"{root.meta.ref.name} is no gang"
-    others = [every[one] for one in members if one != uid(root)]
-    return assess(assemble(root, others, now=NOW, queue_visibility="served"))
+    rest = [every[member] for member in members if member != uid(root)]
+    return assess(assemble(root, rest, now=NOW, queue_visibility="served"))
 
 
 DRIVER = a_pod("spark-driver", on="n0", **in_group("spark"))

@@ -18,7 +18,7 @@ from gangboard.domain.quota import (
 from gangboard.queues.kueue import Kueue
 from tests.decode.reading import Json, model, read, with_identity
 
-RESOURCES = {one.kind: one for one in Kueue.resources}
+RESOURCES = {resource.kind: resource for resource in Kueue.resources}
 GROUP = "kueue.x-k8s.io"
 
 

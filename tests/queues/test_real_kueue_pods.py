@@ -56,8 +56,8 @@ def where(plane: ControlPlane, namespace: Namespaces, queues: Queues) -> Iterato
             client.delete("apps/v1", kind, owner["metadata"]["name"], name)
 
     def is_empty() -> bool:
-        for one in client.list("v1", "Pod", name):
-            pod_name = one["metadata"]["name"]
+        for obj in client.list("v1", "Pod", name):
+            pod_name = obj["metadata"]["name"]
             try:
                 client.delete("v1", "Pod", pod_name, name, grace=0)
                 client.patch("v1", "Pod", pod_name, {"metadata": {"finalizers": None}}, name)
@@ -96,18 +96,18 @@ def an_app(
 
 def told(client: Client, where: str) -> Told:
     """Return the verdict of every gang of the namespace, by kind and name."""
-    read = [model(POD, one) for one in client.list("v1", "Pod", where)]
+    read = [model(POD, obj) for obj in client.list("v1", "Pod", where)]
     for resource in APPS:
-        read += [model(resource, one) for one in client.list("apps/v1", resource.kind, where)]
-    read += [model(WORKLOADS, one) for one in client.list(KUEUE, "Workload", where)]
-    every = {one.meta.ref.uid: one for one in read}
+        read += [model(resource, obj) for obj in client.list("apps/v1", resource.kind, where)]
+    read += [model(WORKLOADS, obj) for obj in client.list(KUEUE, "Workload", where)]
+    every = {obj.meta.ref.uid: obj for obj in read}
     graph = OwnershipGraph()
-    for one in read:
-        graph.put(one)
+    for obj in read:
+        graph.put(obj)
     queues = QueueTree(
-        model(kind, one)
+        model(kind, obj)
         for kind in QUEUES
-        for one in client.list(KUEUE, kind.kind, where if kind.kind == "LocalQueue" else "")
+        for obj in client.list(KUEUE, kind.kind, where if kind.kind == "LocalQueue" else "")
     )
     result = {}
     for root in graph.roots():
@@ -133,8 +133,8 @@ def wait_told(
 
     def short() -> dict[tuple[str, str], tuple[Any, ...]]:
         return {
-            key: (one.finding.code, one.members.desired, one.members.scheduled)
-            for key, one in told(client, where).items()
+            key: (item.finding.code, item.members.desired, item.members.scheduled)
+            for key, item in told(client, where).items()
         }
 
     wait(lambda: short() == expected, what=str(expected), seen=short, timeout=60)

@@ -28,10 +28,10 @@ def _check(place: Place) -> None:
     place.queue("9", admissionChecksStrategy={"admissionChecks": [{"name": CHECK}]})
     place.run()
     place.run("twin")
-    where = place.wait_entry("twin", "QuotaReserved")["metadata"]
+    nodes = place.wait_entry("twin", "QuotaReserved")["metadata"]
     ready = {"name": CHECK, "state": "Ready", "message": "", "lastTransitionTime": now()}
     checks = {"admissionChecks": [ready]}
-    place.client.patch_status(KUEUE, "Workload", where["name"], checks, place.name)
+    place.client.patch_status(KUEUE, "Workload", nodes["name"], checks, place.name)
 
 
 def _preempted(place: Place) -> None:

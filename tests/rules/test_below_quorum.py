@@ -106,11 +106,11 @@ def test_missing_refusals_are_not_asserted() -> None:
 STATEFUL_SET = Controller("apps", "StatefulSet", "ring", "uid-sts")
 
 
-def bare(*more: Event, of: Controller | None = None) -> Unit:
+def bare(*extra: Event, of: Controller | None = None) -> Unit:
     """A PodGroup without an owner, with two of the four pods that it needs."""
     group = a_group("ring", quorum=4)
     pods = [a_pod(f"ring-{n}", group="ring", of=of) for n in (0, 1)]
-    return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *more)
+    return unit_of(Owner(meta=group.meta, desired=4), group, *pods, *extra)
 
 
 @pytest.mark.parametrize(

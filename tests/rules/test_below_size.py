@@ -48,9 +48,9 @@ def test_a_member_on_a_silent_node() -> None:
     unit = at_quorum(silent, a_pod("y", group="ring", on="n0"), a_node("n1", ready=None))
     finding = require_finding("below-size", unit)
     assert values_in(finding.message) == "5 6 2 1"
-    (look,) = finding.advice
-    assert look.kind is AdviceKind.LOOK
-    assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "x")
+    (read,) = finding.advice
+    assert read.kind is AdviceKind.LOOK
+    assert read.command == ("kubectl", "describe", "pods", "-n", "team-a", "x")
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def place(claim: PodClaim) -> ClaimName:
     return claim.kind, "team-a", claim.name
 
 
-def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
+def unusable(*result: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableClaim]:
     existing = {ClaimProblem.DELETED, ClaimProblem.LOST, ClaimProblem.UNBOUND}
     return {
         place(claim): UnusableClaim(
@@ -66,7 +66,7 @@ def unusable(*found: tuple[PodClaim, ClaimProblem]) -> dict[ClaimName, UnusableC
             a_meta("", claim.kind, claim.name) if problem in existing else None,
             "pv-7" if problem is ClaimProblem.LOST else "",
         )
-        for claim, problem in found
+        for claim, problem in result
     }
 
 

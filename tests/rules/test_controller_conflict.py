@@ -39,9 +39,9 @@ def turns(*who: str, every: float = 5, last: float = 1, begins: bool = True) -> 
     )
 
 
-def fight(count: int, one: str = "night-saver", other: str = "jobset", **fields: Any) -> Any:
+def fight(count: int, text: str = "night-saver", other: str = "jobset", **fields: Any) -> Any:
     """So many changes, by one and the other."""
-    return turns(*((one, other)[index % 2] for index in range(count)), **fields)
+    return turns(*((text, other)[index % 2] for index in range(count)), **fields)
 
 
 def about(owner: Owner, *jobs: Owner, **changes: Any) -> Gang:

@@ -150,7 +150,7 @@ def test_the_deactivating_user_time_and_cause_are_shown() -> None:
     """From the record of the owner, else by the field manager of `spec.active`; a person's has no next step."""
     record = {JOBSET.meta.ref.uid: RecordedSuspend("ada", "make room", ago(95))}
     state = "Workload jobset-run-3f2a1 is deactivated, so queue gpu-lq does not admit it."
-    for manager, wanted, steps in (
+    for manager, expected, steps in (
         ("gangboard", "Deactivated by ada at 2026-11-21 11:58 UTC: make room.", 0),
         # Its later write of something else moves the time; the condition tells when Kueue saw the first.
         ("kubectl-patch", "Deactivated with kubectl at 2026-11-21 11:58 UTC.", 0),
@@ -158,7 +158,7 @@ def test_the_deactivating_user_time_and_cause_are_shown() -> None:
     ):
         facts = queued(deactivated_by=FieldWriter(manager, ago(5)))
         finding = require_gang_finding("deactivated", replace(facts, recorded_suspends=record))
-        assert finding.message == f"{wanted} {state}"
+        assert finding.message == f"{expected} {state}"
         assert len(finding.advice) == steps, manager
     late = queued(conditions=(PENDING,), deactivated_by=FieldWriter("kubectl-edit", ago(5)))
     assert require_gang_finding("deactivated", late).message.startswith(

@@ -65,8 +65,8 @@ def test_names_the_part_and_how_far_it_is(
     assert finding.symptom
     assert finding.message == message
     assert first_code(unit) == "dependency-waiting"
-    (look,) = finding.advice
-    assert look.command == ("kubectl", "describe", "pods", "-n", "team-a", "run-driver-0-0")
+    (read,) = finding.advice
+    assert read.command == ("kubectl", "describe", "pods", "-n", "team-a", "run-driver-0-0")
 
 
 def test_one_job_waits_for_its_dependency() -> None:

@@ -23,15 +23,15 @@ LINES = (
 )
 
 
-def gang(*said: str, group_says: str = "", quorum: int | None = None, running: int = 0) -> Unit:
+def gang(*message: str, group_says: str = "", quorum: int | None = None, running: int = 0) -> Unit:
     """A gang with so many running pods and one pod for each text."""
-    job = a_job("train", pods=running + len(said), group_name="ring")
+    job = a_job("train", pods=running + len(message), group_name="ring")
     condition = placed("False", group_says, "Unschedulable") if group_says else None
     group = a_group("ring", quorum=quorum, placed=condition)
     pods = [a_pod(f"train-{n}", of=job, group="ring", on=f"n{n}") for n in range(running)]
     pods += [
         a_pod(f"train-{running + n}", of=job, group="ring", text=text)
-        for n, text in enumerate(said)
+        for n, text in enumerate(message)
     ]
     return unit_of(job, group, *pods)
 

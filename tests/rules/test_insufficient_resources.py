@@ -175,8 +175,8 @@ def test_pods_without_a_group_preempt_each_for_itself() -> None:
     assert evidence_values(
         require_finding("insufficient-resources", unit), "spec.preemptionPolicy"
     ) == ["Never"]
-    first_of, *others = unit.pods
-    mixed_ones = replace(unit, pods=(replace(first_of, preempts=True), *others))
+    first_of, *rest = unit.pods
+    mixed_ones = replace(unit, pods=(replace(first_of, preempts=True), *rest))
     assert (
         evidence_values(
             require_finding("insufficient-resources", mixed_ones), "spec.preemptionPolicy"

@@ -117,8 +117,8 @@ def test_held_after_the_restart_it_was_born_running() -> None:
 
 def test_two_holds_with_one_unknown_author() -> None:
     jobset = a_jobset("run", a_role("workers", jobs=5))
-    first_job, *others = child_jobs(jobset)
-    stopped = [replace(job, suspended=True) for job in others]
+    first_job, *rest = child_jobs(jobset)
+    stopped = [replace(job, suspended=True) for job in rest]
     holds = (a_hold(stopped[0]), a_hold(stopped[1]), a_hold(stopped[2], by="bob", reason="debug"))
     unit = unit_of(jobset, first_job, *stopped, *pods_of(first_job, 2, on="n0"), *holds)
     assert (

@@ -44,8 +44,8 @@ def told(
     return finding
 
 
-def owned(**more: str) -> LabelSources:
-    return LabelSources(POD_SET, "main", frozenset({"tier2"}), ("owned2",), more)
+def owned(**extra: str) -> LabelSources:
+    return LabelSources(POD_SET, "main", frozenset({"tier2"}), ("owned2",), extra)
 
 
 def test_the_flavor_that_adds_a_label_is_named() -> None:

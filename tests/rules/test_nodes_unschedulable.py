@@ -91,9 +91,9 @@ def test_a_node_condition_alone_does_not_block_pods() -> None:
     assert evidence_values(finding, "DrainInProgress") == []
 
 
-def cordoned(name: str, manager: str = "", seconds: int = 120, **more: Any) -> NodeInfo:
+def cordoned(name: str, manager: str = "", seconds: int = 120, **extra: Any) -> NodeInfo:
     by = FieldWriter(manager, ago(seconds), is_exact=True) if manager else None
-    return node(name, unschedulable=True, taints=(CORDON,), cordoned_by=by, **more)
+    return node(name, unschedulable=True, taints=(CORDON,), cordoned_by=by, **extra)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_the_pausing_user_time_and_cause_are_shown() -> None:
     """From the record, else by a person's field manager. A controller writes the field of its own Jobs."""
     record = {"uid-train": RecordedSuspend("ada", "make room", ago(40))}
     state = "Job train asks for no pods: parallelism is 0."
-    for manager, facts, kept, wanted in (
+    for manager, facts, stored, expected in (
         ("gangboard", record, 4, f"Paused by ada at 2026-11-21 11:59 UTC: make room. {state}"),
         ("kubectl-edit", record, 4, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),
         ("kubectl-edit", {}, None, f"Paused with kubectl at 2026-11-21 11:58 UTC or before. {state}"),
@@ -83,7 +83,7 @@ def test_the_pausing_user_time_and_cause_are_shown() -> None:
         writer = FieldWriter(manager, ago(120))
         above = Controller("example.com", "Pipeline", "run", "uid-run")
         maker: dict[str, Any] = {"of": above} if manager == "jobset" else {}
-        job = a_job("train", parallelism=0, paused_parallelism=kept, paused_by=writer, **maker)
+        job = a_job("train", parallelism=0, paused_parallelism=stored, paused_by=writer, **maker)
         finding = require_finding("paused", unit_of(job, facts={"recorded_suspends": facts}))
-        assert finding.message == wanted, manager
+        assert finding.message == expected, manager
         assert bool(finding.advice) is (manager in ("jobset", "night-saver")), manager

@@ -67,9 +67,9 @@ def test_pods_that_only_have_the_label_are_in_the_way_of_members_with_the_rule()
 
 def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     remaining = replace(cpu_node("a"), now=Requested({"cpu": 1000}, 1, anti_affinity={DATABASE: 1}))
-    ask: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
+    request: dict[str, Any] = {"text": SAYS, "labels": {"app": "db"}}
     finding = require_finding(
-        "pod-anti-affinity", gang(2, pod_requests(cpu="1"), capacity_of(remaining), **ask)
+        "pod-anti-affinity", gang(2, pod_requests(cpu="1"), capacity_of(remaining), **request)
     )
     assert finding.health is Health.WAITING
     assert finding.message == (
@@ -78,8 +78,8 @@ def test_the_rule_of_a_pod_that_runs_keeps_members_with_its_label_out() -> None:
     )
 
 
-def in_zone(zone: str, one: NodeInfo, **load: Any) -> NodeInfo:
-    return replace(one, labels={**one.labels, "zone": zone}, now=Requested({"cpu": 0}, 1, **load))
+def in_zone(zone: str, info: NodeInfo, **load: Any) -> NodeInfo:
+    return replace(info, labels={**info.labels, "zone": zone}, now=Requested({"cpu": 0}, 1, **load))
 
 
 ZONED = replace(DATABASE, name="/app=db by zone", topology_key="zone")

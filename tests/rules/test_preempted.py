@@ -37,8 +37,8 @@ def low(*events: Event, room: Any = FULL, on: str = "", memory: UnitMemory | Non
         pods.append(a_pod("low-1", of=JOB, on=on, requests=pod_requests(4)))
     else:
         pods.append(replace(pods[0], meta=a_pod("low-1-new", of=JOB, created_at=ago(25)).meta))
-    more = {"memory": memory} if memory is not None else {}
-    return with_placement(unit_of(JOB, *pods, *events, facts={"room": room}, **more))
+    extra = {"memory": memory} if memory is not None else {}
+    return with_placement(unit_of(JOB, *pods, *events, facts={"room": room}, **extra))
 
 
 def test_the_preemptor_and_the_remaining_shortage_are_named() -> None:

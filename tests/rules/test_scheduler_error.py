@@ -26,8 +26,8 @@ def erring(
     reported = placed("False", text, "SchedulerError") if of_group else None
     group = a_group("ring", quorum=quorum, placed=reported)
     scheduled = None if of_group else ERROR
-    one = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
-    return unit_of(job, group, one, a_pod("train-1", of=job, group="ring", **second))
+    item = a_pod("train-0", of=job, group="ring", scheduled=scheduled)
+    return unit_of(job, group, item, a_pod("train-1", of=job, group="ring", **second))
 
 
 def test_the_error_is_quoted() -> None:

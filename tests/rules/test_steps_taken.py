@@ -163,7 +163,7 @@ def test_a_raised_quota_of_workloads_lets_the_job_begin(cluster: Cluster) -> Non
         }
     )
     cluster.client.wait_for(
-        "v1", "ResourceQuota", "w", cluster.namespace, until=lambda found: found.get("status")
+        "v1", "ResourceQuota", "w", cluster.namespace, until=lambda result: result.get("status")
     )
     cluster.client.create(job("train", cluster.namespace, parallelism=2, gang=2))
     wait(

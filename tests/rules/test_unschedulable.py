@@ -22,10 +22,12 @@ from tests.rules.waiting_gangs import gang as waiting_gang
 from tests.sentence_values import values_in
 
 
-def gang(*said: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
-    job = a_job("train", pods=len(said), group_name="ring")
-    group = a_group("ring", quorum=len(said), placed=placed("False", message), topology_keys=keys)
-    pods = [a_pod(f"train-{n}", of=job, group="ring", text=text) for n, text in enumerate(said)]
+def gang(*reported: str, message: str = texts.GROUP_SHORT, keys: tuple[str, ...] = ()) -> Unit:
+    job = a_job("train", pods=len(reported), group_name="ring")
+    group = a_group(
+        "ring", quorum=len(reported), placed=placed("False", message), topology_keys=keys
+    )
+    pods = [a_pod(f"train-{n}", of=job, group="ring", text=text) for n, text in enumerate(reported)]
     return unit_of(job, group, *pods)
 
 

@@ -49,9 +49,9 @@ def test_the_filter_that_removes_most_nodes_wins() -> None:
         "Of 3 nodes for 1 pod, 1 is cordoned (c) and 2 have the untolerated taint "
         "gpu=reserved:NoSchedule."
     )
-    more = [node(f"c{index}", unschedulable=True, taints=(CORDON,)) for index in range(3)]
+    extra = [node(f"c{index}", unschedulable=True, taints=(CORDON,)) for index in range(3)]
     assert (
-        first_code(gang(1, pod_requests(4), capacity_of(*more, *tainted))) == "nodes-unschedulable"
+        first_code(gang(1, pod_requests(4), capacity_of(*extra, *tainted))) == "nodes-unschedulable"
     )
 
 

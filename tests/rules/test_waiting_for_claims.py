@@ -40,13 +40,13 @@ def done(step: str, seconds: float) -> Condition:
     return replace(a_condition(step), since=ago(seconds))
 
 
-def launched(name: str = CLAIM, seconds: float = 240, **more: Any) -> NodeClaim:
-    defaults = {"registered": unsure("Registered", NO_NODE), **more}
+def launched(name: str = CLAIM, seconds: float = 240, **extra: Any) -> NodeClaim:
+    defaults = {"registered": unsure("Registered", NO_NODE), **extra}
     return a_claim(name, launched=done("Launched", seconds), **defaults)
 
 
-def registered(node: str, seconds: float = 60, **more: Any) -> NodeClaim:
-    return launched(node=node, registered=done("Registered", seconds), **more)
+def registered(node: str, seconds: float = 60, **extra: Any) -> NodeClaim:
+    return launched(node=node, registered=done("Registered", seconds), **extra)
 
 
 def nominated(unit: Unit, at: int, claim: str = CLAIM, seconds: float = 300) -> Event:
@@ -245,8 +245,8 @@ def test_a_claim_is_found_behind_many_deleted_claims() -> None:
         replace(unit.pods[0], meta=a_meta("", "Pod", f"more-{index}", created_at=ago(300)))
         for index in range(9)
     ]
-    more = replace(unit, pods=(*unit.pods, *pods))
-    deleted = [nominated(more, 2 + index, f"gone-{index}") for index in range(9)]
-    finding = require_finding("waiting-for-nodes", replace(more, events=(*unit.events, *deleted)))
+    extra = replace(unit, pods=(*unit.pods, *pods))
+    deleted = [nominated(extra, 2 + index, f"gone-{index}") for index in range(9)]
+    finding = require_finding("waiting-for-nodes", replace(extra, events=(*unit.events, *deleted)))
     assert "NodeClaim gpu-x7k2p has brought node n7" in finding.message
     assert nodes_named(finding) == {"n7"}

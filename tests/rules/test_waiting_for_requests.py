@@ -78,8 +78,8 @@ def test_a_request_that_brings_nodes(request_: ProvisioningRequest, words: str) 
 
 
 def test_requested_nodes_are_expected_for_fifteen_minutes() -> None:
-    asked = a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60))
-    finding = require_finding("waiting-for-nodes", gang_with(asked))
+    requested = a_request(accepted=ACCEPTED, provisioned=provisioned("CapacityIsProvisioned", 60))
+    finding = require_finding("waiting-for-nodes", gang_with(requested))
     assert finding.recheck_at == NOW - timedelta(seconds=60) + timedelta(minutes=15)
 
 

@@ -30,28 +30,28 @@ def _not_with(name: str) -> Json:
     return near("podAntiAffinity", name, ZONE)
 
 
-def _beside_cache(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _beside_cache(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a gang that must run on the node of the cache."""
-    return gang(2, affinity=near("podAffinity", "cache"))(ns, where)
+    return gang(2, affinity=near("podAffinity", "cache"))(ns, nodes)
 
 
-def _full_cache_node(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _full_cache_node(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return the cache and what fills its node: 2 + 6 of 8 CPU."""
     busy = pod("busy", ns, cpu="6", spec={"nodeName": f"{ns}-0"})
-    return [*holders((0,), labels={SET: "cache"}, cpu="2")(ns, where), busy]
+    return [*holders((0,), labels={SET: "cache"}, cpu="2")(ns, nodes), busy]
 
 
 def _ring(**driver: str) -> Objects:
     """Return a JobSet of a driver and a ring, one to a node, and a pod with the ring's label."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
-        leftover = holders([1], labels={SET: "ring"})(ns, where)
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+        leftover = holders([1], labels={SET: "ring"})(ns, nodes)
         run = jobset(
             "run",
             ns,
             jobs={
-                "driver": {"pods": 2, "node_selector": {**where, **driver}},
-                "ring": {"pods": 3, "node_selector": where, **apart("ring")},  # type: ignore[typeddict-item] # words of PodOptions
+                "driver": {"pods": 2, "node_selector": {**nodes, **driver}},
+                "ring": {"pods": 3, "node_selector": nodes, **apart("ring")},  # type: ignore[typeddict-item] # words of PodOptions
             },
         )
         return [*leftover, run]

@@ -67,15 +67,15 @@ def _say(stage: Stage) -> None:
 def _set(stage: Stage, node: str = "", **conditions: str) -> None:
     """Set the conditions of the claim: to True, or to Unknown with `Reason: message`."""
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    found = []
+    result = []
     for name, word in conditions.items():
         reason, _, message = (word or _AWAITED).partition(": ")
         status = {"status": "True", "reason": name, "message": ""}
         if word != "True":
             status = {"status": "Unknown", "reason": reason, "message": message}
-        found.append({"type": name, "lastTransitionTime": now, **status})
+        result.append({"type": name, "lastTransitionTime": now, **status})
     named = {"nodeName": node} if node else {}
-    stage.client.patch_status(API, "NodeClaim", stage.pool, {"conditions": found, **named})
+    stage.client.patch_status(API, "NodeClaim", stage.pool, {"conditions": result, **named})
 
 
 _AWAITED = "AwaitingReconciliation: object is awaiting reconciliation"
@@ -132,8 +132,8 @@ def _give_up(stage: Stage) -> None:
 
 def _after(*acts: Callable[[Stage], None]) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
-        for one in acts:
-            one(stage)
+        for item in acts:
+            item(stage)
 
     return act
 
@@ -143,9 +143,9 @@ def _node_without_room(stage: Stage) -> None:
     _set(stage, node=stage.node("0"), Launched="True", Registered="True", Initialized="True")
 
 
-def _asking(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _asking(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a ProvisioningRequest `big` without a status, and pods that consume it."""
-    asked = {
+    requested = {
         "apiVersion": REQUEST,
         "kind": "ProvisioningRequest",
         "metadata": {"name": "big", "namespace": ns},
@@ -155,17 +155,17 @@ def _asking(ns: str, where: Mapping[str, str]) -> list[Json]:
         },
     }
     consumes = {"autoscaling.x-k8s.io/consume-provisioning-request": "big"}
-    return [asked, *loose(PODS, cpu="12", annotations=consumes)(ns, where)]
+    return [requested, *loose(PODS, cpu="12", annotations=consumes)(ns, nodes)]
 
 
-def _answer(*said: tuple[str, str, str, str]) -> Callable[[Stage], None]:
+def _answer(*message: tuple[str, str, str, str]) -> Callable[[Stage], None]:
     """Set (type, status, reason, message) on the request."""
 
     def act(stage: Stage) -> None:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         names = ("type", "status", "reason", "message")
         conditions = [
-            {**dict(zip(names, one, strict=True)), "lastTransitionTime": now} for one in said
+            {**dict(zip(names, item, strict=True)), "lastTransitionTime": now} for item in message
         ]
         stage.client.patch_status(
             REQUEST, "ProvisioningRequest", "big", {"conditions": conditions}, stage.namespace

@@ -30,8 +30,8 @@ def _stored(kind: str, metadata: Json, spec: Json) -> Json:
 def _claim(ns: str, name: str, mode: str, **spec: str) -> Json:
     """Return a PersistentVolumeClaim."""
     metadata = {"name": name, "namespace": ns}
-    wanted = {"accessModes": [mode], "resources": {"requests": _SIZE}, **spec}
-    return _stored("PersistentVolumeClaim", metadata, wanted)
+    expected = {"accessModes": [mode], "resources": {"requests": _SIZE}, **spec}
+    return _stored("PersistentVolumeClaim", metadata, expected)
 
 
 def _volume(name: str, mode: str, **spec: object) -> Json:
@@ -43,7 +43,7 @@ def _volume(name: str, mode: str, **spec: object) -> Json:
 def _unbound(name: str) -> Objects:
     """Return a claim of a class with manual volumes. The volume never appears."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         storage_class = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
@@ -59,7 +59,7 @@ def _unbound(name: str) -> Objects:
 def _bound(name: str) -> Objects:
     """Return a claim and the volume, anywhere in the cluster, that it is bound to."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         disc, mode = f"{ns}-{name}", "ReadWriteMany"
         bound = {"namespace": ns, "name": name}
         return [
@@ -73,7 +73,7 @@ def _bound(name: str) -> Objects:
 def _corpus(mode: str, *, disc: bool) -> Objects:
     """Return a claim `corpus` of one named disc, and that disc if it exists."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         name = f"{ns}-disc"
         claim = _claim(ns, "corpus", mode, storageClassName="", volumeName=name)
         return [_volume(name, mode, hostPath={"path": "/corpus"}), claim] if disc else [claim]
@@ -84,7 +84,7 @@ def _corpus(mode: str, *, disc: bool) -> Objects:
 def _disk_on(suffix: str) -> Objects:
     """Return a claim `corpus` and the local disk of a node that it is bound to."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         name, mode = f"{ns}-disk", "ReadWriteOnce"
         term = {"matchExpressions": [{"key": HOST, "operator": "In", "values": [f"{ns}-{suffix}"]}]}
         claim = {
@@ -111,7 +111,7 @@ def _make_claim(stage: Stage) -> None:
 def _devices(name: str) -> Objects:
     """Return a ResourceClaim for a device of which there is one, on the first node, and who has it."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         selector = {"cel": {"expression": f'device.driver == "{ns}.example.com"'}}
         class_ = _resource("DeviceClass", {"name": f"{ns}-class"}, {"selectors": [selector]})
         slice_spec = {
@@ -121,13 +121,13 @@ def _devices(name: str) -> Objects:
             "devices": [{"name": "link-0"}],
         }
         exactly = {"deviceClassName": f"{ns}-class"}
-        wish = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
+        desire = {"devices": {"requests": [{"name": "accelerator", "exactly": exactly}]}}
         return [
             class_,
             _resource("ResourceSlice", {"name": f"{ns}-0"}, slice_spec),
-            _resource("ResourceClaim", {"name": "taken", "namespace": ns}, wish),
-            pod("first", ns, node_selector=where, spec=resource_claim("taken")),
-            _resource("ResourceClaim", {"name": name, "namespace": ns}, wish),
+            _resource("ResourceClaim", {"name": "taken", "namespace": ns}, desire),
+            pod("first", ns, node_selector=nodes, spec=resource_claim("taken")),
+            _resource("ResourceClaim", {"name": name, "namespace": ns}, desire),
         ]
 
     return make

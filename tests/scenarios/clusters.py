@@ -69,7 +69,7 @@ SEEN_AGAIN = {"limited": "k137", "unseen": "k136"}
 def _played_on(cluster: str) -> tuple[Scenario, ...]:
     first = (FIRST[cluster],) if cluster in FIRST else ()
     topics = (*_OTHER_TOPICS, *_PLACEMENT_TOPICS)
-    return (*first, *(one for topic in topics for one in topic.PLAYED.get(cluster, ())))
+    return (*first, *(item for topic in topics for item in topic.PLAYED.get(cluster, ())))
 
 
 CLUSTERS = {cluster: _played_on(cluster) for cluster in (*FIRST, *SEEN_AGAIN)}

@@ -63,17 +63,17 @@ class Insistent:
                 pass  # a server too busy to answer, or one that has ended
 
 
-def is_suspended(stage: Stage, what: tuple[str, str, str]) -> bool:
+def is_suspended(stage: Stage, description: tuple[str, str, str]) -> bool:
     """Whether an object asks to be suspended."""
-    return bool(stage.client.get(*what, stage.namespace)["spec"].get("suspend"))
+    return bool(stage.client.get(*description, stage.namespace)["spec"].get("suspend"))
 
 
 def set_suspended(
-    stage: Stage, what: tuple[str, str, str], manager: str, *, suspended: bool
+    stage: Stage, description: tuple[str, str, str], manager: str, *, suspended: bool
 ) -> None:
     """Suspend or resume an object as that field manager."""
     body = {"spec": {"suspend": suspended}}
-    stage.client.patch(*what, body, stage.namespace, field_manager=manager)
+    stage.client.patch(*description, body, stage.namespace, field_manager=manager)
 
 
 def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], None]:
@@ -81,9 +81,9 @@ def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], Non
 
     def look(stage: Stage) -> None:
         for _ in range(round(seconds / 0.5)):
-            said = stage.said()
-            assert said is not None
-            assert said["code"] == code, f"{said['code']}: {said['message']}"
+            message = stage.said()
+            assert message is not None
+            assert message["code"] == code, f"{message['code']}: {message['message']}"
             time.sleep(0.5)
 
     return look
@@ -91,21 +91,21 @@ def says_all_the_time(code: str, seconds: float = 10.0) -> Callable[[Stage], Non
 
 def _is_never_said(stage: Stage, seconds: float) -> None:
     for _ in range(round(seconds / 0.5)):
-        said = stage.said()
-        assert said is None or said["code"] != CONFLICT, said["message"]
+        message = stage.said()
+        assert message is None or message["code"] != CONFLICT, message["message"]
         time.sleep(0.5)
 
 
-def _train(ns: str, where: Mapping[str, str]) -> list[Json]:
-    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": where, "grace": 1}
+def _train(ns: str, nodes: Mapping[str, str]) -> list[Json]:
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": nodes, "grace": 1}
     return [jobset("train", ns, jobs={"workers": workers})]
 
 
 def _once_running(*insistent: Insistent) -> Callable[[Stage], None]:
     def act(stage: Stage) -> None:
         stage.wait_running(4)
-        for one in insistent:
-            one.begin(stage)
+        for item in insistent:
+            item.begin(stage)
 
     return act
 
@@ -125,9 +125,9 @@ def _twice(stage: Stage) -> None:
 def _by_hand(stage: Stage) -> None:
     """The same person suspends and resumes a Job three times."""
     stage.wait_running(2)
-    what = ("batch/v1", "Job", "run")
+    description = ("batch/v1", "Job", "run")
     for suspended in (True, False) * 3:
-        set_suspended(stage, what, "kubectl-patch", suspended=suspended)
+        set_suspended(stage, description, "kubectl-patch", suspended=suspended)
         _is_never_said(stage, 2)
     _is_never_said(stage, 4)
 

@@ -23,23 +23,23 @@ from tests.scenarios.scenario import POOL, Played, Scenario, Stage, Step
 Where = Mapping[str, str]
 
 
-def _urgent(ns: str, where: Where) -> list[Json]:
+def _urgent(ns: str, nodes: Where) -> list[Json]:
     return [priority_class(f"{ns}-urgent", 1000)]
 
 
-def _polite(ns: str, where: Where) -> list[Json]:
+def _polite(ns: str, nodes: Where) -> list[Json]:
     """A gang of a high priority whose class never preempts."""
     named = priority_class(f"{ns}-polite", 1000, preemptionPolicy="Never")
-    made = one_job("run", 2, priority_class=f"{ns}-polite", gang="all", cpu="6")
-    return [named, *made(ns, where)]
+    created = one_job("run", 2, priority_class=f"{ns}-polite", gang="all", cpu="6")
+    return [named, *created(ns, nodes)]
 
 
 def _urgent_gang(name: str, count: int, **options: Any) -> Objects:
     """Return a Job of a priority of its own namespace, higher than everybody's."""
 
-    def make(ns: str, where: Where) -> list[Json]:
-        made = one_job(name, count, priority_class=f"{ns}-urgent", **options)
-        return [*_urgent(ns, where), *made(ns, where)]
+    def make(ns: str, nodes: Where) -> list[Json]:
+        created = one_job(name, count, priority_class=f"{ns}-urgent", **options)
+        return [*_urgent(ns, nodes), *created(ns, nodes)]
 
     return make
 
@@ -83,11 +83,11 @@ PREEMPTING_PODS = (
 )  # fmt: skip
 
 
-def _urgent_group(ns: str, where: Where) -> list[Json]:
+def _urgent_group(ns: str, nodes: Where) -> list[Json]:
     """A PodGroup of 1.36 with a priority of its own: the Job controller there gives it none."""
-    made = quorum(2, 2, version="v1alpha2", priority_class=f"{ns}-urgent", cpu="6")(ns, where)
-    made[0]["spec"]["priorityClassName"] = f"{ns}-urgent"
-    return [*_urgent(ns, where), *made]
+    created = quorum(2, 2, version="v1alpha2", priority_class=f"{ns}-urgent", cpu="6")(ns, nodes)
+    created[0]["spec"]["priorityClassName"] = f"{ns}-urgent"
+    return [*_urgent(ns, nodes), *created]
 
 
 # On 1.36 neither its pods nor its PodGroup say that others are being taken away for them (`pod group is
@@ -110,9 +110,9 @@ PREEMPTING_136 = (
 
 def _push_aside(stage: Stage) -> None:
     """Let a gang of a higher priority take all nodes."""
-    where = {POOL: stage.pool}
+    nodes = {POOL: stage.pool}
     make = _urgent_gang("usurper", 2, gang="all", cpu="6")
-    stage.make(make(stage.namespace, where))
+    stage.make(make(stage.namespace, nodes))
 
 
 def _withdraw(stage: Stage) -> None:
@@ -132,9 +132,9 @@ def _withdraw_and_uncordon(stage: Stage) -> None:
 
 def _push_aside_pods(stage: Stage) -> None:
     """Let pods of a higher priority, each scheduled for itself, take all nodes."""
-    where = {POOL: stage.pool}
+    nodes = {POOL: stage.pool}
     make = _urgent_gang("usurper", 2, indexed=False, cpu="6")
-    stage.make(make(stage.namespace, where))
+    stage.make(make(stage.namespace, nodes))
 
 
 # The preemptor is named, even if the scheduler only reports the uid of a pod.

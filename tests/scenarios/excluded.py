@@ -39,13 +39,13 @@ def _models() -> Json:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
 
 
-def _bench(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _bench(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return a Job of 3 that wants no spot nodes and tolerates the bench of another team."""
     terms = [{"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["spot"]}]}]
     rule = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     tolerated = {"key": "dedicated", "operator": "Equal", "value": "web", "effect": "NoSchedule"}
     options: dict[str, Any] = {"affinity": {"nodeAffinity": rule}, "tolerations": [tolerated]}
-    return [job("run", ns, parallelism=3, cpu="2", node_selector=where, **options)]
+    return [job("run", ns, parallelism=3, cpu="2", node_selector=nodes, **options)]
 
 
 def _half_a_node(**options: Any) -> Objects:

@@ -37,7 +37,7 @@ _JOB_NAME = "batch.kubernetes.io/job-name"
 
 def _plan(entry: str, quorum: int, name: str = "plan") -> Objects:
     """Return a Workload with one entry."""
-    return lambda ns, where: [workload(name, ns, templates={entry: quorum}, version=_VERSION)]
+    return lambda ns, nodes: [workload(name, ns, templates={entry: quorum}, version=_VERSION)]
 
 
 def _job(name: str, count: int, group: tuple[str, str], **options: Any) -> Objects:
@@ -54,9 +54,9 @@ def _gang(count: int, *, least: int | None = None, **options: Any) -> Objects:
 def _bare(count: int, *, least: int, **options: Any) -> Objects:
     """Return the same group of bare pods: its Workload is all that they have in common."""
 
-    def make(ns: str, where: Where) -> list[Json]:
+    def make(ns: str, nodes: Where) -> list[Json]:
         return [
-            pod(f"m-{index}", ns, pod_group=("plan", "all"), node_selector=where, **options)
+            pod(f"m-{index}", ns, pod_group=("plan", "all"), node_selector=nodes, **options)
             for index in range(count)
         ]
 
@@ -67,7 +67,7 @@ def _after_the_gang(stage: Stage) -> None:
     """A pod of another user, while two members hold their nodes at the gate."""
 
     def nominated() -> bool:
-        return sum(bool(one["status"].get("nominatedNodeName")) for one in stage.pods()) == 2
+        return sum(bool(item["status"].get("nominatedNodeName")) for item in stage.pods()) == 2
 
     patiently(nominated, f"two nominated pods in {stage.namespace}")
     late = pod("late", stage.namespace, cpu="6", node_selector={POOL: stage.pool})
@@ -122,8 +122,8 @@ def _neighbour(count: int) -> Objects:
 
 def _at_gate(stage: Stage) -> bool:
     """Whether two pods of the neighbour hold room at the gate."""
-    found = stage.pods(**{_JOB_NAME: "big"})
-    return sum("nominatedNodeName" in pod["status"] for pod in found) == 2
+    result = stage.pods(**{_JOB_NAME: "big"})
+    return sum("nominatedNodeName" in pod["status"] for pod in result) == 2
 
 
 def _there(stage: Stage) -> bool:

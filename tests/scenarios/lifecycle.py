@@ -11,21 +11,21 @@ from tests.scenarios.scenario import WHEN_TOLD, Played, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 KEEP = "example.com/keep"
-ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+ROLE = "jobset.sigs.k8s.io/replicated_job-name"
 TIER = "example.com/tier"
 IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 
 
-def _suspended(ns: str, where: Where) -> list[Json]:
-    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": where}
+def _suspended(ns: str, nodes: Where) -> list[Json]:
+    workers: JobOptions = {"replicas": 2, "pods": 2, "node_selector": nodes}
     return [jobset("run", ns, jobs={"workers": workers}, suspend=True)]
 
 
-def _queued(ns: str, where: Where) -> list[Json]:
+def _queued(ns: str, nodes: Where) -> list[Json]:
     labels = {"kueue.x-k8s.io/queue-name": "team-queue"}
     return [
         jobset(
-            "run", ns, jobs={"w": {"pods": 3, "node_selector": where}}, suspend=True, labels=labels
+            "run", ns, jobs={"w": {"pods": 3, "node_selector": nodes}}, suspend=True, labels=labels
         )
     ]
 
@@ -34,17 +34,17 @@ def _resume_jobset(stage: Stage) -> None:
     stage.client.patch(JOBSET, "JobSet", "run", {"spec": {"suspend": False}}, stage.namespace)
 
 
-def _in_order(ns: str, where: Where) -> list[Json]:
+def _in_order(ns: str, nodes: Where) -> list[Json]:
     return [
         jobset(
             "run",
             ns,
             jobs={
-                "prepare": {"node_selector": where},
+                "prepare": {"node_selector": nodes},
                 "train": {
                     "pods": 2,
                     "depends_on": {"prepare": "Complete"},
-                    "node_selector": where,
+                    "node_selector": nodes,
                 },
             },
         )
@@ -52,20 +52,20 @@ def _in_order(ns: str, where: Where) -> list[Json]:
 
 
 def _complete_prepare(stage: Stage) -> None:
-    (found,) = stage.pods(**{ROLE: "prepare"})
-    stage.script(found, complete_after="1s")
+    (result,) = stage.pods(**{ROLE: "prepare"})
+    stage.script(result, complete_after="1s")
 
 
-def _driver_lost(ns: str, where: Where) -> list[Json]:
+def _driver_lost(ns: str, nodes: Where) -> list[Json]:
     """Return a JobSet in order whose driver asks for a label that no node has."""
-    driver: JobOptions = {"node_selector": {**where, TIER: "head"}}
-    workers: JobOptions = {"pods": 2, "node_selector": where}
+    driver: JobOptions = {"node_selector": {**nodes, TIER: "head"}}
+    workers: JobOptions = {"pods": 2, "node_selector": nodes}
     jobs = {"driver": driver, "workers": workers}
     return [jobset("run", ns, jobs=jobs, jobset_spec=IN_ORDER)]
 
 
-def _done(ns: str, where: Where) -> list[Json]:
-    short: JobOptions = {"complete_after": "1s", "node_selector": where}
+def _done(ns: str, nodes: Where) -> list[Json]:
+    short: JobOptions = {"complete_after": "1s", "node_selector": nodes}
     return [jobset("run", ns, jobs={"a": {"pods": 2, **short}, "b": short})]
 
 
@@ -89,10 +89,10 @@ def _delete_pod(stage: Stage) -> None:
     stage.client.delete("v1", "Pod", "solo", stage.namespace)
 
 
-def _kept_pod(ns: str, where: Where) -> list[Json]:
-    made = pod("solo", ns, node_selector=where)
-    made["metadata"]["finalizers"] = [KEEP]
-    return [made]
+def _kept_pod(ns: str, nodes: Where) -> list[Json]:
+    created = pod("solo", ns, node_selector=nodes)
+    created["metadata"]["finalizers"] = [KEEP]
+    return [created]
 
 
 def _nothing_happens(stage: Stage) -> None:
@@ -105,8 +105,8 @@ def _scale_to_zero(stage: Stage) -> None:
     stage.client.patch("batch/v1", "Job", "run", spec, stage.namespace)
 
 
-def _ended(ns: str, where: Where) -> list[Json]:
-    return [job("run", ns, parallelism=2, fail_after="1s", backoff_limit=0, node_selector=where)]
+def _ended(ns: str, nodes: Where) -> list[Json]:
+    return [job("run", ns, parallelism=2, fail_after="1s", backoff_limit=0, node_selector=nodes)]
 
 
 LIFECYCLE = (

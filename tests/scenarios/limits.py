@@ -19,7 +19,7 @@ _SEEN = {
 
 def _unseen(name: str, gang: str, code: str, health: str, twin: str, **rest: Any) -> Scenario:
     """Return the verdict on a Job of another cluster for a viewer without nodes."""
-    return Scenario(name, "Job", gang, code, health, lambda ns, where: [], twin=twin, **rest)
+    return Scenario(name, "Job", gang, code, health, lambda ns, nodes: [], twin=twin, **rest)
 
 
 _TOLD = ("nodes", "forbidden", "Insufficient")

@@ -103,9 +103,9 @@ class Story:
     def _note(self, gang: Json | None, wrong: list[str], now: float) -> None:
         """Record a verdict that differs from the previous one."""
         self.began = now if self.began is None else self.began
-        said = f"{gang and gang['code']} ({', '.join(wrong) or 'right'})"
-        if not self.history or not self.history[-1].endswith(f": {said}"):
-            self.history.append(f"{now - self.began:.0f} s: {said}")
+        message = f"{gang and gang['code']} ({', '.join(wrong) or 'right'})"
+        if not self.history or not self.history[-1].endswith(f": {message}"):
+            self.history.append(f"{now - self.began:.0f} s: {message}")
 
     def wait_told(self) -> None:
         """Return when it has been told; raise UntoldError when it takes longer than it may."""
@@ -135,20 +135,20 @@ def faults(gang: Json | None, expected: Step) -> list[str]:
     if gang is None:
         return ["the gang is not there"]
     found = [
-        f"{key}: {gang[key]!r} instead of {wanted!r}"
-        for key, wanted in (("code", expected.code), ("health", expected.health))
-        if gang[key] != wanted
+        f"{key}: {gang[key]!r} instead of {desired!r}"
+        for key, desired in (("code", expected.code), ("health", expected.health))
+        if gang[key] != desired
     ]
     found += [
-        f"members.{key}: {gang['members'][key]!r} instead of {wanted!r}"
-        for key, wanted in expected.members.items()
-        if gang["members"][key] != wanted
+        f"members.{key}: {gang['members'][key]!r} instead of {desired!r}"
+        for key, desired in expected.members.items()
+        if gang["members"][key] != desired
     ]
     found += [
         f"{words!r} not in the message" for words in expected.says if words not in gang["message"]
     ]
     advice = gang["advice"]
-    if not any(all(words in one for words in expected.advises) for one in advice or [""]):
+    if not any(all(words in item for words in expected.advises) for item in advice or [""]):
         found.append(f"no advice of {expected.advises!r} in {advice!r}")
     steps = gang.get("next_steps")
     if steps and steps[0]["harm"] == Harm.WHOLE_GANGS:
@@ -262,7 +262,9 @@ class Play:
         """Yield the machine to the other tests: schedulers and gangboard retry waiting gangs forever."""
         cluster, name = story.key
         if cluster in SEEN_AGAIN:
-            if all(one.over.is_set() for one in self.stories.values() if one.cluster == cluster):
+            if all(
+                story.over.is_set() for story in self.stories.values() if story.cluster == cluster
+            ):
                 self.installation.manage("remove_cluster", cluster)
         elif story.key not in self._staying:
             for again in SEEN_AGAIN:
@@ -274,13 +276,13 @@ class Play:
         """Ask for all gangs all the time: some states pass by."""
         while not self._over.wait(LOOK_SECONDS):
             try:
-                found = self.installation.gangs()
+                result = self.installation.gangs()
             except (AssertionError, urllib3.exceptions.HTTPError) as error:
                 self._failures.append(f"{type(error).__name__}: {error}"[:300])
                 continue
             gangs = {
                 (gang["cluster"], gang["namespace"], gang["kind"], gang["name"]): gang
-                for gang in found
+                for gang in result
             }
             now = time.monotonic()
             for (cluster, name), story in self.stories.items():

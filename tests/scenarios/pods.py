@@ -34,11 +34,11 @@ def _unpacking(cpu: str) -> Objects:
     return all_of(holders([0, 1]), members)
 
 
-def _proxied(*more: Objects) -> Objects:
+def _proxied(*extra: Objects) -> Objects:
     """Return four members of 4 CPU: 3 and a sidecar of 1; their init container asks for less."""
     proxy = container("proxy", "1", restartPolicy="Always")
     spec = {"initContainers": [proxy, container("fetch", "2")]}
-    return all_of(holders([0, 1], cpu="2"), *more, gang(4, cpu="3", spec=spec))
+    return all_of(holders([0, 1], cpu="2"), *extra, gang(4, cpu="3", spec=spec))
 
 
 def _as_a_whole(cpu: str) -> Objects:
@@ -66,7 +66,7 @@ def _sandboxed(
 ) -> Objects:
     """Return a Job `run` of this form (`gang`, `loose`) and the RuntimeClass that adds so much to its pods."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         name = f"{ns}-sandbox"
         runtime = {
             "apiVersion": "node.k8s.io/v1",
@@ -76,7 +76,7 @@ def _sandboxed(
             "overhead": {"podFixed": overhead},
         }
         run = form(count, spec={"runtimeClassName": name}, **options)
-        return [runtime, *run(ns, where)]
+        return [runtime, *run(ns, nodes)]
 
     return make
 
@@ -99,7 +99,7 @@ def _indexed(count: int, **options: str) -> Objects:
 def _urgent_crew(count: int, *, polite: bool) -> Objects:
     """Return a sandboxed Job with a hand-made group, both urgent; a polite class never preempts."""
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         urgent = f"{ns}-urgent"
         rank = priority_class(urgent, 1000)
         if polite:
@@ -108,7 +108,7 @@ def _urgent_crew(count: int, *, polite: bool) -> Objects:
         return [
             rank,
             crew,
-            *_sandboxed_136(count, priority_class=urgent, pod_group="crew")(ns, where),
+            *_sandboxed_136(count, priority_class=urgent, pod_group="crew")(ns, nodes),
         ]
 
     return make
@@ -119,8 +119,8 @@ _SLOW_HOLDER = holders([0], cpu="3", linger="20m")
 
 def _full_of_agents(count: int) -> Objects:
     """Return a Job of pods of 2.5 CPU in a sandbox, on nodes with holders of 4.5 CPU and agents of 1.5."""
-    others = all_of(holders([0, 1], cpu="4500m"), daemons(cpu="1500m"))
-    return all_of(others, _sandboxed(loose, count, OVERHEAD, cpu="2500m"))
+    rest = all_of(holders([0, 1], cpu="4500m"), daemons(cpu="1500m"))
+    return all_of(rest, _sandboxed(loose, count, OVERHEAD, cpu="2500m"))
 
 
 def _delete_holders(stage: Stage) -> None:

@@ -28,32 +28,32 @@ def _static_then_gang(stage: Stage) -> None:
         node = stage.client.get("v1", "Node", stage.node(suffix))["metadata"]
         marks = {"kubernetes.io/config.mirror": "proxy", "kubernetes.io/config.source": "file"}
         spec = {**port(9400, "1"), "nodeName": node["name"]}
-        made = pod(f"proxy-{suffix}", stage.namespace, annotations=marks, spec=spec)
+        created = pod(f"proxy-{suffix}", stage.namespace, annotations=marks, spec=spec)
         owner = {"apiVersion": "v1", "kind": "Node", "name": node["name"], "uid": node["uid"]}
-        made["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
-        stage.make([made])
+        created["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        stage.make([created])
     stage.make(_LISTENERS(stage.namespace, {POOL: stage.pool}))
 
 
 def _finished(nodes: Sequence[int]) -> Objects:
     """Return a pod on each of these nodes that has soon done its work."""
-    return lambda ns, where: [
-        pod(f"done-{at}", ns, cpu="500m", complete_after="1s", spec={"nodeName": f"{ns}-{at}"})
-        for at in nodes
+    return lambda ns, namespace: [
+        pod(f"done-{node}", ns, cpu="500m", complete_after="1s", spec={"nodeName": f"{ns}-{node}"})
+        for node in nodes
     ]
 
 
-def _slots(*more: Objects) -> Objects:
+def _slots(*extra: Objects) -> Objects:
     held = all_of(holders([0, 1], cpu="500m"), _finished([0, 1]))
-    return all_of(held, *more, gang(7, cpu="500m"))
+    return all_of(held, *extra, gang(7, cpu="500m"))
 
 
 _FOUR_PODS = (Room(pods=4), Room(pods=4), Room(taints=[taint("reserved", "serving")]))
 
 
 def _finish_holder(stage: Stage) -> None:
-    found = next(found for found in stage.pods() if found["metadata"]["name"] == "holder-0")
-    stage.script(found, complete_after="1s")
+    result = next(result for result in stage.pods() if result["metadata"]["name"] == "holder-0")
+    stage.script(result, complete_after="1s")
 
 
 ON_EVERY_GANG_CLUSTER = (

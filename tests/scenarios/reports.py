@@ -39,9 +39,9 @@ DEVICES = (
 )  # fmt: skip
 
 
-def _sweep(ns: str, where: Where) -> list[Json]:
+def _sweep(ns: str, nodes: Where) -> list[Json]:
     """A gang of all its pods that states no quorum."""
-    return [job("sweep", ns, parallelism=4, gang="all", node_selector=where)]
+    return [job("sweep", ns, parallelism=4, gang="all", node_selector=nodes)]
 
 
 def _suspend_and_resume(stage: Stage) -> None:
@@ -51,8 +51,8 @@ def _suspend_and_resume(stage: Stage) -> None:
     stage.script(first, complete_after="1s")
 
     def done() -> bool:
-        found = stage.client.get("batch/v1", "Job", "sweep", stage.namespace)
-        return bool(found["status"].get("succeeded", 0) == 1)
+        result = stage.client.get("batch/v1", "Job", "sweep", stage.namespace)
+        return bool(result["status"].get("succeeded", 0) == 1)
 
     wait(done, timeout=300, what="one index to be done")
     suspend(stage, True)

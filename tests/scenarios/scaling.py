@@ -11,13 +11,13 @@ def waiting_pods(stage: Stage) -> list[Json]:
     """Return the pods that the scheduler has refused."""
 
     def look() -> list[Json] | None:
-        found = [
+        result = [
             pod
             for pod in stage.pods()
             for condition in pod.get("status", {}).get("conditions") or ()
             if condition["type"] == "PodScheduled" and condition["status"] == "False"
         ]
-        return found or None
+        return result or None
 
     return patiently(look, f"a refused pod in {stage.namespace}")
 

@@ -49,9 +49,9 @@ def nodes_with(key: str, *values: str) -> tuple[Room, ...]:
     return tuple(Room(labels={key: value}) for value in values)
 
 
-def patiently(look: Callable[[], T | None], what: str) -> T:
+def patiently(read: Callable[[], T | None], what: str) -> T:
     """Call `look` until it returns something true and return that; raise `WaitError` naming `what`."""
-    return wait(look, timeout=PATIENCE, every=LOOK_EVERY, what=what)
+    return wait(read, timeout=PATIENCE, every=LOOK_EVERY, what=what)
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ class Stage:
     def pods(self, **labels: str) -> list[Json]:
         """Return its pods, the oldest first."""
         selector = ",".join(f"{key}={value}" for key, value in labels.items())
-        found = self.client.list("v1", "Pod", self.namespace, labels=selector)
+        result = self.client.list("v1", "Pod", self.namespace, labels=selector)
         return sorted(
-            found, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])
+            result, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"])
         )
 
     def wait_running(self, count: int) -> list[Json]:
@@ -106,9 +106,11 @@ class Stage:
 
     def add_nodes(self, *rooms: Room) -> None:
         """Make more nodes that only this scenario may use, and wait until they are open."""
-        there = len(self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"))
-        made = [_node(self.pool, str(there + index), room) for index, room in enumerate(rooms)]
-        make_nodes(self.client, made)
+        existing = len(self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"))
+        created = [
+            _node(self.pool, str(existing + index), room) for index, room in enumerate(rooms)
+        ]
+        make_nodes(self.client, created)
 
     def node(self, suffix: str) -> str:
         """Return the name of one of its nodes: those of the scenario are `0`, `1`, …"""
@@ -134,13 +136,13 @@ class Stage:
 
     def uncordon(self) -> None:
         """Open all of its nodes again."""
-        for found in self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"):
-            if found["spec"].get("unschedulable"):
-                cordon(self.client, found["metadata"]["name"], unschedulable=False)
+        for result in self.client.list("v1", "Node", labels=f"{POOL}={self.pool}"):
+            if result["spec"].get("unschedulable"):
+                cordon(self.client, result["metadata"]["name"], unschedulable=False)
 
     def tell(self, pod: Json, reason: str, text: str, component: str, kind: str = "Normal") -> None:
         """Post an event about a pod as a controller does that is not here."""
-        where = pod["metadata"]
+        nodes = pod["metadata"]
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         keys = ("name", "namespace", "uid", "resourceVersion")
         self.client.create(
@@ -148,13 +150,13 @@ class Stage:
                 "apiVersion": "v1",
                 "kind": "Event",
                 "metadata": {
-                    "name": f"{where['name']}.{reason.lower()}",
-                    "namespace": where["namespace"],
+                    "name": f"{nodes['name']}.{reason.lower()}",
+                    "namespace": nodes["namespace"],
                 },
                 "involvedObject": {
                     "apiVersion": "v1",
                     "kind": "Pod",
-                    **{key: where[key] for key in keys},
+                    **{key: nodes[key] for key in keys},
                 },
                 "reason": reason,
                 "message": text,
@@ -180,8 +182,8 @@ class Stage:
         """Wait until that many pods are being started, and tell them to run (see `WHEN_TOLD`)."""
 
         def look() -> list[Json] | None:
-            found = [pod for pod in self.pods() if _is_starting(pod)]
-            return found if len(found) >= count else None
+            result = [pod for pod in self.pods() if _is_starting(pod)]
+            return result if len(result) >= count else None
 
         for pod in patiently(look, f"{count} pods in {self.namespace} to start"):
             self.script(pod, start_after="0s")
@@ -198,7 +200,7 @@ class Stage:
             "Pod",
             "probe",
             self.namespace,
-            until=lambda found: found["spec"].get("nodeName"),
+            until=lambda result: result["spec"].get("nodeName"),
             timeout=PATIENCE,
         )
         self.delete("probe")

@@ -13,11 +13,11 @@ ZONE = "example.com/zone"
 NORTH, SOUTH = nodes_with(ZONE, "north", "south")
 
 
-def _earlier(ns: str, where: Mapping[str, str]) -> list[Json]:
+def _earlier(ns: str, nodes: Mapping[str, str]) -> list[Json]:
     """Return five even pods: two on node 0, one on node 1, two on node 2."""
     return [
-        pod(f"earlier-{index}", ns, labels={SET: "even"}, spec={"nodeName": f"{ns}-{at}"})
-        for index, at in enumerate((0, 0, 1, 2, 2))
+        pod(f"earlier-{index}", ns, labels={SET: "even"}, spec={"nodeName": f"{ns}-{position}"})
+        for index, position in enumerate((0, 0, 1, 2, 2))
     ]
 
 

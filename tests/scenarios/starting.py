@@ -24,9 +24,9 @@ SANDBOX = (
 def _beside_driver(**workers: Any) -> Objects:
     """Return a JobSet `run` whose driver runs and whose two workers are as said."""
 
-    def make(ns: str, where: Any) -> list[Json]:
-        trouble = {"pods": 2, "node_selector": where, **workers}
-        jobs: Any = {"driver": {"node_selector": where}, "workers": trouble}
+    def make(ns: str, nodes: Any) -> list[Json]:
+        trouble = {"pods": 2, "node_selector": nodes, **workers}
+        jobs: Any = {"driver": {"node_selector": nodes}, "workers": trouble}
         return [jobset("run", ns, jobs=jobs)]
 
     return make
@@ -36,8 +36,8 @@ def _creating(stage: Stage) -> list[Json]:
     """Return the two pods that wait for their containers, once they do: the driver does only for a moment."""
 
     def look() -> list[Json] | None:
-        found = [pod for pod in stage.pods() if _waits(pod) and not _drives(pod)]
-        return found if len(found) == 2 else None
+        result = [pod for pod in stage.pods() if _waits(pod) and not _drives(pod)]
+        return result if len(result) == 2 else None
 
     return patiently(look, f"two pods to be created in {stage.namespace}")
 
@@ -45,13 +45,14 @@ def _creating(stage: Stage) -> list[Json]:
 def _waits(pod: Json) -> bool:
     statuses = pod.get("status", {}).get("containerStatuses") or []
     return any(
-        one["state"].get("waiting", {}).get("reason") == "ContainerCreating" for one in statuses
+        pod_status["state"].get("waiting", {}).get("reason") == "ContainerCreating"
+        for pod_status in statuses
     )
 
 
 def _drives(pod: Json) -> bool:
     labels = pod["metadata"].get("labels") or {}
-    return bool(labels.get("jobset.sigs.k8s.io/replicatedjob-name") == "driver")
+    return bool(labels.get("jobset.sigs.k8s.io/replicated_job-name") == "driver")
 
 
 def _told(reason: str, text: str, pods: int) -> Callable[[Stage], None]:
@@ -70,12 +71,12 @@ def _mended(stage: Stage) -> None:
         stage.script(pod, never_ready="no")
 
 
-def _crashing_loader(ns: str, where: Any) -> list[Json]:
+def _crashing_loader(ns: str, nodes: Any) -> list[Json]:
     """Return a JobSet in order whose first Job crashes again and again."""
     loader = {"never_ready": "crash-loop", "restart_policy": "OnFailure", "backoff_limit": 50}
     jobs: Any = {
-        "loader": {**loader, "node_selector": where},
-        "learners": {"pods": 2, "node_selector": where},
+        "loader": {**loader, "node_selector": nodes},
+        "learners": {"pods": 2, "node_selector": nodes},
     }
     return [jobset("run", ns, jobs=jobs, jobset_spec=IN_ORDER)]
 

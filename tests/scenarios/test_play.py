@@ -28,12 +28,12 @@ def story(within: float) -> Story:
 
 
 def test_an_unstable_answer_never_counts() -> None:
-    told = story(0.0)
+    verdicts = story(0.0)
     for second in range(6):
-        told.look(RIGHT if second % 2 else WRONG, float(second))
-    told.look(WRONG, 6.0)
+        verdicts.look(RIGHT if second % 2 else WRONG, float(second))
+    verdicts.look(WRONG, 6.0)
     with pytest.raises(UntoldError, match="code: 'starting' instead of 'running'") as raised:
-        told.wait_told()
+        verdicts.wait_told()
     # The failure names the API answer of each second.
     assert "; 1 s: running (right); 2 s: starting (code:" in str(raised.value)
 

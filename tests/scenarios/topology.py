@@ -26,12 +26,12 @@ def _exclusive(key: str, replicas: int, pods: int, cpu: str = "2", name: str = "
     """
     annotations = {"alpha.jobset.sigs.k8s.io/exclusive-topology": key}
 
-    def make(ns: str, where: Mapping[str, str]) -> list[Json]:
+    def make(ns: str, nodes: Mapping[str, str]) -> list[Json]:
         slices: JobOptions = {
             "replicas": replicas,
             "pods": pods,
             "cpu": cpu,
-            "node_selector": where,
+            "node_selector": nodes,
         }
         return [jobset(name, ns, jobs={"slice": slices}, annotations=annotations)]
 

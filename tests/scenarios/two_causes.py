@@ -18,30 +18,30 @@ Where = Mapping[str, str]
 VISION = taint("team", "vision")
 
 
-def _small_quota(ns: str, where: Where) -> list[Json]:
+def _small_quota(ns: str, nodes: Where) -> list[Json]:
     return [quota("two-pods", ns, pods="2")]
 
 
-def _two_units(ns: str, where: Where) -> list[Json]:
+def _two_units(ns: str, nodes: Where) -> list[Json]:
     """One Job that no node will ever take, and one for which there is no room now."""
-    full: JobOptions = {"pods": 2, "node_selector": where, "cpu": "6"}
+    full: JobOptions = {"pods": 2, "node_selector": nodes, "cpu": "6"}
     return [
         jobset(
             "run",
             ns,
             jobs={
-                "lunar": {"node_selector": {**where, "zone": "moon"}},
+                "lunar": {"node_selector": {**nodes, "zone": "moon"}},
                 "workers": full,
             },
         )
     ]
 
 
-def _ranked(ns: str, where: Where) -> list[Json]:
+def _ranked(ns: str, nodes: Where) -> list[Json]:
     """A gang whose pods have a priority that their PodGroup has not, on nodes too small for it."""
     urgent = priority_class(f"{ns}-urgent", 1000)
-    made = quorum(2, 2, cpu="20", priority_class=f"{ns}-urgent")(ns, where)
-    return [urgent, *made]
+    created = quorum(2, 2, cpu="20", priority_class=f"{ns}-urgent")(ns, nodes)
+    return [urgent, *created]
 
 
 _DISK = "example.com/disk"

@@ -151,7 +151,7 @@ def _ended_by_one(place: Relative) -> None:
 
 
 FAMILY = {
-    **{name: one for short in KINDS for name, one in _situations(short).items()},
+    **{name: item for short in KINDS for name, item in _situations(short).items()},
     "xgb-ended": Situation(
         _ended_by_one, "failed", "failed", None, {"desired": 2}, twin="restarting"
     ),

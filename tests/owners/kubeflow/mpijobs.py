@@ -46,8 +46,8 @@ class Mpi(Place):
         launcher = f"{name}-launcher"
         job = self.client.get("batch/v1", "Job", launcher, self.name)
         if job["spec"].get("suspend"):
-            look = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
-            self.client.patch("batch/v1", "Job", launcher, look, self.name)
+            read = {"metadata": {"annotations": {"test.gangboard.dev/look": f"{time.monotonic()}"}}}
+            self.client.patch("batch/v1", "Job", launcher, read, self.name)
         return not job["spec"].get("suspend")
 
 

@@ -27,8 +27,8 @@ class Place(PlaceOnBoard):
     def run(self, name: str = "run", *, pool: str = "", **options: Any) -> None:
         """Make a job on the nodes of this place, or of a pool."""
         roles = options.pop("roles", None) or self.roles(**options.pop("sizes", {}))
-        where = {POOL: pool or self.name}
-        self.client.create(kubeflow_job(self.kind, name, self.name, roles, where=where, **options))
+        nodes = {POOL: pool or self.name}
+        self.client.create(kubeflow_job(self.kind, name, self.name, roles, where=nodes, **options))
 
     @abstractmethod
     def roles(self, **sizes: Any) -> dict[str, Json]:

@@ -43,10 +43,10 @@ def _below_size(place: Place) -> None:
     """Elastic: three of four workers find room, two are enough. Twin: it needs all."""
     pool = f"{place.name}-twin"
     make_nodes(place.client, [node(pool, cpu="8", labels={POOL: pool})])
-    for name, least, where in (("run", 2, ""), ("twin", 4, pool)):
+    for name, least, nodes in (("run", 2, ""), ("twin", 4, pool)):
         elastic = {"minReplicas": least, "maxReplicas": 4}
         roles = {"Worker": replicas(4, cpu="2.5")}
-        place.run(name, pool=where, roles=roles, elasticPolicy=elastic)
+        place.run(name, pool=nodes, roles=roles, elasticPolicy=elastic)
 
 
 def _restarting(place: Place) -> None:
