@@ -26,7 +26,7 @@ def main() -> int:
     options.add_argument("--racks", action="store_true")
     options.add_argument("--spreads", action="store_true")
     options.add_argument("--only", type=int, help="with --jobs: the number of the one case to play")
-    value = options.parse_args()
+    arguments = options.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     import django
 
@@ -38,18 +38,18 @@ def main() -> int:
     from tests.agreement.jobs import make_job_case
     from tests.controlplane.cluster import ControlPlane
 
-    print(f"seed {value.seed}", flush=True)
+    print(f"seed {arguments.seed}", flush=True)
     figures = Figures()
     with ControlPlane.start("1.37") as plane, Arena(plane.client) as arena:
-        if value.jobs:
-            numbers = range(value.cases) if value.only is None else [value.only]
+        if arguments.jobs:
+            numbers = range(arguments.cases) if arguments.only is None else [arguments.only]
             return jobs_play.report(
-                arena, [make_job_case(value.seed, number) for number in numbers]
+                arena, [make_job_case(arguments.seed, number) for number in numbers]
             )
-        if value.racks or value.spreads:
-            make = make_rack_case if value.racks else make_spreads_case
+        if arguments.racks or arguments.spreads:
+            make = make_rack_case if arguments.racks else make_spreads_case
             outcomes = list(
-                compare(arena, [make(value.seed, index) for index in range(value.cases)])
+                compare(arena, [make(arguments.seed, index) for index in range(arguments.cases)])
             )
             wrong = [outcome for outcome in outcomes if outcome.outcome is Outcome.WRONG]
             pairs = Counter(
@@ -57,8 +57,8 @@ def main() -> int:
             )
             print(*pairs.items(), *wrong, sep="\n")
             return 1 if wrong else 0
-        cases = make_cases(value.seed, value.cases)
-        if value.advice:
+        cases = make_cases(arguments.seed, arguments.cases)
+        if arguments.advice:
             return advice_play.report(arena, list(cases))
         for result in compare(arena, cases):
             figures.results.append(result)

@@ -45,13 +45,13 @@ class Misfits:
         return replace(unit, placing=placing_of(unit))
 
 
-def room_with_gangs(read: Look) -> ClusterCapacity:
+def room_with_gangs(snapshot: Look) -> ClusterCapacity:
     """Return the free capacity and the running gangs."""
     usage = Usage()
-    for obj in read.nodes:
+    for obj in snapshot.nodes:
         usage.put_node(model(NODE, obj))
     uids: dict[str, list[str]] = {}
-    for obj in read.pods:
+    for obj in snapshot.pods:
         # Those that wait are put as well: their rules say who counts.
         pod: Pod = model(POD, obj)
         usage.put_pod(pod)

@@ -67,7 +67,7 @@ def lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield from (f"  {change:<25} {count}" for change, count in sorted(changes.items()))
 
 
-def told(outcome: Outcome) -> str:
+def outcome_text(outcome: Outcome) -> str:
     """Return all that is needed to look into an outcome and to play it again; "" where all is well."""
     again = f"  make_job_case({outcome.one.case.seed}, {outcome.one.case.number})"
     if outcome.fault:

@@ -31,7 +31,7 @@ from tests.agreement.jobs import (
     gang_objects,
     node_objects,
 )
-from tests.agreement.jobs_figures import Outcome, faults, lines, told, wrong_on_paper
+from tests.agreement.jobs_figures import Outcome, faults, lines, outcome_text, wrong_on_paper
 from tests.agreement.jobs_reading import Gangs
 from tests.agreement.reckoning import most
 from tests.controlplane.client import ApiError, Json, WaitError, wait

@@ -17,7 +17,7 @@ from tests.agreement.jobs import (
     is_helpable,
     make_job_case,
 )
-from tests.agreement.jobs_figures import faults, lines, told
+from tests.agreement.jobs_figures import faults, lines, outcome_text
 from tests.agreement.jobs_play import play
 from tests.agreement.reckoning import most
 

@@ -209,7 +209,7 @@ def _affinity(name: str) -> Json:
     matching = {"key": "app.kubernetes.io/name", "operator": "In", "values": [name]}
     selector = {"matchExpressions": [matching]}
 
-    def near(key: str) -> Json:
+    def affinity_term(key: str) -> Json:
         term = {"labelSelector": selector, "topologyKey": key}
         return {
             "preferredDuringSchedulingIgnoredDuringExecution": [
@@ -218,6 +218,6 @@ def _affinity(name: str) -> Json:
         }
 
     return {
-        "podAffinity": near("topology.kubernetes.io/zone"),
-        "podAntiAffinity": near("kubernetes.io/hostname"),
+        "podAffinity": affinity_term("topology.kubernetes.io/zone"),
+        "podAntiAffinity": affinity_term("kubernetes.io/hostname"),
     }

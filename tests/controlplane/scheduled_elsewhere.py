@@ -92,11 +92,11 @@ def yunikorn_job(client: Client, name: str, namespace: str, on: Mapping[str, str
     value: dict[str, Any] = {**yunikorn.member(name), "node_selector": on}
     client.create(job(name, namespace, parallelism=2, **value))
 
-    def made() -> list[Json]:
+    def created_objects() -> list[Json]:
         result = client.list("v1", "Pod", namespace, labels=f"job-name={name}")
         return result if len(result) == 2 else []
 
-    for item in wait(made, what=f"pods of {name}"):
+    for item in wait(created_objects, what=f"pods of {name}"):
         bind(client, item, _node(on))
 
 

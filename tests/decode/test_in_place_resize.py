@@ -33,7 +33,7 @@ def requests(spec: Json, **status: Any) -> dict[str, Decimal]:
     return pod.requests
 
 
-def one(cpu: str, *statuses: Json, **status: Any) -> Decimal:
+def cpu_request(cpu: str, *statuses: Json, **status: Any) -> Decimal:
     spec = {"containers": [container(cpu=cpu)]}
     return requests(spec, containerStatuses=list(statuses), **status)["cpu"]
 
@@ -58,14 +58,14 @@ def test_allocated_and_requested_cpu_during_a_resize(
         allocated=None if allocated is None else {"cpu": allocated},
         force=None if force is None else {"cpu": force},
     )
-    assert one(asked, status) == expected
+    assert cpu_request(asked, status) == expected
 
 
 def test_infeasible_resize_does_not_count() -> None:
     pending = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
     status = given(allocated={"cpu": "1"}, force={"cpu": "1"})
-    assert one("64", status, conditions=[pending]) == 1
-    assert one("64", status, conditions=[{**pending, "reason": "Deferred"}]) == 64
+    assert cpu_request("64", status, conditions=[pending]) == 1
+    assert cpu_request("64", status, conditions=[{**pending, "reason": "Deferred"}]) == 64
 
 
 def test_containers_are_added_before_the_largest_amount_is_chosen() -> None:

@@ -34,14 +34,14 @@ CHILD = [
 ]
 
 
-def who(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
+def writer_of(entries: object, pointer: str = "/spec/suspend") -> tuple[str, str]:
     return last_writer(json.dumps(entries).encode(), pointer)
 
 
 def test_owner_of_a_field() -> None:
-    assert who(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
-    assert who(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
-    assert who(CHILD, "/spec/active") == ("", "")
+    assert writer_of(CHILD) == ("night-saver", "2026-11-21T10:05:07Z")
+    assert writer_of(CHILD, "/spec/parallelism") == ("jobset", "2026-11-21T10:00:00Z")
+    assert writer_of(CHILD, "/spec/active") == ("", "")
 
 
 def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
@@ -49,10 +49,10 @@ def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
     several = [
         entry(name, f"2026-11-21T10:0{index}:00Z", SUSPENDED) for index, name in enumerate("bca")
     ]
-    assert who(several)[0] == "a"
+    assert writer_of(several)[0] == "a"
     ours = entry("gangboard", "2026-11-21T10:09:00Z", SUSPENDED)
-    assert who([*several, ours])[0] == "a"
-    assert who([ours]) == ("gangboard", "2026-11-21T10:09:00Z")
+    assert writer_of([*several, ours])[0] == "a"
+    assert writer_of([ours]) == ("gangboard", "2026-11-21T10:09:00Z")
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_last_of_several_writers_counts_and_gangboard_comes_last() -> None:
     ],
 )
 def test_malformed_managed_fields_count_as_empty(entries: object) -> None:
-    assert who(entries) == ("", "")
+    assert writer_of(entries) == ("", "")
 
 
 def test_manager_name_is_cut_at_the_limit_of_the_api_server() -> None:
-    assert who([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
+    assert writer_of([entry("x" * 1000, "", SUSPENDED)]) == ("x" * 128, "")
 
 
 @pytest.mark.parametrize("kind", [JOB, JOBSET])

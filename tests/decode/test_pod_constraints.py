@@ -216,7 +216,7 @@ def test_device_classes_are_undecidable() -> None:
 
 
 def test_equal_constraints_share_an_object() -> None:
-    def made(number: int) -> PodConstraints:
+    def constrained(number: int) -> PodConstraints:
         return pod(
             labels={"app": "train", "rank": str(number)},
             nodeSelector={"pool": "gpu"},
@@ -225,7 +225,7 @@ def test_equal_constraints_share_an_object() -> None:
             volumes=[{"name": f"token-{number}", "projected": {}}],
         ).needs
 
-    assert made(1) is made(2)
+    assert constrained(1) is constrained(2)
     assert needs(nodeSelector={"pool": "gpu"}) is needs(nodeSelector={"pool": "gpu"})
 
 

@@ -73,7 +73,7 @@ def judged(graph: OwnershipGraph, root: Any, *objects: Any) -> Verdict:
     return assess(facts)
 
 
-def words(verdict: Verdict) -> list[str]:
+def reference_messages(verdict: Verdict) -> list[str]:
     return [finding.message for finding in verdict.findings if finding.code == "odd-reference"]
 
 
@@ -95,7 +95,9 @@ def test_an_object_that_owns_itself_is_reported() -> None:
         2,
         2,
     )
-    assert words(verdict) == ["JobSet run names itself as its owner, which says nothing."]
+    assert reference_messages(verdict) == [
+        "JobSet run names itself as its owner, which says nothing."
+    ]
 
 
 def test_an_ownership_cycle_is_one_gang_with_each_pod_once() -> None:
@@ -113,7 +115,9 @@ def test_an_ownership_cycle_is_one_gang_with_each_pod_once() -> None:
     assert sorted(member.ref.name for member in verdict.pods) == sorted(
         pod.meta.ref.name for pod in pods
     )
-    assert words(verdict) == ["Owner references form a ring: JobSet a is taken as the topmost."]
+    assert reference_messages(verdict) == [
+        "Owner references form a ring: JobSet a is taken as the topmost."
+    ]
 
 
 def test_an_owner_of_another_namespace_owns_no_pods() -> None:
@@ -125,11 +129,11 @@ def test_an_owner_of_another_namespace_owns_no_pods() -> None:
     assert set(graph.members(uid(JOBSET))) == {uid(JOBSET), uid(JOB), *map(uid, PODS)}
     assert graph.members(uid(pod)) == (uid(pod),)
     verdict = judged(graph, pod)
-    assert words(verdict) == [
+    assert reference_messages(verdict) == [
         "Pod away-0 names an owner of another namespace: none can own it, so it is a gang of its own."
     ]
     assert judged(graph, JOBSET, JOB, *PODS).members.desired == 2
-    assert words(judged(graph, JOBSET, JOB, *PODS)) == []
+    assert reference_messages(judged(graph, JOBSET, JOB, *PODS)) == []
     # Whichever comes last.
     assert graph_of(pod, job, *PODS, JOB, JOBSET).roots() == graph.roots()
 
@@ -216,7 +220,7 @@ def test_a_label_that_names_a_missing_object() -> None:
     )
     verdict = judged(graph_of(pod), pod)
     assert verdict.finding.code == "running"
-    assert words(verdict) == [
+    assert reference_messages(verdict) == [
         "Pod serve-0 is labelled as one of LeaderWorkerSet serve, which is not known."
     ]
 

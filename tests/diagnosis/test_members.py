@@ -85,14 +85,14 @@ def test_the_priority_class_is_of_the_owner_or_of_all_pods() -> None:
 def test_the_priority_without_a_class_is_the_number_of_all_pods() -> None:
     job = a_job()
 
-    def told(*numbers: int | None) -> str:
+    def priority_of(*numbers: int | None) -> str:
         pods = [a_pod(f"train-{i}", of=job, priority=of) for i, of in enumerate(numbers)]
         return assess(gang(job, *pods)).priority
 
-    assert told(1000, 1000) == "1000"
-    assert told(-5) == "-5"
-    assert told(0, 0) == "", "nobody gave it one"
-    assert told(None) == told(5, 7) == told() == ""
+    assert priority_of(1000, 1000) == "1000"
+    assert priority_of(-5) == "-5"
+    assert priority_of(0, 0) == "", "nobody gave it one"
+    assert priority_of(None) == priority_of(5, 7) == priority_of() == ""
     named = a_pod("train-1", of=job, priority_class="low", priority=5)
     assert assess(gang(job, a_pod(of=job, priority=5), named)).priority == ""
 

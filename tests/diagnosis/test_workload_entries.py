@@ -227,7 +227,7 @@ def test_finished_pods_end_a_bare_workload() -> None:
 # The gate
 
 
-def said(message: str) -> Condition:
+def unschedulable(message: str) -> Condition:
     return a_condition("PodScheduled", "False", reason="Unschedulable", message=message)
 
 
@@ -241,9 +241,9 @@ def test_a_pod_with_a_nominated_node_is_at_the_gate_unless_it_preempts() -> None
         "plugin GangScheduling."
     )
     assert pod.is_waiting_on_permit
-    assert replace(pod, scheduled=said(timeout)).is_waiting_on_permit
-    assert replace(pod, scheduled=said(short + tail)).is_waiting_on_permit
-    assert not replace(pod, scheduled=said(short)).is_waiting_on_permit
+    assert replace(pod, scheduled=unschedulable(timeout)).is_waiting_on_permit
+    assert replace(pod, scheduled=unschedulable(short + tail)).is_waiting_on_permit
+    assert not replace(pod, scheduled=unschedulable(short)).is_waiting_on_permit
     assert not replace(pod, nominated_node="").is_waiting_on_permit
     assert not replace(pod, node="n0").is_waiting_on_permit
     assert not replace(

@@ -47,10 +47,14 @@ def test_the_gang_shows_the_cause_of_waiting_placeholders(places: dict[str, Plac
     )
     for name, number in {"run": "3 placeholders", "twin": "1 placeholder"}.items():
 
-        def told(name: str = name) -> str:
+        def message_of(name: str = name) -> str:
             return str(place.told(name)["message"])
 
-        wait(partial(_begins, told, started.format(name=name, number=number)), what=name, seen=told)
+        wait(
+            partial(_begins, message_of, started.format(name=name, number=number)),
+            what=name,
+            seen=message_of,
+        )
 
 
 def _begins(verdicts: Callable[[], str], words: str) -> bool:

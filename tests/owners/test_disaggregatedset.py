@@ -60,7 +60,7 @@ def serve(**roles: Json) -> Owner:
     return owner
 
 
-def made(role: str, revision: str = "54eea62e", **of_spec: Any) -> Owner:
+def role_set(role: str, revision: str = "54eea62e", **of_spec: Any) -> Owner:
     """Return the LeaderWorkerSet of a role, as it was made there."""
     name = f"serve-{revision}-{role}"
     owner: Owner = model(
@@ -100,7 +100,7 @@ def judged(*objects: Owner | Pod) -> Verdict:
 
 
 def test_a_set_is_one_gang_with_its_workloads_and_their_pods() -> None:
-    prefill, decode = made("prefill"), made("decode")
+    prefill, decode = role_set("prefill"), role_set("decode")
     existing: list[Made] = [*pods(prefill), decode, *pods(decode), serve(), prefill]
     for order in (existing, existing[::-1]):
         graph = OwnershipGraph()
@@ -111,7 +111,7 @@ def test_a_set_is_one_gang_with_its_workloads_and_their_pods() -> None:
 
 
 def test_a_set_with_all_pods_ready_runs() -> None:
-    prefill, decode = made("prefill"), made("decode")
+    prefill, decode = role_set("prefill"), role_set("decode")
     result = judged(serve(), prefill, decode, *pods(prefill), *pods(decode))
     assert (result.finding.code, result.finding.message) == ("running", "All 4 pods are ready.")
     assert result.members.desired == 4
@@ -123,7 +123,7 @@ def test_the_spec_has_the_size_before_the_workloads_exist() -> None:
 
 def test_a_missing_role_is_reported() -> None:
     """Near miss of a running set: the existing pods are all ready."""
-    prefill = made("prefill")
+    prefill = role_set("prefill")
     result = judged(serve(), prefill, *pods(prefill))
     assert (result.members.desired, result.members.ready) == (8, 2)
     assert (result.finding.code, result.finding.unit) == ("pods-not-created", "decode")
@@ -134,20 +134,20 @@ def test_a_missing_role_is_reported() -> None:
 
 def test_a_role_with_the_suffix_of_another_is_not_confused_with_it() -> None:
     own = serve(decode=spec(), **{"pre-decode": spec()})
-    other = made("pre-decode")
+    other = role_set("pre-decode")
     result = judged(own, other, *pods(other))
     assert (result.members.desired, result.finding.unit) == (4, "decode")
 
 
 def test_both_revisions_count_by_their_requests_during_a_rollout() -> None:
-    old, new = made("decode", replicas=1), made("decode", "aaaaaaaa", replicas=1)
-    prefill = made("prefill")
+    old, new = role_set("decode", replicas=1), role_set("decode", "aaaaaaaa", replicas=1)
+    prefill = role_set("prefill")
     result = judged(serve(), old, new, prefill, *pods(old), *pods(new), *pods(prefill))
     assert (result.finding.code, result.members.desired) == ("running", 6)
 
 
 def test_no_lever_suspends_a_set_or_its_workloads() -> None:
-    owner, prefill = serve(), made("prefill")
+    owner, prefill = serve(), role_set("prefill")
     context = a_gang(owner=owner, middle=(prefill,))
     for plan in offers(context, READY, "uid-serve", ago(0)):
         assert plan.why_not.startswith("DisaggregatedSet serve cannot be suspended: ")

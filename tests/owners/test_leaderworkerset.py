@@ -103,7 +103,7 @@ def judged(owner: Owner, *pods: Pod) -> Verdict:
     return assess(assemble(owner, pods, now=NOW))
 
 
-def told(verdict: Verdict) -> tuple[str, str, str]:
+def finding_summary(verdict: Verdict) -> tuple[str, str, str]:
     return verdict.finding.code, verdict.finding.health.value, verdict.finding.message
 
 
@@ -189,7 +189,7 @@ def test_its_own_readiness_is_not_believed() -> None:
     refused = {"text": "0/1 nodes are available: 1 Insufficient cpu."}
     workers = [member(replica, index, **refused) for replica in (0, 1) for index in (1, 2)]
     result = judged(lws(), *leaders, *workers)
-    assert told(result)[:2] == ("partly-placed", "degraded")
+    assert finding_summary(result)[:2] == ("partly-placed", "degraded")
     assert (result.members.desired, result.members.ready) == (6, 2)
 
 
@@ -198,7 +198,7 @@ def test_each_replica_is_judged_for_itself() -> None:
     unready = [member(1, index, on="n0", ready=index < 2) for index in (0, 1, 2)]
     result = judged(lws(), *whole, *unready)
     assert result.finding.unit == "run-1"
-    assert told(result) == (
+    assert finding_summary(result) == (
         "starting",
         "starting",
         "Replica run-1: All 3 pods are placed; 1 is not ready yet.",
@@ -207,7 +207,7 @@ def test_each_replica_is_judged_for_itself() -> None:
 
 
 def test_a_set_scaled_to_zero_desires_no_pods() -> None:
-    assert told(judged(lws(replicas=0))) == (
+    assert finding_summary(judged(lws(replicas=0))) == (
         "paused",
         "suspended",
         "LeaderWorkerSet run asks for no pods.",
@@ -224,16 +224,18 @@ def waiting(seconds: int, *, ready: bool, policy: str = "LeaderReady") -> Verdic
 
 
 def test_workers_that_wait_for_their_leader_are_not_blamed_on_their_controller() -> None:
-    code, health, message = told(waiting(3600, ready=False))
+    code, health, message = finding_summary(waiting(3600, ready=False))
     assert (code, health) == ("starting", "starting")
     assert message == "1 of 3 pods is placed; 1 is not ready yet."
 
 
 def test_missing_workers_of_a_ready_leader_are_reported() -> None:
     """Twin: as soon as the leader is ready its workers are due, after a grace from then."""
-    assert told(waiting(30, ready=True))[:2] == ("pods-not-created", "starting")
-    assert told(waiting(3600, ready=True))[:2] == ("pods-not-created", "blocked")
-    assert told(waiting(3600, ready=False, policy="LeaderCreated"))[0] == "pods-not-created"
+    assert finding_summary(waiting(30, ready=True))[:2] == ("pods-not-created", "starting")
+    assert finding_summary(waiting(3600, ready=True))[:2] == ("pods-not-created", "blocked")
+    assert (
+        finding_summary(waiting(3600, ready=False, policy="LeaderCreated"))[0] == "pods-not-created"
+    )
 
 
 def test_no_lever_suspends_a_set_and_the_cause_is_shown() -> None:

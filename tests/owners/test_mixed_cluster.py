@@ -232,10 +232,10 @@ def _listed(result: list[Json]) -> dict[tuple[str, str], tuple[int, str, int]]:
 
 
 def test_every_gang_is_listed_once(cluster: Client, board: Installation) -> None:
-    def told() -> dict[tuple[str, str], tuple[int, str, int]]:
+    def listed_gangs() -> dict[tuple[str, str], tuple[int, str, int]]:
         return _listed(board.gangs(namespace=WHERE))
 
-    wait(lambda: told() == GANGS, what=str(GANGS), seen=told, timeout=90)
+    wait(lambda: listed_gangs() == GANGS, what=str(GANGS), seen=listed_gangs, timeout=90)
     assert len(board.gangs(namespace=WHERE)) == sum(number for number, _, _ in GANGS.values())
 
 

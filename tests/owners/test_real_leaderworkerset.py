@@ -284,7 +284,7 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
             roles[role] = created["spec"]
         place.client.create(disaggregatedset(name, place.name, roles))
 
-    def told(name: str) -> tuple[Any, ...]:
+    def set_verdict(name: str) -> tuple[Any, ...]:
         result = place.installation.gangs(kind="DisaggregatedSet", namespace=place.name)
         return next(
             (
@@ -318,8 +318,12 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
         f"selector ({POOL}={place.name}) has 64; 2 of 4 pods of the DisaggregatedSet hold a node.",
         2,
     )
-    wait(lambda: told("serve") == expected, what=str(expected), seen=lambda: told("serve"))
+    wait(
+        lambda: set_verdict("serve") == expected,
+        what=str(expected),
+        seen=lambda: set_verdict("serve"),
+    )
     whole = ("running", "running", "All 4 pods are ready.", 4)
-    wait(lambda: told("fits") == whole, what=str(whole), seen=lambda: told("fits"))
+    wait(lambda: set_verdict("fits") == whole, what=str(whole), seen=lambda: set_verdict("fits"))
     sets = place.installation.gangs(kind="LeaderWorkerSet", namespace=place.name)
     assert not [one["name"] for one in sets if one["name"].startswith(("serve-", "fits-"))]

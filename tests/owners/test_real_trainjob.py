@@ -332,11 +332,11 @@ def test_the_progress_reported_by_the_training_is_shown(places: dict[str, Place]
     }
     place.client.patch_status(TRAINER, "TrainJob", "run", {"trainerStatus": status}, place.name)
 
-    def told() -> dict[str, str]:
+    def fact_texts() -> dict[str, str]:
         return {fact["label"]: fact["text"] for fact in place.detail()["facts"]}
 
     expected = "40 %, about 90 minutes left, as of 2026-11-20 09:31:07 UTC"
-    wait(lambda: told().get("Progress") == expected, what=expected, seen=told)
+    wait(lambda: fact_texts().get("Progress") == expected, what=expected, seen=fact_texts)
     assert place.told()["code"] == "running"
 
 

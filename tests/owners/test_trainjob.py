@@ -112,7 +112,7 @@ def job(**spec: Any) -> Owner:
             metadata={
                 "name": "run-node-0",
                 "labels": {
-                    "jobset.sigs.k8s.io/replicated_job-name": "node",
+                    "jobset.sigs.k8s.io/replicatedjob-name": "node",
                     "jobset.sigs.k8s.io/restart-attempt": "0",
                 },
             },

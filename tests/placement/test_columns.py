@@ -377,13 +377,13 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
     driver = Shape("driver", {"cpu": Decimal(6), "memory": Decimal(1000)})
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2), "memory": Decimal(1000)})
 
-    def asked(drivers: int, workers: int) -> FitAnswer:
+    def answer_for(drivers: int, workers: int) -> FitAnswer:
         request = PlacementRequest((PodSet(driver, drivers), PodSet(worker, workers)))
         return check_fit(request, nodes, When.CURRENT, request.size).answer
 
-    assert asked(400, 1200) is FitAnswer.YES
-    assert asked(401, 1200) is FitAnswer.NO
-    assert asked(400, 1201) is FitAnswer.NO
+    assert answer_for(400, 1200) is FitAnswer.YES
+    assert answer_for(401, 1200) is FitAnswer.NO
+    assert answer_for(400, 1201) is FitAnswer.NO
 
 
 def test_topology_restricts_the_nodes_to_a_rack() -> None:

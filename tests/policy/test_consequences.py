@@ -32,7 +32,7 @@ PAUSE = replace(WITHOUT, parallelism=True)
 NO_RESTART = "JobSet trio fails ({}) and Job trio-w-1 is deleted."
 
 
-def _said(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
+def _consequences(owner: Owner, levers: ClusterLevers = READY, name: str = "trio-w-1") -> str:
     plan = make_plan(a_context(owner), name, "suspend", levers)
     assert plan.allowed, plan.why_not
     return text(plan)
@@ -52,7 +52,7 @@ def test_a_restart_keeps_only_the_hold(levers: ClusterLevers, claim: str, after:
     assert (
         "If another Job fails, JobSet trio restarts (1 of 3 restarts used) and Job trio-w-1 is "
         f"{after}."
-    ) in _said(owner, levers)
+    ) in _consequences(owner, levers)
 
 
 FAILURES: list[tuple[dict[str, Any], str]] = [
@@ -84,12 +84,12 @@ FAILURES: list[tuple[dict[str, Any], str]] = [
 def test_the_failure_policy_is_mentioned(fields: dict[str, Any], sentence: str) -> None:
     fields = dict(fields)
     policies = Policies(failure_rules=fields.pop("rules", ()))
-    assert sentence in _said(a_trio(policies=policies, **fields))
+    assert sentence in _consequences(a_trio(policies=policies, **fields))
 
 
 def test_a_rule_about_all_leaves_no_other_failure() -> None:
     policies = Policies(failure_rules=(FailureRule("RestartJob"),))
-    assert "any other failure" not in _said(a_trio(policies=policies))
+    assert "any other failure" not in _consequences(a_trio(policies=policies))
 
 
 def test_a_rule_about_the_stopped_job_only_is_omitted() -> None:
@@ -101,8 +101,8 @@ def test_a_rule_about_the_stopped_job_only_is_omitted() -> None:
         max_restarts=1,
         policies=Policies(failure_rules=rules),
     )
-    assert "Job of driver" not in _said(owner, name="ft-driver-0")
-    assert "If a Job of driver fails, JobSet ft fails" in _said(owner, name="ft-w-0")
+    assert "Job of driver" not in _consequences(owner, name="ft-driver-0")
+    assert "If a Job of driver fails, JobSet ft fails" in _consequences(owner, name="ft-w-0")
 
 
 SUCCESSES = [
@@ -189,8 +189,8 @@ def test_a_coordinator_gets_a_warning() -> None:
         "The coordinator's address of JobSet trio points at this Job: nothing answers there while "
         "it is held."
     )
-    assert sentence in _said(owner)
-    assert "coordinator" not in _said(owner, name="trio-w-0")
+    assert sentence in _consequences(owner)
+    assert "coordinator" not in _consequences(owner, name="trio-w-0")
 
 
 def test_the_last_running_job_gets_a_warning() -> None:
@@ -201,7 +201,7 @@ def test_the_last_running_job_gets_a_warning() -> None:
         "It is the last Job of JobSet trio that is not stopped: nothing of it will run, while the "
         "JobSet does not count as suspended."
     ) in plan.warnings
-    assert "last Job" not in _said(owner)
+    assert "last Job" not in _consequences(owner)
 
 
 def test_the_owner_is_suspended_instead_of_its_only_job() -> None:
@@ -263,8 +263,8 @@ def test_a_restart_in_place_waits_for_all_pods() -> None:
     assert (
         "JobSet trio restarts in place: after a failure its containers run on only when all 6 pods "
         "are there, which they are not while Job trio-w-1 is held."
-    ) in _said(owner)
-    assert "in place" not in _said(a_trio(policies=Policies(restart_strategy="Recreate")))
+    ) in _consequences(owner)
+    assert "in place" not in _consequences(a_trio(policies=Policies(restart_strategy="Recreate")))
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_a_restart_in_place_waits_for_all_pods() -> None:
 )
 def test_a_forced_suspend_shows_when_it_is_reverted(in_order: bool, when: str) -> None:
     owner = a_trio(policies=Policies(in_order=in_order))
-    assert f"will likely undo it {when}" in _said(owner, replace(WITHOUT, forced=True))
+    assert f"will likely undo it {when}" in _consequences(owner, replace(WITHOUT, forced=True))
 
 
 def test_the_end_of_a_hold_is_mentioned() -> None:
@@ -282,6 +282,6 @@ def test_the_end_of_a_hold_is_mentioned() -> None:
 
 def test_unread_policies_are_not_mentioned() -> None:
     """The policies of the owner were not read, so there is no sentence about them."""
-    reported = _said(a_trio(policies=None))
+    reported = _consequences(a_trio(policies=None))
     assert "fail" not in reported
     assert "complete" not in reported

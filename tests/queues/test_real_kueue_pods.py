@@ -94,7 +94,7 @@ def an_app(
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": own, "spec": spec}
 
 
-def told(client: Client, where: str) -> Told:
+def verdicts(client: Client, where: str) -> Told:
     """Return the verdict of every gang of the namespace, by kind and name."""
     read = [model(POD, obj) for obj in client.list("v1", "Pod", where)]
     for resource in APPS:
@@ -134,11 +134,11 @@ def wait_told(
     def short() -> dict[tuple[str, str], tuple[Any, ...]]:
         return {
             key: (item.finding.code, item.members.desired, item.members.scheduled)
-            for key, item in told(client, where).items()
+            for key, item in verdicts(client, where).items()
         }
 
     wait(lambda: short() == expected, what=str(expected), seen=short, timeout=60)
-    return told(client, where)
+    return verdicts(client, where)
 
 
 def test_a_pod_group_with_one_bound_pod(plane: ControlPlane, where: str, queues: Queues) -> None:

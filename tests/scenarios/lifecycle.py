@@ -11,7 +11,7 @@ from tests.scenarios.scenario import WHEN_TOLD, Played, Scenario, Stage, Step
 
 Where = Mapping[str, str]
 KEEP = "example.com/keep"
-ROLE = "jobset.sigs.k8s.io/replicated_job-name"
+ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
 TIER = "example.com/tier"
 IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 

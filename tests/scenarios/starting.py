@@ -52,7 +52,7 @@ def _waits(pod: Json) -> bool:
 
 def _drives(pod: Json) -> bool:
     labels = pod["metadata"].get("labels") or {}
-    return bool(labels.get("jobset.sigs.k8s.io/replicated_job-name") == "driver")
+    return bool(labels.get("jobset.sigs.k8s.io/replicatedjob-name") == "driver")
 
 
 def _told(reason: str, text: str, pods: int) -> Callable[[Stage], None]:
