@@ -323,7 +323,7 @@ def report(arena: Arena, cases: Sequence[JobCase]) -> int:
     outcomes = []
     for item in play(arena, cases):
         outcomes.append(item)
-        if words := told(item):
+        if words := outcome_text(item):
             print(words, flush=True)
     result = faults(outcomes)
     print(*lines(outcomes), *result, sep="\n")

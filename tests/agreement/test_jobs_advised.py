@@ -28,7 +28,7 @@ DRAWN = 30
 
 def test_advice_frees_the_gangs_of_controllers(arena: Arena) -> None:
     outcomes = list(play(arena, [make_job_case(SEED, number) for number in NUMBERS]))
-    print(*lines(outcomes), *filter(None, map(told, outcomes)), sep="\n")
+    print(*lines(outcomes), *filter(None, map(outcome_text, outcomes)), sep="\n")
     result = faults(outcomes)
     assert not result, "\n".join(result)
 

@@ -30,12 +30,12 @@ def _settled(site: Site, ready: int = 3) -> Json:
     )
 
 
-def _ready(found: Json) -> int:
-    return sum(row["ready"] for row in found.get("status", {}).get("replicatedJobsStatus", []))
+def _ready(obj: Json) -> int:
+    return sum(row["ready"] for row in obj.get("status", {}).get("replicatedJobsStatus", []))
 
 
-def _row(found: Json, name: str = "workers") -> Json:
-    rows = {row["name"]: row for row in found["status"]["replicatedJobsStatus"]}
+def _row(obj: Json, name: str = "workers") -> Json:
+    rows = {row["name"]: row for row in obj["status"]["replicatedJobsStatus"]}
     found_row: Json = rows[name]
     return found_row
 
@@ -268,9 +268,9 @@ def test_a_failure_restarts_the_jobset_with_the_same_names(site: Site) -> None:
     assert (condition["type"], condition["reason"]) == ("RestartingJobSet", "JobsReady")
     assert restarted["status"]["restartsCountTowardsMax"] == 1
     for name, uid in before.items():
-        again = _child(site, name)
-        assert again["metadata"]["uid"] != uid
-        assert again["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1"
+        recreated = _child(site, name)
+        assert recreated["metadata"]["uid"] != uid
+        assert recreated["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] == "1"
     site.fail_pod(_pods(site)[0])
     failed = site.client.wait_for(
         JOBSET,

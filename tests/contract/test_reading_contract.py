@@ -127,9 +127,9 @@ def test_a_watch_reports_every_change_after_its_version(site: Site) -> None:
 def test_a_watch_without_a_version_starts_with_existing_objects(site: Site) -> None:
     _pods(site, 2)
     with site.watch(site.pods, timeoutSeconds=10) as events:
-        found = list(itertools.islice(events, 2))
-    assert {event["type"] for event in found} == {"ADDED"}
-    assert {event["object"]["metadata"]["name"] for event in found} == {"p-0", "p-1"}
+        received = list(itertools.islice(events, 2))
+    assert {event["type"] for event in received} == {"ADDED"}
+    assert {event["object"]["metadata"]["name"] for event in received} == {"p-0", "p-1"}
 
 
 def test_a_watch_can_send_the_list_first_and_mark_its_end(site: Site) -> None:
@@ -141,9 +141,9 @@ def test_a_watch_can_send_the_list_first_and_mark_its_end(site: Site) -> None:
         "timeoutSeconds": 10,
     }
     with site.watch(site.pods, **query) as events:
-        found = list(itertools.islice(events, 3))
-    assert [event["type"] for event in found] == ["ADDED", "ADDED", "BOOKMARK"]
-    annotations = found[2]["object"]["metadata"]["annotations"]
+        received = list(itertools.islice(events, 3))
+    assert [event["type"] for event in received] == ["ADDED", "ADDED", "BOOKMARK"]
+    annotations = received[2]["object"]["metadata"]["annotations"]
     assert annotations == {"k8s.io/initial-events-end": "true"}
 
 
@@ -162,13 +162,13 @@ def test_bookmarks_move_a_quiet_watch_on_and_its_end_is_no_error(site: Site) -> 
 
     try:
         # The bookmark is due two seconds before the end: a server that is held up then sends none.
-        found = wait(watch, what="a watch with a bookmark")
+        received = wait(watch, what="a watch with a bookmark")
     finally:
         site.client.delete("v1", "Pod", elsewhere["name"], "default")
-    assert {event["type"] for event in found} == {"BOOKMARK"}
-    assert int(found[-1]["object"]["metadata"]["resourceVersion"]) >= int(version)
-    assert found[-1]["object"]["kind"] == "Pod"
-    assert found[-1]["object"].get("status", {}) in ({}, None)
+    assert {event["type"] for event in received} == {"BOOKMARK"}
+    assert int(received[-1]["object"]["metadata"]["resourceVersion"]) >= int(version)
+    assert received[-1]["object"]["kind"] == "Pod"
+    assert received[-1]["object"].get("status", {}) in ({}, None)
 
 
 def test_a_watch_of_a_label_reports_pods_that_gain_and_lose_it(site: Site) -> None:
@@ -179,8 +179,8 @@ def test_a_watch_of_a_label_reports_pods_that_gain_and_lose_it(site: Site) -> No
         for side in ("left", "right"):
             patch = {"metadata": {"labels": {"side": side}}}
             site.client.patch("v1", "Pod", "p-0", patch, site.namespace)
-        found = list(itertools.islice(events, 2))
-    assert [event["type"] for event in found] == ["ADDED", "DELETED"]
+        received = list(itertools.islice(events, 2))
+    assert [event["type"] for event in received] == ["ADDED", "DELETED"]
 
 
 def test_an_old_version_has_expired(site: Site) -> None:

@@ -69,8 +69,10 @@ def test_generation_counts_changes_of_the_spec_only(site: Site) -> None:
     assert labelled["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
     changed = site.client.patch(BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace)
     assert changed["metadata"]["generation"] == before["metadata"]["generation"] + 1
-    again = site.client.patch(BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace)
-    assert again["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
+    repeated = site.client.patch(
+        BATCH, "Job", "quiet", {"spec": {"parallelism": 1}}, site.namespace
+    )
+    assert repeated["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
 
 
 def test_null_in_a_merge_patch_removes(site: Site) -> None:
@@ -122,8 +124,8 @@ def test_a_missing_field_equals_null_in_a_test(site: Site) -> None:
     ]
     created = site.client.patch(BATCH, "Job", "quiet", patch, site.namespace, type="json")
     assert created["metadata"]["annotations"] == {"x": "y"}
-    again = _refused(site, patch, type="json")
-    assert (again.status, again.reason) == (422, "Invalid")
+    repeated = _refused(site, patch, type="json")
+    assert (repeated.status, repeated.reason) == (422, "Invalid")
 
 
 def test_a_json_patch_of_a_missing_field_is_invalid(site: Site) -> None:
@@ -184,17 +186,17 @@ def test_a_dry_run_answers_and_stores_nothing(site: Site) -> None:
 
 
 def test_a_deletion_can_ask_for_the_uid(site: Site) -> None:
-    found = site.client.create(pod("p", site.namespace, scheduler="nobody"))
+    existing = site.client.create(pod("p", site.namespace, scheduler="nobody"))
     options: Json = {"preconditions": {"uid": "another"}, "gracePeriodSeconds": 0}
     with pytest.raises(ApiError) as caught:
         site.client.request("DELETE", f"{site.pods}/p", options)
     assert (caught.value.status, caught.value.reason) == (409, "Conflict")
     assert caught.value.message == (
         'Operation cannot be fulfilled on Pod "p": the UID in the precondition (another) does not '
-        f"match the UID in record ({found['metadata']['uid']}). The object might have been deleted "
+        f"match the UID in record ({existing['metadata']['uid']}). The object might have been deleted "
         "and then recreated"
     )
-    options["preconditions"]["uid"] = found["metadata"]["uid"]
+    options["preconditions"]["uid"] = existing["metadata"]["uid"]
     site.client.request("DELETE", f"{site.pods}/p", options)
     assert site.client.find("v1", "Pod", "p", site.namespace) is None
 

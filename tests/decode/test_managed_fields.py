@@ -92,9 +92,9 @@ def test_paused_job_has_the_writer_of_parallelism(parallelism: int) -> None:
     obj = with_identity(
         {"metadata": {"managedFields": CHILD}, "spec": {"parallelism": parallelism}}
     )
-    at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+    written_at = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
     by = model(JOB.resource, obj).paused_by
-    assert by == (None if parallelism else FieldWriter("jobset", at))
+    assert by == (None if parallelism else FieldWriter("jobset", written_at))
 
 
 @pytest.mark.parametrize("active", [False, True])
@@ -106,6 +106,6 @@ def test_deactivated_entry_has_its_writer(active: bool) -> None:
     ]
     workloads = next(resource for resource in Kueue.resources if resource.kind == "Workload")
     obj = with_identity({"metadata": {"managedFields": entries}, "spec": {"active": active}})
-    at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
+    written_at = datetime(2026, 11, 27, 10, 22, 13, tzinfo=UTC)
     by = model(workloads, obj).deactivated_by
-    assert by == (None if active else FieldWriter("kubectl-patch", at))
+    assert by == (None if active else FieldWriter("kubectl-patch", written_at))

@@ -125,7 +125,7 @@ def _spec_of(resource: Resource) -> inspect.Type:
     return _types(specs[0].type)[0] if specs else inspect.AnyType()
 
 
-def _found() -> dict[str, tuple[Resource, Path]]:
+def _minimum_paths() -> dict[str, tuple[Resource, Path]]:
     """Return resource and path of each minimum, by how it is called here."""
     return {
         f"{resource.key} spec.{'.'.join(path)}": (resource, path)
@@ -134,23 +134,23 @@ def _found() -> dict[str, tuple[Resource, Path]]:
     }
 
 
-FOUND = _found()
+MINIMUMS = _minimum_paths()
 
 
 def _built(called: str, number: int | None, *, full: bool) -> Any:
-    resource, path = FOUND[called]
+    resource, path = MINIMUMS[called]
     spec = _written(_spec_of(resource), path, number, full)
     return model(resource, with_identity({"spec": spec}))
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["alone", "among others"])
-@pytest.mark.parametrize("called", FOUND)
+@pytest.mark.parametrize("called", MINIMUMS)
 def test_zero_reads_as_not_set(called: str, full: bool) -> None:
     same = _built(called, 0, full=full) == _built(called, None, full=full)
     assert same or called in MEANT
 
 
-@pytest.mark.parametrize("called", FOUND)
+@pytest.mark.parametrize("called", MINIMUMS)
 def test_positive_minimum_counts(called: str) -> None:
     """Otherwise the objects above would prove no property."""
     counts = [
@@ -171,4 +171,4 @@ def test_minimum_fields_are_complete() -> None:
         *MEANT,
         *NOT_KEPT,
         *NEED_A_TREE,
-    } <= set(FOUND)
+    } <= set(MINIMUMS)

@@ -190,11 +190,11 @@ def test_writer_of_a_cordon() -> None:
         {**CORDONED, "timeAdded": "2026-11-27T10:24:07Z"},
     ]
     result = changed(entries, unschedulable=True, taints=taints)
-    at = datetime(2026, 11, 27, 10, 24, 7, tzinfo=UTC)
-    assert result.cordoned_by == FieldWriter("kubectl", at, is_exact=True)
-    assert result.tainted_by == FieldWriter("kube-controller-manager", at)
+    written_at = datetime(2026, 11, 27, 10, 24, 7, tzinfo=UTC)
+    assert result.cordoned_by == FieldWriter("kubectl", written_at, is_exact=True)
+    assert result.tainted_by == FieldWriter("kube-controller-manager", written_at)
     untimed = changed(entries, unschedulable=True, taints=[CORDONED]).cordoned_by
-    assert untimed == FieldWriter("kubectl", at.replace(second=10))
+    assert untimed == FieldWriter("kubectl", written_at.replace(second=10))
     free = changed(entries)
     assert (free.cordoned_by, free.tainted_by) == (None, None)
     assert changed([], unschedulable=True, taints=taints).cordoned_by is None

@@ -49,8 +49,8 @@ def test_no_lever_is_usable_without_write_access(lever: Lever) -> None:
 def test_a_kind_with_an_unknown_lever_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    left = tuple(lever for lever in registry.levers() if lever.key != "parallelism")
-    monkeypatch.setattr(registry, "levers", lambda: left)
+    remaining = tuple(lever for lever in registry.levers() if lever.key != "parallelism")
+    monkeypatch.setattr(registry, "levers", lambda: remaining)
     registry.owner_kinds.cache_clear()
     try:
         with pytest.raises(RegistryError, match="JobSet names the lever 'parallelism'"):

@@ -317,10 +317,10 @@ def test_three_different_minima_are_all_shown(version: str) -> None:
 
 def _numbers(verdict: Verdict) -> dict[str, str]:
     return {
-        one.label: one.value
+        item.label: item.value
         for finding in verdict.findings
-        for one in finding.evidence
-        if "min" in one.label or one.label == "quorum of the group"
+        for item in finding.evidence
+        if "min" in item.label or item.label == "quorum of the group"
     }
 
 

@@ -50,11 +50,16 @@ def test_minima_are_summed_over_the_podgangs_of_a_clique(minimum: int) -> None:
     play.obj("PodGang", "chat-0")["spec"]["podgroups"][0]["minReplicas"] = 1
     play.store.create(podgang("chat-0-tail", owner, {"chat-0-dec": minimum}, {}))
     play.refuse("chat-0-dec-0", "chat-0-dec-1", "chat-0-dec-2")
-    said = {item.label: item.value for item in play.verdict().finding.evidence}
+    labels_of_evidence = {item.label: item.value for item in play.verdict().finding.evidence}
     if minimum == 1:
-        assert "minReplicas in the PodGang" not in said  # the PodClique needs 1 + 1
+        assert "minReplicas in the PodGang" not in labels_of_evidence  # the PodClique needs 1 + 1
     else:
-        assert said["spec.podgroups[].minReplicas in the PodGangs chat-0 and chat-0-tail"] == "3"
+        assert (
+            labels_of_evidence[
+                "spec.podgroups[].minReplicas in the PodGangs chat-0 and chat-0-tail"
+            ]
+            == "3"
+        )
 
 
 # Labels, not names

@@ -333,7 +333,7 @@ def test_a_group_that_all_parts_bring_along() -> None:
     assert [item.group_name for item in apart.roles] == ["a", "b"]
 
 
-def _asked(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
+def _requested(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:
     """Return policy, form, quorum and words of a JobSet's gang request."""
     request = jobset(*roles, **spec).gang_request
     assert request is not None
@@ -360,25 +360,25 @@ def test_a_jobset_without_gang_fields_requests_no_gang() -> None:
 @pytest.mark.parametrize("scheduling", [{}, GANG])
 def test_a_top_level_policy_is_one_gang_of_all_pods(scheduling: Json) -> None:
     words = "All its pods are one gang (spec.scheduling)"
-    assert _asked(*TRAINING, scheduling=scheduling) == ("gang", GangForm.WHOLE, 7, words)
+    assert _requested(*TRAINING, scheduling=scheduling) == ("gang", GangForm.WHOLE, 7, words)
 
 
 def test_a_top_level_minimum_is_the_quorum() -> None:
     policy = {"schedulingPolicy": {"gang": {"minCount": 5}}}
     words = "All its pods are one gang, for which 5 of its 7 pods are enough (spec.scheduling)"
-    assert _asked(*TRAINING, scheduling=policy) == ("gang", GangForm.WHOLE, 5, words)
+    assert _requested(*TRAINING, scheduling=policy) == ("gang", GangForm.WHOLE, 5, words)
 
 
 def test_a_basic_policy_at_the_top_is_pod_by_pod() -> None:
     words = "One group of all its pods, which are placed one by one (spec.scheduling)"
-    assert _asked(*TRAINING, scheduling=BASIC) == ("basic", GangForm.POD_BY_POD, None, words)
+    assert _requested(*TRAINING, scheduling=BASIC) == ("basic", GangForm.POD_BY_POD, None, words)
 
 
 def test_an_ordered_startup_is_a_gang_per_replicated_job() -> None:
     words = (
         "Each ReplicatedJob is a gang of its own (spec.scheduling; they start one after the other)"
     )
-    assert _asked(*IN_ORDER, scheduling=GANG) == ("gang", GangForm.PER_ROLE, None, words)
+    assert _requested(*IN_ORDER, scheduling=GANG) == ("gang", GangForm.PER_ROLE, None, words)
     quorums = [item.gang_request for item in jobset(*IN_ORDER, scheduling=GANG).roles]
     assert [quorum.quorum if quorum else None for quorum in quorums] == [1, 6]
 
@@ -424,7 +424,7 @@ def test_an_ordered_startup_is_a_gang_per_replicated_job() -> None:
 def test_entries_ask_for_the_replicated_jobs_that_they_name(
     entries: list[Json], policy: str, form: GangForm, words: str
 ) -> None:
-    requested = _asked(*TRAINING, scheduling={"replicatedJobs": entries})
+    requested = _requested(*TRAINING, scheduling={"replicatedJobs": entries})
     assert requested == (policy, form, None, words)
 
 
@@ -470,12 +470,12 @@ def test_each_replicated_job_has_the_quorum_of_its_entry() -> None:
 def test_the_modes_of_the_draft(
     policy: Json, form: GangForm, quorum: int | None, words: str
 ) -> None:
-    assert _asked(*TRAINING, gangPolicy=policy) == ("gang", form, quorum, words)
+    assert _requested(*TRAINING, gangPolicy=policy) == ("gang", form, quorum, words)
 
 
 def test_an_unknown_mode_is_quoted_and_requests_no_gang() -> None:
     words = "A mode that is not known here (spec.gangPolicy: Rainbow)"
-    requested = _asked(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
+    requested = _requested(*TRAINING, gangPolicy={"gangPolicyOption": "Rainbow"})
     assert requested == ("unknown", None, None, words)
     assert jobset(*TRAINING, gangPolicy={}).gang_request is None
 

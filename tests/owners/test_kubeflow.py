@@ -291,7 +291,7 @@ def test_the_running_condition_alone_is_not_trusted() -> None:
     assert result.finding.health is not Health.RUNNING
     assert (result.members.desired, result.members.ready) == (3, 1)
     assert result.finding.unit == "Worker"
-    assert "1 of 2 roles is whole." in [one.message for one in result.findings]
+    assert "1 of 2 roles is whole." in [finding.message for finding in result.findings]
 
 
 def test_a_gang_with_all_pods_ready_runs() -> None:
@@ -401,13 +401,16 @@ def test_a_minimum_in_the_job_is_lowered_in_the_job(api: str) -> None:
 
 def test_a_restart_lasts_as_long_as_the_operator_reports_it() -> None:
     """Twin: without that word a member was lost."""
-    said = condition(
+    reported = condition(
         "Restarting",
         reason="PyTorchJobRestarting",
         message="PyTorchJob run is restarting because 1 Master replica(s) failed.",
     )
     for conditions, expected in (
-        ((said,), ("restarting", "degraded", "Role Master: Restarting: 0 of 1 pods are ready.")),
+        (
+            (reported,),
+            ("restarting", "degraded", "Role Master: Restarting: 0 of 1 pods are ready."),
+        ),
         (
             (),
             (
@@ -424,7 +427,7 @@ def test_a_restart_lasts_as_long_as_the_operator_reports_it() -> None:
         assert finding_summary(result) == expected
         if conditions:
             quoted = {item.label: item.value for item in result.finding.evidence}
-            assert quoted["Restarting"] == f"PyTorchJobRestarting: {said['message']}"
+            assert quoted["Restarting"] == f"PyTorchJobRestarting: {reported['message']}"
 
 
 @pytest.mark.parametrize(
@@ -583,8 +586,8 @@ def evicted(owner: Owner, index: int) -> Pod:
 
 def test_a_worker_that_was_evicted_comes_back_only_when_its_pod_is_deleted() -> None:
     """Seen: Failed, and launcher and the other workers run on. It is no end."""
-    said = condition("Failed", reason="MPIJobEvicted", message="1/3 workers are evicted")
-    owner = mpi(said)
+    reported = condition("Failed", reason="MPIJobEvicted", message="1/3 workers are evicted")
+    owner = mpi(reported)
     assert owner.finish is None
     job = launcher(owner)
     up = [launched(job, on="n0"), worker(owner, 0, on="n0"), worker(owner, 2, on="n0")]

@@ -90,7 +90,7 @@ class _Case:
                 ((pod_set,), max(0, request.needed - (request.size - pod_set.count)))
                 for pod_set in request.pod_sets
             ]
-        lines = (totals(some, must, self.nodes, request.topology_keys) for some, must in needs)
+        lines = (totals(sizes, must, self.nodes, request.topology_keys) for sizes, must in needs)
         return next((name for line in lines if (name := scarcest_resource(line, when))), "")
 
     def single(self, when: When) -> str:

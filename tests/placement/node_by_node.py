@@ -216,10 +216,10 @@ def fit_spread(nodes: Sequence[NodeInfo], requested: SpreadRequest, when: When, 
         value = node.labels[spread.topology_key]
         load = node.now if when is When.CURRENT else node.pinned
         existing[value] = existing.get(value, 0) + load.matched_terms.get(spread.counted, 0)
-        here = places.setdefault(value, {})
+        domain_nodes = places.setdefault(value, {})
         count = pods_that_fit(node, shape, when)[0] if is_eligible(node, shape) else 0
         if count:
-            here[node.name] = count
+            domain_nodes[node.name] = count
     return spread_place(
         requested, [Domain(item, existing[item], places[item]) for item in sorted(existing)], target
     )
@@ -289,11 +289,11 @@ def lifted(nodes: Iterable[NodeInfo]) -> tuple[NodeInfo, ...]:
 def _add_domain_terms(
     load: Requested, labels: Mapping[str, str], domains: Mapping[tuple[str, str], Terms]
 ) -> Requested:
-    here = [domains[pair] for pair in labels.items() if pair in domains]
-    if not here:
+    domain_nodes = [domains[pair] for pair in labels.items() if pair in domains]
+    if not domain_nodes:
         return load
-    anti_affinity = _by_host(term for item in here for term in item.anti_affinity)
-    matched_terms = _by_host(term for item in here for term in item.matched_terms)
+    anti_affinity = _by_host(term for item in domain_nodes for term in item.anti_affinity)
+    matched_terms = _by_host(term for item in domain_nodes for term in item.matched_terms)
     return replace(
         load,
         anti_affinity={**_unknown_terms(load.anti_affinity, anti_affinity), **anti_affinity},

@@ -155,11 +155,11 @@ def _pack(small: Problem, target: int, budget: Budget) -> tuple[FitAnswer, Chain
 
 def _may_fit(small: Problem, target: int) -> bool:
     """Look for a proof of NO: by what each shape could place alone, and by totals per resource."""
-    alone = [
+    fitting = [
         min(count, sum(item.max_pods[index] * len(item.nodes) for item in small.classes))
         for index, count in enumerate(small.counts)
     ]
-    if sum(alone) < target:
+    if sum(fitting) < target:
         return False
     for resource in range(len(small.requests[0])):
         amounts = [request[resource] for request in small.requests]

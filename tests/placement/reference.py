@@ -108,7 +108,7 @@ def spread_ends(
 
     Each goes to any node that takes it and that all spread constraints allow at that moment.
     """
-    ends, observed = set(), {(0,) * len(nodes)}
+    final_states, observed = set(), {(0,) * len(nodes)}
     todo = list(observed)
     while todo:
         here = todo.pop()
@@ -118,10 +118,10 @@ def spread_ends(
             if sum(here) < count and spread_step(shape, nodes, here, index, when)
         }
         if not steps:
-            ends.add(here)
+            final_states.add(here)
         todo += steps - observed
         observed |= steps
-    return ends
+    return final_states
 
 
 def spread_step(

@@ -180,9 +180,9 @@ def test_each_pod_that_a_term_is_about_has_to_go() -> None:
         "Suspend Job team-b/one (priority 0) and Job team-b/two (priority 0), which hold "
         "2 GPUs together: then the pod fits."
     )
-    alone = advise(waiting([existing], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
-    assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
-    assert AdviceKind.WAIT_FOR_ROOM not in kinds(alone)
+    advice_ = advise(waiting([existing], 1, 1, quorum=1, running_gangs=gangs[:1], needs=needs))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(advice_)
+    assert AdviceKind.WAIT_FOR_ROOM not in kinds(advice_)
 
 
 def test_capacity_on_unusable_nodes_does_not_count_to_a_gang() -> None:
@@ -196,8 +196,8 @@ def test_capacity_on_unusable_nodes_does_not_count_to_a_gang() -> None:
         "waiting pods could use: then both pods fit."
     )
     # Half of its usage there is already terminating.
-    going = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
-    unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[going], needs=pool)
+    removable = replace(large, by_suspending={"a": Requested({GPU: 4}, 1)})
+    unit = waiting(nodes, 1, 4, quorum=1, running_gangs=[removable], needs=pool)
     assert advice_of_kind(advise(unit), AdviceKind.SUSPEND_GANGS).text == (
         "Suspend Job team-b/large (priority 0), which frees 4 GPUs on nodes that the "
         "waiting pod could use: then the pod fits."
@@ -411,8 +411,8 @@ def test_a_gang_with_another_manager_is_not_suspended() -> None:
     nodes = [node("a", 8, 6), node("b", 4, 2)]
     result = advise(waiting(nodes, 1, 4, quorum=1, running_gangs=held))
     assert [ref.name for ref in advice_of_kind(result, AdviceKind.SUSPEND_GANGS).gangs] == ["free"]
-    alone = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
-    assert AdviceKind.SUSPEND_GANGS not in kinds(alone)
+    advice_ = advise(waiting([node("a", 4, 4)], 1, 4, quorum=1, running_gangs=held[:1]))
+    assert AdviceKind.SUSPEND_GANGS not in kinds(advice_)
 
 
 def test_a_gang_that_never_fits_gets_no_capacity_advice() -> None:

@@ -93,8 +93,8 @@ def _running_gangs(draw: st.DrawFn, nodes: Sequence[NodeInfo]) -> list[RunningGa
         pods = node.now.pods - node.pinned.pods
         owners = draw(st.sampled_from([("one",), ("two",), ("one", "two"), ("two", "three")]))
         for owner in owners:
-            part = {name: amount // len(owners) for name, amount in amounts.items()}
-            loads[owner][node.name] = Requested(part, pods // len(owners))
+            share = {name: amount // len(owners) for name, amount in amounts.items()}
+            loads[owner][node.name] = Requested(share, pods // len(owners))
     return [
         _ending(draw, RunningGang(name, ObjectRef("batch", "Job", "team", name, name), 0, held))
         for name, held in loads.items()
@@ -110,8 +110,8 @@ def _ending(draw: st.DrawFn, gang: RunningGang) -> RunningGang:
         return gang
     names = draw(st.lists(st.sampled_from(existing), min_size=1, unique=True))
     deleted = draw(st.booleans())
-    part = {name: gang.loads[name] for name in names}
-    end = Termination(NOW + timedelta(minutes=draw(st.integers(1, 5))), part, deleted)
+    selected = {name: gang.loads[name] for name in names}
+    end = Termination(NOW + timedelta(minutes=draw(st.integers(1, 5))), selected, deleted)
     rest = {name: load for name, load in gang.loads.items() if not deleted or name not in names}
     return replace(gang, terminations=(end,), by_suspending=rest)
 
@@ -265,9 +265,9 @@ def test_advice_for_drawn_cases_frees_on_paper(seed: int, number: int) -> None:
         event(one.change)
         if is_plain_wait(one):
             continue
-        then = taken(case, one)
-        assert then is not None
-        assert most(then) >= then.quorum, one
+        changed_case = taken(case, one)
+        assert changed_case is not None
+        assert most(changed_case) >= changed_case.quorum, one
         half = taken(case, one, half=True)
         if half is not None and "only in some orders" not in one.text:
             assert most(half) < half.quorum, one
@@ -292,8 +292,8 @@ def test_a_pod_on_a_full_node_keeps_members_from_the_whole_rack() -> None:
     facts = {"room": ClusterCapacity(nodes), "kubernetes": (1, 37)}
     unit = unit_of(jobset, driver, workers, *pods, a_group("g", quorum=3), facts=facts)
     unit = replace(unit, placing=placing_of(unit))
-    (one,) = [item for item in advise(unit) if item.change is AdviceKind.UNCORDON]
-    assert one.text == "Uncordon node d: then all 3 pods fit."
+    (advice,) = [item for item in advise(unit) if item.change is AdviceKind.UNCORDON]
+    assert advice.text == "Uncordon node d: then all 3 pods fit."
 
 
 def _in_rack(name: str, rack: str, **options: Any) -> NodeInfo:

@@ -212,15 +212,21 @@ def test_vectorised_node_checks_equal_single_checks(random: Random) -> None:
     }
 
 
-def is_right(result: Fit, other: Fit, request: PlacementRequest, nodes: Sequence[NodeInfo]) -> None:
+def is_right(
+    result: Fit, expected: Fit, request: PlacementRequest, nodes: Sequence[NodeInfo]
+) -> None:
     """The same answer. A placement is checked with a request for exactly these nodes."""
-    assert (result.answer, result.why, result.but_for) == (other.answer, other.why, other.but_for)
+    assert (result.answer, result.why, result.but_for) == (
+        expected.answer,
+        expected.why,
+        expected.but_for,
+    )
     if result.answer is not FitAnswer.YES:
         return
     placed = {name: sum(item.values()) for name, item in result.placement.items()}
     assert sum(placed.values()) >= request.needed
     for name, counts in result.placement.items():
-        alone = [node for node in nodes if node.name == name]
+        single_node = [node for node in nodes if node.name == name]
         pod_sets = tuple(
             # Pod affinity and spread depend on other nodes.
             PodSet(
@@ -231,9 +237,9 @@ def is_right(result: Fit, other: Fit, request: PlacementRequest, nodes: Sequence
         )
         when = When.CURRENT
         requested = PlacementRequest(pod_sets)
-        if node_by_node.fits(requested, alone, when, placed[name]).answer is FitAnswer.NO:
+        if node_by_node.fits(requested, single_node, when, placed[name]).answer is FitAnswer.NO:
             when = When.DRAINED
-        again = node_by_node.fits(requested, alone, when, placed[name])
+        again = node_by_node.fits(requested, single_node, when, placed[name])
         assert again.answer is FitAnswer.YES
 
 
@@ -388,7 +394,7 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
 
 def test_topology_restricts_the_nodes_to_a_rack() -> None:
     # Rack b has room for four pods of two devices, a and c for two each.
-    nodes = [node(f"{rack}{at}", labels={"rack": rack}) for rack in "abc" for at in range(2)]
+    nodes = [node(f"{rack}{index}", labels={"rack": rack}) for rack in "abc" for index in range(2)]
     nodes = [
         replace(item, now=Requested({GPU: 2})) if item.name[0] in "ac" else item for item in nodes
     ]

@@ -59,7 +59,7 @@ def test_no_order_of_placing_comes_to_more(
     fit: Callable[..., Fit],
 ) -> None:
     one = replace(one, spreads=spreads)
-    most = max(sum(end) for end in spread_ends(one, count, nodes, when))
+    most = max(sum(final_state) for final_state in spread_ends(one, count, nodes, when))
     request = PlacementRequest((PodSet(one, count),))
     refused = [
         target

@@ -77,8 +77,10 @@ def clusters(draw: st.DrawFn) -> list[NodeInfo]:
 def test_agrees_with_every_order_of_placing(
     one: Shape, count: int, nodes: list[NodeInfo], when: When, fit: Callable[..., Fit]
 ) -> None:
-    ends = spread_ends(one, count, nodes, when)
-    (total,) = {sum(end) for end in ends}  # no order gets stuck before another
+    final_states = spread_ends(one, count, nodes, when)
+    (total,) = {
+        sum(final_state) for final_state in final_states
+    }  # no order gets stuck before another
     event(f"placed: {total} of {count}")
     request = PlacementRequest((PodSet(one, count),))
     for target in range(1, count + 1):
@@ -86,7 +88,7 @@ def test_agrees_with_every_order_of_placing(
         assert result.answer is (FitAnswer.YES if target <= total else FitAnswer.NO)
         if result.answer is FitAnswer.YES:
             placed = [result.placement.get(node.name, {}).get("worker", 0) for node in nodes]
-            assert tuple(placed) in ends
+            assert tuple(placed) in final_states
 
 
 # Expected counts

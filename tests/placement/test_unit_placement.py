@@ -245,8 +245,11 @@ def test_nodes_that_cannot_be_read() -> None:
 
 def test_members_match_the_terms_of_pods_on_nodes_and_their_own() -> None:
     """The labels of the members count, independent of their own terms."""
-    far = replace(T, name="team-a/app=t by zone", is_exact=False)
-    nodes = (replace(node("n0"), now=Requested({}, 2, anti_affinity={S: 1, far: 1})), node("n1"))
+    distant_term = replace(T, name="team-a/app=t by zone", is_exact=False)
+    nodes = (
+        replace(node("n0"), now=Requested({}, 2, anti_affinity={S: 1, distant_term: 1})),
+        node("n1"),
+    )
     job = a_job(pods=3)
     pods = (
         a_pod("a", of=job, labels={"app": "s"}, requests={}),
@@ -284,8 +287,8 @@ def test_a_pod_with_a_term_keeps_members_out() -> None:
     rest = [replace(pod, labels={"app": "u"}) for pod in pods]
     assert cause(placing_for(a_unit_of((job, group, *rest), stored))) is PlacementCause.FITS
     # Two of them share a node, because they have no anti-affinity.
-    beside = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
-    assert cause(placing_for(a_unit_of((job, group, *pods), beside))) is PlacementCause.FITS
+    neighbours = (replace(node("n0"), now=Requested({}, 1, anti_affinity={T: 1})),)
+    assert cause(placing_for(a_unit_of((job, group, *pods), neighbours))) is PlacementCause.FITS
 
 
 # Its own nominated pods
@@ -445,8 +448,8 @@ def test_a_driver_may_serve_resources_no_node_lists() -> None:
     nowhere = a_gang(2, needs=PodConstraints((("pool", "b"),)))
     assert exclusion_code_of(a_unit_of(nowhere, bare, kubernetes=(1, 36))) == "no-matching-node"
     # One node that lists it: the amounts are compared there.
-    some = placing_for(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
-    assert cause(some) is PlacementCause.FITS
+    assessment = placing_for(a_unit_of(a_gang(2), (*bare, FOUR[0]), kubernetes=(1, 36)))
+    assert cause(assessment) is PlacementCause.FITS
     assert exclusion_code_of(a_unit_of(a_gang(2, ask="8"))) == "no-matching-node"
     silent = node("n9", taints=(Taint("node.kubernetes.io/not-ready", "NoExecute"),))
     assert exclusion_code_of(a_unit_of(a_gang(1), (silent,))) == "nodes-unschedulable"

@@ -40,9 +40,9 @@ def pod(name: str = "p1", on: str = "n1", phase: str = "Running", **options: Any
     ports, terms = frozenset(options.pop("host_ports", ())), tuple(options.pop("terms", ()))
     term = options.pop("counts", None)
     spreads = (Spread("zone", term),) if term else ()
-    near = options.pop("near", None)
+    topology_term = options.pop("near", None)
     needs = PodConstraints(
-        host_ports=ports, anti_affinity=terms, pod_affinity=near, spreads=spreads
+        host_ports=ports, anti_affinity=terms, pod_affinity=topology_term, spreads=spreads
     )
     if options.pop("deleted", False):
         options["deleting_since"] = ago(60)
@@ -361,7 +361,7 @@ class Cluster:
         ]
 
     def room(self, name: str) -> NodeInfo:
-        here = self.on(name)
+        on_node = self.on(name)
         item = self.nodes[name]
         live = [other for other in self.pods.values() if other.phase != "Succeeded"]
         terms = {
@@ -377,9 +377,10 @@ class Cluster:
             unschedulable=item.unschedulable,
             ready=item.ready is not None and item.ready.status == "True",
             allocatable=item.allocatable,
-            now=counted(here, terms),
-            pinned=counted([other for other in here if other.stays], terms),
-            unreadable=item.unreadable | {key for other in here for key in other.unread_requests},
+            now=counted(on_node, terms),
+            pinned=counted([other for other in on_node if other.stays], terms),
+            unreadable=item.unreadable
+            | {key for other in on_node for key in other.unread_requests},
         )
 
     def rooms(self) -> tuple[NodeInfo, ...]:

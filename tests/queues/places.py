@@ -227,7 +227,7 @@ class Place(situations.Place):
 
     def _jobsets(self) -> dict[str, ObjectRef]:
         """Return all that may have taken the room of others, by uid."""
-        listed = [one["metadata"] for one in self.client.list(JOBSET, "JobSet", self.name)]
+        listed = [obj["metadata"] for obj in self.client.list(JOBSET, "JobSet", self.name)]
         group = JOBSET.partition("/")[0]
         return {
             item["uid"]: ObjectRef(group, "JobSet", self.name, item["name"], item["uid"])

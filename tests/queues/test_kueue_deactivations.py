@@ -38,14 +38,14 @@ def test_a_reactivated_entry_after_a_deactivation_is_not_queued(cause: str) -> N
 
 
 def test_check_messages_are_quoted_without_their_frame() -> None:
-    said = "max node pool size reached (16 of 16 nodes)"
+    text = "max node pool size reached (16 of 16 nodes)"
     frame = 'AdmissionCheck in Rejected state: "burst" (Provisioning Request wasn\'t accepted: '
-    over = _deactivated("AdmissionCheck", f"{frame}{said})", active=False).given_up
+    over = _deactivated("AdmissionCheck", f"{frame}{text})", active=False).given_up
     assert over is not None
-    assert over.cause == f"check burst refused it: “{said}”"
-    long = _deactivated("AdmissionCheck", f"{frame}{'a wrapped error: ' * 20}{said})", active=False)
+    assert over.cause == f"check burst refused it: “{text}”"
+    long = _deactivated("AdmissionCheck", f"{frame}{'a wrapped error: ' * 20}{text})", active=False)
     assert long.given_up is not None
-    assert said in long.given_up.cause
+    assert text in long.given_up.cause
     assert len(long.given_up.cause) < 140
 
 
@@ -87,14 +87,14 @@ def test_each_of_several_checks_has_its_message() -> None:
 @pytest.mark.parametrize("state", ["Rejected", "Pending"])
 def test_frames_of_check_messages(framed: str, state: str) -> None:
     """Written by the provisioning and the MultiKueue controllers of v0.19.2 and by autoscalers."""
-    said = framed.format("no room in zone a")
-    check = {"name": "burst", "state": state, "message": said}
+    text = framed.format("no room in zone a")
+    check = {"name": "burst", "state": state, "message": text}
     reserved = {"type": "QuotaReserved", "status": "True", "reason": "QuotaReserved"}
     status = {"conditions": [reserved], "admissionChecks": [check]}
     read: QueueEntry = model(WORKLOADS, with_identity({"status": status}, "w"), "v1beta2")
     assert read.message is not None
     assert read.message.cause.endswith(": “no room in zone a”")
     frame = 'AdmissionCheck in Rejected state: "burst" ({})'
-    over = _deactivated("AdmissionCheck", frame.format(said), active=False).given_up
+    over = _deactivated("AdmissionCheck", frame.format(text), active=False).given_up
     assert over is not None
     assert over.cause == "check burst refused it: “no room in zone a”"

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.controlplane
 NODE = "takes-pods"
 FRAMEWORKS = ("batch/job", "pod", "statefulset", "deployment")
 APPS = [kind.resource for kind in registry.owner_kinds() if kind.needs_group]
-Told = Mapping[tuple[str, str], Verdict]
+Verdicts = Mapping[tuple[str, str], Verdict]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def an_app(
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": own, "spec": spec}
 
 
-def verdicts(client: Client, where: str) -> Told:
+def verdicts(client: Client, where: str) -> Verdicts:
     """Return the verdict of every gang of the namespace, by kind and name."""
     read = [model(POD, obj) for obj in client.list("v1", "Pod", where)]
     for resource in APPS:
@@ -128,7 +128,7 @@ def verdicts(client: Client, where: str) -> Told:
 
 def wait_told(
     client: Client, where: str, expected: Mapping[tuple[str, str], tuple[Any, ...]]
-) -> Told:
+) -> Verdicts:
     """Return the verdicts once these are the gangs, with these codes, and pods desired and scheduled."""
 
     def short() -> dict[tuple[str, str], tuple[Any, ...]]:

@@ -81,8 +81,8 @@ def test_jobs_with_workloads_of_their_own_under_a_jobset(places: dict[str, Place
         # They go on for ever, at ten changes a second.
         place.client.delete(JOBSET, "JobSet", "run", place.name)
     assert verdict.finding.code == "controller-conflict", verdict.finding
-    told = r"kueue suspends Job run-w-\d and jobset resumes it: \d+ changes "
-    assert re.match(told, verdict.finding.message), verdict.finding.message
+    pattern = r"kueue suspends Job run-w-\d and jobset resumes it: \d+ changes "
+    assert re.match(pattern, verdict.finding.message), verdict.finding.message
     assert _standings(verdict) == ["admitted", "waits"]
 
 
@@ -182,4 +182,4 @@ def test_a_circle_of_cohorts(places: dict[str, Place]) -> None:
 
 def _leaving(client: Client) -> list[str]:
     result = client.list("v1", "Namespace")
-    return [one["metadata"]["name"] for one in result if "deletionTimestamp" in one["metadata"]]
+    return [obj["metadata"]["name"] for obj in result if "deletionTimestamp" in obj["metadata"]]

@@ -30,9 +30,9 @@ DEADLINE_SECONDS = 1800
 """Far enough away that the slowest machine has read the advice before; then it is drawn near."""
 
 
-def _after(first: Objects, running: int, then: Objects) -> dict[str, Any]:
+def _after(first: Objects, running: int, later: Objects) -> dict[str, Any]:
     """Return the words of a scenario in which others run before the gang is made."""
-    return {"objects": first, "act": once_running(running, then)}
+    return {"objects": first, "act": once_running(running, later)}
 
 
 def _others(pods: int, **options: Any) -> Objects:

@@ -49,9 +49,9 @@ def nodes_with(key: str, *values: str) -> tuple[Room, ...]:
     return tuple(Room(labels={key: value}) for value in values)
 
 
-def patiently(read: Callable[[], T | None], what: str) -> T:
+def patiently(read: Callable[[], T | None], description: str) -> T:
     """Call `look` until it returns something true and return that; raise `WaitError` naming `what`."""
-    return wait(read, timeout=PATIENCE, every=LOOK_EVERY, what=what)
+    return wait(read, timeout=PATIENCE, every=LOOK_EVERY, what=description)
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class Stage:
     def wait_running(self, count: int) -> list[Json]:
         """Return its pods once that many are Ready."""
 
-        def look() -> list[Json] | None:
+        def running_pods() -> list[Json] | None:
             ready = [pod for pod in self.pods() if is_ready(pod)]
             return ready if len(ready) >= count else None
 
-        return patiently(look, f"{count} ready pods in {self.namespace}")
+        return patiently(running_pods, f"{count} ready pods in {self.namespace}")
 
     def make(self, objects: Sequence[Json]) -> None:
         """Create them in order. A priority class is known to the API server a moment later only."""

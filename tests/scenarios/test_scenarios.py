@@ -117,10 +117,10 @@ def test_each_scenario_has_a_twin_with_another_code() -> None:
     """A twin is played on the same cluster; where nodes or groups are hidden, it may be the open one."""
     for cluster, scenarios in CLUSTERS.items():
         played = {item.name: item for item in CLUSTERS[SEEN_AGAIN.get(cluster, cluster)]}
-        seen = {scenario.name: scenario for scenario in scenarios}
-        assert len(seen) == len(scenarios), f"{cluster}: two scenarios of one name"
+        by_name = {scenario.name: scenario for scenario in scenarios}
+        assert len(by_name) == len(scenarios), f"{cluster}: two scenarios of one name"
         for scenario in scenarios:
-            twin = (played if scenario.twin == scenario.name else seen).get(scenario.twin)
+            twin = (played if scenario.twin == scenario.name else by_name).get(scenario.twin)
             assert twin is not None, f"{cluster}: {scenario.name} has no twin"
             assert (twin.code, twin.health) != (scenario.code, scenario.health), (
                 f"{cluster}: {scenario.name} and its twin agree"
@@ -178,7 +178,7 @@ def test_the_fit_table_counts_the_nodes_of_a_scenario(play: Play, cluster: str) 
     assert (taken["label"], taken["nodes"]) == ("nvidia.com/gpu", 2)
     assert set(taken["examples"]) == {"gpu-short-0", "gpu-short-1"}
     # The nodes of all other scenarios have another label.
-    assert sum(one["nodes"] for one in row["excluded"]) == row["nodes"] - 4 > 0
+    assert sum(row_["nodes"] for row_ in row["excluded"]) == row["nodes"] - 4 > 0
 
 
 def test_the_history_lists_verdicts_in_order(play: Play) -> None:
@@ -195,9 +195,9 @@ def test_the_history_lists_verdicts_in_order(play: Play) -> None:
 
 def test_the_board_shows_the_verdict_of_the_api(play: Play) -> None:
     """The page of a signed-in person has the sentence of the API, for every gang that the API names."""
-    found = [
+    missing = [
         gang for code in ON_THE_BOARD for gang in play.installation.gangs(cluster="k135", code=code)
     ]
     page = play.installation.page("/?show_finished=1&cluster=k135&health=blocked")
-    assert found
-    assert not [one["message"] for one in found if html.escape(one["message"]) not in page]
+    assert missing
+    assert not [one["message"] for one in missing if html.escape(one["message"]) not in page]
