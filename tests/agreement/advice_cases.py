@@ -102,9 +102,9 @@ def taken(case: Case, advice: Advice, *, half: bool = False) -> Case | None:
         case = emptied(case)
     if advice.change is AdviceKind.QUORUM:
         assert advice.count is not None
-        less = case.quorum - advice.count
+        reduction = case.quorum - advice.count
         if half:
-            return replace(case, quorum=case.quorum - less // 2) if less > 1 else None
+            return replace(case, quorum=case.quorum - reduction // 2) if reduction > 1 else None
         return replace(case, quorum=advice.count)
     if half:
         return None
@@ -150,13 +150,15 @@ def _shrunk(node: NodeSpec, free: Mapping[str, int]) -> NodeSpec:
     spent = [sum(of) for of in zip(*(run.amounts for run in node.runs), strict=True)]
     # Parts of a MiB stay used: half must not become more than half.
     gone = (free.get("cpu", 0), free.get("memory", 0) // MIB, free.get("nvidia.com/gpu", 0))
-    left = [have - less for have, less in zip(spent, gone, strict=True)]
-    assert all(amount >= 0 for amount in left), f"more is to be freed than is taken: {node}, {free}"
+    remaining = [have - less for have, less in zip(spent, gone, strict=True)]
+    assert all(amount >= 0 for amount in remaining), (
+        f"more is to be freed than is taken: {node}, {free}"
+    )
     keep = node.runs[: len(node.runs) - free.get(PODS, 0)]
     if not keep:
         return replace(node, runs=())
     marked = [replace(request, cpu=0, memory=0, gpus=0, init=0) for request in keep]
-    marked[0] = replace(marked[0], cpu=left[0], memory=left[1], gpus=left[2])
+    marked[0] = replace(marked[0], cpu=remaining[0], memory=remaining[1], gpus=remaining[2])
     return replace(node, runs=tuple(marked))
 
 
@@ -171,13 +173,15 @@ def _without(case: Case, advice: Advice, *, half: bool) -> Case | None:
             replace(node, cordoned=node.cordoned and node.name not in named) for node in case.nodes
         )
         return replace(case, nodes=nodes)
-    gone = {int(name.rpartition("-g")[2]) for name in named}
+    removed = {int(name.rpartition("-g")[2]) for name in named}
     return replace(
         case,
         nodes=tuple(
             replace(
                 node,
-                runs=tuple(request for index, request in enumerate(node.runs) if index not in gone),
+                runs=tuple(
+                    request for index, request in enumerate(node.runs) if index not in removed
+                ),
             )
             for node in case.nodes
         ),

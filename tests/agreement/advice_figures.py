@@ -56,7 +56,7 @@ def lines(tried: Sequence[Tried]) -> Iterator[str]:
     for end in (End.FREED, End.ORDER, End.MISSED, End.HALF):
         count = sum(item.end is end for item in advised)
         yield f"{end:<27} {count} ({_share(count, len(advised))})"
-    yield f"halved before               {sum(one.was_halved for one in advised)}"
+    yield f"halved before               {sum(item.was_halved for item in advised)}"
 
 
 def _share(part: int, whole: int) -> str:

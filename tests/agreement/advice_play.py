@@ -182,16 +182,16 @@ class Stage:
         )
         self._client.create_all([*objects.members(case, ns, run), objects.group(case, ns, run)])
 
-    def _run(self, now: Case, then: Case) -> None:
+    def _run(self, now: Case, later: Case) -> None:
         """Put the smaller pods beside the larger ones before these go: never is more room free."""
         ns, run = self.arena.namespace, self.arena.run
         differ = [
             (before, after)
-            for before, after in zip(now.nodes, then.nodes, strict=True)
+            for before, after in zip(now.nodes, later.nodes, strict=True)
             if before.runs != after.runs
         ]
         created = objects.running_pods(
-            replace(then, nodes=tuple(after for _, after in differ)), ns, run
+            replace(later, nodes=tuple(after for _, after in differ)), ns, run
         )
         tag = secrets.token_hex(2)
         for pod in created:
@@ -207,14 +207,14 @@ class Stage:
         )
         return [pod["metadata"]["name"] for pod in pods if is_running_pod(pod)]
 
-    def _mend_gang(self, now: Case, then: Case) -> None:
+    def _mend_gang(self, now: Case, later: Case) -> None:
         ns = self.arena.namespace
-        if now.quorum != then.quorum:
-            body: Json = {"spec": {"schedulingPolicy": {"gang": {"minCount": then.quorum}}}}
+        if now.quorum != later.quorum:
+            body: Json = {"spec": {"schedulingPolicy": {"gang": {"minCount": later.quorum}}}}
             self._client.patch(GANGS, "PodGroup", now.name, body, ns)
-        if now.pod_sets == then.pod_sets:
+        if now.pod_sets == later.pod_sets:
             return
-        for member in objects.members(then, ns, self.arena.run):
+        for member in objects.members(later, ns, self.arena.run):
             name = member["metadata"]["name"]
             pod = self._client.get("v1", "Pod", name, ns)
             extra = [*pod["spec"].get("tolerations", ()), *member["spec"]["tolerations"]]

@@ -97,9 +97,9 @@ class Arena:
         So the caller may try further steps on its nodes (`advice applied to the cluster`).
 
         """
-        left = list(cases)
-        while left:
-            batch, left = left[:BATCH], left[BATCH:]
+        remaining = list(cases)
+        while remaining:
+            batch, remaining = remaining[:BATCH], remaining[BATCH:]
             yield self._play(batch)
             self.clear()
 
@@ -122,8 +122,8 @@ class Arena:
         nodes, pods = self._nodes(), self._pods()
         known = {group["metadata"]["name"]: group for group in self._groups()}
         return [
-            Played(case, ns, *judged[case.name], then, Look(nodes, pods, known[case.name]))
-            for case, then in zip(batch, before, strict=True)
+            Played(case, ns, *judged[case.name], earlier, Look(nodes, pods, known[case.name]))
+            for case, earlier in zip(batch, before, strict=True)
         ]
 
     # Judging
@@ -213,8 +213,8 @@ class Arena:
     def _groups(self) -> list[Json]:
         return self.client.list(GANGS, "PodGroup", self.namespace)
 
-    def _each(self, do: Callable[[Thing], object], things: Iterable[Thing]) -> None:
-        list(self._pool.map(do, things))
+    def _each(self, do: Callable[[Thing], object], items: Iterable[Thing]) -> None:
+        list(self._pool.map(do, items))
 
     def _delete_pods(self, labels: str) -> None:
         self.client.request(

@@ -127,10 +127,10 @@ def _node(dice: Random, name: str, *, apart: bool, port: bool) -> NodeSpec:
     memory = dice.choice((8192, 16384, 32768, 15872))
     gpus = dice.choice((0, 4, 4, 8))
     runs = []
-    left = [cpu, memory, gpus]
+    free = [cpu, memory, gpus]
     for _ in range(dice.choice((0, 0, 1, 1, 2, 3))):
-        request = _ask(dice, largest=left)
-        left = [have - taken for have, taken in zip(left, request.amounts, strict=True)]
+        request = _ask(dice, largest=free)
+        free = [have - taken for have, taken in zip(free, request.amounts, strict=True)]
         runs.append(request)
     # At most one pod of a node may hold the port, as the scheduler would have it.
     if runs and port and dice.random() < 0.3:
@@ -175,11 +175,11 @@ def _pod_set(dice: Random, name: str, *, mixed: bool, apart: bool, port: bool) -
     )
 
 
-def _in_sets(dice: Random, ask: Ask, name: str) -> Ask:
+def _in_sets(dice: Random, pod_request: Ask, name: str) -> Ask:
     """Return the same pod in that set, with its rule or without, or with a rule about another set."""
     bystander, shuns = dice.random() < 0.4, dice.choice(("", "", "", "w", "p"))
     return replace(
-        ask, apart=name if dice.random() < 0.85 else "", bystander=bystander, shuns=shuns
+        pod_request, apart=name if dice.random() < 0.85 else "", bystander=bystander, shuns=shuns
     )
 
 

@@ -58,21 +58,23 @@ def compare(arena: Arena, cases: Iterable[Case]) -> Iterator[Result]:
         results = []
         for played in batch:
             mine = ours(before, played.before.group)
-            again = None
+            informed = None
             if played.judgement is Judgement.REFUSED:
                 # The product's view of a waiting gang, and the expected view.
-                again = ours(after, played.after.group)
-            results.append(_compared(played, mine, again))
+                informed = ours(after, played.after.group)
+            results.append(_compared(played, mine, informed))
         yield from _proved(arena, results)
 
 
-def _compared(played: Played, mine: Ours, again: Ours | None) -> Result:
+def _compared(played: Played, mine: Ours, informed: Ours | None) -> Result:
     """Return how the answers stand to each other; that the scheduler missed is still to be proved."""
-    if again is not None and mine.answer is FitAnswer.CANNOT_TELL:
+    if informed is not None and mine.answer is FitAnswer.CANNOT_TELL:
         # The scheduler's message can settle facts that nodes do not show (placement/devices.py).
-        mine = again
-    if again is not None and again.answer is not mine.answer:
-        note = f"{mine.answer} before the scheduler spoke, {again.answer} after it: {again.why}"
+        mine = informed
+    if informed is not None and informed.answer is not mine.answer:
+        note = (
+            f"{mine.answer} before the scheduler spoke, {informed.answer} after it: {informed.why}"
+        )
         return Result(played, mine, Outcome.WRONG, note)
     if played.judgement is Judgement.ODD:
         return Result(played, mine, Outcome.WRONG, "the scheduler said neither yes nor no")
@@ -151,9 +153,9 @@ class Figures:
         yield f"cases                       {len(cases)}"
         yield f"fitting                     {self.fitting:.1%}"
         yield f"within one unit             {self._part(map(is_boundary, cases)):.1%}"
-        yield f"mixed shapes                {self._part(one.is_mixed for one in cases):.1%}"
-        yield f"one topology domain         {self._part(one.topology for one in cases):.1%}"
-        yield f"topology spread             {self._part(one.is_spread for one in cases):.1%}"
+        yield f"mixed shapes                {self._part(case.is_mixed for case in cases):.1%}"
+        yield f"one topology domain         {self._part(case.topology for case in cases):.1%}"
+        yield f"topology spread             {self._part(case.is_spread for case in cases):.1%}"
         for outcome in Outcome:
             count = sum(result.outcome is outcome for result in self.results)
             yield f"{outcome:<27} {count} ({self.share(outcome):.1%})"

@@ -141,7 +141,9 @@ def is_helpable(item: JobCase) -> bool:
         ),
         replace(case, topology=False),
     )
-    return most(smaller) >= least or any(most(then) >= case.quorum for then in changed)
+    return most(smaller) >= least or any(
+        most(changed_case) >= case.quorum for changed_case in changed
+    )
 
 
 # As objects
@@ -205,11 +207,11 @@ def _job_spec(parallelism: int, completions: int) -> Json:
 def _template(case: JobCase, pod_set: PodSetSpec, namespace: str, run: str) -> Json:
     """Return the pod template of a pod set: a member as it is drawn, in no group."""
     alone = replace(case.case, pod_sets=(pod_set,), order=(pod_set.name,))
-    (made,) = objects.members(alone, namespace, run)
-    spec = {key: value for key, value in made["spec"].items() if key != "schedulingGroup"}
+    (created,) = objects.members(alone, namespace, run)
+    spec = {key: value for key, value in created["spec"].items() if key != "schedulingGroup"}
     # Deleted pods vanish immediately, because there is no kubelet.
     spec["terminationGracePeriodSeconds"] = 0
-    metadata = {key: made["metadata"][key] for key in ("labels", "annotations")}
+    metadata = {key: created["metadata"][key] for key in ("labels", "annotations")}
     return {"metadata": metadata, "spec": spec}
 
 

@@ -158,8 +158,8 @@ class GangStage:
 
     def _words(self, one: JobCase) -> str:
         pods = self._members(one.name)
-        said = sorted({_refusal(pod) or "" for pod in pods} - {""})
-        return f"{self._bound(one)} of {len(pods)} bound: {' | '.join(said)}"
+        message = sorted({_refusal(pod) or "" for pod in pods} - {""})
+        return f"{self._bound(one)} of {len(pods)} bound: {' | '.join(message)}"
 
     # Carrying out
 
@@ -218,10 +218,10 @@ class GangStage:
             return asked_for(owner)
         return by.one.case.quorum
 
-    def _put(self, by: _Try, now: Sequence[Json], then: Sequence[Json]) -> None:
+    def _put(self, by: _Try, now: Sequence[Json], desired: Sequence[Json]) -> None:
         """Change the objects to the desired state, with the method of the advice."""
         if by.advice.method is ChangeMethod.IN_PLACE:
-            for before, after in zip(now, then, strict=True):
+            for before, after in zip(now, desired, strict=True):
                 body = {
                     key: value
                     for key, value in after["spec"].items()
@@ -240,7 +240,7 @@ class GangStage:
         for gone in now:
             self._remove(gone)
         wait(lambda: not self._members(by.one.name), what=f"{by.one.name} to be gone")
-        self._client.create_all(then)
+        self._client.create_all(desired)
 
     def _remove(self, obj: Json) -> None:
         address = (obj["apiVersion"], obj["kind"], obj["metadata"]["name"], self._arena.namespace)

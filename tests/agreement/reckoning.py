@@ -50,10 +50,10 @@ def _most_on(nodes: Sequence[NodeSpec], pod_sets: Sequence[PodSetSpec]) -> int:
         reached = {
             tuple(
                 min(pod_set.count, placed + extra)
-                for pod_set, placed, extra in zip(pod_sets, before, way, strict=True)
+                for pod_set, placed, extra in zip(pod_sets, before, counts_per_set, strict=True)
             )
             for before in reached
-            for way in ways
+            for counts_per_set in ways
         }
     return max(map(sum, reached))
 
@@ -105,9 +105,9 @@ def _is_counted(node: NodeSpec, pod_set: PodSetSpec) -> bool:
 def _ways(node: NodeSpec, pod_sets: Sequence[PodSetSpec]) -> Iterator[Counts]:
     """Yield how many members of each pod set can be on the node together."""
     highest = [pod_set.count if _may_be_on(node, pod_set) else 0 for pod_set in pod_sets]
-    for way in product(*(range(count + 1) for count in highest)):
-        if not any(way) or _fit_together(node, pod_sets, way):
-            yield way
+    for counts_per_set in product(*(range(count + 1) for count in highest)):
+        if not any(counts_per_set) or _fit_together(node, pod_sets, counts_per_set):
+            yield counts_per_set
 
 
 def _may_be_on(node: NodeSpec, pod_set: PodSetSpec) -> bool:

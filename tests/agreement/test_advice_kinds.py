@@ -92,9 +92,9 @@ def _waiting(scene: Scene, gang: Json, pods: int) -> None:
 
 
 def _only(scene: Scene, change: AdviceKind) -> Advice:
-    found = scene.advice()
-    named = [item for item in found if item.change is change]
-    assert named, f"{change} is not among {[one.text for one in found]}"
+    advice = scene.advice()
+    named = [item for item in advice if item.change is change]
+    assert named, f"{change} is not among {[item.text for item in advice]}"
     return named[0]
 
 
@@ -115,13 +115,13 @@ def _mend(scene: Scene, spec: Json, name: str = "run") -> None:
 def wait_for_room(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     # Two pods of two GPUs on each node that cannot be suspended.
-    holders = [(f"{node}-{at}", node) for node in "ab" for at in range(2)]
+    holders = [(f"{node}-{index}", node) for node in "ab" for index in range(2)]
     scene.client.create_all([_holder(scene, name, node, 2) for name, node in holders])
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.WAIT_FOR_ROOM)
-    assert found.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
-    assert "4 GPUs on each of the nodes" in found.text
-    assert found.method is None
+    advice = _only(scene, AdviceKind.WAIT_FOR_ROOM)
+    assert advice.free == {scene.node("a"): {GPU: 4}, scene.node("b"): {GPU: 4}}
+    assert "4 GPUs on each of the nodes" in advice.text
+    assert advice.method is None
     for name, _ in holders[::2]:
         scene.client.delete("v1", "Pod", name, scene.namespace, grace=0)
     scene.still_waits()
@@ -210,16 +210,16 @@ def wait_for_the_deadline_of_a_job(scene: Scene) -> None:
     _running(scene, "batch", 1, job_spec={"activeDeadlineSeconds": DEADLINE_SECONDS})
     job = scene.client.get(BATCH, "Job", "batch", scene.namespace)
     _waiting(scene, _run(scene, 1), 1)
-    found = _only(scene, AdviceKind.WAIT_FOR_END)
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert found.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
-    assert found.at is not None
+    advice = _only(scene, AdviceKind.WAIT_FOR_END)
+    assert advice.change is AdviceKind.WAIT_FOR_END
+    assert advice.text.startswith(f"Wait for Job {scene.namespace}/batch, which ends at ")
+    assert advice.at is not None
     started = datetime.fromisoformat(job["status"]["startTime"])
-    assert (found.at - started).total_seconds() == DEADLINE_SECONDS
+    assert (advice.at - started).total_seconds() == DEADLINE_SECONDS
     scene.still_waits()
     # Its controller deletes the pods then, and makes none anew.
     scene.wait_bound(1)
-    assert datetime.now(UTC) >= found.at
+    assert datetime.now(UTC) >= advice.at
 
 
 def wait_for_deletion(scene: Scene) -> None:
@@ -232,12 +232,12 @@ def wait_for_deletion(scene: Scene) -> None:
     requested = datetime.now(UTC)
     for name in ("first", "last"):
         scene.client.delete("v1", "Pod", name, scene.namespace)
-    (found,) = scene.advice()
-    assert found.change is AdviceKind.WAIT_FOR_END
-    assert found.text.startswith(f"Wait: 2 pods on node {scene.node('a')} will be gone by ")
-    assert found.at is not None
+    (advice,) = scene.advice()
+    assert advice.change is AdviceKind.WAIT_FOR_END
+    assert advice.text.startswith(f"Wait: 2 pods on node {scene.node('a')} will be gone by ")
+    assert advice.at is not None
     # The API server writes the time at which the grace period is over.
-    assert 595 <= (found.at - requested).total_seconds() <= 605
+    assert 595 <= (advice.at - requested).total_seconds() <= 605
     # Reaction of the kubelet after the containers have ended.
     scene.client.delete("v1", "Pod", "first", scene.namespace, grace=0)
     scene.still_waits()
@@ -252,9 +252,9 @@ def tolerate(scene: Scene) -> None:
     stored = Room(gpus=4, taints=[taint("dedicated", "infra")])
     scene.make_nodes(a=stored, b=stored)
     _waiting(scene, _run(scene, 2), 2)
-    found = _only(scene, AdviceKind.TOLERATE)
-    assert (found.change, found.method) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
-    assert "dedicated=infra:NoSchedule of 2 nodes" in found.text
+    advice = _only(scene, AdviceKind.TOLERATE)
+    assert (advice.change, advice.method) == (AdviceKind.TOLERATE, ChangeMethod.RECREATE)
+    assert "dedicated=infra:NoSchedule of 2 nodes" in advice.text
     entry = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
     _again(scene, _run(scene, 2, tolerations=[entry]))
     scene.wait_bound(2)
@@ -279,9 +279,9 @@ def select(scene: Scene) -> None:
 def size(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
-    found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "parallelism and completions of Job run from 4 to 2" in found.text
+    advice = _only(scene, AdviceKind.SIZE)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "parallelism and completions of Job run from 4 to 2" in advice.text
     _mend(scene, {"parallelism": 3, "completions": 3})
     scene.still_waits()
     _mend(scene, {"parallelism": 2, "completions": 2})
@@ -291,9 +291,9 @@ def size(scene: Scene) -> None:
 def size_with_its_quorum(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, gang=4), 4)
-    found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "parallelism, completions and minCount of Job run from 4 to 2" in found.text
+    advice = _only(scene, AdviceKind.SIZE)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "parallelism, completions and minCount of Job run from 4 to 2" in advice.text
     for count in (3, 2):
         policy = {"schedulingPolicy": {"gang": {"minCount": count}}}
         _mend(scene, {"parallelism": count, "completions": count, "scheduling": policy})
@@ -305,9 +305,9 @@ def size_with_its_quorum(scene: Scene) -> None:
 def size_of_a_list(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4, completions=100), 4)
-    found = _only(scene, AdviceKind.SIZE)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "Lower the parallelism of Job run from 4 to 2" in found.text
+    advice = _only(scene, AdviceKind.SIZE)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "Lower the parallelism of Job run from 4 to 2" in advice.text
     _mend(scene, {"parallelism": 3})
     scene.still_waits()
     _mend(scene, {"parallelism": 2})
@@ -317,9 +317,9 @@ def size_of_a_list(scene: Scene) -> None:
 def quorum_left_open(scene: Scene) -> None:
     scene.make_nodes(a=FOUR, b=FOUR)
     _waiting(scene, _run(scene, 4), 4)
-    found = _only(scene, AdviceKind.QUORUM)
-    assert (found.count, found.method) == (2, ChangeMethod.IN_PLACE)
-    assert "Set minCount of Job run, which has none, to 2" in found.text
+    advice = _only(scene, AdviceKind.QUORUM)
+    assert (advice.count, advice.method) == (2, ChangeMethod.IN_PLACE)
+    assert "Set minCount of Job run, which has none, to 2" in advice.text
     _lower_quorum(scene, 3)
     scene.still_waits()
     _lower_quorum(scene, 2)

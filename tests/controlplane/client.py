@@ -164,13 +164,13 @@ class Client:
     ) -> JsonList:
         """Return all objects of a kind, each with its apiVersion and kind filled in."""
         query = {"labelSelector": labels, "fieldSelector": fields}
-        found = self.request(
+        result = self.request(
             "GET",
             self.path(api_version, kind, namespace),
             query={key: value for key, value in query.items() if value},
         )
         # Lists leave these two out of their items; a saved object needs them.
-        return [{"apiVersion": api_version, "kind": kind, **item} for item in found["items"]]
+        return [{"apiVersion": api_version, "kind": kind, **item} for item in result["items"]]
 
     # Writing
 

@@ -25,7 +25,7 @@ def fill(plane: ControlPlane) -> None:
 
 
 def _placed(client: Client) -> int:
-    return sum("nodeName" in found["spec"] for found in client.list("v1", "Pod"))
+    return sum("nodeName" in result["spec"] for result in client.list("v1", "Pod"))
 
 
 # 9 of llama-ft, 4 of embed, 2 each of finetune, ingest, report, nightly and flaky, 1 of rlhf.

@@ -125,8 +125,8 @@ def serve(client: Client) -> None:
     names = {crd["metadata"]["name"] for crd in expected}
 
     def is_leaving() -> bool:
-        found = [obj["metadata"] for obj in client.list(*CRD)]
-        return any(one["name"] in names and "deletionTimestamp" in one for one in found)
+        result = [obj["metadata"] for obj in client.list(*CRD)]
+        return any(item["name"] in names and "deletionTimestamp" in item for item in result)
 
     wait(lambda: not is_leaving(), what="CRDs of Grove to be gone", timeout=60)
     created = client.create_all(expected)
@@ -400,7 +400,7 @@ class Operator:
         """Replicas up to its minimum are in the base PodGang, each other one has its own (namegen.go)."""
         set_name, name = owner["metadata"]["name"], f"{base}-{group['name']}"
         created = self.client.create(podcliquescalinggroup(name, owner, group, labels(set_name)))
-        by_name = {one["name"]: one for one in owner["spec"]["template"]["cliques"]}
+        by_name = {item["name"]: item for item in owner["spec"]["template"]["cliques"]}
         for index in range(group["replicas"]):
             beyond = index - group["minAvailable"]
             of = base if beyond < 0 else f"{name}-{beyond}"
@@ -433,7 +433,7 @@ class Operator:
             part
             | {
                 "podReferences": [
-                    {"namespace": namespace, "name": one} for one in self.pods[part["name"]]
+                    {"namespace": namespace, "name": item} for item in self.pods[part["name"]]
                 ]
             }
             for part in result["spec"]["podgroups"]

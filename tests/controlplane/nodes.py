@@ -134,10 +134,10 @@ def _owner(lease: Json) -> str:
     return owners[0]["uid"] if owners else ""
 
 
-def _has_settled(found: Json) -> bool:
-    keys = {taint["key"] for taint in found["spec"].get("taints", [])}
+def _has_settled(result: Json) -> bool:
+    keys = {taint["key"] for taint in result["spec"].get("taints", [])}
     # A cordon becomes a taint as well, a moment later: the scheduler's text depends on it.
-    return bool(found["spec"].get("unschedulable")) == (_CORDON_TAINT in keys)
+    return bool(result["spec"].get("unschedulable")) == (_CORDON_TAINT in keys)
 
 
 def delete_nodes(client: Client, names: Iterable[str] | None = None) -> None:

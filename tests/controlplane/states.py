@@ -251,6 +251,6 @@ def _waiting_reasons(pod: Json) -> set[str]:
 
 
 def _summary(pod: Json) -> str:
-    said = [c.get("message", "") for c in _conditions(pod) if c["status"] == "False"]
+    message = [c.get("message", "") for c in _conditions(pod) if c["status"] == "False"]
     waits = sorted(_waiting_reasons(pod) - {""})
-    return " ".join([pod["metadata"]["name"], pod["status"].get("phase", ""), *waits, *said])
+    return " ".join([pod["metadata"]["name"], pod["status"].get("phase", ""), *waits, *message])

@@ -206,9 +206,9 @@ def test_a_new_node_of_an_old_name_has_a_lease_of_its_own(
     client = no_nodes(controlplane_137)
     leases = "coordination.k8s.io/v1", "Lease", "n0", "kube-node-lease"
     for _ in range(3):
-        made = make_node(client, "n0")
+        created = make_node(client, "n0")
         owners = client.get(*leases)["metadata"]["ownerReferences"]
-        assert [owner["uid"] for owner in owners] == [made["metadata"]["uid"]]
+        assert [owner["uid"] for owner in owners] == [created["metadata"]["uid"]]
         delete_nodes(client)
         assert client.find(*leases) is None
 

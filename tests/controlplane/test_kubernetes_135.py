@@ -39,21 +39,21 @@ def test_gang_waits_at_the_gate(
     controlplane_135: ControlPlane, namespace: Namespaces, no_nodes: Fleets
 ) -> None:
     """Two of three fit: no pod is bound, and the two hold their places by nomination."""
-    client, where = no_nodes(controlplane_135), namespace(controlplane_135)
+    client, nodes = no_nodes(controlplane_135), namespace(controlplane_135)
     make_nodes(client, [node(f"n{i}", cpu="4") for i in range(2)])
-    client.create(workload("w", where, templates={"g": 3}, version="v1alpha1"))
+    client.create(workload("w", nodes, templates={"g": 3}, version="v1alpha1"))
     for index in range(3):
-        client.create(pod(f"p{index}", where, cpu="3", pod_group=("w", "g")))
+        client.create(pod(f"p{index}", nodes, cpu="3", pod_group=("w", "g")))
 
     def nominated() -> set[str]:
-        pods = client.list("v1", "Pod", where)
+        pods = client.list("v1", "Pod", nodes)
         return {item["status"].get("nominatedNodeName", "") for item in pods} - {""}
 
     wait(lambda: nominated() == {"n0", "n1"}, what="two nominated nodes", seen=nominated)
-    assert not [p for p in client.list("v1", "Pod", where) if "nodeName" in p["spec"]]
+    assert not [p for p in client.list("v1", "Pod", nodes) if "nodeName" in p["spec"]]
     client.create(node("n2", cpu="4"))
     wait(
-        lambda: all(is_true(item, "Ready") for item in client.list("v1", "Pod", where)),
+        lambda: all(is_true(item, "Ready") for item in client.list("v1", "Pod", nodes)),
         what="the gang to run",
     )
 

@@ -39,7 +39,7 @@ def test_each_replica_gets_a_group_of_pods(
         pod["metadata"]["name"]: pod["metadata"]["ownerReferences"][0]
         for pod in client.list("v1", "Pod", where)
     }
-    assert {one["kind"] for one in controllers.values()} == {"StatefulSet"}
+    assert {controller["kind"] for controller in controllers.values()} == {"StatefulSet"}
     assert controllers["run-0-1"]["name"] == "run-0"
 
 

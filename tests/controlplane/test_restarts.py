@@ -29,8 +29,8 @@ def test_one_process_restarts(
 
     def pods(jobset_name: str) -> dict[str, Json]:
         labels = f"jobset.sigs.k8s.io/jobset-name={jobset_name}"
-        found = client.list("v1", "Pod", nodes, labels=labels)
-        return {item["metadata"]["uid"]: item for item in found if is_true(item, "Ready")}
+        result = client.list("v1", "Pod", nodes, labels=labels)
+        return {item["metadata"]["uid"]: item for item in result if is_true(item, "Ready")}
 
     client.create(jobset("before", nodes, jobs={"w": {"pods": 2}}))
     wait(lambda: len(pods("before")) == 2, what="pods of before")
@@ -72,5 +72,5 @@ def test_a_crashed_process_is_restarted(controlplane_137: ControlPlane) -> None:
     assert plane.heal() == {}
 
 
-def _is_ready(found: Json) -> bool:
-    return any(entry["ready"] for entry in found["status"].get("replicatedJobsStatus", []))
+def _is_ready(result: Json) -> bool:
+    return any(entry["ready"] for entry in result["status"].get("replicatedJobsStatus", []))

@@ -114,9 +114,9 @@ class Server:
 
     def listed(self) -> tuple[str, set[str]]:
         """Return the resourceVersion of the list of pods, and their names."""
-        found = json.loads(self.connection.get(PODS))
-        names = {one["metadata"]["name"] for one in found["items"]}
-        return found["metadata"]["resourceVersion"], names
+        result = json.loads(self.connection.get(PODS))
+        names = {item["metadata"]["name"] for item in result["items"]}
+        return result["metadata"]["resourceVersion"], names
 
 
 def _kubeconfig(url: str, authority: Path) -> str:

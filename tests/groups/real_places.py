@@ -261,13 +261,13 @@ def places_of(
         yield result
 
 
-def read(situation: Situation[Place], place: Place, words: str) -> None:
+def read(situation: Situation[Place], place: Place, prefix: str) -> None:
     """Check the verdict.
 
     `words` is the fixed beginning of a sentence whose end has numbers of the whole cluster, or a time.
     """
     check(situation, place)
-    wait(lambda: place.told()["message"].startswith(words), what=words, seen=place.told)
+    wait(lambda: place.told()["message"].startswith(prefix), what=prefix, seen=place.told)
     if situation.code == "unschedulable":
         # Fit and remedies are not computed for a scheduler with its own rules.
         assert place.detail()["fit"][0]["why"].endswith("places pods by rules of its own")

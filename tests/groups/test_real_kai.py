@@ -129,12 +129,12 @@ def test_every_gang_is_listed_once_and_each_pod_is_in_one(places: dict[str, Plac
 def test_the_queue_counts_waiting_and_running_gangs(places: dict[str, Place]) -> None:
     result = places["kai-over-limit"].queue(waiting=1, placed=1)
     assert (result["system"], result["tells_places"]) == ("KAI", False)
-    assert [one["name"] for one in result["line"]] == ["kai-over-limit-run"]
-    assert [one["name"] for one in result["holders"]] == ["kai-over-limit-twin"]
-    told = {one["resource"]: (one["nominal"], one["terms"]) for one in result["quotas"]}
+    assert [item["name"] for item in result["line"]] == ["kai-over-limit-run"]
+    assert [holder["name"] for holder in result["holders"]] == ["kai-over-limit-twin"]
+    verdicts = {quota["resource"]: (quota["nominal"], quota["terms"]) for quota in result["quotas"]}
     weight = {"name": "over-quota weight", "amount": "1"}
-    assert told["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
-    assert told["cpu"] == (None, [{"name": "limit", "amount": None}, weight])
+    assert verdicts["nvidia.com/gpu"] == ("2", [{"name": "limit", "amount": "2"}, weight])
+    assert verdicts["cpu"] == (None, [{"name": "limit", "amount": None}, weight])
 
 
 def test_a_podclique_that_is_scaled_to_zero(all_places: dict[str, PlaceOnBoard]) -> None:

@@ -134,7 +134,7 @@ def test_a_volcano_queue_counts_waiting_and_running_gangs(places: dict[str, Plac
     (waiting,) = result["line"]
     assert (waiting["name"], waiting["position"]) == ("run", None)
     assert "Pending" in waiting["message"]
-    assert [one["name"] for one in result["holders"]] == ["twin"]
+    assert [holder["name"] for holder in result["holders"]] == ["twin"]
     # Volcano 1.14 writes no counts into the status of its queues.
     assert (result["pending"], result["admitted"]) == (None, None)
     assert {"name": "weight", "amount": "1"} in result["terms"]

@@ -47,7 +47,7 @@ class Place(PlaceOnBoard):
         """Return the name of a pod that is bound to a node."""
         pods = self.client.list("v1", "Pod", self.name)
         return next(
-            str(one["metadata"]["name"]) for one in pods if one["spec"].get("nodeName") == node_name
+            str(pod["metadata"]["name"]) for pod in pods if pod["spec"].get("nodeName") == node_name
         )
 
     def phase(self, name: str = "run") -> str:

@@ -77,7 +77,7 @@ def test_the_queue_is_that_of_the_pods(places: dict[str, Place]) -> None:
 
 def test_a_pod_without_an_owner_cannot_be_suspended(places: dict[str, Place]) -> None:
     offers = places["yunikorn-bare"].detail("twin")["actions"]
-    assert {one["verb"]: (one["allowed"], one["why_not"]) for one in offers}["suspend"] == (
+    assert {offer["verb"]: (offer["allowed"], offer["why_not"]) for offer in offers}["suspend"] == (
         False,
         "Pod twin cannot be suspended: no controller would re-create it.",
     )

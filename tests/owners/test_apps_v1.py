@@ -75,7 +75,9 @@ def test_fields_of_a_workload_are_decoded(kind: str) -> None:
     result = an_app(kind, replicas=3, template=TEMPLATE)
     assert (result.desired, result.group_name, result.priority_class) == (3, "ring", "high")
     assert result.grace_seconds == 7
-    assert [(one.count, str(one.requests["cpu"])) for one in result.pod_requests] == [(3, "2")]
+    assert [(request.count, str(request.requests["cpu"])) for request in result.pod_requests] == [
+        (3, "2")
+    ]
 
 
 @pytest.mark.parametrize(("replicas", "desired"), [(None, 1), (0, 0), (-2, 0)])

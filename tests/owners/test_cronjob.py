@@ -156,7 +156,7 @@ def test_the_cronjob_itself_is_suspended_by_its_field_and_its_runs_go_on() -> No
     (step,) = result.steps
     assert step.path == "/apis/batch/v1/namespaces/team-a/cronjobs/nightly"
     (patch,) = bodies(result)
-    tests = {one["path"]: one["value"] for one in patch if one["op"] == "test"}
+    tests = {item["path"]: item["value"] for item in patch if item["op"] == "test"}
     assert (tests["/metadata/uid"], tests["/metadata/generation"]) == ("uid-nightly", 3)
     assert {"op": "add", "path": "/spec/suspend", "value": True} in patch
 

@@ -136,7 +136,7 @@ class Play:
                 obj["spec"]["nodeName"] = "n0"
                 obj["status"] = {
                     "phase": "Running",
-                    "conditions": [{"type": one, **since} for one in ("PodScheduled", "Ready")],
+                    "conditions": [{"type": item, **since} for item in ("PodScheduled", "Ready")],
                 }
 
     def refuse(self, *names: str) -> None:

@@ -328,9 +328,9 @@ def test_a_group_that_all_parts_bring_along() -> None:
 
     together = jobset(bringing("driver", "ring"), bringing("workers", "ring"))
     assert (together.group_name, together.priority_class) == ("ring", "high")
-    apart = jobset(bringing("driver", "a"), bringing("workers", "b"))
-    assert apart.group_name == ""
-    assert [item.group_name for item in apart.roles] == ["a", "b"]
+    separate = jobset(bringing("driver", "a"), bringing("workers", "b"))
+    assert separate.group_name == ""
+    assert [item.group_name for item in separate.roles] == ["a", "b"]
 
 
 def _requested(*roles: Json, **spec: Any) -> tuple[str, GangForm | None, int | None, str]:

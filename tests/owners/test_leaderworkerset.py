@@ -203,7 +203,7 @@ def test_each_replica_is_judged_for_itself() -> None:
         "starting",
         "Replica run-1: All 3 pods are placed; 1 is not ready yet.",
     )
-    assert "1 of 2 replicas is whole." in [one.message for one in result.findings]
+    assert "1 of 2 replicas is whole." in [finding.message for finding in result.findings]
 
 
 def test_a_set_scaled_to_zero_desires_no_pods() -> None:

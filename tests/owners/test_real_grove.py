@@ -100,9 +100,9 @@ def _podclique_gone(place: Place) -> None:
     """Its PodGang names a PodClique that does not exist. Twin: a pod of it does not exist yet."""
     operator = place.operator()
     operator.create(place.set("run", ("pre", 2, 2, "1")))
-    parts = operator.podgangs["run-0"]["spec"]["podgroups"]
-    parts = [*parts, {"name": "run-0-old", "minReplicas": 1, "podReferences": []}]
-    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": parts}}, place.name)
+    roles = operator.podgangs["run-0"]["spec"]["podgroups"]
+    roles = [*roles, {"name": "run-0-old", "minReplicas": 1, "podReferences": []}]
+    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": roles}}, place.name)
     place.play("twin", ("pre", 2, 2, "1"), lacking=1)
 
 
@@ -117,9 +117,9 @@ def _released(place: Place) -> None:
     """`minReplicas` is 0 by now, and the core group still needs two. Twin: it was not lowered."""
     for name in ("run", "twin"):
         place.play(name, ("dec", 2, 2, "3"))
-    parts = place.operator().podgangs["run-0"]["spec"]["podgroups"]
-    parts = [{**part, "minReplicas": 0} for part in parts]
-    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": parts}}, place.name)
+    roles = place.operator().podgangs["run-0"]["spec"]["podgroups"]
+    roles = [{**part, "minReplicas": 0} for part in roles]
+    place.client.patch(PODGANGS, "PodGang", "run-0", {"spec": {"podgroups": roles}}, place.name)
 
 
 def _no_group_yet(place: Place) -> None:
@@ -256,7 +256,7 @@ def test_three_different_minima_are_shown(places: dict[str, Place]) -> None:
     def numbers(name: str) -> list[str]:
         evidence = place.findings(name)[0]["evidence"]
         labels = ("spec.min", "spec.podgroups[].min", "quorum of the group")
-        return [one["value"] for one in evidence if one["label"].startswith(labels)]
+        return [item["value"] for item in evidence if item["label"].startswith(labels)]
 
     wait(lambda: numbers("run") == ["2", "0", "2"], what="2, 0, 2", seen=lambda: numbers("run"))
     assert numbers("twin") == []

@@ -260,7 +260,10 @@ def test_the_status_alone_is_not_trusted(places: dict[str, Place]) -> None:
     """0.9.0 says, scaled to zero, that all replicas are ready."""
     place = places["zero"]
     status = place.client.get(LWS, "LeaderWorkerSet", "run", place.name)["status"]
-    said = {one["type"]: (one["status"], one["message"]) for one in status["conditions"]}
+    said = {
+        condition["type"]: (condition["status"], condition["message"])
+        for condition in status["conditions"]
+    }
     assert said["Available"] == ("True", "All replicas are ready")
     assert place.told()["code"] == "paused"
 
@@ -326,4 +329,4 @@ def test_a_disaggregated_set_is_one_gang_with_the_replicas_of_its_roles(
     whole = ("running", "running", "All 4 pods are ready.", 4)
     wait(lambda: set_verdict("fits") == whole, what=str(whole), seen=lambda: set_verdict("fits"))
     sets = place.installation.gangs(kind="LeaderWorkerSet", namespace=place.name)
-    assert not [one["name"] for one in sets if one["name"].startswith(("serve-", "fits-"))]
+    assert not [item["name"] for item in sets if item["name"].startswith(("serve-", "fits-"))]

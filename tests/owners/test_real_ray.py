@@ -387,7 +387,7 @@ def test_users_see_the_expected_verdict(places: dict[str, RayPlace], name: str) 
 
 def test_workers_that_wait_for_the_head_stand_behind_it(places: dict[str, RayPlace]) -> None:
     result = places["head-waits"].detail()["findings"]
-    waits = [one["message"] for one in result if one["code"] == "dependency-waiting"]
+    waits = [item["message"] for item in result if item["code"] == "dependency-waiting"]
     assert waits == ["Ray group gpu: 3 of 3 pods wait for the head, which has no node."]
 
 
@@ -425,7 +425,7 @@ def test_the_kuberay_message_about_a_failed_submission_is_quoted(
     place = places["job-fails"]
     place.wait_told("failed")
     evidence = place.detail()["findings"][0]["evidence"]
-    said = next(one["value"] for one in evidence if one["label"] == "reason")
-    assert said.startswith(
+    message = next(item["value"] for item in evidence if item["label"] == "reason")
+    assert message.startswith(
         "SubmissionFailed: Job submission has failed. Reason: BackoffLimitExceeded."
     )

@@ -126,7 +126,9 @@ def _on_lost_node(place: Torch, name: str) -> str:
     """Return the pod of a PyTorchJob that is bound to its lost node."""
     pods = place.client.list("v1", "Pod", place.name)
     lost = f"{place.name}-{name}-1"
-    return next(str(one["metadata"]["name"]) for one in pods if one["spec"].get("nodeName") == lost)
+    return next(
+        str(item["metadata"]["name"]) for item in pods if item["spec"].get("nodeName") == lost
+    )
 
 
 def _scaled_down(place: RayPlace) -> None:

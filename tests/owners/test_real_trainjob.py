@@ -318,7 +318,7 @@ def test_the_cause_and_the_remedy_are_shown_for_a_role_without_label(
     assert gang["advice"] == [
         f"Label the part of {name} that trains {STEP}: trainer (needs re-creating)."
     ]
-    said = {one["label"]: one["value"] for one in gang["findings"][0]["evidence"]}
+    said = {item["label"]: item["value"] for item in gang["findings"][0]["evidence"]}
     assert said["why"] == f"{name} labels no part as its trainer"
 
 

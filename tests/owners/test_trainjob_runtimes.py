@@ -29,7 +29,7 @@ def runtime(
     steps: Mapping[str, str | None] = TRAINS, name: str = "plain", **spec: Any
 ) -> Blueprint:
     """Return a runtime with a part for each of `steps`, labelled with that step."""
-    parts = [
+    roles = [
         {"name": part, "template": {"metadata": {"labels": {STEP: step} if step else {}}}}
         for part, step in steps.items()
     ]
@@ -37,7 +37,7 @@ def runtime(
         CLUSTER,
         {
             "metadata": {"name": name, "namespace": "", "uid": f"uid-{name}"},
-            "spec": {"template": {"spec": {"replicatedJobs": parts}}, **spec},
+            "spec": {"template": {"spec": {"replicatedJobs": roles}}, **spec},
         },
     )
     return created
@@ -45,7 +45,7 @@ def runtime(
 
 def jobset(**pods: int) -> Owner:
     """Return the JobSet of TrainJob `run`: part → how many pods its Job has."""
-    parts = [
+    jobs = [
         {
             "name": name.replace("_", "-"),
             "replicas": 1,
@@ -58,7 +58,7 @@ def jobset(**pods: int) -> Owner:
     of = ("trainer.kubeflow.org/v1alpha1", "run", "t1")
     created: Owner = model(
         JOBSET.resource,
-        below("TrainJob", "js1", of, metadata={"name": "run"}, spec={"replicatedJobs": parts}),
+        below("TrainJob", "js1", of, metadata={"name": "run"}, spec={"replicatedJobs": jobs}),
     )
     return created
 

@@ -290,12 +290,12 @@ def advise_jobset(
     """Advice about the size of a JobSet, from its last child Job; `on` are pods with a node."""
     jobs = child_jobs(jobset, **fields)
     grouped = minor == V136
-    more: dict[str, Any] = {"needs": needs} if needs is not None else {}
+    extra: dict[str, Any] = {"needs": needs} if needs is not None else {}
     pods = [
         replace(pod, node=(on or {}).get(pod.meta.ref.name, ""))
         for job in jobs
         for pod in pods_of(
-            job, job.parallelism or 0, group=f"{job.meta.ref.name}-g" if grouped else "", **more
+            job, job.parallelism or 0, group=f"{job.meta.ref.name}-g" if grouped else "", **extra
         )
     ]
     own = jobs[-1]

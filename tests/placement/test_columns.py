@@ -377,8 +377,8 @@ def test_drivers_and_workers_on_a_thousand_different_nodes() -> None:
     # A node takes one driver or two workers, for any amount of memory. 400 drivers and 1200 workers
     # need all 1000 nodes, and one pod more does not fit.
     nodes = [
-        replace(item, allocatable={**item.allocatable, "memory": 10**9 + at})
-        for at, item in enumerate(node(f"n{index:04}") for index in range(1000))
+        replace(item, allocatable={**item.allocatable, "memory": 10**9 + position})
+        for position, item in enumerate(node(f"n{index:04}") for index in range(1000))
     ]
     driver = Shape("driver", {"cpu": Decimal(6), "memory": Decimal(1000)})
     worker = Shape("worker", {"cpu": Decimal(3), GPU: Decimal(2), "memory": Decimal(1000)})

@@ -33,11 +33,11 @@ class Insistent:
     """Resets `spec.suspend` of one object after every foreign change."""
 
     def __init__(
-        self, manager: str, what: tuple[str, str, str], *, suspended: bool, pause: float = 1.0
+        self, manager: str, resource: tuple[str, str, str], *, suspended: bool, pause: float = 1.0
     ) -> None:
         """`what` is (apiVersion, kind, name); `pause`: seconds between two looks."""
         self._manager = manager
-        self._what = what
+        self._what = resource
         self._suspended = suspended
         self._pause = pause
         self._stopped = threading.Event()

@@ -53,7 +53,9 @@ def _sharing_of(version: str) -> tuple[Scenario, ...]:
 
         def guarded() -> str:
             groups = stage.client.list(api, "PodGroup", stage.namespace)
-            names = [one["metadata"]["name"] for one in groups if one["metadata"].get("finalizers")]
+            names = [
+                group["metadata"]["name"] for group in groups if group["metadata"].get("finalizers")
+            ]
             return names[0] if names and len(stage.pods()) == 2 else ""
 
         name = patiently(guarded, f"the PodGroup of {stage.namespace}")

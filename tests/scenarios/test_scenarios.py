@@ -89,7 +89,9 @@ def play(request: pytest.FixtureRequest) -> Iterator[Play]:
         clear_nodes(plane.client)
     with Installation(kubeconfigs) as installation:
         staying = [
-            ("k135", one.name) for one in CLUSTERS["k135"] if one.expected[-1].code in ON_THE_BOARD
+            ("k135", item.name)
+            for item in CLUSTERS["k135"]
+            if item.expected[-1].code in ON_THE_BOARD
         ]
         playing = Play(
             installation, planes, expected, looked_at_later=LOOKED_AT_LATER, staying=staying
@@ -189,7 +191,7 @@ def test_the_history_lists_verdicts_in_order(play: Play) -> None:
     said = iter(codes)
     for code in ("insufficient-resources", "running", "lost-members", "running"):
         assert code in said, f"{code} is not told in its turn: {codes}"
-    assert [one["until"] for one in spans[:-1]] == [one["at"] for one in spans[1:]]
+    assert [span["until"] for span in spans[:-1]] == [span["at"] for span in spans[1:]]
     assert spans[-1]["until"] is None
 
 
@@ -200,4 +202,4 @@ def test_the_board_shows_the_verdict_of_the_api(play: Play) -> None:
     ]
     page = play.installation.page("/?show_finished=1&cluster=k135&health=blocked")
     assert missing
-    assert not [one["message"] for one in missing if html.escape(one["message"]) not in page]
+    assert not [item["message"] for item in missing if html.escape(item["message"]) not in page]

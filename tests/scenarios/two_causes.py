@@ -184,5 +184,5 @@ TWO_CAUSES = (
 
 PLAYED: Played = {
     "k137": TWO_CAUSES,
-    "k136": tuple(one for one in TWO_CAUSES if one.name == "taint-and-capacity"),
+    "k136": tuple(cause for cause in TWO_CAUSES if cause.name == "taint-and-capacity"),
 }

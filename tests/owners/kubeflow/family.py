@@ -113,10 +113,10 @@ def _done(place: Relative) -> None:
 def _situations(short: str) -> dict[str, Situation[Any]]:
     """Return the situations of a kind, with seven verdicts about one of its jobs."""
     relative = KINDS[short]
-    kind, (first, *others) = relative.kind, relative.sizes
-    remaining = sum(relative.sizes[role] for role in others)
+    kind, (first, *rest) = relative.kind, relative.sizes
+    remaining = sum(relative.sizes[role] for role in rest)
     gone = relative.sizes[first]
-    of_role = f"Role {first}: " if others else ""
+    of_role = f"Role {first}: " if rest else ""
     stays = f" {remaining} pod is still there." if remaining else ""
     return {
         f"{short}-half": Situation(
