@@ -1,9 +1,9 @@
-"""Cases on a real control plane: made, left to its scheduler, judged, and cleared away.
+"""Cases on a real control plane: created, scheduled, judged and deleted.
 
-with Arena(plane.client) as arena:
-    for batch in arena.play(cases):
-        for played in batch:
-            played.judgement, played.before, played.after
+    with Arena(plane.client) as arena:
+        for batch in arena.play(cases):
+            for played in batch:
+                played.judgement, played.before, played.after
 
 All cases of a call play at once, each on nodes of its own. The PodGroups come last: without them the
 scheduler tries no pod, so `before` holds every pod as it waits, and the first try sees all of them.

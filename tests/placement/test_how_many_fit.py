@@ -30,10 +30,10 @@ def test_all_waiting_pods_count_to_a_quorum() -> None:
 
 def test_pod_slots_limit_the_fit() -> None:
     """One place on a node, two on another, where there are cores for one pod."""
-    item = replace(big("a"), now=Requested({"cpu": 0}, 7))
+    one = replace(big("a"), now=Requested({"cpu": 0}, 7))
     two = replace(big("b"), now=Requested({"cpu": 6000}, 6))
     text = "0/2 nodes are available: 2 Too many pods."
-    assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(item, two), text=text)) == (
+    assert told("node-pod-limit", gang(4, asks(cpu="2"), room_of(one, two), text=text)) == (
         "4 pods need a place, and the 2 usable nodes take 3 more: only 2 of 4 fit."
     )
 

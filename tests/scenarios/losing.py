@@ -59,9 +59,9 @@ def _take_seat(stage: Stage) -> None:
     stage.uncordon()
 
 
-def _in_ring(ns: str, nodes: Mapping[str, str]) -> list[Json]:
-    """Return a Job of three whose pods name a manual PodGroup."""
-    return [podgroup("ring", ns, gang=3), *one_job("run", 3, pod_group="ring")(ns, nodes)]
+def _in_ring(ns: str, where: Mapping[str, str]) -> list[Json]:
+    """Return a Job of three whose pods name a PodGroup that somebody made by hand."""
+    return [podgroup("ring", ns, gang=3), *one_job("run", 3, pod_group="ring")(ns, where)]
 
 
 def _cells(ns: str, nodes: Mapping[str, str]) -> list[Json]:
